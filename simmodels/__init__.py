@@ -1,0 +1,55 @@
+"""schedlab's models: workloads, clusters, schedulers, and what they decide.
+
+>>> import simmodels as sm
+"""
+
+from simmodels.decisions.orders import TWELVE_ORDERS, Order, order, orders
+from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
+from simmodels.entities.environment import Environment
+from simmodels.entities.recorder import Recorder
+from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.source import Source
+from simmodels.errors import (
+    FileFormatError,
+    IllegalScheduleError,
+    ImpossibleJobError,
+    RequestError,
+    SimModelsError,
+    UnknownNameError,
+)
+from simmodels.schedule import Schedule
+from simmodels.simulate import simulate
+from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
+from simmodels.version import __version__
+from simmodels.workload import Job, Workload
+
+__all__ = [
+    "DAY",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+    "TWELVE_ORDERS",
+    "WEEK",
+    "Attempt",
+    "Cluster",
+    "Environment",
+    "FileFormatError",
+    "IllegalScheduleError",
+    "ImpossibleJobError",
+    "Job",
+    "Machine",
+    "Order",
+    "Outcome",
+    "QueueScheduler",
+    "Recorder",
+    "RequestError",
+    "Schedule",
+    "SimModelsError",
+    "Source",
+    "UnknownNameError",
+    "Workload",
+    "__version__",
+    "order",
+    "orders",
+    "simulate",
+]

@@ -1,0 +1,1 @@
+"""Decisions: pure compiled passes over arrays; they know neither SimPy nor files nor randomness."""

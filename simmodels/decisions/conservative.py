@@ -1,0 +1,142 @@
+"""Conservative backfilling: every waiting job holds a reservation, and no promise is broken.
+
+A job gets, when it enters the queue, the earliest hole that delays no earlier promise. When a job
+ends before its expected end, the waiting jobs are gone through in the queue's order and each moves
+to an earlier hole if there is one, again and again until none can move (Mu'alem and Feitelson 2001,
+doi 10.1109/71.932708, "compression"; in the queue's order as in
+Srinivasan et al. 2002). While estimates hold, no job starts later than first promised.
+
+A job that runs past its estimate breaks the plan: then, as for the other backfillings, it counts as
+ending now, and all reservations are made anew, in the queue's order, at every decision until it ends.
+"""
+
+import numpy as np
+
+from simmodels.compiled import compiled
+from simmodels.decisions.profile import add, advance, earlier, earliest, reset
+
+
+@compiled
+def plan_anew(now, capacity_free, running, waiting, estimate, profile, reserved):
+    """Make the profile and every reservation anew, in the queue's order.
+
+    Parameters
+    ----------
+    now, capacity_free
+        The instant, and the cores free now.
+    running
+        The running jobs by expected end; those past theirs count as ending now.
+    waiting
+        The queue in order.
+    estimate
+        Estimates by slot.
+    profile, reserved
+        What is made: the free cores from now on, and the reserved start by slot.
+    """
+    reset(profile, now, capacity_free)
+    for c in range(running.blocks):
+        b = running.chain[c]
+        for i in range(running.count[b]):
+            add(profile, max(running.key[b, i], now), np.inf, running.cores[b, i])
+    for c in range(waiting.blocks):
+        b = waiting.chain[c]
+        for i in range(waiting.count[b]):
+            slot = waiting.slot[b, i]
+            _reserve(now, slot, waiting.cores[b, i], estimate[slot], profile, reserved)
+
+
+@compiled
+def _reserve(now, slot, cores, estimate, profile, reserved):
+    """Give a job the earliest hole."""
+    start = earliest(profile, now, cores, estimate)
+    reserved[slot] = start
+    if start < np.inf:
+        add(profile, start, start + estimate, -cores)
+
+
+@compiled
+def reserve_new(now, waiting, estimate, profile, reserved):
+    """Give the jobs without a reservation (NaN) the earliest hole each, in the queue's order."""
+    for c in range(waiting.blocks):
+        b = waiting.chain[c]
+        for i in range(waiting.count[b]):
+            slot = waiting.slot[b, i]
+            if np.isnan(reserved[slot]):
+                _reserve(now, slot, waiting.cores[b, i], estimate[slot], profile, reserved)
+
+
+@compiled
+def compress(now, gained_until, waiting, estimate, profile, reserved):
+    """Move reservations earlier, in the queue's order, until none can move.
+
+    Cores were gained in [now, gained_until) only, so only a hole that begins before that instant
+    can be new; each move gains cores where the reservation was.
+    """
+    moved = True
+    while moved:
+        moved = False
+        for c in range(waiting.blocks):
+            b = waiting.chain[c]
+            for i in range(waiting.count[b]):
+                slot = waiting.slot[b, i]
+                held = reserved[slot]
+                cores = waiting.cores[b, i]
+                start = earlier(profile, now, cores, estimate[slot], held, gained_until)
+                if start < held:
+                    if held < np.inf:
+                        add(profile, held, held + estimate[slot], cores)
+                        gained_until = max(gained_until, held + estimate[slot])
+                    add(profile, start, start + estimate[slot], -cores)
+                    reserved[slot] = start
+                    moved = True
+
+
+@compiled
+def start_reserved(now, free, waiting, running, estimate, profile, reserved, gained_until, stale, placed):
+    """Bring the reservations up to date and start the jobs whose reservation is now; return how many.
+
+    Parameters
+    ----------
+    now, free
+        The instant, and the cores free.
+    waiting, running
+        The queue in order; the running jobs by expected end.
+    estimate
+        By slot.
+    profile, reserved
+        The plan: free cores from now on, and the reserved start by slot (NaN: none yet).
+    gained_until
+        Until when cores were gained since the last pass (early ends); before `now` if none.
+    stale
+        Whether the plan must be made anew (cores were lost or added, a job overran, the order changed).
+    placed
+        int64[>= size], where the slots started are written.
+    """
+    if not stale and running.size:
+        stale = running.key[running.chain[0], 0] < now
+    due = np.inf
+    if not stale:
+        for c in range(waiting.blocks):
+            b = waiting.chain[c]
+            for i in range(waiting.count[b]):
+                held = reserved[waiting.slot[b, i]]
+                if held < due:
+                    due = held
+        stale = due < now
+    if stale:
+        plan_anew(now, free, running, waiting, estimate, profile, reserved)
+    else:
+        advance(profile, now)
+        if gained_until > now:
+            compress(now, gained_until, waiting, estimate, profile, reserved)
+        reserve_new(now, waiting, estimate, profile, reserved)
+    n = 0
+    for c in range(waiting.blocks):
+        b = waiting.chain[c]
+        for i in range(waiting.count[b]):
+            slot = waiting.slot[b, i]
+            if reserved[slot] == now and waiting.cores[b, i] <= free:
+                placed[n] = slot
+                n += 1
+                free -= waiting.cores[b, i]
+    return n

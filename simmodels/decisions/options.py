@@ -1,0 +1,130 @@
+"""QueueOptions: how a queue is scheduled; checked once, for both clocks."""
+
+import difflib
+from dataclasses import dataclass
+from typing import Final, Literal, NoReturn, Self, get_args
+
+from simmodels.decisions.orders import Order, find_order
+from simmodels.decisions.queue import Floats, Ints, Queue, open_queue
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.workload import Job
+
+Backfilling = Literal["none", "greedy", "easy", "conservative"]
+Decide = Literal["instant", "event"]
+Overrun = Literal["run", "kill"]
+
+_CHOICES: Final = {"backfilling": Backfilling, "decide": Decide, "overrun": Overrun}
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOptions:
+    """How a queue is scheduled, as `simmodels.simulate` documents it; made by `checked`."""
+
+    order: Order
+    backfilling: Backfilling
+    backfill_order: Order | None
+    threshold_s: float | None
+    decide: Decide
+    overrun: Overrun
+    queue_depth: int | None
+    warm_jobs: int
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        order: str | Order,
+        backfilling: Backfilling,
+        backfill_order: str | Order | None,
+        threshold_s: float | None,
+        decide: Decide,
+        overrun: Overrun,
+        queue_depth: int | None,
+        warm_jobs: int,
+    ) -> Self:
+        """Return the options, or refuse what is not allowed.
+
+        Raises
+        ------
+        UnknownNameError
+            No such order, backfilling, way to decide, or treatment of overruns.
+        RequestError
+            A number is out of its range, or a backfill order is given where nothing is backfilled by it.
+        """
+        for kind, name in (("backfilling", backfilling), ("decide", decide), ("overrun", overrun)):
+            known = get_args(_CHOICES[kind])
+            if name not in known:
+                raise UnknownNameError(kind, str(name), tuple(difflib.get_close_matches(str(name), known)), known)
+        if backfill_order is not None and backfilling != "easy":
+            raise RequestError(
+                f"backfill_order {backfill_order!r} with backfilling {backfilling!r}",
+                'only backfilling "easy" has an order of its own',
+            )
+        if threshold_s is not None and not threshold_s >= 0:
+            raise RequestError(f"threshold_s is {threshold_s}", "None or a number of seconds >= 0 is allowed")
+        if queue_depth is not None and not (queue_depth >= 1 and int(queue_depth) == queue_depth):
+            raise RequestError(f"queue_depth is {queue_depth}", "None or a whole number >= 1 is allowed")
+        if not (warm_jobs >= 0 and int(warm_jobs) == warm_jobs):
+            raise RequestError(f"warm_jobs is {warm_jobs}", "a whole number >= 0 is allowed")
+        return cls(
+            find_order(order),
+            backfilling,
+            None if backfill_order is None else find_order(backfill_order),
+            None if threshold_s is None else float(threshold_s),
+            decide,
+            overrun,
+            None if queue_depth is None else int(queue_depth),
+            int(warm_jobs),
+        )
+
+    @property
+    def draws(self) -> bool:
+        """Return whether an order asks for a drawn number."""
+        return self.order.draws or (self.backfill_order is not None and self.backfill_order.draws)
+
+    def open(self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats | None) -> Queue:
+        """Return an empty queue with these options (see `simmodels.decisions.queue.open_queue`)."""
+        return open_queue(
+            columns,
+            free=free,
+            order=self.order,
+            backfilling=self.backfilling,
+            backfill_order=self.backfill_order,
+            threshold_s=self.threshold_s,
+            queue_depth=self.queue_depth,
+            warm_jobs=self.warm_jobs,
+            draw=draw,
+        )
+
+    def about(self) -> dict[str, object]:
+        """Return the options by name, as a schedule keeps them."""
+        second = None if self.backfill_order is None else self.backfill_order.name
+        return {
+            "order": self.order.name,
+            "backfilling": self.backfilling,
+            "backfill_order": second,
+            "threshold_s": self.threshold_s,
+            "decide": self.decide,
+            "overrun": self.overrun,
+            "queue_depth": self.queue_depth,
+            "warm_jobs": self.warm_jobs,
+        }
+
+
+def raise_refused(job: Job, order: Order, backfill_order: Order | None) -> NoReturn:
+    """Raise the error of an order that gave no number for a job.
+
+    Raises
+    ------
+    BaseException
+        What a Python function raised, with a note that names the order and the job.
+    RequestError
+        The order's value is not a number.
+    """
+    place = f"order {order.name!r}" + (f" or {backfill_order.name!r}" if backfill_order else "")
+    for asked in (order, backfill_order):
+        raised = None if asked is None else asked.take_raised()
+        if raised is not None:
+            raised.add_note(f"raised by order {asked.name!r} for job {job.job_id}")  # type: ignore[union-attr]
+            raise raised
+    raise RequestError(f"{place} gives no number (NaN) for job {job.job_id}: {job}", "a number or an infinity is allowed")

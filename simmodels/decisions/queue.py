@@ -1,0 +1,550 @@
+"""Queue: the state of one queue on one pool of cores, and what an event does to it.
+
+Both clocks keep their state here: they say what arrives, ends, or is powered, and ask `decide` what
+starts. It holds what the passes read (the queue in order, the running jobs by expected end) and
+applies what they answer, so that each rule (threshold, queue depth, warm jobs) is written once.
+
+A *slot* is a job's number in order of arrival; every column is indexed by slot.
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+from numpy.typing import NDArray
+
+from simmodels.compiled import compiled
+from simmodels.decisions.conservative import start_reserved
+from simmodels.decisions.ordered import (
+    ORDERED,
+    copy_slots,
+    insert,
+    least_cores,
+    new_ordered,
+    refill,
+    remove,
+    sort_pairs,
+)
+from simmodels.decisions.orders import KEY_FUNCTION, Order
+from simmodels.decisions.profile import PROFILE, add, new_profile
+from simmodels.decisions.queueing import start_easy, start_fitting, start_heads
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NONE: Final = 0
+GREEDY: Final = 1
+EASY: Final = 2
+CONSERVATIVE: Final = 3
+BACKFILLINGS: Final = {"none": NONE, "greedy": GREEDY, "easy": EASY, "conservative": CONSERVATIVE}
+
+# What a slot is doing.
+_COMING: Final = 0
+_WAITING: Final = 1
+_RUNNING: Final = 2
+_DONE: Final = 3
+
+_FIRST: Final = float(np.finfo(np.float64).min)  # the least key that an order can give
+_AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all others, among themselves by slot
+
+
+@structref.register
+class QueueType(types.StructRef):
+    """The numba type of `Queue`."""
+
+    def preprocess_fields(self, fields):
+        """Forget literal types, so that one compiled version serves all."""
+        return tuple((name, types.unliteral(of)) for name, of in fields)
+
+
+class Queue(structref.StructRefProxy):  # type: ignore[misc]
+    """A Python handle on a queue's state; made by `open_queue`."""
+
+
+structref.define_boxing(QueueType, Queue)
+
+_F1 = types.float64[::1]
+_I1 = types.int64[::1]
+QUEUE: Final = QueueType(
+    [
+        # columns by slot
+        ("submit", _F1),
+        ("runtime", _F1),
+        ("estimate", _F1),
+        ("cores", _I1),
+        ("draw", _F1),  # a uniform number a job, for orders that ask for it
+        ("key", _F1),
+        ("backfill_key", _F1),
+        ("expected_end", _F1),
+        ("reserved", _F1),
+        ("phase", types.int8[::1]),
+        # the lists
+        ("waiting", ORDERED),
+        ("backfill", ORDERED),
+        ("running", ORDERED),
+        ("profile", PROFILE),
+        # the options
+        ("backfilling", types.int64),
+        ("same", types.boolean),  # backfill order = order
+        ("order", KEY_FUNCTION),
+        ("backfill_order", KEY_FUNCTION),
+        ("moving", types.boolean),  # the order is computed anew at every pass that could start something
+        ("backfill_moving", types.boolean),
+        ("threshold", types.float64),
+        ("depth", types.int64),
+        ("warm", types.int64),
+        # the state
+        ("free", types.int64),
+        ("arrived", types.int64),  # slots below this have arrived
+        ("admitted", types.int64),  # slots below this have been let into the window of queue_depth
+        ("judged", types.int64),  # slots below this starve (or no longer wait)
+        ("warm_started", types.int64),
+        ("gained_until", types.float64),
+        ("stale", types.boolean),
+        ("refused", types.int64),  # the slot for which an order gave no number; -1 when none
+        # scratch, as long as the queue
+        ("placed", _I1),
+        ("slots", _I1),
+        ("slots2", _I1),
+        ("ends", _F1),
+        ("ends2", _F1),
+    ]
+)
+
+
+@compiled
+def _new_queue(
+    cores, columns, phase, backfilling, same, order, backfill_order, moving, backfill_moving, threshold, depth, warm
+):
+    made = structref.new(QUEUE)
+    made.submit, made.runtime, made.estimate, made.draw, made.key, made.backfill_key, made.expected_end, made.reserved = (
+        columns
+    )
+    made.cores = cores
+    made.phase = phase
+    made.waiting = new_ordered(64)
+    made.backfill = made.waiting if same else new_ordered(64)
+    made.running = new_ordered(64)
+    made.profile = new_profile(0.0, 0)
+    made.backfilling = backfilling
+    made.same = same
+    made.order = order
+    made.backfill_order = backfill_order
+    made.moving = moving
+    made.backfill_moving = backfill_moving
+    made.threshold = threshold
+    made.depth = depth
+    made.warm = warm
+    made.free = 0
+    made.arrived = 0
+    made.admitted = 0
+    made.judged = 0
+    made.warm_started = 0
+    made.gained_until = -np.inf
+    made.stale = True
+    made.refused = -1
+    made.placed = np.empty(64, np.int64)
+    made.slots = np.empty(64, np.int64)
+    made.slots2 = np.empty(64, np.int64)
+    made.ends = np.empty(64, np.float64)
+    made.ends2 = np.empty(64, np.float64)
+    return made
+
+
+# -- keys ---------------------------------------------------------------------------------------
+
+
+@compiled
+def _key(queue, order, slot, now):
+    """Return the key of a waiting job in an order."""
+    if slot < queue.warm or slot < queue.judged:
+        return _AHEAD
+    draw = queue.draw[slot] if queue.draw.size else 0.0
+    submit = queue.submit[slot]
+    value = order(
+        submit, queue.estimate[slot], queue.runtime[slot], float(queue.cores[slot]), now - submit, now, draw
+    )
+    if np.isnan(value):
+        queue.refused = slot
+        return np.inf
+    return max(value, _FIRST)
+
+
+@compiled
+def _sort_anew(queue, ordered, order, key, now):
+    """Compute the keys of an ordered list anew, and sort it."""
+    n = 0
+    for c in range(ordered.blocks):
+        b = ordered.chain[c]
+        for i in range(ordered.count[b]):
+            slot = ordered.slot[b, i]
+            value = _key(queue, order, slot, now)
+            key[slot] = value
+            queue.ends[n] = value
+            queue.slots[n] = slot
+            n += 1
+    sort_pairs(queue.ends, queue.slots, queue.ends2, queue.slots2, n)
+    refill(ordered, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+
+
+@compiled
+def _make_scratch(queue):
+    """Let the scratch be as long as the queue."""
+    if queue.waiting.size > queue.placed.size:
+        room = 2 * queue.waiting.size
+        queue.placed = np.empty(room, np.int64)
+        queue.slots = np.empty(room, np.int64)
+        queue.slots2 = np.empty(room, np.int64)
+        queue.ends = np.empty(room, np.float64)
+        queue.ends2 = np.empty(room, np.float64)
+
+
+@compiled
+def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
+    """Go over to another order; what waits is sorted anew."""
+    queue.order = order
+    queue.backfill_order = backfill_order
+    queue.moving = moving
+    queue.backfill_moving = backfill_moving
+    _make_scratch(queue)
+    if same:
+        queue.backfill = queue.waiting
+    else:
+        if queue.backfill_key.size < queue.key.size:
+            queue.backfill_key = np.empty(queue.key.size, np.float64)
+        backfill = new_ordered(64)
+        n = 0
+        for c in range(queue.waiting.blocks):
+            b = queue.waiting.chain[c]
+            for i in range(queue.waiting.count[b]):
+                queue.slots[n] = queue.waiting.slot[b, i]
+                queue.ends[n] = 0.0
+                n += 1
+        refill(backfill, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+        queue.backfill = backfill
+        _sort_anew(queue, backfill, backfill_order, queue.backfill_key, now)
+    queue.same = same
+    _sort_anew(queue, queue.waiting, order, queue.key, now)
+
+
+# -- in and out of the lists ----------------------------------------------------------------------
+
+
+@compiled
+def _enter(queue, slot, now):
+    """Put a job into the queue's lists."""
+    key = _key(queue, queue.order, slot, now)
+    queue.key[slot] = key
+    insert(queue.waiting, key, slot, queue.cores[slot], queue.estimate[slot])
+    if not queue.same:
+        key = _key(queue, queue.backfill_order, slot, now)
+        queue.backfill_key[slot] = key
+        insert(queue.backfill, key, slot, queue.cores[slot], queue.estimate[slot])
+    if queue.backfilling == CONSERVATIVE:
+        queue.reserved[slot] = np.nan
+
+
+@compiled
+def _leave(queue, slot):
+    """Take a job out of the queue's lists."""
+    remove(queue.waiting, queue.key[slot], slot)
+    if not queue.same:
+        remove(queue.backfill, queue.backfill_key[slot], slot)
+
+
+@compiled
+def _admit(queue, now):
+    """Let the earliest-submitted jobs into the window of `depth` jobs."""
+    while queue.admitted < queue.arrived and (queue.depth == 0 or queue.waiting.size < queue.depth):
+        slot = queue.admitted
+        queue.admitted += 1
+        if queue.phase[slot] == _WAITING:
+            _enter(queue, slot, now)
+
+
+@compiled
+def _judge(queue, now):
+    """Move the jobs that wait longer than the threshold ahead of the others."""
+    while queue.judged < queue.arrived and now - queue.submit[queue.judged] > queue.threshold:
+        slot = queue.judged
+        listed = queue.phase[slot] == _WAITING and slot < queue.admitted
+        if listed:
+            _leave(queue, slot)
+        held = queue.reserved[slot] if queue.backfilling == CONSERVATIVE else np.nan
+        queue.judged += 1
+        if listed:
+            _enter(queue, slot, now)
+            if queue.backfilling == CONSERVATIVE:
+                queue.reserved[slot] = held
+
+
+# -- events ---------------------------------------------------------------------------------------
+
+
+@compiled
+def arrive(queue, now):
+    """Let the next slot arrive; its columns are filled in."""
+    queue.phase[queue.arrived] = _WAITING
+    queue.arrived += 1
+    _admit(queue, now)
+
+
+@compiled
+def finish(queue, slot, now):
+    """Let a running job end and free its cores."""
+    queue.phase[slot] = _DONE
+    _release(queue, slot, now)
+
+
+@compiled
+def _release(queue, slot, now):
+    queue.free += queue.cores[slot]
+    if queue.backfilling >= EASY:
+        end = queue.expected_end[slot]
+        remove(queue.running, end, slot)
+        if queue.backfilling == CONSERVATIVE and end > now:
+            add(queue.profile, now, end, queue.cores[slot])
+            queue.gained_until = max(queue.gained_until, end)
+
+
+@compiled
+def requeue(queue, slot, now):
+    """Let a job that lost its machine wait again, at its old place; its cores are freed."""
+    _release(queue, slot, now)
+    queue.phase[slot] = _WAITING
+    if queue.depth == 0 or queue.waiting.size < queue.depth:
+        _enter(queue, slot, now)
+        return
+    last = np.int64(-1)  # the window is full: the latest job in it gives way, if it is later
+    for c in range(queue.waiting.blocks):
+        b = queue.waiting.chain[c]
+        for i in range(queue.waiting.count[b]):
+            last = max(last, queue.waiting.slot[b, i])
+    if last > slot:
+        _leave(queue, last)
+        queue.admitted = last
+        _enter(queue, slot, now)
+    else:
+        queue.admitted = min(queue.admitted, slot)
+
+
+@compiled
+def change_capacity(queue, cores):
+    """Add free cores (take some away, if negative)."""
+    queue.free += cores
+    queue.stale = True
+
+
+@compiled
+def _start(queue, first, n, now):
+    """Let placed[first:n] run from now on."""
+    for k in range(first, n):
+        slot = queue.placed[k]
+        _leave(queue, slot)
+        queue.phase[slot] = _RUNNING
+        queue.free -= queue.cores[slot]
+        if queue.backfilling >= EASY:
+            end = now + queue.estimate[slot]
+            queue.expected_end[slot] = end
+            insert(queue.running, end, slot, queue.cores[slot], queue.estimate[slot])
+
+
+@compiled
+def _pass(queue, now, placed):
+    """Write the slots that start now into `placed`; return how many."""
+    if queue.moving:
+        _sort_anew(queue, queue.waiting, queue.order, queue.key, now)
+    if not queue.same and queue.backfill_moving:
+        _sort_anew(queue, queue.backfill, queue.backfill_order, queue.backfill_key, now)
+    if queue.backfilling == NONE:
+        return start_heads(queue.free, queue.waiting, placed, queue.arrived)
+    if queue.backfilling == GREEDY:
+        return start_fitting(queue.free, queue.waiting, placed)
+    if queue.backfilling == EASY:
+        return start_easy(
+            now, queue.free, queue.waiting, queue.backfill, queue.same, queue.running,
+            queue.key, queue.cores, queue.estimate, placed, queue.ends, queue.slots, queue.ends2, queue.slots2,
+        )
+    stale = queue.stale
+    queue.stale = False
+    gained_until = queue.gained_until
+    queue.gained_until = -np.inf
+    return start_reserved(
+        now, queue.free, queue.waiting, queue.running, queue.estimate, queue.profile, queue.reserved,
+        gained_until, stale, placed,
+    )
+
+
+@compiled
+def decide(queue, now):
+    """Decide which jobs start now, and start them; return how many: the slots are in `placed`."""
+    if queue.waiting.size == 0:
+        return 0
+    if queue.threshold < np.inf:
+        _judge(queue, now)
+    if queue.backfilling != CONSERVATIVE and least_cores(queue.waiting) > queue.free:
+        return 0  # no job fits, whatever the order
+    _make_scratch(queue)
+    n = 0
+    if queue.warm_started < queue.warm:
+        n = start_heads(queue.free, queue.waiting, queue.placed, queue.warm)
+        _start(queue, 0, n, now)
+        queue.warm_started += n
+        queue.stale = True
+        if queue.warm_started < queue.warm:
+            return n
+        _admit(queue, now)
+    while True:
+        if n + queue.waiting.size > queue.placed.size:
+            placed = np.empty(2 * (n + queue.waiting.size), np.int64)
+            placed[:n] = queue.placed[:n]
+            queue.placed = placed
+        more = _pass(queue, now, queue.placed[n:])
+        sliding = queue.admitted < queue.arrived
+        if sliding:  # the next job enters the window as soon as one starts, so they start one by one
+            more = min(more, 1)
+        _start(queue, n, n + more, now)
+        n += more
+        if more == 0 or not sliding:
+            return n
+        _admit(queue, now)
+
+
+@compiled
+def instant(queue, now, ended, arrivals):
+    """Let the slots `ended` end and the next `arrivals` slots arrive, decide, and return what starts.
+
+    One call an instant: it saves the process clock a crossing from Python for each event.
+    """
+    for slot in ended:
+        finish(queue, slot, now)
+    for _ in range(arrivals):
+        arrive(queue, now)
+    n = decide(queue, now)
+    return queue.placed[:n]
+
+
+@compiled
+def grow(queue, slots, draw):
+    """Make room for `slots` slots; return the columns that the caller fills in."""
+    old = queue.submit.size
+    queue.submit = _longer(queue.submit, old, slots)
+    queue.runtime = _longer(queue.runtime, old, slots)
+    queue.estimate = _longer(queue.estimate, old, slots)
+    queue.key = _longer(queue.key, old, slots)
+    cores = np.empty(slots, np.int64)
+    cores[:old] = queue.cores
+    queue.cores = cores
+    phase = np.zeros(slots, np.int8)
+    phase[:old] = queue.phase
+    queue.phase = phase
+    if queue.backfill_key.size:
+        queue.backfill_key = _longer(queue.backfill_key, old, slots)
+    if queue.expected_end.size:
+        queue.expected_end = _longer(queue.expected_end, old, slots)
+    if queue.reserved.size:
+        queue.reserved = _longer(queue.reserved, old, slots)
+    queue.draw = draw
+    return queue.submit, queue.runtime, queue.estimate, queue.cores
+
+
+@compiled
+def _longer(column, old, slots):
+    more = np.full(slots, np.nan)
+    more[:old] = column
+    return more
+
+
+@compiled
+def set_draw(queue, draw):
+    """Give the queue the drawn numbers of its slots."""
+    queue.draw = draw
+
+
+@compiled
+def refused(queue):
+    """Return the slot for which an order gave no number; -1 when there is none."""
+    return queue.refused
+
+
+@compiled
+def waiting_slots(queue):
+    """Return int64[waiting], the slots that wait (in the window of queue_depth), in order."""
+    out = np.empty(queue.waiting.size, np.int64)
+    copy_slots(queue.waiting, out)
+    return out
+
+
+@compiled
+def reservations(queue):
+    """Return float64[slots], the reserved starts under conservative backfilling (a copy)."""
+    return queue.reserved.copy()
+
+
+# -- making one -----------------------------------------------------------------------------------
+
+_EMPTY: Final = np.empty(0, np.float64)
+
+
+def open_queue(
+    columns: tuple[Floats, Floats, Floats, Ints],
+    *,
+    free: int,
+    order: Order,
+    backfilling: str,
+    backfill_order: Order | None = None,
+    threshold_s: float | None = None,
+    queue_depth: int | None = None,
+    warm_jobs: int = 0,
+    draw: Floats | None = None,
+) -> Queue:
+    """Return the state of an empty queue.
+
+    Parameters
+    ----------
+    columns
+        submit, runtime, estimate (float64[n], seconds) and cores (int64[n]) by slot. The compiled
+        clock fills them in beforehand; the process clock as jobs arrive.
+    free
+        Cores free at first.
+    order, backfilling, backfill_order, threshold_s, queue_depth, warm_jobs
+        As in `simmodels.simulate`.
+    draw
+        float64[n], a uniform number a slot, for orders that ask for it.
+    """
+    submit, runtime, estimate, cores = columns
+    slots = len(submit)
+    code = BACKFILLINGS[backfilling]
+    same = backfill_order is None or backfill_order is order
+    second = order if backfill_order is None else backfill_order
+
+    def column(needed: bool) -> Floats:  # noqa: FBT001
+        return np.full(slots, np.nan) if needed else _EMPTY
+
+    queue: Queue = _new_queue(
+        cores,
+        (
+            submit,
+            runtime,
+            estimate,
+            _EMPTY if draw is None else draw,
+            column(True),
+            column(not same),
+            column(code >= EASY),
+            column(code == CONSERVATIVE),
+        ),
+        np.zeros(slots, np.int8),
+        code,
+        same,
+        order.key_function,
+        second.key_function,
+        order.moving,
+        second.moving,
+        math.inf if threshold_s is None else float(threshold_s),
+        queue_depth or 0,
+        warm_jobs,
+    )
+    change_capacity(queue, free)
+    return queue

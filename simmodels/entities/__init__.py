@@ -1,0 +1,1 @@
+"""Entities: SimPy lives here and nowhere else."""

@@ -1,0 +1,267 @@
+"""Cluster and Machine: where jobs run, one SimPy process an attempt; machines can be powered off."""
+
+from collections.abc import Callable
+from enum import Enum
+
+from simpy.events import Event, Timeout
+from simpy.exceptions import Interrupt
+
+from simmodels.entities.environment import POWER, Environment, Process
+from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.workload import Job
+
+
+class Outcome(Enum):
+    """How an attempt ended."""
+
+    COMPLETED = "completed"
+    KILLED = "killed"  # stopped at its limit
+    LOST = "lost"  # its machine was powered off
+
+
+class Attempt:
+    """One run of a job on a cluster.
+
+    Attributes
+    ----------
+    job, cluster
+        What runs, and where.
+    start_s
+        When it started.
+    limit_s
+        How long it may run at most; None for ever.
+    end_s
+        When it ended; None while it runs.
+    outcome
+        How it ended; None while it runs.
+    counted
+        False for a warm job, which stands outside the metrics.
+    places
+        The machines it runs on, each with how many of its cores; empty for a pool of cores.
+    process
+        The SimPy process; interrupt it to stop the attempt (its outcome is LOST).
+    """
+
+    __slots__ = ("cluster", "counted", "end_s", "job", "limit_s", "outcome", "places", "process", "slot", "start_s", "turn")
+
+    def __init__(self, job: Job, cluster: "Cluster", limit_s: float | None) -> None:
+        self.job = job
+        self.cluster = cluster
+        self.start_s: float = cluster.env.now
+        self.limit_s = limit_s
+        self.end_s: float | None = None
+        self.outcome: Outcome | None = None
+        self.counted = True
+        self.places: list[tuple[Machine, int]] = []
+        self.slot = -1  # its job's number in the scheduler's queue, in order of arrival
+        self.turn = -1  # its own number there, in order of start
+        self.process: Event
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<Attempt of job {self.job.job_id} from {self.start_s:g} s>"
+
+
+class Machine:
+    """A machine of a cluster: its cores can be used while it is on.
+
+    Parameters
+    ----------
+    cluster
+        The cluster it belongs to.
+    index
+        Its number there, from 0.
+    cores
+        How many cores it has.
+    """
+
+    def __init__(self, cluster: "Cluster", index: int, *, cores: int) -> None:
+        self.cluster = cluster
+        self.index = index
+        self.cores = cores
+        self.free_cores = cores
+        self.is_on = True
+        self.running: dict[Attempt, None] = {}  # a dict for its order: it is what came first
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<Machine {self.index} of {self.cluster.name!r}: {'on' if self.is_on else 'off'}>"
+
+    def power_off(self) -> Event:
+        """Switch it off at this instant, after its completions; what runs on it is lost.
+
+        Returns
+        -------
+        Event
+            Happens once it is off.
+        """
+        return self._switch(on=False)
+
+    def power_on(self) -> Event:
+        """Switch it on at this instant; its cores can be used by the decisions of this instant."""
+        return self._switch(on=True)
+
+    def _switch(self, *, on: bool) -> Event:
+        switched = Event(self.cluster.env)
+        switched.callbacks.append(lambda _: self._set(on=on))
+        self.cluster.env.trigger(switched, POWER)
+        return switched
+
+    def _set(self, *, on: bool) -> None:
+        if on == self.is_on:
+            return
+        self.is_on = on
+        for attempt in list(self.running):
+            attempt.process.interrupt(self)  # type: ignore[attr-defined]  # a Process
+        self.cluster.power_changed(self)
+
+
+class Cluster:
+    """A cluster: a pool of cores, or machines of cores each. Extend it to change how jobs run.
+
+    Override `runtime_s` to say how long a job runs here, or `execute` to say what it does.
+
+    Parameters
+    ----------
+    env
+        The environment.
+    name
+        Its name.
+    cores
+        The size of the pool; or give the next two.
+    machines, cores_per_machine
+        How many machines, and the cores of each; jobs get the free cores of the lowest machines.
+    kind
+        What kind of work it can do (for routers); None for any.
+
+    Raises
+    ------
+    RequestError
+        Neither a pool nor machines are given, or both, or a size below 1.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        name: str,
+        *,
+        cores: int | None = None,
+        machines: int | None = None,
+        cores_per_machine: int | None = None,
+        kind: str | None = None,
+    ) -> None:
+        if (cores is None) == (machines is None) or (machines is None) != (cores_per_machine is None):
+            raise RequestError(
+                f"cluster {name!r} with cores={cores}, machines={machines}, cores_per_machine={cores_per_machine}",
+                "either cores, or machines and cores_per_machine are allowed",
+            )
+        size = cores if cores is not None else (machines or 0) * (cores_per_machine or 0)
+        if size < 1 or (machines is not None and machines < 1):
+            raise RequestError(f"cluster {name!r} of {size} cores", "at least 1 core is allowed")
+        self.env = env
+        self.name = name
+        self.cores: int = size
+        self.kind = kind
+        self.free_cores: int = size
+        self.machines = [Machine(self, i, cores=cores_per_machine or 0) for i in range(machines or 0)]
+        self.running: dict[Attempt, None] = {}
+        self.watchers: list[Callable[[Machine], None]] = []
+        env.clusters.append(self)
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<Cluster {self.name!r}: {self.free_cores} of {self.cores} cores free>"
+
+    # -- what a user's cluster may change ---------------------------------------------------------
+
+    def runtime_s(self, job: Job) -> float:
+        """Return how long a job runs on this cluster, in seconds; override it for other speeds."""
+        return job.runtime_s
+
+    def execute(self, attempt: Attempt) -> Process:
+        """Do the work of an attempt (a SimPy process); override it for jobs that do more than wait.
+
+        It must keep to ``attempt.limit_s`` and set ``attempt.outcome`` if it is not COMPLETED; an
+        interrupt passes through it when the attempt is lost.
+        """
+        runs = self.runtime_s(attempt.job)
+        if attempt.limit_s is not None and attempt.limit_s < runs:
+            runs = attempt.limit_s
+            attempt.outcome = Outcome.KILLED
+        yield Timeout(self.env, runs)
+
+    # -- what schedulers use ------------------------------------------------------------------------
+
+    def start(
+        self, job: Job, *, limit_s: float | None = None, then: Callable[[Attempt], None] | None = None
+    ) -> Attempt:
+        """Start a job now.
+
+        Parameters
+        ----------
+        job
+            The job.
+        limit_s
+            How long it may run at most.
+        then
+            Called with the attempt when it has ended and its cores are free.
+
+        Raises
+        ------
+        ImpossibleJobError
+            Fewer cores are free than it needs.
+        """
+        if job.cores > self.free_cores:
+            raise ImpossibleJobError(
+                job.job_id, f"needs {job.cores} cores, and {self.free_cores} of cluster {self.name!r} are free"
+            )
+        attempt = Attempt(job, self, limit_s)
+        self.free_cores -= job.cores
+        self.running[attempt] = None
+        if self.machines:
+            self._place(attempt)
+        attempt.process = self.env.process(self._run(attempt, then))
+        return attempt
+
+    def _place(self, attempt: Attempt) -> None:
+        """Give an attempt the free cores of the lowest machines that are on."""
+        need = attempt.job.cores
+        for machine in self.machines:
+            if not need:
+                break
+            taken = min(machine.free_cores, need) if machine.is_on else 0
+            if taken:
+                machine.free_cores -= taken
+                machine.running[attempt] = None
+                attempt.places.append((machine, taken))
+                need -= taken
+
+    def _run(self, attempt: Attempt, then: Callable[[Attempt], None] | None) -> Process:
+        env = self.env
+        env.publish("started", attempt)
+        try:
+            yield from self.execute(attempt)
+            if attempt.outcome is None:
+                attempt.outcome = Outcome.COMPLETED
+        except Interrupt:
+            attempt.outcome = Outcome.LOST
+        attempt.end_s = env.now
+        del self.running[attempt]
+        if self.machines:
+            for machine, taken in attempt.places:
+                machine.free_cores += taken
+                del machine.running[attempt]
+                if machine.is_on:
+                    self.free_cores += taken
+        else:
+            self.free_cores += attempt.job.cores
+        env.publish("ended", attempt)
+        if then is not None:
+            then(attempt)
+
+    def power_changed(self, machine: Machine) -> None:
+        """Count a machine's free cores in or out, and tell who watches."""
+        self.free_cores += machine.free_cores if machine.is_on else -machine.free_cores
+        self.env.publish("powered", machine)
+        for watcher in self.watchers:
+            watcher(machine)

@@ -1,0 +1,104 @@
+"""Environment: SimPy's, with named random streams, exact instants, and observers."""
+
+from collections.abc import Callable, Generator
+from heapq import heappush
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+import simpy
+from simpy.events import NORMAL, Event, EventPriority
+
+from simmodels import streams
+from simmodels.errors import RequestError
+
+if TYPE_CHECKING:
+    from simmodels.entities.cluster import Cluster
+    from simmodels.entities.scheduler import QueueScheduler
+    from simmodels.entities.source import Source
+
+Happening = Literal["submitted", "started", "ended", "powered"]
+Process = Generator[Event, Any, Any]
+
+POWER: Final = EventPriority(2)
+"""Power changes come after the completions and submissions of their instant ..."""
+LAST: Final = EventPriority(3)
+"""... and decisions after everything else of their instant."""
+
+
+class Environment(simpy.Environment):
+    """The clock of a model, and what all its entities share.
+
+    Parameters
+    ----------
+    seed
+        The seed of every random stream of the model (>= 0).
+    start_s
+        The instant at which the clock starts, in seconds.
+
+    Examples
+    --------
+    >>> env = Environment(seed=7)
+    >>> env.stream("failures").integers(10) == Environment(seed=7).stream("failures").integers(10)
+    True
+    """
+
+    def __init__(self, *, seed: int = 0, start_s: float = 0.0) -> None:
+        if seed < 0:
+            raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
+        super().__init__(initial_time=start_s)
+        self.seed = seed
+        self.clusters: list[Cluster] = []
+        self.schedulers: list[QueueScheduler] = []
+        self.sources: list[Source] = []
+        self._observers: dict[Happening, list[Callable[[Any], None]]] = {
+            "submitted": [],
+            "started": [],
+            "ended": [],
+            "powered": [],
+        }
+
+    def stream(self, *names: str | int) -> np.random.Generator:
+        """Return the random generator of these names: the same seed and names, the same numbers."""
+        return streams.stream(self.seed, *names)
+
+    def at(self, time_s: float) -> Event:
+        """Return an event at just this instant; a timeout of ``time_s - now`` may miss it by rounding.
+
+        Raises
+        ------
+        RequestError
+            The instant is past.
+        """
+        if time_s < self._now:
+            raise RequestError(f"an event at {time_s:g} s", f"it is {self._now:g} s already")
+        event = Event(self)
+        event._ok = True  # noqa: SLF001  as simpy.Timeout does it
+        event._value = None  # noqa: SLF001
+        heappush(self._queue, (time_s, NORMAL, next(self._eid), event))
+        return event
+
+    def trigger(self, event: Event, priority: EventPriority) -> None:
+        """Let a pending event happen at this instant, after those of a lower priority number."""
+        event._ok = True  # noqa: SLF001  as Event.succeed does it, with a priority
+        event._value = None  # noqa: SLF001
+        self.schedule(event, priority)
+
+    def on(self, happening: Happening, observer: Callable[[Any], None]) -> None:
+        """Call `observer` whenever something happens.
+
+        Parameters
+        ----------
+        happening
+            ``"submitted"`` (the observer gets the `Job`), ``"started"`` or ``"ended"`` (the
+            `Attempt`), ``"powered"`` (the `Machine`).
+        observer
+            Looks on; what it returns is ignored.
+        """
+        if happening not in self._observers:
+            raise RequestError(f"no happening {happening!r}", f"one of {', '.join(self._observers)} is allowed")
+        self._observers[happening].append(observer)
+
+    def publish(self, happening: Happening, what: object) -> None:
+        """Tell the observers."""
+        for observer in self._observers[happening]:
+            observer(what)

@@ -1,0 +1,238 @@
+"""QueueScheduler: one queue in front of one cluster; it wakes once per instant and asks a pass."""
+
+from typing import Final
+
+import numpy as np
+from simpy.events import PENDING, Event
+
+from simmodels.decisions import queue as state
+from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
+from simmodels.decisions.orders import Order, find_order
+from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
+from simmodels.entities.environment import LAST, Environment, Process
+from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.workload import Job, Workload
+
+_ROOM: Final = 1024  # slots at first
+
+
+class QueueScheduler:
+    """A scheduler with a queue; the order says who is first, the backfilling who may go before.
+
+    It is a process: at the end of each instant at which something was submitted, ended or powered,
+    it asks the compiled pass (`simmodels.decisions.queue`) what starts, and starts it. Extend it by
+    overriding `submit`, `start` or `ended`, or by calling `set_order` from a process of yours.
+
+    Parameters
+    ----------
+    env, cluster
+        The environment, and where jobs run.
+    order, backfilling, backfill_order, threshold_s, decide, overrun, queue_depth, warm_jobs
+        As in `simmodels.simulate`.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        An option is not what is allowed.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        cluster: Cluster,
+        *,
+        order: str | Order = "FCFS",
+        backfilling: Backfilling = "easy",
+        backfill_order: str | Order | None = None,
+        threshold_s: float | None = None,
+        decide: Decide = "instant",
+        overrun: Overrun = "run",
+        queue_depth: int | None = None,
+        warm_jobs: int = 0,
+    ) -> None:
+        self.env = env
+        self.cluster = cluster
+        self.options = QueueOptions.checked(
+            order=order,
+            backfilling=backfilling,
+            backfill_order=backfill_order,
+            threshold_s=threshold_s,
+            decide=decide,
+            overrun=overrun,
+            queue_depth=queue_depth,
+            warm_jobs=warm_jobs,
+        )
+        self.order = self.options.order
+        self.backfill_order = self.options.backfill_order
+        self._kill = overrun == "kill"
+        self._by_event = decide == "event"
+        self._draws = env.stream("order", "draw")
+        self._draw = np.empty(0)
+        self._room = _ROOM
+        columns = (np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64))
+        self._submit, self._runtime, self._estimate, self._cores = columns
+        self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM))
+        self._jobs: dict[int, Job] = {}  # by slot, those not yet done
+        self._arrived = 0
+        self._turn = 0
+        self._submitted: list[Job] = []  # since the last decision
+        self._ended: list[Attempt] = []
+        self._powered = 0  # cores gained (lost) since the last decision
+        self._bell = Event(env)
+        cluster.watchers.append(self._power_changed)
+        env.schedulers.append(self)
+        self.process = env.process(self._run())
+
+    # -- what happens to it -------------------------------------------------------------------------
+
+    def accept(self, workload: Workload) -> None:
+        """Refuse a workload with a job that can never run on the cluster, powered or not."""
+        workload.require_runnable(self.cluster.cores)
+
+    def submit(self, job: Job) -> None:
+        """Take a job that is submitted now; it is decided upon at the end of this instant.
+
+        Raises
+        ------
+        ImpossibleJobError
+            The job can never run on the cluster.
+        """
+        if not 1 <= job.cores <= self.cluster.cores:
+            limit = self.cluster.cores
+            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {limit} are allowed here")
+        self.env.publish("submitted", job)
+        self._submitted.append(job)
+        self._ring()
+
+    def ended(self, attempt: Attempt) -> None:
+        """Take note that an attempt has ended; a lost job waits again."""
+        self._ended.append(attempt)
+        self._ring()
+
+    def _power_changed(self, machine: Machine) -> None:
+        self._powered += machine.cores if machine.is_on else -machine.cores
+        self._ring()
+
+    def set_order(self, order: str | Order, backfill_order: str | Order | None = None) -> None:
+        """Go over to another order, from the next decision on."""
+        self.order = find_order(order)
+        self.backfill_order = None if backfill_order is None else find_order(backfill_order)
+        second = self.order if self.backfill_order is None else self.backfill_order
+        self._draw = self._drawn(self._room)
+        state.set_draw(self._queue, self._draw)
+        state.set_order(
+            self._queue,
+            self.order.key_function,
+            second.key_function,
+            self.order.moving,
+            second.moving,
+            second is self.order,
+            float(self.env.now),
+        )
+
+    # -- what can be seen of it ---------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> list[Job]:
+        """Return the jobs in the queue (in the window of queue_depth), in order."""
+        return [self._jobs[slot] for slot in state.waiting_slots(self._queue).tolist()]
+
+    # -- the process --------------------------------------------------------------------------------
+
+    def _ring(self) -> None:
+        """Wake the scheduler at the end of this instant."""
+        bell = self._bell
+        if bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
+            self.env.trigger(bell, LAST)
+
+    def _run(self) -> Process:
+        while True:
+            yield self._bell
+            self._bell = Event(self.env)
+            if self._powered:
+                state.change_capacity(self._queue, self._powered)
+                self._powered = 0
+            if self._by_event:
+                self._next_event()
+            else:
+                self._instant()
+
+    def _instant(self) -> None:
+        """Decide after all events of the instant."""
+        now = float(self.env.now)
+        arrivals = len(self._submitted)
+        if arrivals:
+            for job in self._submitted:
+                self._enter(job, now)
+            self._submitted.clear()
+        finished: list[int] = []
+        for attempt in self._ended:
+            if attempt.outcome is Outcome.LOST:
+                state.requeue(self._queue, attempt.slot, now)
+            else:
+                finished.append(attempt.slot)
+                del self._jobs[attempt.slot]
+        self._ended.clear()
+        placed = state.instant(self._queue, now, np.array(finished, np.int64), arrivals)
+        self._start_all(placed.tolist())
+
+    def _next_event(self) -> None:
+        """Decide after one event: a submission, else a completion in the order of the starts."""
+        now = float(self.env.now)
+        for attempt in self._ended:
+            if attempt.outcome is Outcome.LOST:
+                continue
+            known = now == attempt.start_s + attempt.job.estimate_s
+            if known and attempt.slot in self._jobs:
+                del self._jobs[attempt.slot]
+                state.finish(self._queue, attempt.slot, now)
+        if self._submitted:
+            self._enter(self._submitted.pop(0), now)
+            state.arrive(self._queue, now)
+        elif self._ended:
+            first = min(range(len(self._ended)), key=lambda i: self._ended[i].turn)
+            attempt = self._ended.pop(first)
+            if attempt.outcome is Outcome.LOST:
+                state.requeue(self._queue, attempt.slot, now)
+            elif attempt.slot in self._jobs:
+                del self._jobs[attempt.slot]
+                state.finish(self._queue, attempt.slot, now)
+        nothing = np.empty(0, np.int64)
+        self._start_all(state.instant(self._queue, now, nothing, 0).tolist())
+        if self._submitted or self._ended:
+            self._ring()
+
+    def _enter(self, job: Job, now: float) -> None:
+        """Give a job the next slot."""
+        slot = self._arrived
+        if slot == self._room:
+            self._room *= 2
+            self._draw = self._drawn(self._room)
+            grown = state.grow(self._queue, self._room, self._draw)
+            self._submit, self._runtime, self._estimate, self._cores = grown
+        self._submit[slot] = now
+        self._runtime[slot] = job.runtime_s
+        self._estimate[slot] = job.estimate_s
+        self._cores[slot] = job.cores
+        self._jobs[slot] = job
+        self._arrived = slot + 1
+
+    def _drawn(self, room: int) -> np.ndarray:
+        """Return a uniform number for each slot, if an order asks for it."""
+        if not self.order.draws and not (self.backfill_order and self.backfill_order.draws):
+            return self._draw
+        return np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
+
+    def _start_all(self, slots: list[int]) -> None:
+        if state.refused(self._queue) >= 0:
+            raise_refused(self._jobs[state.refused(self._queue)], self.order, self.backfill_order)
+        for slot in slots:
+            attempt = self.start(self._jobs[slot])
+            attempt.slot = slot
+            attempt.turn = self._turn
+            self._turn += 1
+            attempt.counted = slot >= self.options.warm_jobs
+
+    def start(self, job: Job) -> Attempt:
+        """Start a job that the pass chose."""
+        return self.cluster.start(job, limit_s=job.estimate_s if self._kill else None, then=self.ended)

@@ -1,0 +1,132 @@
+"""The errors a user can meet; each says what was wrong, the value, and what is allowed.
+
+SimPy rebuilds an exception that crosses a process as ``type(e)(*e.args)``, and worker processes
+pickle it. So every class hands *all* its fields to ``super().__init__`` and makes its text in
+``__str__``.
+"""
+
+
+class SimModelsError(Exception):
+    """An error that schedlab raises on purpose."""
+
+
+class RequestError(SimModelsError, ValueError):
+    """A request that cannot be served as it is put.
+
+    Parameters
+    ----------
+    what
+        What was asked for, and the value.
+    allowed
+        What would have been accepted.
+    """
+
+    def __init__(self, what: str, allowed: str = "") -> None:
+        super().__init__(what, allowed)
+        self.what = what
+        self.allowed = allowed
+
+    def __str__(self) -> str:
+        """Return the text of the error."""
+        return f"{self.what}; {self.allowed}" if self.allowed else self.what
+
+
+class UnknownNameError(RequestError):
+    """A name that no registry knows; the text offers the near ones.
+
+    Parameters
+    ----------
+    kind
+        What the name was to name, for example ``"order"``.
+    name
+        The name as given.
+    near
+        Known names that look like it.
+    known
+        All known names.
+    """
+
+    def __init__(self, kind: str, name: str, near: tuple[str, ...], known: tuple[str, ...]) -> None:
+        super().__init__(f"unknown {kind} {name!r}", f"known: {', '.join(known)}")
+        self.args = (kind, name, near, known)
+        self.kind = kind
+        self.name = name
+        self.near = near
+        self.known = known
+
+    def __str__(self) -> str:
+        """Return the text of the error."""
+        hint = f"did you mean {' or '.join(self.near)}? " if self.near else ""
+        return f"{self.what}; {hint}{self.allowed}"
+
+
+class FileFormatError(SimModelsError, ValueError):
+    """A file that does not keep to its format.
+
+    Parameters
+    ----------
+    path
+        The file.
+    line
+        The line's number, from 1; None when the whole file is meant.
+    what
+        What was wrong, the value, and what is allowed.
+    """
+
+    def __init__(self, path: str, line: int | None, what: str) -> None:
+        super().__init__(path, line, what)
+        self.path = path
+        self.line = line
+        self.what = what
+
+    def __str__(self) -> str:
+        """Return the text of the error."""
+        place = self.path if self.line is None else f"{self.path}, line {self.line}"
+        return f"{place}: {self.what}"
+
+
+class ImpossibleJobError(SimModelsError, ValueError):
+    """A job that can never run, refused where it enters.
+
+    Parameters
+    ----------
+    job_id
+        The job's number.
+    what
+        What is impossible about it, with its value and the limit.
+    others
+        How many more jobs of the same input are impossible.
+    """
+
+    def __init__(self, job_id: int, what: str, others: int = 0) -> None:
+        super().__init__(job_id, what, others)
+        self.job_id = job_id
+        self.what = what
+        self.others = others
+
+    def __str__(self) -> str:
+        """Return the text of the error."""
+        jobs = "1 more job of this input is" if self.others == 1 else f"{self.others} more jobs of this input are"
+        more = f" ({jobs} refused too)" if self.others else ""
+        return f"job {self.job_id}: {self.what}{more}"
+
+
+class IllegalScheduleError(SimModelsError, ValueError):
+    """A schedule that no machine could have run.
+
+    Parameters
+    ----------
+    rule
+        The rule that is broken, for example ``"capacity"``.
+    what
+        Where it is broken: the job, the instant, the values.
+    """
+
+    def __init__(self, rule: str, what: str) -> None:
+        super().__init__(rule, what)
+        self.rule = rule
+        self.what = what
+
+    def __str__(self) -> str:
+        """Return the text of the error."""
+        return f"illegal schedule ({self.rule}): {self.what}"

@@ -1,0 +1,283 @@
+"""Metrics: pure functions from the columns of a schedule to its figures of merit.
+
+Two families. *Job metrics* (wait, response, the slowdowns, stretch) have one value a job; they are
+summed up over the counted jobs that ended. *Machine metrics* (utilisation, queue length,
+throughput) have one value for a window of time.
+"""
+
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simmodels.errors import RequestError
+from simmodels.units import HOUR
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+
+STATISTICS: Final = ("mean", "median", "p95", "max")
+
+
+def _require_tau(tau_s: float) -> None:
+    """Refuse a tau that bounds nothing."""
+    if not (tau_s > 0 and np.isfinite(tau_s)):
+        raise RequestError(f"tau_s is {tau_s}", "a finite number > 0 is allowed")
+
+
+# -- one value a job -----------------------------------------------------------------------------
+
+
+def wait_s(submit_s: Floats, start_s: Floats) -> Floats:
+    """Return how long each job waited, in seconds: start - submit.
+
+    Parameters
+    ----------
+    submit_s, start_s
+        float64[n], seconds since the trace's zero; a NaN start gives a NaN wait.
+    """
+    return start_s - submit_s
+
+
+def response_s(submit_s: Floats, end_s: Floats) -> Floats:
+    """Return how long each job was in the system, in seconds: end - submit.
+
+    Also called turnaround time, or flow time.
+
+    Parameters
+    ----------
+    submit_s, end_s
+        float64[n], seconds since the trace's zero; a NaN end gives a NaN response.
+    """
+    return end_s - submit_s
+
+
+def slowdown(response_s: Floats, executed_s: Floats) -> Floats:
+    """Return how many times longer than its execution each job took: response / executed.
+
+    Parameters
+    ----------
+    response_s
+        float64[n], seconds from submit to end.
+    executed_s
+        float64[n], seconds from start to end. Where it is 0 the slowdown is not defined, and NaN.
+
+    References
+    ----------
+    Feitelson, Rudolph (1998), Metrics and benchmarking for parallel job scheduling, section 4,
+    DOI 10.1007/BFb0053978.
+    """
+    ratio: Floats = np.divide(response_s, executed_s, out=np.full(len(executed_s), np.nan), where=executed_s > 0)
+    return ratio
+
+
+def bounded_slowdown(wait_s: Floats, executed_s: Floats, tau_s: float = 10.0) -> Floats:
+    """Return each job's slowdown, with short executions counted as tau: max((w + p) / max(p, tau), 1).
+
+    Its mean over the jobs is what the literature calls AVGbsld.
+
+    Parameters
+    ----------
+    wait_s
+        float64[n], w, seconds from submit to start.
+    executed_s
+        float64[n], p, seconds from start to end.
+    tau_s
+        The bound in seconds, > 0.
+
+    Raises
+    ------
+    RequestError
+        `tau_s` is not a finite number > 0.
+
+    References
+    ----------
+    Feitelson (2001), Metrics for parallel job scheduling and their convergence, section 2,
+    DOI 10.1007/3-540-45540-X_11.
+    """
+    _require_tau(tau_s)
+    return np.maximum((wait_s + executed_s) / np.maximum(executed_s, tau_s), 1.0)
+
+
+def per_processor_bounded_slowdown(wait_s: Floats, executed_s: Floats, cores: Integers, tau_s: float = 10.0) -> Floats:
+    """Return each job's bounded slowdown per core: max((w + p) / (q max(p, tau)), 1).
+
+    A job that waits for many cores is not held to be worse served than one that waits for few.
+
+    Parameters
+    ----------
+    wait_s
+        float64[n], w, seconds from submit to start.
+    executed_s
+        float64[n], p, seconds from start to end.
+    cores
+        int64[n], q, the cores of each job, >= 1.
+    tau_s
+        The bound in seconds, > 0.
+
+    Raises
+    ------
+    RequestError
+        `tau_s` is not a finite number > 0.
+
+    References
+    ----------
+    Zotkin, Keleher (1999), Job-length estimation and performance in backfilling schedulers,
+    DOI 10.1109/HPDC.1999.805303.
+    """
+    _require_tau(tau_s)
+    return np.maximum((wait_s + executed_s) / (cores * np.maximum(executed_s, tau_s)), 1.0)
+
+
+def stretch(response_s: Floats, runtime_s: Floats) -> Floats:
+    """Return how many times longer than its own work each job took: response / runtime.
+
+    It differs from `slowdown` for a job that was killed before its work was done: its work is
+    `runtime_s`, of which it executed less.
+
+    Parameters
+    ----------
+    response_s
+        float64[n], seconds from (first) submit to end.
+    runtime_s
+        float64[n], seconds of work in the job. Where it is 0 the stretch is not defined, and NaN.
+
+    References
+    ----------
+    Bender, Chakrabarti, Muthukrishnan (1998), Flow and stretch metrics for scheduling continuous
+    job streams, SODA '98, pages 270-279.
+    """
+    return slowdown(response_s, runtime_s)
+
+
+def describe(values: Floats, name: str) -> dict[str, float]:
+    """Return the mean, median, 95th percentile and maximum of some jobs' values.
+
+    The percentile interpolates linearly between order statistics (type 7 of Hyndman and Fan,
+    1996, DOI 10.1080/00031305.1996.10473566). Without values each of the four is NaN.
+
+    Parameters
+    ----------
+    values
+        float64[k], without NaN.
+    name
+        The metric's name with its unit, for example ``"wait_s"``; the keys are ``mean_wait_s``,
+        ``median_wait_s``, ``p95_wait_s`` and ``max_wait_s``.
+    """
+    if not len(values):
+        return {f"{statistic}_{name}": np.nan for statistic in STATISTICS}
+    middle, high = np.percentile(values, (50, 95))
+    found = (values.mean(), middle, high, values.max())
+    return {f"{statistic}_{name}": float(value) for statistic, value in zip(STATISTICS, found, strict=True)}
+
+
+# -- over time -----------------------------------------------------------------------------------
+
+
+def step_function(from_s: Floats, to_s: Floats, weight: NDArray[np.integer]) -> tuple[Floats, Integers]:
+    """Return when the sum of the weights that are present changes, and what it is from then on.
+
+    All that happens at one instant is one step, so intervals of no length leave no trace.
+
+    Parameters
+    ----------
+    from_s
+        float64[k], when each weight appears; NaN: never.
+    to_s
+        float64[k], when it goes, >= `from_s`; NaN: never.
+    weight
+        int[k], the weights, for example 1 (jobs in a queue) or cores.
+
+    Returns
+    -------
+    tuple
+        float64[m], strictly increasing instants; int64[m], the sum from each instant to the next.
+        Before the first instant the sum is 0.
+    """
+    there = ~np.isnan(from_s)
+    goes = there & ~np.isnan(to_s)
+    time_s = np.concatenate((from_s[there], to_s[goes]))
+    change = np.concatenate((weight[there], -weight[goes])).astype(np.int64)
+    order = np.argsort(time_s, kind="stable")
+    time_s, total = time_s[order], np.cumsum(change[order])
+    last = np.flatnonzero(np.append(time_s[1:] != time_s[:-1], True)[: len(time_s)])
+    time_s, total = time_s[last], total[last]
+    changed = np.flatnonzero(np.diff(total, prepend=0))
+    return time_s[changed], total[changed]
+
+
+def time_sum(from_s: Floats, to_s: Floats, weight: NDArray[np.integer], window_s: tuple[float, float]) -> float:
+    """Return the integral over a window of the sum of the weights that are present.
+
+    Parameters
+    ----------
+    from_s, to_s, weight
+        As for `step_function`.
+    window_s
+        First and last instant of the window, in seconds.
+    """
+    low, high = window_s
+    until = np.where(np.isnan(to_s), high, to_s)
+    length_s = np.minimum(until, high) - np.maximum(from_s, low)
+    return float(np.sum(np.where(length_s > 0, length_s, 0.0) * weight))
+
+
+def utilisation(
+    start_s: Floats, end_s: Floats, cores: Integers, machine_cores: int, window_s: tuple[float, float]
+) -> float:
+    """Return the share of the machine's core-seconds in a window that were in use; 0 to 1.
+
+    Whatever ran counts, whosever job it was: jobs outside the metrics, killed jobs, attempts that
+    came to nothing and jobs that still run at the window's end hold cores as others do.
+
+    Parameters
+    ----------
+    start_s, end_s
+        float64[k], the attempts; a NaN end is an attempt that still runs.
+    cores
+        int64[k], the cores of each attempt.
+    machine_cores
+        The cores of the machine.
+    window_s
+        First and last instant of the window, in seconds. An empty window gives NaN.
+    """
+    low, high = window_s
+    if not high > low:
+        return np.nan
+    return time_sum(start_s, end_s, cores, window_s) / (machine_cores * (high - low))
+
+
+def queue_length(from_s: Floats, to_s: Floats, window_s: tuple[float, float]) -> tuple[float, int]:
+    """Return the mean over time and the maximum of the number of waiting jobs in a window.
+
+    A job that starts at the instant of its submission never waits. Over a window that holds all
+    waits, the mean is their sum over the window's length (Little 1961, DOI 10.1287/opre.9.3.383).
+
+    Parameters
+    ----------
+    from_s, to_s
+        float64[k], when each wait begins and ends; a NaN end is a job that still waits.
+    window_s
+        First and last instant of the window, in seconds. An empty window gives NaN and 0.
+    """
+    low, high = window_s
+    if not high > low:
+        return np.nan, 0
+    ones = np.ones(len(from_s), dtype=np.int64)
+    time_s, length = step_function(from_s, to_s, ones)
+    first, last = np.searchsorted(time_s, low, side="right") - 1, np.searchsorted(time_s, high, side="left")
+    within = length[max(first, 0) : last]
+    return time_sum(from_s, to_s, ones, window_s) / (high - low), int(within.max(initial=0))
+
+
+def throughput_jobs_per_hour(jobs: int, makespan_s: float) -> float:
+    """Return how many jobs left the machine an hour; NaN for a makespan of 0.
+
+    Parameters
+    ----------
+    jobs
+        How many jobs ended, completed or killed.
+    makespan_s
+        The seconds from the first submit to the last end.
+    """
+    return jobs * HOUR / makespan_s if makespan_s > 0 else np.nan

@@ -1,0 +1,1 @@
+"""Replay: the compiled clock, for rigid jobs on one pool of cores."""

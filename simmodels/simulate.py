@@ -1,0 +1,127 @@
+"""simulate: the short way in, by the fastest exact clock."""
+
+import difflib
+from typing import Literal, get_args
+
+from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions
+from simmodels.decisions.orders import Order
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.environment import Environment
+from simmodels.entities.recorder import Recorder
+from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.source import Source
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.replay.run import replay_workload
+from simmodels.schedule import Schedule
+from simmodels.workload import Workload
+
+Engine = Literal["auto", "simpy", "compiled"]
+
+
+def simulate(
+    workload: Workload,
+    *,
+    cores: int | None = None,
+    order: str | Order = "FCFS",
+    backfilling: Backfilling = "easy",
+    backfill_order: str | Order | None = None,
+    threshold_s: float | None = None,
+    decide: Decide = "instant",
+    overrun: Overrun = "run",
+    queue_depth: int | None = None,
+    warm_jobs: int = 0,
+    engine: Engine = "auto",
+    seed: int = 0,
+) -> Schedule:
+    """Return the schedule of rigid jobs on one pool of cores.
+
+    Parameters
+    ----------
+    workload
+        The jobs; each must be able to run on the pool.
+    cores
+        The size of the pool; by default ``workload.max_cores``.
+    order
+        Which waiting job goes first: a name of the registry (`simmodels.orders`), or an order of
+        yours. Smaller values first; ties by submit, then input position.
+    backfilling
+        ``"none"`` (the head of the queue blocks), ``"greedy"`` (any that fits starts), ``"easy"``
+        (any that fits and does not delay the head starts), ``"conservative"`` (any that fits and
+        delays no waiting job's reservation starts).
+    backfill_order
+        The order in which EASY backfills; by default `order`.
+    threshold_s
+        A job that has waited longer goes before all others (among these, first come first); in both
+        orders. None for never.
+    decide
+        ``"instant"``: all completions and submissions of an instant, then one pass. ``"event"``: one
+        pass after each event, submissions before completions.
+    overrun
+        A job that reaches its estimate ``"run"``\\ s on (and is expected to end at any moment), or is
+        ``"kill"``\\ ed.
+    queue_depth
+        Only the so many earliest-submitted waiting jobs are considered; None for all.
+    warm_jobs
+        The first so many jobs run first come first served, before any other, and stand outside the
+        metrics.
+    engine
+        ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the
+        compiled one: the schedule is the same to the last bit).
+    seed
+        For orders that draw (RANDOM).
+
+    Raises
+    ------
+    ImpossibleJobError
+        A job can never run on the pool, or has a negative runtime; see `workloads.clean`.
+    UnknownNameError, RequestError
+        An option is not what is allowed, or the pool's size is unknown.
+
+    Examples
+    --------
+    >>> trace = Workload.from_frame(pd.DataFrame({"submit_s": [0, 1, 2], "runtime_s": [10, 10, 5], "cores": [1, 2, 1]}))
+    >>> simulate(trace, cores=2).start_s.tolist()
+    [0.0, 10.0, 2.0]
+    """
+    if engine not in get_args(Engine):
+        known = get_args(Engine)
+        raise UnknownNameError("engine", str(engine), tuple(difflib.get_close_matches(str(engine), known)), known)
+    size = workload.max_cores if cores is None else cores
+    if size is None:
+        raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores= says it")
+    if size < 1:
+        raise RequestError(f"cores is {size}", "at least 1 is allowed")
+    if seed < 0:
+        raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
+    workload.require_runnable(size)
+    options = QueueOptions.checked(
+        order=order,
+        backfilling=backfilling,
+        backfill_order=backfill_order,
+        threshold_s=threshold_s,
+        decide=decide,
+        overrun=overrun,
+        queue_depth=queue_depth,
+        warm_jobs=warm_jobs,
+    )
+    if engine != "simpy":
+        return replay_workload(workload, cores=size, options=options, seed=seed)
+    first = float(workload.submit_s.min()) if len(workload) else 0.0
+    env = Environment(seed=seed, start_s=min(first, 0.0))
+    cluster = Cluster(env, "cluster", cores=size)
+    scheduler = QueueScheduler(
+        env,
+        cluster,
+        order=options.order,
+        backfilling=backfilling,
+        backfill_order=options.backfill_order,
+        threshold_s=threshold_s,
+        decide=decide,
+        overrun=overrun,
+        queue_depth=queue_depth,
+        warm_jobs=warm_jobs,
+    )
+    Source(env, workload, into=scheduler)
+    recorder = Recorder(env)
+    env.run()
+    return recorder.schedule()

@@ -1,0 +1,67 @@
+"""Random streams keyed by names: the same seed and name give the same bits, whoever asks first.
+
+A stream is found by hashing its names (SHA-256) into the seed sequence of numpy, so neither the
+order in which streams are made nor Python's hash seed can change what a stream gives.
+"""
+
+import hashlib
+import operator
+
+import numpy as np
+
+from simmodels.errors import RequestError
+
+
+def _word(name: str | int) -> str:
+    """Return a name as text that no other name has, whatever follows it."""
+    if isinstance(name, str):
+        return f"str:{len(name)}:{name}"
+    try:
+        return f"int:{operator.index(name)}"
+    except TypeError:
+        raise RequestError(f"stream name {name!r}", "names are texts and whole numbers") from None
+
+
+def entropy(seed: int, *names: str | int) -> int:
+    """Return the 128-bit integer that the seed and the names stand for.
+
+    Parameters
+    ----------
+    seed
+        The seed of the whole simulation, an integer >= 0.
+    names
+        What the stream is for; ``("a", 1)``, ``("a1",)`` and ``("a", "1")`` are different streams. A whole number of
+        numpy is the same name as that of Python.
+
+    Raises
+    ------
+    RequestError
+        The seed is no integer >= 0, or a name is neither a text nor a whole number.
+    """
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise RequestError(f"seed {seed!r}", "an integer >= 0 is allowed")
+    text = "\x1f".join([str(number), *map(_word, names)])
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:16], "little")
+
+
+def stream(seed: int, *names: str | int) -> np.random.Generator:
+    """Return the random generator of the seed and the names (numpy, PCG64).
+
+    Parameters
+    ----------
+    seed
+        The seed of the whole simulation, an integer >= 0.
+    names
+        What the stream is for, for example ``stream(7, "lublin", "arrivals")``.
+
+    Raises
+    ------
+    RequestError
+        The seed is no integer >= 0, or a name is neither a text nor a whole number.
+    """
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy(seed, *names))))

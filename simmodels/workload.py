@@ -1,0 +1,298 @@
+"""Workload: the jobs that go into a simulation, as immutable columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from simmodels.errors import ImpossibleJobError, RequestError
+
+COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
+_FLOATS: Final = ("submit_s", "runtime_s", "estimate_s")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One rigid job: it needs all its cores, at once, for its whole runtime.
+
+    Parameters
+    ----------
+    job_id
+        The job's number, unique in its workload.
+    submit_s
+        When it is submitted, in seconds since the trace's zero.
+    runtime_s
+        How long it really runs, in seconds (>= 0); schedulers do not see it.
+    estimate_s
+        How long its user said it would run at most, in seconds (>= 0).
+    cores
+        How many cores it needs (>= 1).
+    user_id
+        The number of its user; -1 when unknown.
+    """
+
+    job_id: int
+    submit_s: float
+    runtime_s: float
+    estimate_s: float
+    cores: int
+    user_id: int = -1
+
+
+def _frozen(given: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """Return the values as a read-only array that nobody else can change: a copy, unless that is so already."""
+    column = np.ascontiguousarray(given, dtype=dtype)
+    part = column if column is given or column.base is not None else None  # None: this memory is new
+    while isinstance(part, np.ndarray):
+        if part.flags.writeable:
+            column = column.copy()
+            break
+        part = part.base
+    column.flags.writeable = False
+    return column
+
+
+def _rows(column: NDArray[Any], rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> NDArray[Any]:
+    """Return these rows of a column of ours, read-only."""
+    taken = column[rows]
+    taken.flags.writeable = False
+    return taken
+
+
+def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.int64]:
+    """Return a column as a read-only array of its type; refuse what does not fit."""
+    given = np.asarray(values)
+    if given.ndim != 1:
+        raise RequestError(f"column {name} has {given.ndim} dimensions", "a column has one")
+    if not len(given):
+        return _frozen(np.empty(0), np.float64 if name in _FLOATS else np.int64)
+    if given.dtype.kind not in "iufb":
+        raise RequestError(f"column {name} has type {given.dtype}", "numbers are allowed")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        where = int(np.flatnonzero(~np.isfinite(given))[0])
+        raise RequestError(f"column {name}, row {where}: {given[where]}", "finite numbers are allowed")
+    if name in _FLOATS:
+        return _frozen(given, np.float64)
+    with np.errstate(invalid="ignore"):  # a number beyond int64 is refused below, in our words
+        column = _frozen(given, np.int64)
+    if given.dtype.kind in "uf" and (column != given).any():
+        where = int(np.flatnonzero(column != given)[0])
+        raise RequestError(f"column {name}, row {where}: {given[where]}", "whole numbers of 64 bits are allowed")
+    return column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workload:
+    """Jobs as columns of equal length, in input order; nothing of it can be changed in place.
+
+    A workload says what a log says, and a log may hold jobs that cannot run (no cores, a runtime of
+    -1). These stay in, so that nothing is lost silently; `workloads.clean` takes them out and
+    counts them, and a simulation refuses them by name.
+
+    Parameters
+    ----------
+    job_id
+        int64[n], the jobs' numbers.
+    submit_s, runtime_s, estimate_s
+        float64[n], seconds since the trace's zero, seconds, seconds.
+    cores
+        int64[n], how many cores each job needs.
+    user_id
+        int64[n], -1 where unknown; None for all unknown.
+    name
+        What figures and tables call it.
+    max_cores
+        The size of the machine it was taken from, if known.
+    start_unix_s
+        The instant of the trace's zero, in seconds since 1970-01-01 UTC, if known.
+    header
+        The comment lines of the file it came from, as they stood.
+    counts
+        What its reader and its filters did, each with how often.
+    extras
+        Further columns of length n (for an SWF log: its other fields), cut along with the rest.
+
+    Raises
+    ------
+    RequestError
+        A column is not of finite numbers (whole ones for job_id, cores and user_id), the columns differ in length,
+        a further column has the name of one of the six, or max_cores is below 1.
+
+    Notes
+    -----
+    An array that can still be written to is copied, so that no later change of it reaches the workload; an array that
+    is read-only, down to the memory it is a view of, is kept as it is.
+    """
+
+    job_id: NDArray[np.int64]
+    submit_s: NDArray[np.float64]
+    runtime_s: NDArray[np.float64]
+    estimate_s: NDArray[np.float64]
+    cores: NDArray[np.int64]
+    user_id: NDArray[np.int64] = None  # type: ignore[assignment]  # None is filled in below
+    name: str = "workload"
+    max_cores: int | None = None
+    start_unix_s: int | None = None
+    header: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    extras: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Make the columns read-only arrays of their types, and check their lengths."""
+        object.__setattr__(self, "job_id", _column("job_id", self.job_id))
+        rows = len(self.job_id)
+        if self.user_id is None:
+            object.__setattr__(self, "user_id", np.full(rows, -1, dtype=np.int64))
+        for name in COLUMNS:
+            object.__setattr__(self, name, _column(name, getattr(self, name)))
+        extras = {name: _frozen(np.asarray(column)) for name, column in self.extras.items()}
+        for name, column in [*((c, getattr(self, c)) for c in COLUMNS), *extras.items()]:
+            if len(column) != rows:
+                raise RequestError(f"column {name} has {len(column)} rows", f"job_id has {rows}")
+        for name, column in extras.items():
+            if name in COLUMNS:
+                raise RequestError(f"a further column named {name}", "names other than the six are allowed")
+            if column.ndim != 1:
+                raise RequestError(f"column {name} has {column.ndim} dimensions", "a column has one")
+        if self.max_cores is not None and self.max_cores < 1:
+            raise RequestError(f"max_cores is {self.max_cores}", "at least 1 is allowed")
+        object.__setattr__(self, "header", tuple(self.header))
+        object.__setattr__(self, "counts", MappingProxyType(dict(self.counts)))
+        object.__setattr__(self, "extras", MappingProxyType(extras))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor's arguments (a read-only mapping cannot be pickled)."""
+        columns = tuple(getattr(self, name) for name in COLUMNS)
+        about = (self.name, self.max_cores, self.start_unix_s, self.header)
+        return type(self), (*columns, *about, dict(self.counts), dict(self.extras))
+
+    def __len__(self) -> int:
+        """Return the number of jobs."""
+        return len(self.job_id)
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        size = "" if self.max_cores is None else f", max_cores={self.max_cores}"
+        return f"<Workload {self.name!r}: {len(self)} jobs{size}>"
+
+    # -- cutting and moving ---------------------------------------------------------------------
+
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Self:
+        """Return the workload of these rows, in the order given (indices, a mask or a slice)."""
+        columns: dict[str, Any] = {name: _rows(getattr(self, name), rows) for name in COLUMNS}
+        return replace(self, **columns, extras={k: _rows(v, rows) for k, v in self.extras.items()})
+
+    def head(self, jobs: int) -> Self:
+        """Return the first `jobs` jobs by (submit, input position)."""
+        if jobs < 0:
+            raise RequestError(f"head of {jobs} jobs", "a number >= 0 is allowed")
+        return self.take(np.sort(np.argsort(self.submit_s, kind="stable")[:jobs]))
+
+    def between(self, start_s: float, end_s: float) -> Self:
+        """Return the jobs submitted in the half-open window [start_s, end_s), times unchanged."""
+        if not start_s <= end_s:
+            raise RequestError(f"window [{start_s}, {end_s})", "start_s <= end_s is allowed")
+        return self.take((self.submit_s >= start_s) & (self.submit_s < end_s))
+
+    def shift(self, by_s: float | None = None) -> Self:
+        """Return the workload submitted `by_s` seconds later; None puts the first submit at 0."""
+        if by_s is None:
+            by_s = -float(self.submit_s.min()) if len(self) else 0.0
+        if not np.isfinite(by_s):
+            raise RequestError(f"shift by {by_s} s", "a finite number is allowed")
+        zero = self.start_unix_s
+        kept = None if zero is None or by_s != int(by_s) else zero - int(by_s)
+        return replace(self, submit_s=self.submit_s + by_s, start_unix_s=kept)
+
+    def scale_load(self, factor: float) -> Self:
+        """Return the workload with `factor` times the load: gaps between submits divided by it.
+
+        The first submit stays where it is; runtimes, estimates and cores do not change.
+        """
+        if not (factor > 0 and np.isfinite(factor)):
+            raise RequestError(f"load factor {factor}", "a finite number > 0 is allowed")
+        first = self.submit_s.min() if len(self) else 0.0
+        return replace(self, submit_s=first + (self.submit_s - first) / factor, start_unix_s=None)
+
+    # -- tables ---------------------------------------------------------------------------------
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table: one row a job, input order, the six columns and then the extras."""
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        return pd.DataFrame({**columns, **self.extras})
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, **about: object) -> Self:
+        """Return the workload of a table.
+
+        Parameters
+        ----------
+        frame
+            Columns ``submit_s, runtime_s, cores`` are needed; ``job_id`` (default 1, 2, ...),
+            ``estimate_s`` (default runtime_s) and ``user_id`` (default -1) may be left out; other
+            columns become `extras`.
+        about
+            ``name``, ``max_cores``, ``start_unix_s``, ``header``, ``counts``.
+
+        Raises
+        ------
+        RequestError
+            A needed column is missing, or a column is not of numbers.
+        """
+        missing = [name for name in ("submit_s", "runtime_s", "cores") if name not in frame]
+        if missing:
+            raise RequestError(f"table without {', '.join(missing)}", f"it has {', '.join(map(str, frame.columns))}")
+        rows = len(frame)
+        filled = {
+            "job_id": frame["job_id"] if "job_id" in frame else np.arange(1, rows + 1),
+            "estimate_s": frame["estimate_s"] if "estimate_s" in frame else frame["runtime_s"],
+            "user_id": frame["user_id"] if "user_id" in frame else np.full(rows, -1),
+            **{name: frame[name] for name in ("submit_s", "runtime_s", "cores")},
+        }
+        extras = {str(name): frame[name].to_numpy() for name in frame.columns if name not in COLUMNS}
+        columns = {name: np.asarray(column) for name, column in filled.items()}
+        return cls(**columns, extras=extras, **about)  # type: ignore[arg-type]
+
+    def job(self, row: int) -> Job:
+        """Return the job of an input row as a record."""
+        return Job(
+            int(self.job_id[row]),
+            float(self.submit_s[row]),
+            float(self.runtime_s[row]),
+            float(self.estimate_s[row]),
+            int(self.cores[row]),
+            int(self.user_id[row]),
+        )
+
+    # -- what can run -----------------------------------------------------------------------------
+
+    def runnable(self, cores: int | None = None) -> NDArray[np.bool_]:
+        """Return bool[n]: the job has cores >= 1 (and <= `cores`), runtime >= 0 and estimate >= 0."""
+        good = (self.cores >= 1) & (self.runtime_s >= 0) & (self.estimate_s >= 0)
+        return good if cores is None else good & (self.cores <= cores)
+
+    def require_runnable(self, cores: int) -> None:
+        """Refuse the workload if a job of it can never run on `cores` cores.
+
+        Raises
+        ------
+        ImpossibleJobError
+            Naming the first such job, the value, the limit, and how many more there are.
+        """
+        bad = np.flatnonzero(~self.runnable(cores))
+        if not len(bad):
+            return
+        job = self.job(int(bad[0]))
+        if job.cores > cores:
+            what = f"needs {job.cores} cores, and the machine has {cores}"
+        elif job.cores < 1:
+            what = f"needs {job.cores} cores; at least 1 is allowed"
+        elif job.runtime_s < 0:
+            what = f"runs for {job.runtime_s:g} s; at least 0 is allowed"
+        else:
+            what = f"is estimated at {job.estimate_s:g} s; at least 0 is allowed"
+        raise ImpossibleJobError(job.job_id, what, len(bad) - 1)

@@ -1,0 +1,93 @@
+"""Each error class survives SimPy, pickling and copying, and says what, where and what is allowed."""
+
+import copy
+import inspect
+import pickle
+
+import pytest
+
+from simmodels import errors
+from simmodels.errors import (
+    FileFormatError,
+    IllegalScheduleError,
+    ImpossibleJobError,
+    RequestError,
+    SimModelsError,
+    UnknownNameError,
+)
+
+CASES = [
+    (SimModelsError("something"), "something"),
+    (RequestError("queue_depth is 0", "at least 1 is allowed"), "queue_depth is 0; at least 1 is allowed"),
+    (RequestError("two workloads of one name"), "two workloads of one name"),
+    (
+        UnknownNameError("order", "FCSF", ("FCFS",), ("FCFS", "LCFS")),
+        "unknown order 'FCSF'; did you mean FCFS? known: FCFS, LCFS",
+    ),
+    (
+        UnknownNameError("order", "S", ("SPF", "SAF"), ("FCFS", "SAF", "SPF")),
+        "unknown order 'S'; did you mean SPF or SAF? known: FCFS, SAF, SPF",
+    ),
+    (UnknownNameError("order", "???", (), ("FCFS",)), "unknown order '???'; known: FCFS"),
+    (FileFormatError("a.swf", 7, "3 fields; 18 are needed"), "a.swf, line 7: 3 fields; 18 are needed"),
+    (FileFormatError("a.swf", None, "no jobs"), "a.swf: no jobs"),
+    (
+        ImpossibleJobError(12, "needs 101 cores, and the machine has 100"),
+        "job 12: needs 101 cores, and the machine has 100",
+    ),
+    (
+        ImpossibleJobError(12, "needs 0 cores", 3),
+        "job 12: needs 0 cores (3 more jobs of this input are refused too)",
+    ),
+    (
+        ImpossibleJobError(12, "needs 0 cores", 1),
+        "job 12: needs 0 cores (1 more job of this input is refused too)",
+    ),
+    (
+        IllegalScheduleError("capacity", "at 5 s: 12 cores run, and the machine has 10"),
+        "illegal schedule (capacity): at 5 s: 12 cores run, and the machine has 10",
+    ),
+]
+IDS = [f"{type(error).__name__}-{number}" for number, (error, _) in enumerate(CASES)]
+
+
+def same(one: Exception, other: Exception) -> bool:
+    """Return whether two errors are of one class, with equal arguments, fields and text."""
+    return (type(one), one.args, vars(one), str(one)) == (type(other), other.args, vars(other), str(other))
+
+
+@pytest.mark.parametrize(("error", "text"), CASES, ids=IDS)
+def test_its_text_is_one_line_of_what_where_and_allowed(error: SimModelsError, text: str) -> None:
+    assert str(error) == text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("error", [error for error, _ in CASES], ids=IDS)
+def test_it_is_rebuilt_from_its_arguments_as_simpy_does_it(error: SimModelsError) -> None:
+    assert same(type(error)(*error.args), error)
+
+
+@pytest.mark.parametrize("error", [error for error, _ in CASES], ids=IDS)
+def test_it_is_pickled_and_copied_whole(error: SimModelsError) -> None:
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert same(pickle.loads(pickle.dumps(error, protocol)), error)
+    assert same(copy.deepcopy(error), error)
+
+
+def test_every_error_class_of_the_module_is_tried_here() -> None:
+    classes = {cls for _, cls in inspect.getmembers(errors, inspect.isclass) if cls.__module__ == errors.__name__}
+    assert classes == {type(error) for error, _ in CASES}
+
+
+def test_every_error_is_ours_and_those_with_a_builtin_of_its_kind_are_that_too() -> None:
+    for error, _ in CASES:
+        assert isinstance(error, SimModelsError)
+        assert type(error) is SimModelsError or isinstance(error, ValueError)
+    assert issubclass(UnknownNameError, RequestError)
+
+
+def test_the_fields_can_be_read() -> None:
+    error = UnknownNameError("order", "FCSF", ("FCFS",), ("FCFS", "LCFS"))
+    assert (error.kind, error.name, error.near, error.known) == error.args
+    assert (error.what, error.allowed) == ("unknown order 'FCSF'", "known: FCFS, LCFS")
+    assert ImpossibleJobError(1, "x").others == 0

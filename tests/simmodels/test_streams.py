@@ -1,0 +1,111 @@
+"""Streams: the same seed and name give the same bits, in any order, process and hash seed."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simmodels.errors import RequestError
+from simmodels.streams import entropy, stream
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = st.lists(st.text(max_size=5) | st.integers(-5, 5), max_size=4).map(tuple)
+
+
+def bits(seed: int, *names: str | int) -> list[int]:
+    return stream(seed, *names).integers(0, 2**63, 4).tolist()
+
+
+def test_the_bits_are_these_for_ever() -> None:
+    # A change of these numbers changes every simulation that draws: it belongs in the CHANGELOG.
+    assert entropy(7, "lublin", "arrivals") == 0x0DE108AEE89344B6BD6788EDD5ADC7EE
+    assert bits(7, "lublin", "arrivals") == [
+        6620621880198232265,
+        4756254846776438397,
+        6365467884518136190,
+        664933658414496859,
+    ]
+
+
+@given(st.integers(0, 2**70), NAMES)
+def test_the_same_seed_and_names_give_the_same_bits(seed: int, names: tuple[str | int, ...]) -> None:
+    assert bits(seed, *names) == bits(seed, *names)
+
+
+@given(st.integers(0, 3), NAMES, st.integers(0, 3), NAMES)
+def test_other_seeds_and_names_give_other_bits(
+    seed: int, names: tuple[str | int, ...], seed2: int, names2: tuple[str | int, ...]
+) -> None:
+    assert (entropy(seed, *names) == entropy(seed2, *names2)) == ((seed, names) == (seed2, names2))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("a", 1), ("a1",)),
+        (("a", "1"), ("a", 1)),
+        (("a", "b"), ("b", "a")),
+        (("ab",), ("a", "b")),
+        (("a\x1fstr:1:b",), ("a", "b")),
+        ((), ("",)),
+        (("",), ("", "")),
+    ],
+)
+def test_names_that_look_alike_are_different_streams(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> None:
+    assert bits(7, *one) != bits(7, *other)
+
+
+def test_a_whole_number_of_numpy_is_the_same_name_and_seed() -> None:
+    assert bits(np.int64(7), "site", np.int32(3)) == bits(7, "site", 3)
+
+
+def test_the_order_in_which_streams_are_made_does_not_matter() -> None:
+    names = ["arrivals", "sizes", "runtimes"]
+    one = {name: bits(1, name) for name in names}
+    other = {name: bits(1, name) for name in reversed(names)}
+    assert one == other
+
+
+def test_drawing_from_one_stream_does_not_move_another() -> None:
+    first, second = stream(1, "a"), stream(1, "b")
+    first.random(1000)
+    assert second.integers(0, 2**63, 4).tolist() == bits(1, "b")
+
+
+def test_no_global_generator_is_read_or_moved() -> None:
+    random.seed(1)
+    before = random.getstate()
+    one = bits(3, "a")
+    random.seed(2)
+    assert bits(3, "a") == one
+    random.setstate(before)
+    bits(3, "a")
+    assert random.getstate() == before
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "4242"])
+def test_another_process_with_another_hash_seed_gives_the_same_bits(hash_seed: str) -> None:
+    code = "from simmodels.streams import stream; print(stream(7, 'a', 3).integers(0, 2**63, 4).tolist())"
+    surroundings = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
+    printed = subprocess.check_output([sys.executable, "-c", code], env=surroundings, text=True)
+    assert printed.strip() == str(bits(7, "a", 3))
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "7", None])
+def test_a_seed_that_is_no_integer_from_0_is_refused(seed: object) -> None:
+    with pytest.raises(RequestError) as caught:
+        stream(seed, "a")  # type: ignore[arg-type]
+    assert str(caught.value) == f"seed {seed!r}; an integer >= 0 is allowed"
+
+
+@pytest.mark.parametrize("name", [1.5, None, ("a",)])
+def test_a_name_that_is_neither_text_nor_number_is_refused(name: object) -> None:
+    with pytest.raises(RequestError) as caught:
+        stream(1, "a", name)  # type: ignore[arg-type]
+    assert str(caught.value) == f"stream name {name!r}; names are texts and whole numbers"

@@ -1,0 +1,137 @@
+"""What is shipped: the three packages and nothing else, with their data, a version and a command."""
+
+import configparser
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+from simmodels.version import __version__
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("simmodels", "workloads", "experiments")
+MADE = shutil.ignore_patterns("__pycache__", "*.nb[ic]")
+
+
+def run(*command: str | Path, cwd: Path, path: str | None = None) -> str:
+    """Run a command and return what it printed; fail with that if it fails."""
+    surroundings = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    if path is not None:
+        surroundings["PYTHONPATH"] = path
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=surroundings,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}:\n{done.stdout}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a wheel built from a copy of the checkout (a build leaves files behind), without network."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for name in ("pyproject.toml", "setup.cfg", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in (*PACKAGES, "tests", "benchmarks", "docs"):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=MADE)
+    offline = ("--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
+    run(sys.executable, "-m", "pip", "wheel", *offline, "--wheel-dir", out, source, cwd=out)
+    (built,) = out.glob("*.whl")
+    return built
+
+
+def test_the_wheel_is_pure_and_carries_name_and_version(wheel: Path) -> None:
+    assert wheel.name == f"schedlab-{__version__}-py3-none-any.whl"
+
+
+def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
+    names = [name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")]
+    assert {name.split("/")[0] for name in names} == {*PACKAGES, f"schedlab-{__version__}.dist-info"}
+
+
+def test_the_wheel_holds_every_file_of_the_packages(wheel: Path) -> None:
+    shipped = {name for name in zipfile.ZipFile(wheel).namelist() if name.split("/")[0] in PACKAGES}
+    here = {
+        path.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert shipped == here, "a folder without __init__.py, or data that setup.cfg does not name"
+    assert {f"{package}/py.typed" for package in PACKAGES} <= shipped
+
+
+def test_the_metadata_says_what_pyproject_says(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as files:
+        folder = f"schedlab-{__version__}.dist-info"
+        metadata = Parser().parsestr(files.read(f"{folder}/METADATA").decode())
+        commands = configparser.ConfigParser()
+        commands.read_string(files.read(f"{folder}/entry_points.txt").decode())
+        assert f"{folder}/licenses/LICENSE" in files.namelist()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert metadata["Name"] == project["name"] == "schedlab"
+    assert metadata["Version"] == __version__
+    assert metadata["Requires-Python"] == project["requires-python"]
+    assert metadata["License-Expression"] == project["license"]
+    needed = {line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line}
+    assert needed == set(project["dependencies"])
+    assert {section: dict(commands[section]) for section in commands.sections()} == {
+        "console_scripts": {"schedlab": "experiments.cli:main"}
+    }
+
+
+def test_the_installed_wheel_runs_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    target, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    offline = ("--no-index", "--no-deps", "--no-compile", "--disable-pip-version-check")
+    run(sys.executable, "-m", "pip", "install", *offline, "--target", target, wheel, cwd=elsewhere)
+    code = f"import {', '.join(PACKAGES)}; print({', '.join(f'{package}.__file__' for package in PACKAGES)}, sep='\\n')"
+    places = run(sys.executable, "-W", "error", "-c", code, cwd=elsewhere, path=str(target)).split("\n")
+    assert places[:3] == [str(target / package / "__init__.py") for package in PACKAGES]
+    by_script = run(target / "bin" / "schedlab", "--help", cwd=elsewhere, path=str(target))
+    by_module = run(sys.executable, "-m", "experiments", "--help", cwd=elsewhere, path=str(target))
+    assert "compare" in by_script
+    assert "compare" in by_module
+
+
+def test_setup_cfg_holds_no_settings_of_tools() -> None:
+    found = configparser.ConfigParser()
+    found.read(ROOT / "setup.cfg", "utf-8")
+    assert set(found.sections()) == {"metadata", "options", "options.packages.find", "options.package_data"}
+    assert set(found["metadata"]) == {"version"}
+
+
+def test_every_needed_package_has_an_exact_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    run_pins = pins_of(ROOT / "requirements" / "run.txt")
+    dev_pins = pins_of(ROOT / "requirements" / "dev.txt")
+    assert {name_of(line) for line in project["dependencies"]} <= set(run_pins)
+    assert {name_of(line) for line in project["optional-dependencies"]["dev"]} <= set(dev_pins)
+    assert not set(run_pins) & set(dev_pins)
+
+
+def name_of(requirement: str) -> str:
+    """Return the normal form of the name in a requirement."""
+    return re.split(r"[<>=!~;\[ ]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+
+
+def pins_of(path: Path) -> dict[str, str]:
+    """Return the versions of a file of pins, by name."""
+    lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+    pins = [line for line in lines if line and not line.startswith(("#", "-r"))]
+    assert all(line.count("==") == 1 for line in pins), pins
+    return {name_of(line): line.split("==")[1] for line in pins}
