@@ -155,9 +155,8 @@ class Claim:
         start_at, end_at = start_s[starts], end_s[ends]
         taken = np.append(0, np.cumsum(cores[starts]))
         freed = np.append(0, np.cumsum(cores[ends]))
-        # Only after the last start of an instant are all that start and end by then in the sums.
+        # Before the last start of an instant this is too low, so what is too much there is too much at the last.
         used = taken[1:] - freed[np.searchsorted(end_at, start_at, side="right")]
-        used[:-1][start_at[1:] == start_at[:-1]] = 0
         self._refuse_overfull(row[starts], start_at, used)
         # Jobs of 0 s can follow each other within their instant: each has what runs through it beside it.
         brief = np.flatnonzero(start_s == end_s)

@@ -206,7 +206,7 @@ class Schedule:
         if self.attempts is None:
             return self.workload.submit_s, self.start_s
         row, attempt, start_s, end_s, _ = self._attempts()
-        again_s = end_s[: len(self)][(self.outcome == UNFINISHED) & ~np.isnan(end_s[: len(self)])]
+        again_s = end_s[: len(self)][self.outcome == UNFINISHED]  # NaN, so no wait, of those that still run
         order = np.lexsort((attempt, row))
         row, start_s, end_s = row[order], start_s[order], end_s[order]
         first = np.append(True, row[1:] != row[:-1])[: len(row)]

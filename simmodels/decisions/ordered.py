@@ -18,6 +18,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.compiled import compiled
+from simmodels.decisions.columns import longer, longer_rows
 
 BLOCK: Final = 64
 """Entries a block; 32 to 128 measured alike, smaller and larger slower."""
@@ -122,32 +123,17 @@ def _grow(ordered):
     """Double the room."""
     old = ordered.count.size
     new = 2 * old
-    key = np.empty((new, BLOCK), np.float64)
-    key[:old] = ordered.key
-    ordered.key = key
-    slot = np.empty((new, BLOCK), np.int64)
-    slot[:old] = ordered.slot
-    ordered.slot = slot
-    cores = np.empty((new, BLOCK), np.int64)
-    cores[:old] = ordered.cores
-    ordered.cores = cores
-    estimate = np.empty((new, BLOCK), np.float64)
-    estimate[:old] = ordered.estimate
-    ordered.estimate = estimate
-    count = np.zeros(new, np.int64)
-    count[:old] = ordered.count
-    ordered.count = count
-    min_cores = np.empty(new, np.int64)
-    min_cores[:old] = ordered.min_cores
-    ordered.min_cores = min_cores
-    min_estimate = np.empty(new, np.float64)
-    min_estimate[:old] = ordered.min_estimate
-    ordered.min_estimate = min_estimate
-    sum_cores = np.zeros(new, np.int64)
-    sum_cores[:old] = ordered.sum_cores
-    ordered.sum_cores = sum_cores
-    chain = np.arange(new)
-    chain[:old] = ordered.chain
+    ordered.key = longer_rows(ordered.key, new)
+    ordered.slot = longer_rows(ordered.slot, new)
+    ordered.cores = longer_rows(ordered.cores, new)
+    ordered.estimate = longer_rows(ordered.estimate, new)
+    ordered.count = longer(ordered.count, new)
+    ordered.min_cores = longer(ordered.min_cores, new)
+    ordered.min_estimate = longer(ordered.min_estimate, new)
+    ordered.sum_cores = longer(ordered.sum_cores, new)
+    chain = longer(ordered.chain, new)
+    for b in range(old, new):
+        chain[b] = b
     ordered.chain = chain
 
 

@@ -103,6 +103,11 @@ class Order:
         """Return whether it asks for a number drawn for each job."""
         return "draw" in self.needs
 
+    @property
+    def is_built_in(self) -> bool:
+        """Return whether it is one of the registry's own."""
+        return BUILT_IN.get(self.name) is self
+
     @cached_property
     def key_function(self) -> object:
         """Return the C function of all `PARAMETERS` that compiled code calls."""
@@ -134,7 +139,7 @@ class Order:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle a built-in order by its name, another by its fields."""
-        if BUILT_IN.get(self.name) is self:
+        if self.is_built_in:
             return find_order, (self.name,)
         return Order, (self.name, self.function, self.formula, self.source)
 

@@ -13,6 +13,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.compiled import compiled
+from simmodels.decisions.columns import longer
 
 
 @structref.register
@@ -107,12 +108,8 @@ def _cut(profile, at):
         return i
     n = profile.segments
     if n == profile.time.size:
-        time = np.empty(2 * n, np.float64)
-        time[:n] = profile.time
-        profile.time = time
-        free = np.empty(2 * n, np.int64)
-        free[:n] = profile.free
-        profile.free = free
+        profile.time = longer(profile.time, 2 * n)
+        profile.free = longer(profile.free, 2 * n)
     for j in range(n, i + 1, -1):
         profile.time[j] = profile.time[j - 1]
         profile.free[j] = profile.free[j - 1]

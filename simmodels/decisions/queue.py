@@ -16,6 +16,7 @@ from numba.experimental import structref
 from numpy.typing import NDArray
 
 from simmodels.compiled import compiled
+from simmodels.decisions.columns import longer
 from simmodels.decisions.conservative import start_reserved
 from simmodels.decisions.ordered import (
     ORDERED,
@@ -398,9 +399,7 @@ def decide(queue, now):
         _admit(queue, now)
     while True:
         if n + queue.waiting.size > queue.placed.size:
-            placed = np.empty(2 * (n + queue.waiting.size), np.int64)
-            placed[:n] = queue.placed[:n]
-            queue.placed = placed
+            queue.placed = longer(queue.placed, 2 * (n + queue.waiting.size))
         more = _pass(queue, now, queue.placed[n:])
         sliding = queue.admitted < queue.arrived
         if sliding:  # the next job enters the window as soon as one starts, so they start one by one
@@ -413,13 +412,13 @@ def decide(queue, now):
 
 
 @compiled
-def instant(queue, now, ended, arrivals):
-    """Let the slots `ended` end and the next `arrivals` slots arrive, decide, and return what starts.
+def instant(queue, now, ended, ends, arrivals):
+    """Let the slots ended[:ends] end and the next `arrivals` slots arrive, decide, and return what starts.
 
     One call an instant: it saves the process clock a crossing from Python for each event.
     """
-    for slot in ended:
-        finish(queue, slot, now)
+    for k in range(ends):
+        finish(queue, ended[k], now)
     for _ in range(arrivals):
         arrive(queue, now)
     n = decide(queue, now)
@@ -430,31 +429,22 @@ def instant(queue, now, ended, arrivals):
 def grow(queue, slots, draw):
     """Make room for `slots` slots; return the columns that the caller fills in."""
     old = queue.submit.size
-    queue.submit = _longer(queue.submit, old, slots)
-    queue.runtime = _longer(queue.runtime, old, slots)
-    queue.estimate = _longer(queue.estimate, old, slots)
-    queue.key = _longer(queue.key, old, slots)
-    cores = np.empty(slots, np.int64)
-    cores[:old] = queue.cores
-    queue.cores = cores
-    phase = np.zeros(slots, np.int8)
-    phase[:old] = queue.phase
-    queue.phase = phase
+    queue.submit = longer(queue.submit, slots)
+    queue.runtime = longer(queue.runtime, slots)
+    queue.estimate = longer(queue.estimate, slots)
+    queue.cores = longer(queue.cores, slots)
+    queue.key = longer(queue.key, slots)
     if queue.backfill_key.size:
-        queue.backfill_key = _longer(queue.backfill_key, old, slots)
+        queue.backfill_key = longer(queue.backfill_key, slots)
     if queue.expected_end.size:
-        queue.expected_end = _longer(queue.expected_end, old, slots)
+        queue.expected_end = longer(queue.expected_end, slots)
     if queue.reserved.size:
-        queue.reserved = _longer(queue.reserved, old, slots)
+        queue.reserved = longer(queue.reserved, slots)
+    queue.phase = longer(queue.phase, slots)
+    for slot in range(old, slots):
+        queue.phase[slot] = _COMING
     queue.draw = draw
     return queue.submit, queue.runtime, queue.estimate, queue.cores
-
-
-@compiled
-def _longer(column, old, slots):
-    more = np.full(slots, np.nan)
-    more[:old] = column
-    return more
 
 
 @compiled

@@ -45,7 +45,7 @@ class Environment(simpy.Environment):
     def __init__(self, *, seed: int = 0, start_s: float = 0.0) -> None:
         if seed < 0:
             raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
-        super().__init__(initial_time=start_s)
+        super().__init__(initial_time=float(start_s))
         self.seed = seed
         self.clusters: list[Cluster] = []
         self.schedulers: list[QueueScheduler] = []

@@ -1,9 +1,10 @@
 """Recorder: an observer that keeps every attempt, and makes a schedule of them."""
 
-from collections import Counter
+from array import array
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from simmodels.entities.cluster import Attempt, Cluster, Outcome
 from simmodels.entities.environment import Environment
@@ -11,16 +12,10 @@ from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, S
 from simmodels.workload import COLUMNS, Job, Workload
 
 
-
-def _code(attempt: Attempt) -> int:
-    """Return the outcome of an attempt as a schedule codes it."""
-    if attempt.end_s is None:
-        return UNFINISHED
-    return {Outcome.COMPLETED: COMPLETED, Outcome.KILLED: KILLED}.get(attempt.outcome, UNFINISHED)  # type: ignore[arg-type]
-
-
 class Recorder:
     """Keeps one record an attempt; make it before the clock runs.
+
+    It keeps numbers, not objects: a million jobs cost it about 100 MB, and Python's collector nothing.
 
     Parameters
     ----------
@@ -33,14 +28,56 @@ class Recorder:
     def __init__(self, env: Environment, cluster: Cluster | None = None) -> None:
         self.env = env
         self.cluster = cluster
-        self._submitted: list[Job] = []
-        self._started: list[Attempt] = []
-        env.on("submitted", self._submitted.append)
-        env.on("started", self._see_start)
+        self._jobs = [array("d" if name.endswith("_s") else "q") for name in COLUMNS]
+        self._number: dict[int, int] = {}  # of the jobs not yet done, by id: in order of submission
+        self._of = array("q")  # of each attempt that has ended: the number of its job
+        self._start = array("d")
+        self._end = array("d")
+        self._code = array("b")
+        self._counted = array("b")
+        self._lost = False
+        env.on("submitted", self._see_submit)
+        env.on("ended", self._see_end)
 
-    def _see_start(self, attempt: Attempt) -> None:
-        if self.cluster is None or attempt.cluster is self.cluster:
-            self._started.append(attempt)
+    def _see_submit(self, job: Job) -> None:
+        ids, submits, runtimes, estimates, cores, users = self._jobs
+        self._number[id(job)] = len(ids)
+        ids.append(job.job_id)
+        submits.append(job.submit_s)
+        runtimes.append(job.runtime_s)
+        estimates.append(job.estimate_s)
+        cores.append(job.cores)
+        users.append(job.user_id)
+
+    def _see_end(self, attempt: Attempt) -> None:
+        if self.cluster is not None and attempt.cluster is not self.cluster:
+            return
+        job = id(attempt.job)
+        self._of.append(self._number[job])
+        self._start.append(attempt.start_s)
+        self._end.append(attempt.end_s)  # type: ignore[arg-type]  # it has ended
+        self._counted.append(attempt.counted)
+        outcome = attempt.outcome
+        if outcome is Outcome.LOST:
+            self._lost = True
+            self._code.append(UNFINISHED)
+        else:
+            self._code.append(COMPLETED if outcome is Outcome.COMPLETED else KILLED)
+            del self._number[job]
+
+    def _table(self) -> pd.DataFrame:
+        """Return number of the job, start, end (NaN while it runs), code and counted of each attempt, by start."""
+        columns = (self._of, self._start, self._end, self._code, self._counted)
+        table = pd.DataFrame(dict(zip(("of", *ATTEMPT_COLUMNS[2:], "counted"), map(_array, columns), strict=True)))
+        clusters = self.env.clusters if self.cluster is None else [self.cluster]
+        running = [
+            (self._number[id(attempt.job)], attempt.start_s, np.nan, UNFINISHED, attempt.counted)
+            for cluster in clusters
+            for attempt in cluster.running
+        ]
+        if running:
+            table = pd.concat([table, pd.DataFrame(running, columns=table.columns)], ignore_index=True)
+        return table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
 
     @property
     def attempts(self) -> pd.DataFrame:
@@ -48,14 +85,10 @@ class Recorder:
 
         Outcomes are codes as in `Schedule`: 0 completed, 1 killed, 2 lost or still running.
         """
-        number: Counter[int] = Counter()
-        rows = []
-        for attempt in self._started:
-            number[id(attempt.job)] += 1
-            end_s = np.nan if attempt.end_s is None else float(attempt.end_s)
-            code = _code(attempt)
-            rows.append((attempt.job.job_id, number[id(attempt.job)], float(attempt.start_s), end_s, code))
-        return pd.DataFrame(rows, columns=list(ATTEMPT_COLUMNS))
+        table = self._table()
+        table.insert(0, "job_id", _array(self._jobs[0])[table["of"].to_numpy()])
+        table.insert(1, "attempt", table.groupby("of").cumcount() + 1)
+        return table[list(ATTEMPT_COLUMNS)]
 
     def schedule(self) -> Schedule:
         """Return the schedule so far.
@@ -69,29 +102,27 @@ class Recorder:
             A job was lost with its machine, and two jobs have the same number.
         """
         sources = self.env.sources
-        jobs = self._submitted
-        if len(sources) == 1 and len(jobs) == sources[0].submitted:
+        submitted = len(self._jobs[0])
+        if len(sources) == 1 and submitted == sources[0].submitted:
             workload = sources[0].workload
-            rows = sources[0].rows[: len(jobs)].tolist()
+            rows = sources[0].rows[:submitted]
         else:
-            workload = Workload(**{name: np.array([getattr(job, name) for job in jobs]) for name in COLUMNS})
-            rows = list(range(len(jobs)))
-        row_of = {id(job): row for job, row in zip(jobs, rows, strict=True)}
+            workload = Workload(*(_array(column) for column in self._jobs))
+            rows = np.arange(submitted)
         start_s = np.full(len(workload), np.nan)
         end_s = np.full(len(workload), np.nan)
         outcome = np.full(len(workload), UNFINISHED, np.int8)
         counted = np.ones(len(workload), np.bool_)
-        for attempt in self._started:
-            row = row_of[id(attempt.job)]
-            start_s[row] = attempt.start_s
-            counted[row] = attempt.counted
-            outcome[row] = _code(attempt)
-            end_s[row] = np.nan if outcome[row] == UNFINISHED else attempt.end_s
-        lost = any(attempt.outcome is Outcome.LOST for attempt in self._started)
+        table = self._table()
+        at = rows[table["of"].to_numpy()]  # in order of start, so the last attempt of a job is what stays
+        start_s[at] = table["start_s"]
+        end_s[at] = table["end_s"].where(table["outcome"] != UNFINISHED)
+        outcome[at] = table["outcome"]
+        counted[at] = table["counted"].astype(bool)
         clusters = self.env.clusters if self.cluster is None else [self.cluster]
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
-        for scheduler in self.env.schedulers[:1]:
-            about = {**scheduler.options.about(), **about}
+        if len(self.env.schedulers) == 1:
+            about = {**self.env.schedulers[0].options.about(), **about}
         return Schedule(
             workload,
             sum(cluster.cores for cluster in clusters),
@@ -99,6 +130,11 @@ class Recorder:
             end_s,
             outcome=outcome,
             counted=counted,
-            attempts=self.attempts if lost else None,
+            attempts=self.attempts if self._lost else None,
             about=about,
         )
+
+
+def _array(column: "array[float] | array[int]") -> NDArray[np.generic]:
+    """Return a copy of a growing column as an array."""
+    return np.array(column)

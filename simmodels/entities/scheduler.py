@@ -62,8 +62,7 @@ class QueueScheduler:
             queue_depth=queue_depth,
             warm_jobs=warm_jobs,
         )
-        self.order = self.options.order
-        self.backfill_order = self.options.backfill_order
+        self._take_order(self.options.order, self.options.backfill_order)
         self._kill = overrun == "kill"
         self._by_event = decide == "event"
         self._draws = env.stream("order", "draw")
@@ -77,6 +76,7 @@ class QueueScheduler:
         self._turn = 0
         self._submitted: list[Job] = []  # since the last decision
         self._ended: list[Attempt] = []
+        self._finished = np.empty(64, np.int64)  # scratch
         self._powered = 0  # cores gained (lost) since the last decision
         self._bell = Event(env)
         cluster.watchers.append(self._power_changed)
@@ -115,8 +115,7 @@ class QueueScheduler:
 
     def set_order(self, order: str | Order, backfill_order: str | Order | None = None) -> None:
         """Go over to another order, from the next decision on."""
-        self.order = find_order(order)
-        self.backfill_order = None if backfill_order is None else find_order(backfill_order)
+        self._take_order(find_order(order), None if backfill_order is None else find_order(backfill_order))
         second = self.order if self.backfill_order is None else self.backfill_order
         self._draw = self._drawn(self._room)
         state.set_draw(self._queue, self._draw)
@@ -129,6 +128,12 @@ class QueueScheduler:
             second is self.order,
             float(self.env.now),
         )
+
+    def _take_order(self, order: Order, backfill_order: Order | None) -> None:
+        self.order = order
+        self.backfill_order = backfill_order
+        # Built-in orders give a number for every job; another may not, so each pass looks.
+        self._may_refuse = not (order.is_built_in and (backfill_order is None or backfill_order.is_built_in))
 
     # -- what can be seen of it ---------------------------------------------------------------------
 
@@ -159,22 +164,26 @@ class QueueScheduler:
 
     def _instant(self) -> None:
         """Decide after all events of the instant."""
-        now = float(self.env.now)
+        now = self.env.now
         arrivals = len(self._submitted)
         if arrivals:
             for job in self._submitted:
                 self._enter(job, now)
             self._submitted.clear()
-        finished: list[int] = []
-        for attempt in self._ended:
-            if attempt.outcome is Outcome.LOST:
-                state.requeue(self._queue, attempt.slot, now)
-            else:
-                finished.append(attempt.slot)
-                del self._jobs[attempt.slot]
-        self._ended.clear()
-        placed = state.instant(self._queue, now, np.array(finished, np.int64), arrivals)
-        self._start_all(placed.tolist())
+        finished = 0
+        ended = self._ended
+        if ended:
+            if len(ended) > len(self._finished):
+                self._finished = np.empty(2 * len(ended), np.int64)
+            for attempt in ended:
+                if attempt.outcome is Outcome.LOST:
+                    state.requeue(self._queue, attempt.slot, now)
+                else:
+                    self._finished[finished] = attempt.slot
+                    finished += 1
+                    del self._jobs[attempt.slot]
+            ended.clear()
+        self._start_all(state.instant(self._queue, now, self._finished, finished, arrivals).tolist())
 
     def _next_event(self) -> None:
         """Decide after one event: a submission, else a completion in the order of the starts."""
@@ -197,8 +206,7 @@ class QueueScheduler:
             elif attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
                 state.finish(self._queue, attempt.slot, now)
-        nothing = np.empty(0, np.int64)
-        self._start_all(state.instant(self._queue, now, nothing, 0).tolist())
+        self._start_all(state.instant(self._queue, now, self._finished, 0, 0).tolist())
         if self._submitted or self._ended:
             self._ring()
 
@@ -224,14 +232,16 @@ class QueueScheduler:
         return np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
 
     def _start_all(self, slots: list[int]) -> None:
-        if state.refused(self._queue) >= 0:
+        if self._may_refuse and state.refused(self._queue) >= 0:
             raise_refused(self._jobs[state.refused(self._queue)], self.order, self.backfill_order)
+        warm = self.options.warm_jobs
         for slot in slots:
             attempt = self.start(self._jobs[slot])
             attempt.slot = slot
             attempt.turn = self._turn
             self._turn += 1
-            attempt.counted = slot >= self.options.warm_jobs
+            if slot < warm:
+                attempt.counted = False
 
     def start(self, job: Job) -> Attempt:
         """Start a job that the pass chose."""

@@ -7,6 +7,7 @@ same that the process clock calls. One event costs O(log running jobs) here, and
 import numpy as np
 
 from simmodels.compiled import compiled
+from simmodels.decisions.columns import longer
 from simmodels.decisions.queue import arrive, decide, finish
 
 
@@ -99,9 +100,7 @@ def replay(queue, by_event, kill, started, ended):
                 if now == started[slot] + queue.estimate[slot]:
                     finish(queue, slot, now)  # its end was known, so it counts from the first event of the instant on
                 if last_due == due.size:
-                    more = np.empty(2 * last_due, np.int64)
-                    more[:last_due] = due
-                    due = more
+                    due = longer(due, 2 * last_due)
                 k = last_due
                 while k > first_due and due[k - 1] > own:
                     due[k] = due[k - 1]
@@ -127,13 +126,8 @@ def replay(queue, by_event, kill, started, ended):
         if queue.refused >= 0:
             return False
         if size + placed > ends.size:
-            room = 2 * (size + placed)
-            more_ends = np.empty(room, np.float64)
-            more_ends[:size] = ends[:size]
-            ends = more_ends
-            more_slots = np.empty(room, np.int64)
-            more_slots[:size] = slots[:size]
-            slots = more_slots
+            ends = longer(ends, 2 * (size + placed))
+            slots = longer(slots, 2 * (size + placed))
         for k in range(placed):
             slot = queue.placed[k]
             runs = queue.runtime[slot]
