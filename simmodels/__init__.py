@@ -3,7 +3,8 @@
 >>> import simmodels as sm
 """
 
-from simmodels.decisions.orders import TWELVE_ORDERS, Order, order, orders
+from simmodels.decisions.order import Order
+from simmodels.decisions.orders import TWELVE_ORDERS, order, orders
 from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import Environment
 from simmodels.entities.recorder import Recorder

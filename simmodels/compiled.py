@@ -26,6 +26,6 @@ _STAMP: Final = source_stamp(Path(__file__).parent)
 
 def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
     """Return the function compiled without Python (numba), cached on disk until any source changes."""
-    made = njit(cache=True)(function)
+    made: Any = njit(cache=True)(function)
     made._cache._cache_file._source_stamp = _STAMP  # noqa: SLF001  numba has no public way to add a dependency
     return made

@@ -263,11 +263,12 @@ def queue_length(from_s: Floats, to_s: Floats, window_s: tuple[float, float]) ->
     low, high = window_s
     if not high > low:
         return np.nan, 0
-    ones = np.ones(len(from_s), dtype=np.int64)
-    time_s, length = step_function(from_s, to_s, ones)
-    first, last = np.searchsorted(time_s, low, side="right") - 1, np.searchsorted(time_s, high, side="left")
-    within = length[max(first, 0) : last]
-    return time_sum(from_s, to_s, ones, window_s) / (high - low), int(within.max(initial=0))
+    begins, ends = np.sort(from_s[~np.isnan(from_s)]), np.sort(to_s[~np.isnan(to_s)])
+    # It is longest at the window's begin or after some job has joined; leavers of that instant have left.
+    at = np.append(low, begins[(begins > low) & (begins < high)])
+    length = np.searchsorted(begins, at, side="right") - np.searchsorted(ends, at, side="right")
+    mean = time_sum(from_s, to_s, np.ones(len(from_s), dtype=np.int8), window_s) / (high - low)
+    return mean, int(length.max())
 
 
 def throughput_jobs_per_hour(jobs: int, makespan_s: float) -> float:

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from types import MappingProxyType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 import pandas as pd
@@ -78,6 +79,21 @@ class Schedule:
     attempts: pd.DataFrame | None = None
     about: Mapping[str, object] = field(default_factory=dict)
 
+    if TYPE_CHECKING:  # the arguments, wider than the attributes
+
+        def __init__(
+            self,
+            workload: Workload,
+            cores: int,
+            start_s: NDArray[np.float64],
+            end_s: NDArray[np.float64],
+            *,
+            outcome: NDArray[np.integer] | None = None,
+            counted: NDArray[np.bool_] | None = None,
+            attempts: pd.DataFrame | None = None,
+            about: Mapping[str, object] = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check them."""
         rows = len(self.workload)
@@ -102,8 +118,9 @@ class Schedule:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor's arguments (a read-only mapping cannot be pickled)."""
-        given = (self.workload, self.cores, self.start_s, self.end_s)
-        return _rebuilt, (*given, self.outcome, self.counted, self.attempts, dict(self.about))
+        about, counted, attempts = dict(self.about), self.counted, self.attempts
+        make = partial(Schedule, outcome=self.outcome, counted=counted, attempts=attempts, about=about)
+        return make, (self.workload, self.cores, self.start_s, self.end_s)
 
     def __len__(self) -> int:
         """Return the number of jobs."""
@@ -369,18 +386,9 @@ class Schedule:
         IllegalScheduleError
             With the rule and, for the first offence, the job, the instant and the values.
         """
-        claim = Claim(
-            workload=self.workload,
-            cores=self.cores,
-            start_s=self.start_s,
-            end_s=self.end_s,
-            outcome=self.outcome,
-            executed_s=self.executed_s,
-            attempts=self._attempts(),
-            listed=np.bincount(self._attempt_rows(), minlength=len(self)) > 0,
-            overrun=self.about.get("overrun"),
-        )
-        claim.prove()
+        listed = np.bincount(self._attempt_rows(), minlength=len(self)) > 0
+        jobs = (self.workload, self.cores, self.start_s, self.end_s, self.outcome, self.executed_s)
+        Claim(*jobs, attempts=self._attempts(), listed=listed, overrun=self.about.get("overrun")).prove()
         return self
 
 
@@ -389,9 +397,3 @@ def _plain(value: object) -> object:
     if isinstance(value, np.generic):
         return value.item()
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-def _rebuilt(*given: object) -> Schedule:
-    """Return a pickled schedule."""
-    *plain, outcome, counted, attempts, about = given
-    return Schedule(*plain, outcome=outcome, counted=counted, attempts=attempts, about=about)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ import difflib
 from typing import Literal, get_args
 
 from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions
-from simmodels.decisions.orders import Order
+from simmodels.decisions.order import Order
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.recorder import Recorder
@@ -57,8 +57,8 @@ def simulate(
         ``"instant"``: all completions and submissions of an instant, then one pass. ``"event"``: one
         pass after each event, submissions before completions.
     overrun
-        A job that reaches its estimate ``"run"``\\ s on (and is expected to end at any moment), or is
-        ``"kill"``\\ ed.
+        What happens to a job that reaches its estimate. ``"run"``: it runs on, and is expected to end
+        at any moment; ``"kill"``: it is stopped.
     queue_depth
         Only the so many earliest-submitted waiting jobs are considered; None for all.
     warm_jobs

@@ -13,7 +13,7 @@ ending now, and all reservations are made anew, in the queue's order, at every d
 import numpy as np
 
 from simmodels.compiled import compiled
-from simmodels.decisions.profile import add, advance, earlier, earliest, reset
+from simmodels.decisions.profile import add, advance, earlier, earliest, most_free, reset
 
 
 @compiled
@@ -75,12 +75,17 @@ def compress(now, gained_until, waiting, estimate, profile, reserved):
     moved = True
     while moved:
         moved = False
+        room = most_free(profile, gained_until)
         for c in range(waiting.blocks):
             b = waiting.chain[c]
+            if waiting.min_cores[b] > room:
+                continue  # no job of the block fits anywhere before `gained_until`
             for i in range(waiting.count[b]):
+                cores = waiting.cores[b, i]
+                if cores > room:
+                    continue
                 slot = waiting.slot[b, i]
                 held = reserved[slot]
-                cores = waiting.cores[b, i]
                 start = earlier(profile, now, cores, estimate[slot], held, gained_until)
                 if start < held:
                     if held < np.inf:
@@ -88,6 +93,7 @@ def compress(now, gained_until, waiting, estimate, profile, reserved):
                         gained_until = max(gained_until, held + estimate[slot])
                     add(profile, start, start + estimate[slot], -cores)
                     reserved[slot] = start
+                    room = most_free(profile, gained_until)
                     moved = True
 
 
@@ -120,8 +126,7 @@ def start_reserved(now, free, waiting, running, estimate, profile, reserved, gai
             b = waiting.chain[c]
             for i in range(waiting.count[b]):
                 held = reserved[waiting.slot[b, i]]
-                if held < due:
-                    due = held
+                due = min(due, held)
         stale = due < now
     if stale:
         plan_anew(now, free, running, waiting, estimate, profile, reserved)

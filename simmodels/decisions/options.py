@@ -4,8 +4,9 @@ import difflib
 from dataclasses import dataclass
 from typing import Final, Literal, NoReturn, Self, get_args
 
-from simmodels.decisions.orders import Order, find_order
-from simmodels.decisions.queue import Floats, Ints, Queue, open_queue
+from simmodels.decisions.order import Order
+from simmodels.decisions.orders import find_order
+from simmodels.decisions.state import Floats, Ints, Queue, open_queue
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.workload import Job
 
@@ -127,4 +128,5 @@ def raise_refused(job: Job, order: Order, backfill_order: Order | None) -> NoRet
         if raised is not None:
             raised.add_note(f"raised by order {asked.name!r} for job {job.job_id}")  # type: ignore[union-attr]
             raise raised
-    raise RequestError(f"{place} gives no number (NaN) for job {job.job_id}: {job}", "a number or an infinity is allowed")
+    what = f"{place} gives no number (NaN) for job {job.job_id}: {job}"
+    raise RequestError(what, "a number or an infinity is allowed")

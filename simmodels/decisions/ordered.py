@@ -33,7 +33,7 @@ class OrderedType(types.StructRef):
         return tuple((name, types.unliteral(of)) for name, of in fields)
 
 
-class Ordered(structref.StructRefProxy):  # type: ignore[misc]
+class Ordered(structref.StructRefProxy):
     """A Python handle on an ordered list; made by `new_ordered`, used inside compiled code."""
 
     @property
@@ -373,8 +373,7 @@ def sort_pairs(key, slot, key2, slot2, n):
             right = middle
             while left < middle or right < stop:
                 if right >= stop or (
-                    left < middle
-                    and (key[left] < key[right] or (key[left] == key[right] and slot[left] < slot[right]))
+                    left < middle and (key[left] < key[right] or (key[left] == key[right] and slot[left] < slot[right]))
                 ):
                     key2[out] = key[left]
                     slot2[out] = slot[left]

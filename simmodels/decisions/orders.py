@@ -1,148 +1,17 @@
-"""Orders: which waiting job goes first. One registry; the command line, the docs and the tests read it.
+"""Orders: the registry, and the orders of the literature. The command line, the docs and the tests read it.
 
-An order is a plain function of a job's characteristics; its parameter names say what it needs, and
-the job with the smaller value goes first. It is compiled (numba) to one C function of all
-characteristics, and both clocks call that function by its address: so they order alike to the last
-bit. A function that cannot be compiled is called as it is, about a hundred times slower.
+A user's own order enters by `order`.
 """
 
-import ctypes
 import difflib
-import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, overload
 
 import numpy as np
-from numba import cfunc, njit, types
-from numba.core.errors import NumbaError
 
+from simmodels.decisions.order import Order
 from simmodels.errors import RequestError, UnknownNameError
-
-PARAMETERS: Final = ("submit", "estimate", "runtime", "cores", "wait", "now", "draw")
-"""What an order may name, each a float: submit, estimate, runtime, wait (so far) and now in seconds;
-cores; and draw, a number in [0, 1) drawn once for each job from the simulation's seed."""
-
-_SIGNATURE: Final = types.float64(*[types.float64] * len(PARAMETERS))
-KEY_FUNCTION: Final = types.FunctionType(_SIGNATURE)
-"""The numba type of a compiled order."""
-
-
-class _PythonFunction(types.WrapperAddressProtocol):  # type: ignore[misc]  # numba is untyped
-    """A function that numba cannot compile, as a C function that calls back into Python."""
-
-    def __init__(self, function: Callable[..., float]) -> None:
-        self.raised: BaseException | None = None
-        names = tuple(inspect.signature(function).parameters)
-        at = tuple(PARAMETERS.index(name) for name in names)
-
-        def call(*values: float) -> float:
-            try:
-                return float(function(*(values[i] for i in at)))
-            except BaseException as error:  # noqa: BLE001  an exception cannot cross C; it is raised after the pass
-                self.raised = self.raised or error
-                return math.nan
-
-        self._callback = ctypes.CFUNCTYPE(*[ctypes.c_double] * (1 + len(PARAMETERS)))(call)
-
-    def __wrapper_address__(self) -> int:
-        """Return the address of the C function."""
-        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-
-    def signature(self) -> object:
-        """Return the numba signature."""
-        return _SIGNATURE
-
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """An order: its function, and what the reference says of it.
-
-    Parameters
-    ----------
-    name
-        What the registry, the command line and the tables call it.
-    function
-        A plain function of some of `PARAMETERS`, by name; the job with the smaller value goes first.
-    formula
-        The formula as the reference prints it (r submit, p estimate, q cores, w wait).
-    source
-        Who published it, where.
-
-    Raises
-    ------
-    RequestError
-        The function names something that is no characteristic of a job.
-    """
-
-    name: str
-    function: Callable[..., float]
-    formula: str = ""
-    source: str = ""
-
-    def __post_init__(self) -> None:
-        """Check the parameter names."""
-        unknown = [name for name in self.needs if name not in PARAMETERS]
-        if unknown or not callable(self.function):
-            raise RequestError(f"order {self.name!r} names {', '.join(unknown)}", f"an order may name {', '.join(PARAMETERS)}")
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Return the characteristics it names."""
-        return tuple(inspect.signature(self.function).parameters)
-
-    @property
-    def moving(self) -> bool:
-        """Return whether a waiting job's value changes with time."""
-        return "wait" in self.needs or "now" in self.needs
-
-    @property
-    def draws(self) -> bool:
-        """Return whether it asks for a number drawn for each job."""
-        return "draw" in self.needs
-
-    @property
-    def is_built_in(self) -> bool:
-        """Return whether it is one of the registry's own."""
-        return BUILT_IN.get(self.name) is self
-
-    @cached_property
-    def key_function(self) -> object:
-        """Return the C function of all `PARAMETERS` that compiled code calls."""
-        jitted = njit(self.function, error_model="numpy")
-        scope: dict[str, object] = {"function": jitted}
-        source = f"def key({', '.join(PARAMETERS)}):\n    return float(function({', '.join(self.needs)}))\n"
-        exec(source, scope)  # noqa: S102  the names are checked above; numba takes no keyword arguments here
-        try:
-            return cfunc(_SIGNATURE, error_model="numpy")(scope["key"])
-        except NumbaError:
-            return _PythonFunction(self.function)
-
-    @property
-    def compiled(self) -> bool:
-        """Return whether numba could compile it."""
-        return not isinstance(self.key_function, _PythonFunction)
-
-    def take_raised(self) -> BaseException | None:
-        """Return, once, what a Python function raised during a pass."""
-        function = self.key_function
-        if not isinstance(function, _PythonFunction):
-            return None
-        raised, function.raised = function.raised, None
-        return raised
-
-    def __call__(self, *args: float, **kwargs: float) -> float:
-        """Return the value of a job, as the plain function does."""
-        return self.function(*args, **kwargs)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle a built-in order by its name, another by its fields."""
-        if self.is_built_in:
-            return find_order, (self.name,)
-        return Order, (self.name, self.function, self.formula, self.source)
-
 
 BUILT_IN: Final[dict[str, Order]] = {}
 _users: Final[dict[str, Order]] = {}
@@ -151,7 +20,9 @@ _users: Final[dict[str, Order]] = {}
 @overload
 def order(function: Callable[..., float], /) -> Order: ...
 @overload
-def order(*, name: str | None = None, formula: str = "", source: str = "") -> Callable[[Callable[..., float]], Order]: ...
+def order(
+    *, name: str | None = None, formula: str = "", source: str = ""
+) -> Callable[[Callable[..., float]], Order]: ...
 def order(
     function: Callable[..., float] | None = None, /, *, name: str | None = None, formula: str = "", source: str = ""
 ) -> Order | Callable[[Callable[..., float]], Order]:
@@ -221,12 +92,13 @@ _ALIASES: Final = {"SPT": "SPF", "LPT": "LPF"}
 
 def _built_in(name: str, formula: str, source: str) -> Callable[[Callable[..., float]], Order]:
     def enter(function: Callable[..., float]) -> Order:
-        BUILT_IN[name] = Order(name, function, formula, source)
+        BUILT_IN[name] = Order(name, function, formula, source, is_built_in=True)
         return BUILT_IN[name]
 
     return enter
 
 
+_TSAFRIR: Final = "Tsafrir, Etsion, Feitelson 2007, doi 10.1109/TPDS.2007.70606: as a backfill order"
 _GAUSSIER: Final = "Gaussier, Lelong, Reis, Trystram 2018, IEEE TPDS 29(10), queue reordering policies"
 _TANG: Final = "Tang, Lan, Desai, Buettner 2009, doi 10.1109/CLUSTR.2009.5289206"
 _CARASTAN: Final = "Carastan-Santos, de Camargo 2017, doi 10.1145/3126908.3126955, table 3"
@@ -293,57 +165,55 @@ def _laf(estimate: float, cores: float) -> float:
     return -estimate * cores
 
 
-@_built_in("SJBF", "p", "Tsafrir, Etsion, Feitelson 2007, doi 10.1109/TPDS.2007.70606: as a backfill order")
+@_built_in("SJBF", "p", _TSAFRIR)
 def _sjbf(estimate: float) -> float:
     return estimate
 
 
-@_built_in("WFP3", "-(w / p)^3 q", _TANG + "; w / p in single precision, as the program of Rosa et al. 2023 computes it")
+@_built_in("WFP3", "-(w / p)^3 q", _TANG + "; w / p in single precision, as in the program of Rosa et al. 2023")
 def _wfp3(wait: float, estimate: float, cores: float) -> float:
     ratio = float(np.float32(wait / estimate)) if wait > 0.0 else 0.0
     return -(ratio**3) * cores
 
 
-@_built_in("UNICEF", "-w / (log2(q) p)", _TANG + "; -infinity for q = 1 (absolute priority), as in the program of Rosa et al. 2023")
+@_built_in("UNICEF", "-w / (log2(q) p)", _TANG + "; -infinity for q = 1, as in the program of Rosa et al. 2023")
 def _unicef(wait: float, estimate: float, cores: float) -> float:
     if cores <= 1.0:
-        return -np.inf
-    return -wait / (np.log2(cores) * estimate) if wait > 0.0 else 0.0
+        return -math.inf
+    return -wait / (math.log2(cores) * estimate) if wait > 0.0 else 0.0
 
 
-@_built_in("F1", "(-0.0155183403 log10 p)(-0.0005149209 q) + 0.0069596182 log10 r", _CARASTAN + "; p and r of at least 1 s")
+@_built_in("F1", "(-0.0155183403 log10 p)(-0.0005149209 q) + 0.0069596182 log10 r", _CARASTAN + "; p, r at least 1 s")
 def _f1(estimate: float, cores: float, submit: float) -> float:
     p = max(estimate, 1.0)
     r = max(submit, 1.0)
-    return (-0.0155183403 * np.log10(p)) * (-0.0005149209 * cores) + 0.0069596182 * np.log10(r)
+    return (-0.0155183403 * math.log10(p)) * (-0.0005149209 * cores) + 0.0069596182 * math.log10(r)
 
 
-@_built_in("F2", "(3.42717e-5 sqrt p)(7.656211e-3 q) + 6.7364626e-3 log10 r", _CARASTAN + "; r of at least 1 s")
+@_built_in("F2", "(3.42717e-5 sqrt p)(7.656211e-3 q) + 6.7364626e-3 log10 r", _CARASTAN + "; r at least 1 s")
 def _f2(estimate: float, cores: float, submit: float) -> float:
     r = max(submit, 1.0)
-    return (3.42717e-5 * np.sqrt(estimate)) * (7.656211e-3 * cores) + 6.7364626e-3 * np.log10(r)
+    return (3.42717e-5 * math.sqrt(estimate)) * (7.656211e-3 * cores) + 6.7364626e-3 * math.log10(r)
 
 
-@_built_in("F3", "(-0.2188093701 p)(-4.9e-9 q) + 0.0073580361 log10 r", _CARASTAN + "; r of at least 1 s")
+@_built_in("F3", "(-0.2188093701 p)(-4.9e-9 q) + 0.0073580361 log10 r", _CARASTAN + "; r at least 1 s")
 def _f3(estimate: float, cores: float, submit: float) -> float:
     r = max(submit, 1.0)
-    return (-0.2188093701 * estimate) * (-4.9e-9 * cores) + 0.0073580361 * np.log10(r)
+    return (-0.2188093701 * estimate) * (-4.9e-9 * cores) + 0.0073580361 * math.log10(r)
 
 
-@_built_in("F4", "(0.0056500287 p)(2.4814e-6 sqrt q) + 0.0074444355 log10 r", _CARASTAN + "; r of at least 1 s")
+@_built_in("F4", "(0.0056500287 p)(2.4814e-6 sqrt q) + 0.0074444355 log10 r", _CARASTAN + "; r at least 1 s")
 def _f4(estimate: float, cores: float, submit: float) -> float:
     r = max(submit, 1.0)
-    return (0.0056500287 * estimate) * (2.4814e-6 * np.sqrt(cores)) + 0.0074444355 * np.log10(r)
+    return (0.0056500287 * estimate) * (2.4814e-6 * math.sqrt(cores)) + 0.0074444355 * math.log10(r)
 
 
-@_built_in("LIN", "3.238414e-2 + 1.148218e-7 p + 2.607264e-5 q - 1.574367e-7 r", "Rosa, Carastan-Santos, Goldman 2023 (JSSPP), table 3")
+_ROSA_TABLE: Final = "Rosa, Carastan-Santos, Goldman 2023 (JSSPP), table 3"
+
+
+@_built_in("LIN", "3.238414e-2 + 1.148218e-7 p + 2.607264e-5 q - 1.574367e-7 r", _ROSA_TABLE)
 def _lin(estimate: float, cores: float, submit: float) -> float:
-    return (
-        0.03238414
-        + 1.148218e-07 * estimate
-        + 2.607264e-05 * cores
-        - 1.574367e-07 * submit
-    )
+    return 0.03238414 + 1.148218e-07 * estimate + 2.607264e-05 * cores - 1.574367e-07 * submit
 
 
 @_built_in("QDR", "the quadratic form in p, q, r", _ROSA)

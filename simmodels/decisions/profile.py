@@ -25,7 +25,7 @@ class ProfileType(types.StructRef):
         return tuple((name, types.unliteral(of)) for name, of in fields)
 
 
-class Profile(structref.StructRefProxy):  # type: ignore[misc]
+class Profile(structref.StructRefProxy):
     """A Python handle on a profile; made by `new_profile`, used inside compiled code."""
 
     def steps(self) -> list[tuple[float, int]]:
@@ -137,15 +137,23 @@ def add(profile, start, end, cores):
     if end <= start:
         return
     first = _cut(profile, start)
-    if end < np.inf:
-        last = _cut(profile, end)
-    else:
-        last = profile.segments
+    last = _cut(profile, end) if end < np.inf else profile.segments
     for i in range(first, last):
         profile.free[i] += cores
     if end < np.inf:
         _join(profile, last)
     _join(profile, first)
+
+
+@compiled
+def most_free(profile, end):
+    """Return the most cores free at any instant before `end`."""
+    most = profile.free[0]
+    for i in range(1, profile.segments):
+        if profile.time[i] >= end:
+            break
+        most = max(most, profile.free[i])
+    return most
 
 
 @compiled

@@ -1,157 +1,24 @@
-"""Queue: the state of one queue on one pool of cores, and what an event does to it.
+"""Queue: what each event does to the state of a queue, and what then starts.
 
-Both clocks keep their state here: they say what arrives, ends, or is powered, and ask `decide` what
-starts. It holds what the passes read (the queue in order, the running jobs by expected end) and
-applies what they answer, so that each rule (threshold, queue depth, warm jobs) is written once.
-
-A *slot* is a job's number in order of arrival; every column is indexed by slot.
+Both clocks say what arrives, ends, or is powered, and ask `decide` what starts. It reads the state,
+asks the pass of the backfilling, and applies its answer; so each rule (threshold, queue depth, warm
+jobs) is written once.
 """
 
-import math
 from typing import Final
 
 import numpy as np
-from numba import types
-from numba.experimental import structref
-from numpy.typing import NDArray
 
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.conservative import start_reserved
-from simmodels.decisions.ordered import (
-    ORDERED,
-    copy_slots,
-    insert,
-    least_cores,
-    new_ordered,
-    refill,
-    remove,
-    sort_pairs,
-)
-from simmodels.decisions.orders import KEY_FUNCTION, Order
-from simmodels.decisions.profile import PROFILE, add, new_profile
+from simmodels.decisions.ordered import insert, least_cores, new_ordered, refill, remove, sort_pairs
+from simmodels.decisions.profile import add
 from simmodels.decisions.queueing import start_easy, start_fitting, start_heads
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-NONE: Final = 0
-GREEDY: Final = 1
-EASY: Final = 2
-CONSERVATIVE: Final = 3
-BACKFILLINGS: Final = {"none": NONE, "greedy": GREEDY, "easy": EASY, "conservative": CONSERVATIVE}
-
-# What a slot is doing.
-_COMING: Final = 0
-_WAITING: Final = 1
-_RUNNING: Final = 2
-_DONE: Final = 3
+from simmodels.decisions.state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING
 
 _FIRST: Final = float(np.finfo(np.float64).min)  # the least key that an order can give
 _AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all others, among themselves by slot
-
-
-@structref.register
-class QueueType(types.StructRef):
-    """The numba type of `Queue`."""
-
-    def preprocess_fields(self, fields):
-        """Forget literal types, so that one compiled version serves all."""
-        return tuple((name, types.unliteral(of)) for name, of in fields)
-
-
-class Queue(structref.StructRefProxy):  # type: ignore[misc]
-    """A Python handle on a queue's state; made by `open_queue`."""
-
-
-structref.define_boxing(QueueType, Queue)
-
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
-QUEUE: Final = QueueType(
-    [
-        # columns by slot
-        ("submit", _F1),
-        ("runtime", _F1),
-        ("estimate", _F1),
-        ("cores", _I1),
-        ("draw", _F1),  # a uniform number a job, for orders that ask for it
-        ("key", _F1),
-        ("backfill_key", _F1),
-        ("expected_end", _F1),
-        ("reserved", _F1),
-        ("phase", types.int8[::1]),
-        # the lists
-        ("waiting", ORDERED),
-        ("backfill", ORDERED),
-        ("running", ORDERED),
-        ("profile", PROFILE),
-        # the options
-        ("backfilling", types.int64),
-        ("same", types.boolean),  # backfill order = order
-        ("order", KEY_FUNCTION),
-        ("backfill_order", KEY_FUNCTION),
-        ("moving", types.boolean),  # the order is computed anew at every pass that could start something
-        ("backfill_moving", types.boolean),
-        ("threshold", types.float64),
-        ("depth", types.int64),
-        ("warm", types.int64),
-        # the state
-        ("free", types.int64),
-        ("arrived", types.int64),  # slots below this have arrived
-        ("admitted", types.int64),  # slots below this have been let into the window of queue_depth
-        ("judged", types.int64),  # slots below this starve (or no longer wait)
-        ("warm_started", types.int64),
-        ("gained_until", types.float64),
-        ("stale", types.boolean),
-        ("refused", types.int64),  # the slot for which an order gave no number; -1 when none
-        # scratch, as long as the queue
-        ("placed", _I1),
-        ("slots", _I1),
-        ("slots2", _I1),
-        ("ends", _F1),
-        ("ends2", _F1),
-    ]
-)
-
-
-@compiled
-def _new_queue(
-    cores, columns, phase, backfilling, same, order, backfill_order, moving, backfill_moving, threshold, depth, warm
-):
-    made = structref.new(QUEUE)
-    made.submit, made.runtime, made.estimate, made.draw, made.key, made.backfill_key, made.expected_end, made.reserved = (
-        columns
-    )
-    made.cores = cores
-    made.phase = phase
-    made.waiting = new_ordered(64)
-    made.backfill = made.waiting if same else new_ordered(64)
-    made.running = new_ordered(64)
-    made.profile = new_profile(0.0, 0)
-    made.backfilling = backfilling
-    made.same = same
-    made.order = order
-    made.backfill_order = backfill_order
-    made.moving = moving
-    made.backfill_moving = backfill_moving
-    made.threshold = threshold
-    made.depth = depth
-    made.warm = warm
-    made.free = 0
-    made.arrived = 0
-    made.admitted = 0
-    made.judged = 0
-    made.warm_started = 0
-    made.gained_until = -np.inf
-    made.stale = True
-    made.refused = -1
-    made.placed = np.empty(64, np.int64)
-    made.slots = np.empty(64, np.int64)
-    made.slots2 = np.empty(64, np.int64)
-    made.ends = np.empty(64, np.float64)
-    made.ends2 = np.empty(64, np.float64)
-    return made
 
 
 # -- keys ---------------------------------------------------------------------------------------
@@ -164,9 +31,7 @@ def _key(queue, order, slot, now):
         return _AHEAD
     draw = queue.draw[slot] if queue.draw.size else 0.0
     submit = queue.submit[slot]
-    value = order(
-        submit, queue.estimate[slot], queue.runtime[slot], float(queue.cores[slot]), now - submit, now, draw
-    )
+    value = order(submit, queue.estimate[slot], queue.runtime[slot], float(queue.cores[slot]), now - submit, now, draw)
     if np.isnan(value):
         queue.refused = slot
         return np.inf
@@ -261,7 +126,7 @@ def _admit(queue, now):
     while queue.admitted < queue.arrived and (queue.depth == 0 or queue.waiting.size < queue.depth):
         slot = queue.admitted
         queue.admitted += 1
-        if queue.phase[slot] == _WAITING:
+        if queue.phase[slot] == WAITING:
             _enter(queue, slot, now)
 
 
@@ -270,7 +135,7 @@ def _judge(queue, now):
     """Move the jobs that wait longer than the threshold ahead of the others."""
     while queue.judged < queue.arrived and now - queue.submit[queue.judged] > queue.threshold:
         slot = queue.judged
-        listed = queue.phase[slot] == _WAITING and slot < queue.admitted
+        listed = queue.phase[slot] == WAITING and slot < queue.admitted
         if listed:
             _leave(queue, slot)
         held = queue.reserved[slot] if queue.backfilling == CONSERVATIVE else np.nan
@@ -287,7 +152,7 @@ def _judge(queue, now):
 @compiled
 def arrive(queue, now):
     """Let the next slot arrive; its columns are filled in."""
-    queue.phase[queue.arrived] = _WAITING
+    queue.phase[queue.arrived] = WAITING
     queue.arrived += 1
     _admit(queue, now)
 
@@ -295,7 +160,7 @@ def arrive(queue, now):
 @compiled
 def finish(queue, slot, now):
     """Let a running job end and free its cores."""
-    queue.phase[slot] = _DONE
+    queue.phase[slot] = DONE
     _release(queue, slot, now)
 
 
@@ -314,7 +179,7 @@ def _release(queue, slot, now):
 def requeue(queue, slot, now):
     """Let a job that lost its machine wait again, at its old place; its cores are freed."""
     _release(queue, slot, now)
-    queue.phase[slot] = _WAITING
+    queue.phase[slot] = WAITING
     if queue.depth == 0 or queue.waiting.size < queue.depth:
         _enter(queue, slot, now)
         return
@@ -344,7 +209,7 @@ def _start(queue, first, n, now):
     for k in range(first, n):
         slot = queue.placed[k]
         _leave(queue, slot)
-        queue.phase[slot] = _RUNNING
+        queue.phase[slot] = RUNNING
         queue.free -= queue.cores[slot]
         if queue.backfilling >= EASY:
             end = now + queue.estimate[slot]
@@ -365,16 +230,36 @@ def _pass(queue, now, placed):
         return start_fitting(queue.free, queue.waiting, placed)
     if queue.backfilling == EASY:
         return start_easy(
-            now, queue.free, queue.waiting, queue.backfill, queue.same, queue.running,
-            queue.key, queue.cores, queue.estimate, placed, queue.ends, queue.slots, queue.ends2, queue.slots2,
+            now,
+            queue.free,
+            queue.waiting,
+            queue.backfill,
+            queue.same,
+            queue.running,
+            queue.key,
+            queue.cores,
+            queue.estimate,
+            placed,
+            queue.ends,
+            queue.slots,
+            queue.ends2,
+            queue.slots2,
         )
     stale = queue.stale
     queue.stale = False
     gained_until = queue.gained_until
     queue.gained_until = -np.inf
     return start_reserved(
-        now, queue.free, queue.waiting, queue.running, queue.estimate, queue.profile, queue.reserved,
-        gained_until, stale, placed,
+        now,
+        queue.free,
+        queue.waiting,
+        queue.running,
+        queue.estimate,
+        queue.profile,
+        queue.reserved,
+        gained_until,
+        stale,
+        placed,
     )
 
 
@@ -423,118 +308,3 @@ def instant(queue, now, ended, ends, arrivals):
         arrive(queue, now)
     n = decide(queue, now)
     return queue.placed[:n]
-
-
-@compiled
-def grow(queue, slots, draw):
-    """Make room for `slots` slots; return the columns that the caller fills in."""
-    old = queue.submit.size
-    queue.submit = longer(queue.submit, slots)
-    queue.runtime = longer(queue.runtime, slots)
-    queue.estimate = longer(queue.estimate, slots)
-    queue.cores = longer(queue.cores, slots)
-    queue.key = longer(queue.key, slots)
-    if queue.backfill_key.size:
-        queue.backfill_key = longer(queue.backfill_key, slots)
-    if queue.expected_end.size:
-        queue.expected_end = longer(queue.expected_end, slots)
-    if queue.reserved.size:
-        queue.reserved = longer(queue.reserved, slots)
-    queue.phase = longer(queue.phase, slots)
-    for slot in range(old, slots):
-        queue.phase[slot] = _COMING
-    queue.draw = draw
-    return queue.submit, queue.runtime, queue.estimate, queue.cores
-
-
-@compiled
-def set_draw(queue, draw):
-    """Give the queue the drawn numbers of its slots."""
-    queue.draw = draw
-
-
-@compiled
-def refused(queue):
-    """Return the slot for which an order gave no number; -1 when there is none."""
-    return queue.refused
-
-
-@compiled
-def waiting_slots(queue):
-    """Return int64[waiting], the slots that wait (in the window of queue_depth), in order."""
-    out = np.empty(queue.waiting.size, np.int64)
-    copy_slots(queue.waiting, out)
-    return out
-
-
-@compiled
-def reservations(queue):
-    """Return float64[slots], the reserved starts under conservative backfilling (a copy)."""
-    return queue.reserved.copy()
-
-
-# -- making one -----------------------------------------------------------------------------------
-
-_EMPTY: Final = np.empty(0, np.float64)
-
-
-def open_queue(
-    columns: tuple[Floats, Floats, Floats, Ints],
-    *,
-    free: int,
-    order: Order,
-    backfilling: str,
-    backfill_order: Order | None = None,
-    threshold_s: float | None = None,
-    queue_depth: int | None = None,
-    warm_jobs: int = 0,
-    draw: Floats | None = None,
-) -> Queue:
-    """Return the state of an empty queue.
-
-    Parameters
-    ----------
-    columns
-        submit, runtime, estimate (float64[n], seconds) and cores (int64[n]) by slot. The compiled
-        clock fills them in beforehand; the process clock as jobs arrive.
-    free
-        Cores free at first.
-    order, backfilling, backfill_order, threshold_s, queue_depth, warm_jobs
-        As in `simmodels.simulate`.
-    draw
-        float64[n], a uniform number a slot, for orders that ask for it.
-    """
-    submit, runtime, estimate, cores = columns
-    slots = len(submit)
-    code = BACKFILLINGS[backfilling]
-    same = backfill_order is None or backfill_order is order
-    second = order if backfill_order is None else backfill_order
-
-    def column(needed: bool) -> Floats:  # noqa: FBT001
-        return np.full(slots, np.nan) if needed else _EMPTY
-
-    queue: Queue = _new_queue(
-        cores,
-        (
-            submit,
-            runtime,
-            estimate,
-            _EMPTY if draw is None else draw,
-            column(True),
-            column(not same),
-            column(code >= EASY),
-            column(code == CONSERVATIVE),
-        ),
-        np.zeros(slots, np.int8),
-        code,
-        same,
-        order.key_function,
-        second.key_function,
-        order.moving,
-        second.moving,
-        math.inf if threshold_s is None else float(threshold_s),
-        queue_depth or 0,
-        warm_jobs,
-    )
-    change_capacity(queue, free)
-    return queue

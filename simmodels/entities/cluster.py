@@ -42,7 +42,19 @@ class Attempt:
         The SimPy process; interrupt it to stop the attempt (its outcome is LOST).
     """
 
-    __slots__ = ("cluster", "counted", "end_s", "job", "limit_s", "outcome", "places", "process", "slot", "start_s", "turn")
+    __slots__ = (
+        "cluster",
+        "counted",
+        "end_s",
+        "job",
+        "limit_s",
+        "outcome",
+        "places",
+        "process",
+        "slot",
+        "start_s",
+        "turn",
+    )
 
     def __init__(self, job: Job, cluster: "Cluster", limit_s: float | None) -> None:
         self.job = job

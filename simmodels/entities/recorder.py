@@ -4,12 +4,11 @@ from array import array
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from simmodels.entities.cluster import Attempt, Cluster, Outcome
 from simmodels.entities.environment import Environment
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
-from simmodels.workload import COLUMNS, Job, Workload
+from simmodels.workload import Job, Workload
 
 
 class Recorder:
@@ -28,7 +27,12 @@ class Recorder:
     def __init__(self, env: Environment, cluster: Cluster | None = None) -> None:
         self.env = env
         self.cluster = cluster
-        self._jobs = [array("d" if name.endswith("_s") else "q") for name in COLUMNS]
+        self._ids = array("q")  # of each submitted job
+        self._submits = array("d")
+        self._runtimes = array("d")
+        self._estimates = array("d")
+        self._cores = array("q")
+        self._users = array("q")
         self._number: dict[int, int] = {}  # of the jobs not yet done, by id: in order of submission
         self._of = array("q")  # of each attempt that has ended: the number of its job
         self._start = array("d")
@@ -40,14 +44,13 @@ class Recorder:
         env.on("ended", self._see_end)
 
     def _see_submit(self, job: Job) -> None:
-        ids, submits, runtimes, estimates, cores, users = self._jobs
-        self._number[id(job)] = len(ids)
-        ids.append(job.job_id)
-        submits.append(job.submit_s)
-        runtimes.append(job.runtime_s)
-        estimates.append(job.estimate_s)
-        cores.append(job.cores)
-        users.append(job.user_id)
+        self._number[id(job)] = len(self._ids)
+        self._ids.append(job.job_id)
+        self._submits.append(job.submit_s)
+        self._runtimes.append(job.runtime_s)
+        self._estimates.append(job.estimate_s)
+        self._cores.append(job.cores)
+        self._users.append(job.user_id)
 
     def _see_end(self, attempt: Attempt) -> None:
         if self.cluster is not None and attempt.cluster is not self.cluster:
@@ -67,8 +70,15 @@ class Recorder:
 
     def _table(self) -> pd.DataFrame:
         """Return number of the job, start, end (NaN while it runs), code and counted of each attempt, by start."""
-        columns = (self._of, self._start, self._end, self._code, self._counted)
-        table = pd.DataFrame(dict(zip(("of", *ATTEMPT_COLUMNS[2:], "counted"), map(_array, columns), strict=True)))
+        table = pd.DataFrame(
+            {
+                "of": np.array(self._of),
+                "start_s": np.array(self._start),
+                "end_s": np.array(self._end),
+                "outcome": np.array(self._code),
+                "counted": np.array(self._counted, np.bool_),
+            }
+        )
         clusters = self.env.clusters if self.cluster is None else [self.cluster]
         running = [
             (self._number[id(attempt.job)], attempt.start_s, np.nan, UNFINISHED, attempt.counted)
@@ -86,7 +96,7 @@ class Recorder:
         Outcomes are codes as in `Schedule`: 0 completed, 1 killed, 2 lost or still running.
         """
         table = self._table()
-        table.insert(0, "job_id", _array(self._jobs[0])[table["of"].to_numpy()])
+        table.insert(0, "job_id", np.array(self._ids)[table["of"].to_numpy()])
         table.insert(1, "attempt", table.groupby("of").cumcount() + 1)
         return table[list(ATTEMPT_COLUMNS)]
 
@@ -102,12 +112,19 @@ class Recorder:
             A job was lost with its machine, and two jobs have the same number.
         """
         sources = self.env.sources
-        submitted = len(self._jobs[0])
+        submitted = len(self._ids)
         if len(sources) == 1 and submitted == sources[0].submitted:
             workload = sources[0].workload
             rows = sources[0].rows[:submitted]
         else:
-            workload = Workload(*(_array(column) for column in self._jobs))
+            workload = Workload(
+                job_id=np.array(self._ids),
+                submit_s=np.array(self._submits),
+                runtime_s=np.array(self._runtimes),
+                estimate_s=np.array(self._estimates),
+                cores=np.array(self._cores),
+                user_id=np.array(self._users),
+            )
             rows = np.arange(submitted)
         start_s = np.full(len(workload), np.nan)
         end_s = np.full(len(workload), np.nan)
@@ -118,7 +135,7 @@ class Recorder:
         start_s[at] = table["start_s"]
         end_s[at] = table["end_s"].where(table["outcome"] != UNFINISHED)
         outcome[at] = table["outcome"]
-        counted[at] = table["counted"].astype(bool)
+        counted[at] = table["counted"]
         clusters = self.env.clusters if self.cluster is None else [self.cluster]
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
         if len(self.env.schedulers) == 1:
@@ -133,8 +150,3 @@ class Recorder:
             attempts=self.attempts if self._lost else None,
             about=about,
         )
-
-
-def _array(column: "array[float] | array[int]") -> NDArray[np.generic]:
-    """Return a copy of a growing column as an array."""
-    return np.array(column)

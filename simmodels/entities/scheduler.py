@@ -5,12 +5,13 @@ from typing import Final
 import numpy as np
 from simpy.events import PENDING, Event
 
-from simmodels.decisions import queue as state
+from simmodels.decisions import queue, state
 from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
-from simmodels.decisions.orders import Order, find_order
+from simmodels.decisions.order import Order
+from simmodels.decisions.orders import find_order
 from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import LAST, Environment, Process
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.errors import ImpossibleJobError
 from simmodels.workload import Job, Workload
 
 _ROOM: Final = 1024  # slots at first
@@ -119,7 +120,7 @@ class QueueScheduler:
         second = self.order if self.backfill_order is None else self.backfill_order
         self._draw = self._drawn(self._room)
         state.set_draw(self._queue, self._draw)
-        state.set_order(
+        queue.set_order(
             self._queue,
             self.order.key_function,
             second.key_function,
@@ -155,7 +156,7 @@ class QueueScheduler:
             yield self._bell
             self._bell = Event(self.env)
             if self._powered:
-                state.change_capacity(self._queue, self._powered)
+                queue.change_capacity(self._queue, self._powered)
                 self._powered = 0
             if self._by_event:
                 self._next_event()
@@ -177,13 +178,13 @@ class QueueScheduler:
                 self._finished = np.empty(2 * len(ended), np.int64)
             for attempt in ended:
                 if attempt.outcome is Outcome.LOST:
-                    state.requeue(self._queue, attempt.slot, now)
+                    queue.requeue(self._queue, attempt.slot, now)
                 else:
                     self._finished[finished] = attempt.slot
                     finished += 1
                     del self._jobs[attempt.slot]
             ended.clear()
-        self._start_all(state.instant(self._queue, now, self._finished, finished, arrivals).tolist())
+        self._start_all(queue.instant(self._queue, now, self._finished, finished, arrivals).tolist())
 
     def _next_event(self) -> None:
         """Decide after one event: a submission, else a completion in the order of the starts."""
@@ -194,19 +195,19 @@ class QueueScheduler:
             known = now == attempt.start_s + attempt.job.estimate_s
             if known and attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
-                state.finish(self._queue, attempt.slot, now)
+                queue.finish(self._queue, attempt.slot, now)
         if self._submitted:
             self._enter(self._submitted.pop(0), now)
-            state.arrive(self._queue, now)
+            queue.arrive(self._queue, now)
         elif self._ended:
             first = min(range(len(self._ended)), key=lambda i: self._ended[i].turn)
             attempt = self._ended.pop(first)
             if attempt.outcome is Outcome.LOST:
-                state.requeue(self._queue, attempt.slot, now)
+                queue.requeue(self._queue, attempt.slot, now)
             elif attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
-                state.finish(self._queue, attempt.slot, now)
-        self._start_all(state.instant(self._queue, now, self._finished, 0, 0).tolist())
+                queue.finish(self._queue, attempt.slot, now)
+        self._start_all(queue.instant(self._queue, now, self._finished, 0, 0).tolist())
         if self._submitted or self._ended:
             self._ring()
 

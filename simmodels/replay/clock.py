@@ -39,9 +39,7 @@ def _pop(ends, slots, size):
         if child >= size:
             break
         other = child + 1
-        if other < size and (
-            ends[other] < ends[child] or (ends[other] == ends[child] and slots[other] < slots[child])
-        ):
+        if other < size and (ends[other] < ends[child] or (ends[other] == ends[child] and slots[other] < slots[child])):
             child = other
         if end < ends[child] or (end == ends[child] and slot < slots[child]):
             break
@@ -98,7 +96,7 @@ def replay(queue, by_event, kill, started, ended):
                 size -= 1
                 slot = turn[own]
                 if now == started[slot] + queue.estimate[slot]:
-                    finish(queue, slot, now)  # its end was known, so it counts from the first event of the instant on
+                    finish(queue, slot, now)  # its end was expected: it counts from the first event of the instant
                 if last_due == due.size:
                     due = longer(due, 2 * last_due)
                 k = last_due

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simmodels.decisions.options import QueueOptions, raise_refused
-from simmodels.decisions.queue import refused
+from simmodels.decisions.state import refused
 from simmodels.replay.clock import replay
 from simmodels.schedule import COMPLETED, KILLED, Schedule
 from simmodels.streams import stream

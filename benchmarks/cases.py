@@ -1,0 +1,87 @@
+"""The cases that are measured; each runs in a process of its own, so that its peak memory is its own."""
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import simmodels as sm
+import workloads as wl
+
+Figures = dict[str, float]
+
+SHARED: Final = Path(os.environ.get("SCHEDLAB_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+def _peak_mb() -> float:
+    """Return the peak memory of this process so far, in MB (10^6 bytes)."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+
+
+def _timed(workload: sm.Workload, **options: object) -> Figures:
+    """Replay once on a small part (compiled code is loaded), then measure the whole."""
+    sm.simulate(workload.head(200), **options)  # type: ignore[arg-type]
+    before_mb = _peak_mb()
+    start = time.perf_counter()
+    schedule = sm.simulate(workload, **options)  # type: ignore[arg-type]
+    wall_s = time.perf_counter() - start
+    after_mb = _peak_mb()
+    schedule.validate()
+    return {
+        "jobs": len(workload),
+        "wall_s": wall_s,
+        "jobs_per_s": len(workload) / wall_s,
+        "peak_mb": after_mb,
+        "input_mb": before_mb,
+        "mean_wait_s": schedule.metrics()["mean_wait_s"],
+    }
+
+
+def curie(*, engine: str, order: str = "FCFS", backfilling: str = "easy") -> Figures:
+    """Replay CEA-Curie, cleaned as the published schedules were: 295,540 jobs on 80,640 cores."""
+    raw = wl.read_swf(SHARED / "traces" / "CEA-Curie-2011-2.1-cln.swf.gz")
+    log = wl.clean(raw, "published", cores=80_640)
+    del raw
+    return _timed(log, cores=80_640, order=order, backfilling=backfilling, engine=engine)
+
+
+def read() -> Figures:
+    """Read the CEA-Curie log: 312,826 jobs."""
+    path = SHARED / "traces" / "CEA-Curie-2011-2.1-cln.swf.gz"
+    wl.read_swf(SHARED / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz")
+    start = time.perf_counter()
+    log = wl.read_swf(path)
+    wall_s = time.perf_counter() - start
+    return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": _peak_mb()}
+
+
+def synthetic(*, jobs: int, engine: str, order: str = "FCFS", load: float = 0.9) -> Figures:
+    """Replay a Lublin-Feitelson workload on 1,024 cores."""
+    log = wl.lublin(jobs=jobs, cores=1024, seed=1, load=load)
+    return _timed(log, cores=1024, order=order, engine=engine)
+
+
+def _cases() -> dict[str, Callable[[], Figures]]:
+    """Return every case by its name, in the order in which they are measured."""
+    cases: dict[str, Callable[[], Figures]] = {"read Curie": read}
+    for engine in ("compiled", "simpy"):
+        for order in ("FCFS", "SAF"):
+            cases[f"Curie EASY-{order} {engine}"] = lambda o=order, e=engine: curie(engine=e, order=o)  # type: ignore[misc]
+    for order in ("SEXP", "WFP3"):
+        cases[f"Curie EASY-{order} compiled"] = lambda o=order: curie(engine="compiled", order=o)  # type: ignore[misc]
+    for backfilling in ("none", "greedy", "conservative"):
+        name = f"Curie {backfilling}-FCFS compiled"
+        cases[name] = lambda b=backfilling: curie(engine="compiled", backfilling=b)  # type: ignore[misc]
+    for engine, smallest in (("compiled", 62_500), ("simpy", 10_000)):
+        for times in (1, 4, 16):
+            jobs = smallest * times
+            cases[f"growth {times}x {engine}"] = lambda n=jobs, e=engine: synthetic(jobs=n, engine=e)  # type: ignore[misc]
+    cases["ten million jobs compiled"] = lambda: synthetic(jobs=10_000_000, engine="compiled")
+    return cases
+
+
+CASES: Final = _cases()

@@ -1,0 +1,161 @@
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simmodels.errors import FileFormatError, RequestError
+from simmodels.workload import Workload
+from workloads import read_batsim
+
+DRAWN: dict[str, Any] = {
+    "nb_res": 4,
+    "jobs": [
+        {"id": "w0!7", "subtime": 10, "walltime": 100, "res": 4, "profile": "short"},
+        {"id": 8, "subtime": 2.5, "walltime": -1, "res": 1, "profile": "short"},
+        {"id": "9", "subtime": 3, "res": 2, "profile": "sums"},
+    ],
+    "profiles": {
+        "short": {"type": "delay", "delay": 12.5},
+        "sums": {"type": "parallel_homogeneous", "cpu": 5e6, "com": 0, "delay": 20},
+        "never used": {"type": "smpi", "trace": "x"},
+    },
+}
+
+
+def written(folder: Path, content: object) -> Path:
+    path = folder / "jobs.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def with_job(**changes: object) -> dict[str, Any]:
+    """Return the drawn workload with a changed first job; None takes a key away."""
+    first = {key: value for key, value in {**DRAWN["jobs"][0], **changes}.items() if value is not None}
+    return {**DRAWN, "jobs": [first, *DRAWN["jobs"][1:]]}
+
+
+def test_each_value_goes_where_it_belongs(tmp_path: Path) -> None:
+    jobs = read_batsim(written(tmp_path, DRAWN))
+    assert jobs.job_id.tolist() == [7, 8, 9]
+    assert jobs.submit_s.tolist() == [10, 2.5, 3]
+    assert jobs.runtime_s.tolist() == [12.5, 12.5, 20]
+    assert jobs.estimate_s.tolist() == [100, 12.5, 20]
+    assert jobs.cores.tolist() == [4, 1, 2]
+    assert jobs.max_cores == 4
+    assert jobs.name == "jobs"
+    assert jobs.extras["batsim_id"].tolist() == ["w0!7", "8", "9"]
+    assert jobs.extras["profile"].tolist() == ["short", "short", "sums"]
+    assert dict(jobs.counts) == {"jobs": 3, "estimates taken from runtimes": 2, "jobs numbered anew": 0}
+
+
+def test_a_file_may_be_compressed_and_named_otherwise(tmp_path: Path) -> None:
+    path = tmp_path / "week.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(DRAWN).encode()))
+    assert read_batsim(path).name == "week"
+    assert read_batsim(str(path), name="other").name == "other"
+
+
+@pytest.mark.parametrize("ids", [["a!x", "b", "c"], ["w0!1", "w1!1", "2"]])
+def test_ids_that_are_no_numbers_of_their_own_are_numbered_anew_and_kept(tmp_path: Path, ids: list[str]) -> None:
+    jobs = [{**job, "id": job_id} for job, job_id in zip(DRAWN["jobs"], ids, strict=True)]
+    read = read_batsim(written(tmp_path, {**DRAWN, "jobs": jobs}))
+    assert read.job_id.tolist() == [1, 2, 3]
+    assert read.extras["batsim_id"].tolist() == ids
+    assert read.counts["jobs numbered anew"] == 3
+
+
+def test_computations_are_timed_by_the_speed_of_the_cores(tmp_path: Path) -> None:
+    profiles = {**DRAWN["profiles"], "sums": {"type": "parallel_homogeneous", "cpu": 5e6, "com": 0}}
+    path = written(tmp_path, {**DRAWN, "profiles": profiles})
+    assert read_batsim(path, flops_per_s=1e6).runtime_s.tolist() == [12.5, 12.5, 5]
+    with pytest.raises(FileFormatError, match=r"job '9', profile 'sums': how long it runs depends .* flops_per_s"):
+        read_batsim(path)
+    with pytest.raises(RequestError, match="flops_per_s is 0"):
+        read_batsim(path, flops_per_s=0)
+    profiles["sums"]["com"] = 7
+    with pytest.raises(FileFormatError, match="job '9', profile 'sums': com is 7; 0 is allowed"):
+        read_batsim(written(tmp_path, {**DRAWN, "profiles": profiles}), flops_per_s=1e6)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (
+            with_job(profile="never used"),
+            "job 'w0!7', profile 'never used': its type is 'smpi'; delay and parallel_hom",
+        ),
+        (with_job(profile="nowhere"), "job 'w0!7', profile 'nowhere': there is no such profile"),
+        (with_job(profile=None), "job 'w0!7', profile 'None': there is no such profile"),
+        (with_job(res=0), "job 'w0!7': res is 0; a whole number >= 1 is allowed"),
+        (with_job(res=1.5), "job 'w0!7': res is 1.5; a whole number"),
+        (with_job(res=None), "job 'w0!7': res is 'missing'; a whole number"),
+        (with_job(res=True), "job 'w0!7': res is True; a whole number"),
+        (with_job(subtime="3"), "job 'w0!7': subtime is '3'; a finite number >= 0 is allowed"),
+        (with_job(subtime=float("nan")), "job 'w0!7': subtime is nan; a finite number"),
+        (with_job(subtime=float("inf")), "job 'w0!7': subtime is inf; a finite number"),
+        (with_job(walltime="1:00"), "job 'w0!7': walltime is '1:00'; a finite number"),
+        (with_job(id=None), "jobs[0] is no object with an id"),
+        ({**DRAWN, "jobs": [3]}, "jobs[0] is no object with an id"),
+        ({**DRAWN, "jobs": []}, "it needs a list of at least one job"),
+        ({**DRAWN, "profiles": []}, "it needs a list of at least one job, jobs, and an object, profiles"),
+        ({**DRAWN, "nb_res": 0}, "nb_res is 0; a whole number >= 1 is allowed"),
+        (
+            {**DRAWN, "profiles": {"short": {"type": "delay"}}},
+            "profile 'short': delay is 'missing'; a finite number >= 0",
+        ),
+        ({**DRAWN, "profiles": {"short": {"type": "delay", "delay": -1}}}, "profile 'short': delay is -1; a finite"),
+        ([], "no JSON object"),
+        ("[" * 100_000, "no JSON that can be read"),
+        ("9" * 5000, "no JSON that can be read"),
+        ('{"jobs": [\n1,,]}', "line 2: no JSON: "),
+        ("", "the file is empty"),
+    ],
+)
+def test_what_is_no_such_workload_is_refused_with_job_and_profile(tmp_path: Path, content: object, what: str) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(FileFormatError, match=re.escape(str(path)) + ".*" + re.escape(what)):
+        read_batsim(path)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="cannot be read: no such file"):
+        read_batsim(tmp_path / "nowhere.json")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.sampled_from(["id", "subtime", "walltime", "res", "profile", "nb_res", "jobs", "profiles", "type", "delay"]),
+    JSON,
+)
+def test_any_json_is_a_workload_or_one_clear_error(
+    tmp_path_factory: pytest.TempPathFactory, key: str, value: object
+) -> None:
+    content: dict[str, Any] = json.loads(json.dumps(DRAWN))
+    if key in content:
+        content[key] = value
+    elif key in {"type", "delay"}:
+        content["profiles"]["short"][key] = value
+    else:
+        content["jobs"][0][key] = value
+    path = written(tmp_path_factory.getbasetemp(), content)
+    try:
+        jobs = read_batsim(path)
+    except FileFormatError as error:
+        text = str(error)
+        assert text.startswith(str(path)), text
+    else:
+        assert isinstance(jobs, Workload)
+        assert len(jobs) == len(content["jobs"])
+        assert np.isfinite(jobs.runtime_s).all()

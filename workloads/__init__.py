@@ -1,0 +1,25 @@
+"""Workloads: what goes into a simulation, read from files, cleaned or generated; and the formats of other programs.
+
+This is the facade: the names a model script needs.
+"""
+
+from workloads.batsim import read_batsim
+from workloads.batsim_jobs import batsim_jobs, write_batsim_jobs
+from workloads.cleaning import FILTERS, clean
+from workloads.lublin import LublinParameters, lublin
+from workloads.swf import read_swf, write_swf
+from workloads.tsafrir import TsafrirParameters, tsafrir_estimates
+
+__all__ = [
+    "FILTERS",
+    "LublinParameters",
+    "TsafrirParameters",
+    "batsim_jobs",
+    "clean",
+    "lublin",
+    "read_batsim",
+    "read_swf",
+    "tsafrir_estimates",
+    "write_batsim_jobs",
+    "write_swf",
+]

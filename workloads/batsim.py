@@ -1,0 +1,164 @@
+"""Batsim workloads: the JSON files of that simulator, read into a `Workload`.
+
+References
+----------
+P.-F. Dutot, M. Mercier, M. Poquet and O. Richard, "Batsim: a realistic language-independent resources and jobs
+management systems simulator", JSSPP 2015/2016, LNCS 10353, pp. 178-197, doi:10.1007/978-3-319-61756-5_10; the format is
+that of Batsim's documentation, page "Workload".
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from simmodels.errors import FileFormatError, RequestError
+from simmodels.workload import Workload
+from workloads.files import read_whole, stem
+
+_TYPES: Final = ("delay", "parallel_homogeneous")
+_LIMIT: Final = 2**53
+
+
+def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, name: str | None = None) -> Workload:
+    """Return the workload of a Batsim JSON file.
+
+    A job's runtime is the ``delay`` of its profile. A profile of type ``parallel_homogeneous`` that has
+    no delay gives what each core computes instead: its ``cpu`` over `flops_per_s`, if it sends nothing
+    (``com`` 0). Cores are the job's ``res``, the estimate is its ``walltime`` (the runtime if it has
+    none), the size of the machine is ``nb_res``. Jobs are in the order of the file.
+
+    Parameters
+    ----------
+    path
+        The file: plain or compressed by gzip, bzip2 or xz.
+    flops_per_s
+        What a core computes per second, for profiles that need it; None refuses these.
+    name
+        What figures and tables shall call it; None for the file's name without suffixes.
+
+    Returns
+    -------
+    Workload
+        Its extras are ``batsim_id`` and ``profile``, as text. A job whose id is ``7`` or ``w0!7`` is job
+        7; if an id is no such number or one comes twice, the jobs are numbered 1, 2, ... Its `counts`
+        say: jobs, estimates taken from runtimes, jobs numbered anew.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be read or is no such JSON; a job lacks a value, has one out of its range, or
+        has a profile that is missing, of another type, or not computable. The text names job and
+        profile.
+    RequestError
+        `flops_per_s` is not a finite number > 0.
+    """
+    if flops_per_s is not None and not 0 < flops_per_s < math.inf:
+        raise RequestError(f"flops_per_s is {flops_per_s}", "a finite number > 0 is allowed")
+    where = Path(path)
+    jobs, profiles, size = _loaded(where)
+    rows = [_job(where, at, job, profiles, flops_per_s) for at, job in enumerate(jobs)]
+    ids = [row[0] for row in rows]
+    numbers = [_own_number(job_id) for job_id in ids]
+    own = -1 not in numbers and len(set(numbers)) == len(numbers)
+    submit_s, runtime_s, estimate_s, cores = np.array([row[2:] for row in rows]).T
+    return Workload(
+        job_id=np.array(numbers if own else range(1, len(rows) + 1), dtype=np.int64),
+        submit_s=submit_s,
+        runtime_s=runtime_s,
+        estimate_s=np.where(estimate_s > 0, estimate_s, runtime_s),
+        cores=cores,
+        name=stem(where) if name is None else name,
+        max_cores=size,
+        counts={
+            "jobs": len(rows),
+            "estimates taken from runtimes": int((estimate_s <= 0).sum()),
+            "jobs numbered anew": 0 if own else len(rows),
+        },
+        extras={"batsim_id": np.array(ids), "profile": np.array([row[1] for row in rows])},
+    )
+
+
+def _loaded(path: Path) -> tuple[list[object], dict[str, object], int | None]:
+    """Return the jobs, the profiles and the machine's size that the file gives."""
+    try:
+        content = json.loads(read_whole(path))
+    except json.JSONDecodeError as error:
+        raise FileFormatError(str(path), error.lineno, f"no JSON: {error.msg.lower()}") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(str(path), None, f"no JSON that can be read: {error}") from error
+    if not isinstance(content, dict):
+        raise FileFormatError(str(path), None, "no JSON object; one with jobs and profiles is allowed")
+    jobs, profiles = content.get("jobs"), content.get("profiles")
+    if not (isinstance(jobs, list) and jobs and isinstance(profiles, dict)):
+        raise FileFormatError(str(path), None, "it needs a list of at least one job, jobs, and an object, profiles")
+    size = content.get("nb_res")
+    if size is not None and not _fits(size, least=1, whole=True):
+        raise FileFormatError(str(path), None, f"nb_res is {size!r}; a whole number >= 1 is allowed")
+    return jobs, profiles, None if size is None else int(size)
+
+
+def _job(
+    path: Path, at: int, job: object, profiles: Mapping[str, object], flops_per_s: float | None
+) -> tuple[str, str, float, float, float, float]:
+    """Return a job's id, its profile's name, submit, runtime, estimate (-1 without one) and cores."""
+    if not isinstance(job, dict) or not isinstance(job.get("id"), str | int):
+        raise FileFormatError(str(path), None, f"jobs[{at}] is no object with an id")
+    who = f"job {str(job['id'])!r}"
+    for key, least in (("subtime", 0.0), ("res", 1.0)):
+        if not _fits(job.get(key), least=least, whole=key == "res"):
+            kind = "whole" if key == "res" else "finite"
+            what = f"{who}: {key} is {job.get(key, 'missing')!r}; a {kind} number >= {least:g} is allowed"
+            raise FileFormatError(str(path), None, what)
+    walltime = job.get("walltime", -1)
+    if walltime is not None and not _fits(walltime, least=-1.0):
+        what = f"{who}: walltime is {walltime!r}; a finite number > 0, or -1 for none, is allowed"
+        raise FileFormatError(str(path), None, what)
+    name = str(job.get("profile"))
+    runtime = _runtime(path, f"{who}, profile {name!r}", profiles.get(name), flops_per_s)
+    asked = -1.0 if walltime is None else float(walltime)
+    return str(job["id"]), name, float(job["subtime"]), runtime, asked, float(job["res"])
+
+
+def _runtime(path: Path, who: str, profile: object, flops_per_s: float | None) -> float:
+    """Return how long a job of this profile runs."""
+    if not isinstance(profile, dict):
+        raise FileFormatError(str(path), None, f"{who}: there is no such profile")
+    kind = profile.get("type")
+    if kind not in _TYPES:
+        what = f"{who}: its type is {kind!r}; {' and '.join(_TYPES)} are allowed"
+        raise FileFormatError(str(path), None, what)
+    if kind == "delay" or "delay" in profile:
+        key, speed = "delay", 1.0
+    elif flops_per_s is None:
+        what = f"{who}: how long it runs depends on the cores' speed; give flops_per_s, or use profiles with a delay"
+        raise FileFormatError(str(path), None, what)
+    elif profile.get("com", 0) != 0:
+        raise FileFormatError(
+            str(path), None, f"{who}: com is {profile['com']!r}; 0 is allowed, no network is modelled"
+        )
+    else:
+        key, speed = "cpu", flops_per_s
+    if not _fits(profile.get(key), least=0.0):
+        what = f"{who}: {key} is {profile.get(key, 'missing')!r}; a finite number >= 0 is allowed"
+        raise FileFormatError(str(path), None, what)
+    return float(profile[key]) / speed
+
+
+def _fits(value: object, *, least: float, whole: bool = False) -> bool:
+    """Return whether a value is a finite number, at least so large, and whole if it must be."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < _LIMIT:
+        return False
+    return not whole or value == int(value)
+
+
+def _own_number(job_id: str) -> int:
+    """Return the number in an id such as ``7`` or ``w0!7``, -1 if it is none."""
+    digits = job_id.rpartition("!")[2]
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 18 else -1

@@ -1,0 +1,222 @@
+"""Cleaning: named filters that take out of a log, or mend, what a study cannot use, and count it by reason.
+
+References
+----------
+V. Reis, D. Trystram and others, "Online (bandit) policy selection for EASY-backfilling", draft of 2017 (`strong`,
+`program`).
+
+L. de Sousa Rosa, D. Carastan-Santos and A. Goldman, "An experimental analysis of regression-obtained HPC scheduling
+heuristics", JSSPP 2023 (`regression`).
+
+E. Gaussier, D. Glesser, V. Reis and D. Trystram, "Improving backfilling by using machine learning to predict running
+times", SC 2015, doi:10.1145/2807591.2807646 (`published`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.workload import Workload
+
+Rows = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that a filter looks for.
+
+    Parameters
+    ----------
+    reason
+        The fault that a job has, in words.
+    hits
+        Given the workload and the cores of the machine, bool[n]: which jobs have it.
+    mend
+        What makes a workload of the jobs that have it good again; None: they are dropped.
+    """
+
+    reason: str
+    hits: Callable[[Workload, int], Rows]
+    mend: Callable[[Workload], Workload] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A named way to clean a log: its steps are taken in order, each on what the ones before left.
+
+    Parameters
+    ----------
+    name
+        What it is called in `clean`.
+    about
+        What it is for, and where it comes from.
+    steps
+        What it looks for. A job is counted under the first reason for which it is dropped; what is
+        mended comes last, so that only jobs that stay are counted there.
+    """
+
+    name: str
+    about: str
+    steps: tuple[Step, ...]
+
+
+def clean(workload: Workload, filters: str | Sequence[str] = "strong", *, cores: int | None = None) -> Workload:
+    """Return the workload without the jobs that the filters drop, and with those that they mend.
+
+    Parameters
+    ----------
+    workload
+        The jobs as the log has them.
+    filters
+        The name of a filter, or several that are applied one after the other; see `FILTERS`.
+    cores
+        The size of the machine; None for the workload's `max_cores`.
+
+    Returns
+    -------
+    Workload
+        Its `counts` have, besides those it came with, ``"dropped: <reason>"`` and ``"mended: <reason>"``
+        for each reason that was looked for, 0 where no job had it. No job is dropped without one. Its
+        `max_cores` is the size of the machine if that was given.
+
+    Raises
+    ------
+    UnknownNameError
+        A filter that `FILTERS` does not have.
+    RequestError
+        The size of the machine is needed, and neither `cores` nor the workload says it; or `cores` is
+        below 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> jobs = Workload(job_id=[1, 2], submit_s=[0, 0], runtime_s=[5, -1], estimate_s=[9, 9], cores=[1, 1])
+    >>> clean(jobs, "strong", cores=4).counts["dropped: runtime < 0"]
+    1
+    """
+    if cores is not None and cores < 1:
+        raise RequestError(f"cleaning for {cores} cores", "at least 1 is allowed")
+    size = workload.max_cores if cores is None else cores
+    counts = dict(workload.counts)
+    for name in [filters] if isinstance(filters, str) else filters:
+        if name not in FILTERS:
+            raise UnknownNameError("filter", name, tuple(get_close_matches(name, FILTERS)), tuple(FILTERS))
+        chosen = FILTERS[name]
+        if size is None:
+            what = f"filter {name!r} needs the cores of the machine, and workload {workload.name!r} does not say them"
+            raise RequestError(what, "give cores=")
+        for step in chosen.steps:
+            hits = step.hits(workload, size)
+            key = f"{'dropped' if step.mend is None else 'mended'}: {step.reason}"
+            counts[key] = counts.get(key, 0) + int(hits.sum())
+            if hits.any():
+                workload = workload.take(~hits) if step.mend is None else step.mend(workload)
+    return replace(workload, counts=counts, max_cores=size)
+
+
+def _sizes(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return allocated and requested cores; of a workload that has one number only, that number twice."""
+    allocated = workload.extras.get("allocated_cores", workload.cores)
+    requested = workload.extras.get("requested_cores", workload.cores)
+    return np.asarray(allocated, dtype=np.int64), np.asarray(requested, dtype=np.int64)
+
+
+def _no_request(workload: Workload, _: int) -> Rows:
+    """Return which jobs come without an estimate: in a log, without a requested time > 0."""
+    return np.asarray(workload.extras.get("requested_s", workload.estimate_s)) <= 0
+
+
+def _no_request_but_others(workload: Workload, _: int) -> Rows:
+    """Return which jobs come without an estimate, if others of the workload have one."""
+    missing = _no_request(workload, _)
+    return missing & ~missing.all()
+
+
+def _use_the_size_that_is_there(workload: Workload) -> Workload:
+    """Return the workload with requested cores, or allocated cores where these are not positive."""
+    allocated, requested = _sizes(workload)
+    return replace(workload, cores=np.where(requested > 0, requested, allocated))
+
+
+def _cut_at_estimate(workload: Workload) -> Workload:
+    """Return the workload with no runtime beyond its estimate."""
+    return replace(workload, runtime_s=np.minimum(workload.runtime_s, workload.estimate_s))
+
+
+def _estimate_by_runtime(workload: Workload) -> Workload:
+    """Return the workload with the runtime for an estimate where there is none."""
+    return replace(workload, estimate_s=np.where(workload.estimate_s > 0, workload.estimate_s, workload.runtime_s))
+
+
+_TOO_WIDE: Final = Step("cores exceed the machine", lambda w, m: w.cores > m)
+_NO_CORES: Final = Step("cores < 1", lambda w, _: w.cores < 1)
+_STRONG: Final = (
+    Step("allocated or requested cores exceed the machine", lambda w, m: np.maximum(*_sizes(w)) > m),
+    Step("neither allocated nor requested cores are positive", lambda w, _: np.maximum(*_sizes(w)) < 1),
+    Step("runtime < 0", lambda w, _: w.runtime_s < 0),
+    Step("submit < 0", lambda w, _: w.submit_s < 0),
+)
+_OTHER_SIZE: Final = Step(
+    "one of allocated and requested cores is not positive, the other is used",
+    lambda w, _: np.minimum(*_sizes(w)) < 1,
+    _use_the_size_that_is_there,
+)
+
+_ALL: Final = (
+    Filter(
+        "runnable",
+        "What a simulation needs, and no more: 1 <= cores <= machine, runtime >= 0, estimate >= 0.",
+        (
+            _NO_CORES,
+            _TOO_WIDE,
+            Step("runtime < 0", lambda w, _: w.runtime_s < 0),
+            Step("estimate < 0", lambda w, _: w.estimate_s < 0),
+        ),
+    ),
+    Filter(
+        "strong",
+        "The filter that Reis et al. name so: jobs wider than the machine (as allocated or as requested), of no cores, "
+        "or of negative runtime or submit are dropped; if one of the two numbers of cores is not positive, the other "
+        "is taken.",
+        (*_STRONG, _OTHER_SIZE),
+    ),
+    Filter(
+        "program",
+        "The filter 'strong' as the program of Reis et al. has it: runs beyond their estimate are dropped too.",
+        (*_STRONG, Step("estimate < runtime", lambda w, _: w.estimate_s < w.runtime_s), _OTHER_SIZE),
+    ),
+    Filter(
+        "regression",
+        "Rosa, Carastan-Santos and Goldman (JSSPP 2023): runtime > 0, 0 < cores <= machine, estimate > 0. In a log "
+        "without any estimates, runtimes stand for them.",
+        (
+            Step("runtime <= 0", lambda w, _: w.runtime_s <= 0),
+            _NO_CORES,
+            _TOO_WIDE,
+            Step("estimate <= 0", _no_request_but_others),
+            Step("no job has an estimate, the runtime is used", _no_request, _estimate_by_runtime),
+        ),
+    ),
+    Filter(
+        "published",
+        "What makes, of the archive's logs, the inputs of the schedules that Gaussier, Glesser, Reis and Trystram "
+        "published (SC 2015): runtime > 0, requested time > 0, 0 < cores <= machine; runs "
+        "are cut at their requested time, as a resource manager that kills does.",
+        (
+            Step("runtime <= 0", lambda w, _: w.runtime_s <= 0),
+            Step("estimate <= 0", _no_request),
+            _NO_CORES,
+            _TOO_WIDE,
+            Step("runtime cut at the estimate", lambda w, _: w.runtime_s > w.estimate_s, _cut_at_estimate),
+        ),
+    ),
+)
+
+FILTERS: Final[Mapping[str, Filter]] = MappingProxyType({chosen.name: chosen for chosen in _ALL})
+"""The filters by name."""

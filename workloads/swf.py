@@ -1,0 +1,257 @@
+"""Logs in the Standard Workload Format, read into a `Workload` and written from one.
+
+References
+----------
+S. J. Chapin, W. Cirne, D. G. Feitelson, J. P. Jones, S. T. Leutenegger, U. Schwiegelshohn, W. Smith and D. Talby,
+"Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999, LNCS 1659, pp. 67-90,
+doi:10.1007/3-540-47954-6_4 (the format; its version 2.2 is the one read and written here).
+"""
+
+import re
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from simmodels.errors import RequestError
+from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
+from simmodels.workload import Workload
+from workloads.files import read_whole, stem, write_whole
+from workloads.swf_lines import FIELDS, UNKNOWN, Column, parse_lines
+
+_EXACT: Final = 2.0**53
+_LINE_WITHOUT_JOB: Final = re.compile(rb"[ \t\v\f]*(?:;[^\n]*)?\n")
+_COMMENT_LINE: Final = re.compile(rb"^[ \t\v\f]*;[^\n]*\n?", re.MULTILINE)
+
+# -- reading ----------------------------------------------------------------------------------------
+
+
+def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
+    """Return the workload of a log in the Standard Workload Format (SWF 2.2).
+
+    Every line with a job gives one job, in the order of the file; nothing is left out. A job that
+    cannot run (runtime or cores unknown, which the format writes as -1) stays in: `workloads.clean`
+    takes such jobs out, and counts them.
+
+    - ``cores`` is what was requested if that is > 0, else what was allocated.
+    - ``estimate_s`` is the time requested if that is > 0, else the runtime.
+    - ``max_cores`` is the header's MaxProcs, else its MaxNodes; ``start_unix_s`` its UnixStartTime.
+    - The other fields are `extras`, named as in `FIELDS`.
+    - Lines that begin with ``;`` are comments wherever they stand, and are kept in `header`.
+    - A line may stop after any field from the 5th on: the missing ones are unknown (-1). Whatever
+      follows the 18th field is ignored. Both are counted.
+
+    Parameters
+    ----------
+    path
+        The log: plain or compressed by gzip, bzip2 or xz. Its lines may end in LF, CRLF or CR.
+    name
+        What figures and tables shall call it; None for the file's name without suffixes.
+
+    Returns
+    -------
+    Workload
+        Its `counts` say: lines, comment lines, blank lines, jobs, lines with missing fields, lines with
+        extra fields, estimates taken from runtimes, estimates unknown, cores taken from allocated
+        cores, cores unknown, runtimes unknown, duplicate job numbers, jobs out of submit order.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be read (a missing one too), is truncated, or holds no job; or a line has
+        fewer than 5 fields, or a field that is no finite number below 2**63, or a fraction of a job
+        number, core or user number. The text names the line.
+
+    Notes
+    -----
+    A log of n bytes takes O(n) time: lines of numbers are parsed by compiled code (see benchmarks/),
+    and only what that refuses is gone through line by line, to mend it or to name the line at fault.
+    """
+    where = Path(path)
+    data = read_whole(where)
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    header, body, start = _split_comments(data)
+    columns, counts = parse_lines(where, data, body, start)
+    jobs = len(columns["job_id"])
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    requested, allocated = columns["requested_cores"], columns["allocated_cores"]
+    asked, runtime = columns["requested_s"], columns["runtime_s"]
+    counts = {
+        "lines": lines,
+        "comment lines": len(header),
+        "blank lines": lines - len(header) - jobs,
+        "jobs": jobs,
+        **counts,
+        "estimates taken from runtimes": int(((asked <= 0) & (runtime >= 0)).sum()),
+        "estimates unknown": int(((asked <= 0) & (runtime < 0)).sum()),
+        "cores taken from allocated cores": int(((requested <= 0) & (allocated > 0)).sum()),
+        "cores unknown": int(((requested <= 0) & (allocated <= 0)).sum()),
+        "runtimes unknown": int((runtime < 0).sum()),
+        "duplicate job numbers": jobs - len(np.unique(columns["job_id"])),
+        "jobs out of submit order": int((np.diff(columns["submit_s"]) < 0).sum()),
+    }
+    return Workload(
+        job_id=columns.pop("job_id"),
+        submit_s=columns.pop("submit_s"),
+        runtime_s=columns.pop("runtime_s"),
+        estimate_s=np.where(asked > 0, asked, runtime),
+        cores=np.where(requested > 0, requested, allocated),
+        user_id=columns.pop("user_id"),
+        name=stem(where) if name is None else name,
+        max_cores=_said(header, "MaxProcs", least=1) or _said(header, "MaxNodes", least=1),
+        start_unix_s=_said(header, "UnixStartTime", least=0),
+        header=header,
+        counts=counts,
+        extras=columns,
+    )
+
+
+def _split_comments(data: bytes) -> tuple[tuple[str, ...], bytes, int]:
+    """Return the comment lines without their line ends, and data free of comments from a position on."""
+    start = 0
+    while found := _LINE_WITHOUT_JOB.match(data, start):
+        start = found.end()
+    comments = _COMMENT_LINE.findall(data, 0, start)
+    if data.find(b";", start) >= 0:  # one search through memory spares most logs the slower way
+        comments += _COMMENT_LINE.findall(data, start)
+        data, start = _COMMENT_LINE.sub(b"", data[start:]), 0
+    return tuple(_text(line.removesuffix(b"\n")) for line in comments), data, start
+
+
+def _text(line: bytes) -> str:
+    """Return a comment as text: UTF-8 if it is, else Latin-1, which takes any bytes."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
+def _said(header: Sequence[str], key: str, *, least: int) -> int | None:
+    """Return the number that the first comment ``; key: number`` gives, None without one >= `least`."""
+    for line in header:
+        if found := re.fullmatch(rf"\s*;\s*{key}\s*:\s*(-?[0-9]{{1,18}})(?:\s.*)?", line, re.IGNORECASE | re.DOTALL):
+            number = int(found.group(1))
+            return number if number >= least else None
+    return None
+
+
+# -- writing ----------------------------------------------------------------------------------------
+
+
+def write_swf(log: Workload | Schedule, path: str | PathLike[str]) -> None:
+    """Write a workload, or a schedule with its waits filled in, in the Standard Workload Format (SWF 2.2).
+
+    Whole numbers are written as such, all others with the fewest digits that give the same float back.
+    What `read_swf` has read is read again as it was, its header and its extras too. The format has no
+    place for an estimate of 0 (it reads as none) nor for extras that are not in `FIELDS`.
+
+    Of a workload that did not come from such a log, cores are written as requested and as allocated,
+    estimates as requested time, and what is not known as -1.
+
+    Of a schedule, each job has the wait and the run that the schedule gave it, and the status says what
+    became of it: 1 completed, 0 killed at its estimate (its run is as long as it was let), 5 unfinished
+    (its run is -1, and its wait and allocated cores too if it never started). MaxProcs is the machine
+    of the schedule.
+
+    Parameters
+    ----------
+    log
+        What to write.
+    path
+        Where to; a name that ends in ``.gz``, ``.bz2`` or ``.xz`` is compressed so. The file appears at
+        once and whole, in the place of one of that name.
+
+    Raises
+    ------
+    RequestError
+        The workload is empty, an extra that the format has a field for is not of finite numbers, or
+        the file cannot be written.
+    """
+    where = Path(path)
+    workload = log if isinstance(log, Workload) else log.workload
+    if not len(workload):
+        raise RequestError(f"cannot write {where}: the workload is empty", "a log holds at least one job")
+    columns, max_cores = _fields(workload), workload.max_cores
+    if not isinstance(log, Workload):
+        columns, max_cores = columns | _executed(log), log.cores
+    header = "".join(f"{line}\n" for line in _header(workload, max_cores)).encode(errors="replace")
+    table = pa.table({field: pa.array(_printed(columns[field])) for field in FIELDS})
+    lines = pa.BufferOutputStream()
+    style = arrow_csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
+    arrow_csv.write_csv(table, lines, style)
+    write_whole(where, header + lines.getvalue().to_pybytes())
+
+
+def _fields(workload: Workload) -> dict[str, Column]:
+    """Return the 18 fields: the extras where they agree with the workload's columns, else what these say."""
+    extras = {name: _numbers(name, np.asarray(column)) for name, column in workload.extras.items() if name in FIELDS}
+    cores, estimate, runtime = workload.cores, workload.estimate_s, workload.runtime_s
+    unknown = np.full(len(workload), UNKNOWN, dtype=np.int64)
+    allocated = extras.get("allocated_cores", cores)
+    requested = extras.get("requested_cores", cores)
+    asked = extras.get("requested_s", estimate)
+    same_cores = np.where(requested > 0, requested, allocated) == cores
+    same_estimate = np.where(asked > 0, asked, runtime) == estimate
+    return {
+        **dict.fromkeys(FIELDS, unknown),
+        **extras,
+        **{name: getattr(workload, name) for name in ("job_id", "submit_s", "runtime_s", "user_id")},
+        "allocated_cores": np.where(same_cores, allocated, cores),
+        "requested_cores": np.where(same_cores, requested, cores),
+        "requested_s": np.where(same_estimate, asked, estimate),
+    }
+
+
+def _executed(schedule: Schedule) -> dict[str, Column]:
+    """Return the fields that a schedule decides."""
+    workload, outcome = schedule.workload, schedule.outcome
+    started = ~np.isnan(schedule.start_s)
+    return {
+        "wait_s": np.where(started, schedule.start_s - workload.submit_s, UNKNOWN),
+        "runtime_s": np.where(outcome == UNFINISHED, UNKNOWN, schedule.executed_s),
+        "allocated_cores": np.where(started, workload.cores, UNKNOWN),
+        "requested_cores": workload.cores,
+        "requested_s": workload.estimate_s,
+        "status": np.select([outcome == COMPLETED, outcome == KILLED], [1, 0], 5),
+    }
+
+
+def _header(workload: Workload, max_cores: int | None) -> list[str]:
+    """Return the comment lines, so mended that they give this size and the workload's start."""
+    given = [piece for line in workload.header for piece in re.split(r"[\r\n]+", line)]
+    lines = [line if line.lstrip(" \t\v\f").startswith(";") else f"; {line}" for line in given]
+    if (_said(lines, "MaxProcs", least=1) or _said(lines, "MaxNodes", least=1)) != max_cores:
+        lines = _told(lines, ("MaxProcs",) if max_cores else ("MaxProcs", "MaxNodes"), max_cores)
+    if _said(lines, "UnixStartTime", least=0) != workload.start_unix_s:
+        lines = _told(lines, ("UnixStartTime",), workload.start_unix_s)
+    return lines
+
+
+def _told(lines: Sequence[str], keys: Sequence[str], number: int | None) -> list[str]:
+    """Return the comment lines without those of these keys, and with one that gives the first key this number."""
+    told = re.compile(rf"\s*;\s*(?:{'|'.join(keys)})\s*:.*", re.IGNORECASE | re.DOTALL)
+    at = next((row for row, line in enumerate(lines) if told.fullmatch(line)), len(lines))
+    kept = [line for line in lines if not told.fullmatch(line)]
+    return kept if number is None else [*kept[:at], f"; {keys[0]}: {number}", *kept[at:]]
+
+
+def _numbers(field: str, column: Column) -> Column:
+    """Return an extra with what is not known as -1; refuse what is no column of numbers."""
+    if column.dtype.kind not in "iuf" or np.isinf(column).any():
+        raise RequestError(f"column {field} of type {column.dtype} cannot be written", "finite numbers are allowed")
+    return np.where(np.isnan(column), UNKNOWN, column) if column.dtype.kind == "f" else column
+
+
+def _printed(column: Column) -> Column | list[str]:
+    """Return a column as it is to be printed."""
+    if column.dtype.kind != "f":
+        return column
+    whole = (column == np.floor(column)) & (np.abs(column) < _EXACT)
+    if whole.all():
+        return column.astype(np.int64)
+    return [str(int(x)) if is_whole else repr(x) for x, is_whole in zip(column.tolist(), whole.tolist(), strict=True)]
