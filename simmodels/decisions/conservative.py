@@ -17,13 +17,13 @@ from simmodels.decisions.profile import add, advance, earlier, earliest, most_fr
 
 
 @compiled
-def plan_anew(now, capacity_free, running, waiting, estimate, profile, reserved):
-    """Make the profile and every reservation anew, in the queue's order.
+def plan_anew(now, free, running, waiting, estimate, profile, reserved):
+    """Make the profile and every reservation anew, in the queue's order; return the earliest reserved start.
 
     Parameters
     ----------
-    now, capacity_free
-        The instant, and the cores free now.
+    now, free
+        The instant, and the cores free.
     running
         The running jobs by expected end; those past theirs count as ending now.
     waiting
@@ -33,7 +33,7 @@ def plan_anew(now, capacity_free, running, waiting, estimate, profile, reserved)
     profile, reserved
         What is made: the free cores from now on, and the reserved start by slot.
     """
-    reset(profile, now, capacity_free)
+    reset(profile, now, free)
     for c in range(running.blocks):
         b = running.chain[c]
         for i in range(running.count[b]):
@@ -41,36 +41,37 @@ def plan_anew(now, capacity_free, running, waiting, estimate, profile, reserved)
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
-            slot = waiting.slot[b, i]
-            _reserve(now, slot, waiting.cores[b, i], estimate[slot], profile, reserved)
+            reserved[waiting.slot[b, i]] = np.nan
+    return reserve_new(now, np.inf, waiting, estimate, profile, reserved)
 
 
 @compiled
-def _reserve(now, slot, cores, estimate, profile, reserved):
-    """Give a job the earliest hole."""
-    start = earliest(profile, now, cores, estimate)
-    reserved[slot] = start
-    if start < np.inf:
-        add(profile, start, start + estimate, -cores)
+def reserve_new(now, due, waiting, estimate, profile, reserved):
+    """Give the jobs without a reservation (NaN) the earliest hole each, in the queue's order.
 
-
-@compiled
-def reserve_new(now, waiting, estimate, profile, reserved):
-    """Give the jobs without a reservation (NaN) the earliest hole each, in the queue's order."""
+    Returns the earliest reserved start, given that of the others (`due`).
+    """
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
             slot = waiting.slot[b, i]
             if np.isnan(reserved[slot]):
-                _reserve(now, slot, waiting.cores[b, i], estimate[slot], profile, reserved)
+                cores = waiting.cores[b, i]
+                start = earliest(profile, now, cores, estimate[slot])
+                reserved[slot] = start
+                if start < np.inf:
+                    add(profile, start, start + estimate[slot], -cores)
+                due = min(due, start)
+    return due
 
 
 @compiled
-def compress(now, gained_until, waiting, estimate, profile, reserved):
+def compress(now, due, gained_until, waiting, estimate, profile, reserved):
     """Move reservations earlier, in the queue's order, until none can move.
 
     Cores were gained in [now, gained_until) only, so only a hole that begins before that instant
-    can be new; each move gains cores where the reservation was.
+    can be new; each move gains cores where the reservation was. A job without a reservation is left
+    out. Returns the earliest reserved start, given what it was (`due`).
     """
     moved = True
     while moved:
@@ -82,10 +83,10 @@ def compress(now, gained_until, waiting, estimate, profile, reserved):
                 continue  # no job of the block fits anywhere before `gained_until`
             for i in range(waiting.count[b]):
                 cores = waiting.cores[b, i]
-                if cores > room:
-                    continue
                 slot = waiting.slot[b, i]
                 held = reserved[slot]
+                if cores > room or np.isnan(held):
+                    continue
                 start = earlier(profile, now, cores, estimate[slot], held, gained_until)
                 if start < held:
                     if held < np.inf:
@@ -93,13 +94,15 @@ def compress(now, gained_until, waiting, estimate, profile, reserved):
                         gained_until = max(gained_until, held + estimate[slot])
                     add(profile, start, start + estimate[slot], -cores)
                     reserved[slot] = start
+                    due = min(due, start)
                     room = most_free(profile, gained_until)
                     moved = True
+    return due
 
 
 @compiled
-def start_reserved(now, free, waiting, running, estimate, profile, reserved, gained_until, stale, placed):
-    """Bring the reservations up to date and start the jobs whose reservation is now; return how many.
+def start_reserved(now, free, waiting, running, estimate, profile, reserved, due, gained_until, fresh, stale, placed):
+    """Bring the reservations up to date and start the jobs whose reservation is now.
 
     Parameters
     ----------
@@ -111,31 +114,36 @@ def start_reserved(now, free, waiting, running, estimate, profile, reserved, gai
         By slot.
     profile, reserved
         The plan: free cores from now on, and the reserved start by slot (NaN: none yet).
+    due
+        The earliest reserved start of a waiting job (or less).
     gained_until
         Until when cores were gained since the last pass (early ends); before `now` if none.
+    fresh
+        Whether a waiting job has no reservation yet.
     stale
         Whether the plan must be made anew (cores were lost or added, a job overran, the order changed).
     placed
         int64[>= size], where the slots started are written.
+
+    Returns
+    -------
+    tuple
+        How many start, and the earliest reserved start of the jobs that go on waiting.
     """
     if not stale and running.size:
         stale = running.key[running.chain[0], 0] < now
-    due = np.inf
-    if not stale:
-        for c in range(waiting.blocks):
-            b = waiting.chain[c]
-            for i in range(waiting.count[b]):
-                held = reserved[waiting.slot[b, i]]
-                due = min(due, held)
-        stale = due < now
-    if stale:
-        plan_anew(now, free, running, waiting, estimate, profile, reserved)
+    if stale or due < now:
+        due = plan_anew(now, free, running, waiting, estimate, profile, reserved)
     else:
         advance(profile, now)
         if gained_until > now:
-            compress(now, gained_until, waiting, estimate, profile, reserved)
-        reserve_new(now, waiting, estimate, profile, reserved)
+            due = compress(now, due, gained_until, waiting, estimate, profile, reserved)
+        if fresh:
+            due = reserve_new(now, due, waiting, estimate, profile, reserved)
     n = 0
+    if due > now:
+        return n, due
+    due = np.inf
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
@@ -144,4 +152,6 @@ def start_reserved(now, free, waiting, running, estimate, profile, reserved, gai
                 placed[n] = slot
                 n += 1
                 free -= waiting.cores[b, i]
-    return n
+            else:
+                due = min(due, reserved[slot])
+    return n, due

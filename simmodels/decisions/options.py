@@ -84,7 +84,7 @@ class QueueOptions:
         return self.order.draws or (self.backfill_order is not None and self.backfill_order.draws)
 
     def open(self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats | None) -> Queue:
-        """Return an empty queue with these options (see `simmodels.decisions.queue.open_queue`)."""
+        """Return an empty queue with these options (see `simmodels.decisions.state.open_queue`)."""
         return open_queue(
             columns,
             free=free,

@@ -110,6 +110,7 @@ def _enter(queue, slot, now):
         insert(queue.backfill, key, slot, queue.cores[slot], queue.estimate[slot])
     if queue.backfilling == CONSERVATIVE:
         queue.reserved[slot] = np.nan
+        queue.fresh = True
 
 
 @compiled
@@ -180,6 +181,7 @@ def requeue(queue, slot, now):
     """Let a job that lost its machine wait again, at its old place; its cores are freed."""
     _release(queue, slot, now)
     queue.phase[slot] = WAITING
+    queue.stale = True
     if queue.depth == 0 or queue.waiting.size < queue.depth:
         _enter(queue, slot, now)
         return
@@ -245,11 +247,7 @@ def _pass(queue, now, placed):
             queue.ends2,
             queue.slots2,
         )
-    stale = queue.stale
-    queue.stale = False
-    gained_until = queue.gained_until
-    queue.gained_until = -np.inf
-    return start_reserved(
+    n, queue.due = start_reserved(
         now,
         queue.free,
         queue.waiting,
@@ -257,10 +255,16 @@ def _pass(queue, now, placed):
         queue.estimate,
         queue.profile,
         queue.reserved,
-        gained_until,
-        stale,
+        queue.due,
+        queue.gained_until,
+        queue.fresh,
+        queue.stale,
         placed,
     )
+    queue.gained_until = -np.inf
+    queue.fresh = False
+    queue.stale = False
+    return n
 
 
 @compiled
@@ -287,8 +291,9 @@ def decide(queue, now):
             queue.placed = longer(queue.placed, 2 * (n + queue.waiting.size))
         more = _pass(queue, now, queue.placed[n:])
         sliding = queue.admitted < queue.arrived
-        if sliding:  # the next job enters the window as soon as one starts, so they start one by one
-            more = min(more, 1)
+        if sliding and more > 1:  # the next job enters the window as soon as one starts, so they start one by one
+            more = 1
+            queue.due = now  # conservative: the others may still start at this instant
         _start(queue, n, n + more, now)
         n += more
         if more == 0 or not sliding:

@@ -85,7 +85,9 @@ QUEUE: Final = QueueType(
         ("admitted", types.int64),  # slots below this have been let into the window of queue_depth
         ("judged", types.int64),  # slots below this starve (or no longer wait)
         ("warm_started", types.int64),
+        ("due", types.float64),  # conservative: the earliest reserved start of a waiting job
         ("gained_until", types.float64),
+        ("fresh", types.boolean),
         ("stale", types.boolean),
         ("refused", types.int64),  # the slot for which an order gave no number; -1 when none
         # scratch, as long as the queue
@@ -138,7 +140,9 @@ def _new_queue(
     made.admitted = 0
     made.judged = 0
     made.warm_started = 0
+    made.due = np.inf
     made.gained_until = -np.inf
+    made.fresh = False
     made.stale = True
     made.refused = -1
     made.placed = np.empty(64, np.int64)

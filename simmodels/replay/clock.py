@@ -58,7 +58,7 @@ def replay(queue, by_event, kill, started, ended):
     Parameters
     ----------
     queue
-        The state (`simmodels.decisions.queue.open_queue`); columns by slot, in (submit, input) order.
+        The state (`simmodels.decisions.state.open_queue`); columns by slot, in (submit, input) order.
     by_event
         One pass after each event (at equal times submissions in slot order, then completions in the
         order in which the jobs started), instead of one pass after all events of an instant. A job that ends just when it was
