@@ -22,10 +22,6 @@ PACKAGES := simmodels workloads experiments
 checksum = $(shell { pwd; cat $(1); } 2>/dev/null | cksum | cut -d ' ' -f 1)
 PINS := $(VENV)/.pins-$(call checksum,requirements/run.txt requirements/dev.txt)
 INSTALLED := $(VENV)/.installed-$(call checksum,requirements/*.txt pyproject.toml setup.cfg simmodels/version.py)
-# numba looks for a change only in the file of the function it has compiled, not in those it calls: when any source
-# has changed, all compiled code is dropped.
-SOURCES := $(shell find $(PACKAGES) -name '*.py' 2>/dev/null | sort)
-COMPILED := $(VENV)/.compiled-$(call checksum,$(SOURCES))
 
 # A .venv whose Python has gone is made anew.
 ifneq ($(shell $(PY) -c 'print("runs")' 2>/dev/null),runs)
@@ -39,21 +35,21 @@ help: ## list the targets
 	@echo "usage: make TARGET [WORKERS=2] [ARGS='more arguments of pytest, the demo or the benchmarks'] [PYTHON=python3.12]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-setup: $(COMPILED) ## make .venv with the pinned versions, and install the project in it (editable)
+setup: $(INSTALLED) ## make .venv with the pinned versions, and install the project in it (editable)
 
-demo: $(COMPILED) ## run the main job on a generated trace: five orders compared, a table, Parquet files, a figure
+demo: $(INSTALLED) ## run the main job on a generated trace: five orders compared, a table, Parquet files, a figure
 	@$(PY) -m experiments demo $(ARGS)
 
-test: $(COMPILED) ## run the tests (but those marked `full`)
+test: $(INSTALLED) ## run the tests (but those marked `full`)
 	$(PY) -m pytest -n $(WORKERS) $(ARGS)
 
-test-full: $(COMPILED) ## run all tests, the long ones too
+test-full: $(INSTALLED) ## run all tests, the long ones too
 	HYPOTHESIS_PROFILE=full $(PY) -m pytest -n $(WORKERS) -m "full or not full" $(ARGS)
 
-docs-test: $(COMPILED) ## run every code block of the documentation
+docs-test: $(INSTALLED) ## run every code block of the documentation
 	$(PY) -m pytest tests/test_docs.py $(ARGS)
 
-bench: $(COMPILED) ## run the benchmarks; prints tables and writes JSON
+bench: $(INSTALLED) ## run the benchmarks; prints tables and writes JSON
 	@$(PY) -m benchmarks $(ARGS)
 
 lint: $(INSTALLED) ## look for mistakes and for other formatting (ruff)
@@ -106,11 +102,6 @@ $(INSTALLED): $(PINS)
 	@echo "installing the project ..."
 	@$(PY) -m pip install -qq --no-index --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.installed-*
-	@touch $@
-
-$(COMPILED): $(INSTALLED)
-	@find $(PACKAGES) -name '*.nb[ic]' -exec rm -f {} +
-	@rm -f $(VENV)/.compiled-*
 	@touch $@
 
 PINS_PY := build/pins/bin/python

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from simmodels.compiled import compiled
 from simmodels.errors import IllegalScheduleError, RequestError
 from simmodels.schedule import Schedule
 
@@ -121,7 +121,7 @@ def allocate(schedule: Schedule) -> Allocation:
     return Allocation(offsets, first[source], last[source])
 
 
-@njit(cache=True)
+@compiled
 def _longer(array: Bounds) -> Bounds:
     """Return a copy of twice the length."""
     longer = np.empty(2 * len(array), dtype=np.int32)
@@ -129,7 +129,7 @@ def _longer(array: Bounds) -> Bounds:
     return longer
 
 
-@njit(cache=True)
+@compiled
 def _free(free_first: Bounds, free_last: Bounds, size: int, first: Bounds, last: Bounds) -> int:
     """Merge a job's intervals (ascending) into the free ones (descending, `size` of them) in place.
 
@@ -163,7 +163,7 @@ def _free(free_first: Bounds, free_last: Bounds, size: int, first: Bounds, last:
     return put
 
 
-@njit(cache=True)
+@compiled
 def _give(
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],

@@ -1,31 +1,32 @@
-"""compiled: numba's njit with an on-disk cache that knows when any source of the package changed.
+"""compiled: numba's njit with an on-disk cache that knows when anything it was compiled from changed.
 
 Numba keeps a compiled function until the file that defines it changes; but a pass has the code of
 what it calls compiled into it, so a change in another file (an upgrade, a `git pull`) would leave
-the old rule running. Here the cache of every function carries the stamp of all sources.
+the old rule running. Here the cache of a function carries the stamp of its own file and of all
+decisions: compiled code calls nothing else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
 from numba import njit
 
-
-def source_stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Return name, time of change (ns) and size of every Python source under a folder, sorted."""
-    stamps = []
-    for path in sorted(folder.rglob("*.py")):
-        about = path.stat()
-        stamps.append((path.relative_to(folder).as_posix(), about.st_mtime_ns, about.st_size))
-    return tuple(stamps)
+Stamp = tuple[tuple[str, int, int], ...]
 
 
-_STAMP: Final = source_stamp(Path(__file__).parent)
+def source_stamp(paths: Iterable[Path]) -> Stamp:
+    """Return name, time of change (ns) and size of each source, sorted by name."""
+    stats = ((path.name, path.stat()) for path in sorted(paths))
+    return tuple((name, about.st_mtime_ns, about.st_size) for name, about in stats)
+
+
+_DECISIONS: Final = source_stamp((Path(__file__).parent / "decisions").glob("*.py"))
 
 
 def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
-    """Return the function compiled without Python (numba), cached on disk until any source changes."""
+    """Return the function compiled without Python (numba), cached on disk until a source of it changes."""
     made: Any = njit(cache=True)(function)
-    made._cache._cache_file._source_stamp = _STAMP  # noqa: SLF001  numba has no public way to add a dependency
+    own = source_stamp([Path(function.__code__.co_filename)])
+    made._cache._cache_file._source_stamp = own + _DECISIONS  # noqa: SLF001  numba has no public way to say this
     return made

@@ -1,6 +1,5 @@
 """What all tests share: the shared data beside the checkout, and how hypothesis draws its examples."""
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -19,27 +18,6 @@ settings.register_profile("full", settings.get_profile("ci"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI else "dev"))
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # figures are drawn to files, on machines without a screen
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Drop compiled code when any source has changed, before a test or a worker is started.
-
-    numba looks for a change only in the file of the function that it has compiled, not in those of the functions
-    which that calls: without this, a test could run the decisions of yesterday.
-    """
-    if hasattr(config, "workerinput"):
-        return
-    packages = [ROOT / name for name in ("simmodels", "workloads", "experiments")]
-    sources = sorted(path for package in packages for path in package.rglob("*.py"))
-    digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
-    cache = getattr(config, "cache", None)  # `-p no:cacheprovider` takes it away
-    if cache is not None and cache.get("schedlab/compiled", None) == digest:
-        return
-    for package in packages:
-        for compiled in package.rglob("__pycache__/*.nb[ic]"):
-            compiled.unlink(missing_ok=True)
-    if cache is not None:
-        cache.set("schedlab/compiled", digest)
 
 
 @pytest.fixture(scope="session")

@@ -74,6 +74,7 @@ class QueueScheduler:
         self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM))
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._arrived = 0
+        self._waiting = 0  # how many wait
         self._turn = 0
         self._submitted: list[Job] = []  # since the last decision
         self._ended: list[Attempt] = []
@@ -108,7 +109,9 @@ class QueueScheduler:
     def ended(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended; a lost job waits again."""
         self._ended.append(attempt)
-        self._ring()
+        # With nobody waiting there is nothing to decide: the next submission brings the count of cores up to date.
+        if self._waiting or self._by_event or attempt.outcome is Outcome.LOST:
+            self._ring()
 
     def _power_changed(self, machine: Machine) -> None:
         self._powered += machine.cores if machine.is_on else -machine.cores
@@ -179,6 +182,7 @@ class QueueScheduler:
             for attempt in ended:
                 if attempt.outcome is Outcome.LOST:
                     queue.requeue(self._queue, attempt.slot, now)
+                    self._waiting += 1
                 else:
                     self._finished[finished] = attempt.slot
                     finished += 1
@@ -204,6 +208,7 @@ class QueueScheduler:
             attempt = self._ended.pop(first)
             if attempt.outcome is Outcome.LOST:
                 queue.requeue(self._queue, attempt.slot, now)
+                self._waiting += 1
             elif attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
                 queue.finish(self._queue, attempt.slot, now)
@@ -225,6 +230,7 @@ class QueueScheduler:
         self._cores[slot] = job.cores
         self._jobs[slot] = job
         self._arrived = slot + 1
+        self._waiting += 1
 
     def _drawn(self, room: int) -> np.ndarray:
         """Return a uniform number for each slot, if an order asks for it."""
@@ -236,6 +242,7 @@ class QueueScheduler:
         if self._may_refuse and state.refused(self._queue) >= 0:
             raise_refused(self._jobs[state.refused(self._queue)], self.order, self.backfill_order)
         warm = self.options.warm_jobs
+        self._waiting -= len(slots)
         for slot in slots:
             attempt = self.start(self._jobs[slot])
             attempt.slot = slot

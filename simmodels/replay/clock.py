@@ -61,8 +61,8 @@ def replay(queue, by_event, kill, started, ended):
         The state (`simmodels.decisions.state.open_queue`); columns by slot, in (submit, input) order.
     by_event
         One pass after each event (at equal times submissions in slot order, then completions in the
-        order in which the jobs started), instead of one pass after all events of an instant. A job that ends just when it was
-        expected to end frees its cores at the first event of that instant.
+        order in which the jobs started), instead of one pass after all events of an instant. A job
+        that ends just when it was expected to end frees its cores at the first event of that instant.
     kill
         A job is stopped at its estimate, instead of running on.
     started, ended
