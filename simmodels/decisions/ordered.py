@@ -19,18 +19,15 @@ from numba.experimental import structref
 
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer, longer_rows
+from simmodels.decisions.structure import Structure
 
 BLOCK: Final = 64
 """Entries a block; 32 to 128 measured alike, smaller and larger slower."""
 
 
 @structref.register
-class OrderedType(types.StructRef):
+class OrderedType(Structure):
     """The numba type of `Ordered`."""
-
-    def preprocess_fields(self, fields):
-        """Forget literal types, so that one compiled version serves all."""
-        return tuple((name, types.unliteral(of)) for name, of in fields)
 
 
 class Ordered(structref.StructRefProxy):

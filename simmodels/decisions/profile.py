@@ -14,15 +14,12 @@ from numba.experimental import structref
 
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
+from simmodels.decisions.structure import Structure
 
 
 @structref.register
-class ProfileType(types.StructRef):
+class ProfileType(Structure):
     """The numba type of `Profile`."""
-
-    def preprocess_fields(self, fields):
-        """Forget literal types, so that one compiled version serves all."""
-        return tuple((name, types.unliteral(of)) for name, of in fields)
 
 
 class Profile(structref.StructRefProxy):

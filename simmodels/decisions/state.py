@@ -17,6 +17,7 @@ from simmodels.decisions.columns import longer
 from simmodels.decisions.order import KEY_FUNCTION, Order
 from simmodels.decisions.ordered import ORDERED, copy_slots, new_ordered
 from simmodels.decisions.profile import PROFILE, new_profile
+from simmodels.decisions.structure import Structure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,12 +36,8 @@ DONE: Final = 3
 
 
 @structref.register
-class QueueType(types.StructRef):
+class QueueType(Structure):
     """The numba type of `Queue`."""
-
-    def preprocess_fields(self, fields):
-        """Forget literal types, so that one compiled version serves all."""
-        return tuple((name, types.unliteral(of)) for name, of in fields)
 
 
 class Queue(structref.StructRefProxy):

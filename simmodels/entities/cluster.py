@@ -178,7 +178,7 @@ class Cluster:
         self.machines = [Machine(self, i, cores=cores_per_machine or 0) for i in range(machines or 0)]
         self.running: dict[Attempt, None] = {}
         self.watchers: list[Callable[[Machine], None]] = []
-        env.clusters.append(self)
+        env.enter(self)
 
     def __repr__(self) -> str:
         """Return a line about it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator
 from heapq import heappush
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 import simpy
@@ -11,13 +11,9 @@ from simpy.events import NORMAL, Event, EventPriority
 from simmodels import streams
 from simmodels.errors import RequestError
 
-if TYPE_CHECKING:
-    from simmodels.entities.cluster import Cluster
-    from simmodels.entities.scheduler import QueueScheduler
-    from simmodels.entities.source import Source
-
 Happening = Literal["submitted", "started", "ended", "powered"]
 Process = Generator[Event, Any, Any]
+_Entity = TypeVar("_Entity")
 
 POWER: Final = EventPriority(2)
 """Power changes come after the completions and submissions of their instant ..."""
@@ -47,9 +43,7 @@ class Environment(simpy.Environment):
             raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
         super().__init__(initial_time=float(start_s))
         self.seed = seed
-        self.clusters: list[Cluster] = []
-        self.schedulers: list[QueueScheduler] = []
-        self.sources: list[Source] = []
+        self._entities: list[object] = []
         self._observers: dict[Happening, list[Callable[[Any], None]]] = {
             "submitted": [],
             "started": [],
@@ -60,6 +54,14 @@ class Environment(simpy.Environment):
     def stream(self, *names: str | int) -> np.random.Generator:
         """Return the random generator of these names: the same seed and names, the same numbers."""
         return streams.stream(self.seed, *names)
+
+    def enter(self, entity: object) -> None:
+        """Take note of an entity of the model; each enters itself when it is made."""
+        self._entities.append(entity)
+
+    def all(self, kind: type[_Entity]) -> list[_Entity]:
+        """Return the entities of a kind (of a class or its subclasses), in the order they were made."""
+        return [entity for entity in self._entities if isinstance(entity, kind)]
 
     def at(self, time_s: float) -> Event:
         """Return an event at just this instant; a timeout of ``time_s - now`` may miss it by rounding.

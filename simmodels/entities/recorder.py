@@ -7,6 +7,8 @@ import pandas as pd
 
 from simmodels.entities.cluster import Attempt, Cluster, Outcome
 from simmodels.entities.environment import Environment
+from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.source import Source
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workload import Job, Workload
 
@@ -68,6 +70,9 @@ class Recorder:
             self._code.append(COMPLETED if outcome is Outcome.COMPLETED else KILLED)
             del self._number[job]
 
+    def _clusters(self) -> list[Cluster]:
+        return self.env.all(Cluster) if self.cluster is None else [self.cluster]
+
     def _table(self) -> pd.DataFrame:
         """Return number of the job, start, end (NaN while it runs), code and counted of each attempt, by start."""
         table = pd.DataFrame(
@@ -79,10 +84,9 @@ class Recorder:
                 "counted": np.array(self._counted, np.bool_),
             }
         )
-        clusters = self.env.clusters if self.cluster is None else [self.cluster]
         running = [
             (self._number[id(attempt.job)], attempt.start_s, np.nan, UNFINISHED, attempt.counted)
-            for cluster in clusters
+            for cluster in self._clusters()
             for attempt in cluster.running
         ]
         if running:
@@ -111,7 +115,7 @@ class Recorder:
         RequestError
             A job was lost with its machine, and two jobs have the same number.
         """
-        sources = self.env.sources
+        sources = self.env.all(Source)
         submitted = len(self._ids)
         if len(sources) == 1 and submitted == sources[0].submitted:
             workload = sources[0].workload
@@ -136,13 +140,13 @@ class Recorder:
         end_s[at] = table["end_s"].where(table["outcome"] != UNFINISHED)
         outcome[at] = table["outcome"]
         counted[at] = table["counted"]
-        clusters = self.env.clusters if self.cluster is None else [self.cluster]
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
-        if len(self.env.schedulers) == 1:
-            about = {**self.env.schedulers[0].options.about(), **about}
+        schedulers = self.env.all(QueueScheduler)
+        if len(schedulers) == 1:
+            about = {**schedulers[0].options.about(), **about}
         return Schedule(
             workload,
-            sum(cluster.cores for cluster in clusters),
+            sum(cluster.cores for cluster in self._clusters()),
             start_s,
             end_s,
             outcome=outcome,

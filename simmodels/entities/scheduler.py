@@ -82,7 +82,7 @@ class QueueScheduler:
         self._powered = 0  # cores gained (lost) since the last decision
         self._bell = Event(env)
         cluster.watchers.append(self._power_changed)
-        env.schedulers.append(self)
+        env.enter(self)
         self.process = env.process(self._run())
 
     # -- what happens to it -------------------------------------------------------------------------

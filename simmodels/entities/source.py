@@ -54,7 +54,7 @@ class Source:
         self.into = into
         self.rows = np.argsort(workload.submit_s, kind="stable")
         self.submitted = 0
-        env.sources.append(self)
+        env.enter(self)
         self.process = env.process(self._run())
 
     def _run(self) -> Process:
