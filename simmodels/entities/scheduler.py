@@ -121,8 +121,7 @@ class QueueScheduler:
         """Go over to another order, from the next decision on."""
         self._take_order(find_order(order), None if backfill_order is None else find_order(backfill_order))
         second = self.order if self.backfill_order is None else self.backfill_order
-        self._draw = self._drawn(self._room)
-        state.set_draw(self._queue, self._draw)
+        state.set_draw(self._queue, self._drawn(self._room))
         queue.set_order(
             self._queue,
             self.order.key_function,
@@ -221,8 +220,7 @@ class QueueScheduler:
         slot = self._arrived
         if slot == self._room:
             self._room *= 2
-            self._draw = self._drawn(self._room)
-            grown = state.grow(self._queue, self._room, self._draw)
+            grown = state.grow(self._queue, self._room, self._drawn(self._room))
             self._submit, self._runtime, self._estimate, self._cores = grown
         self._submit[slot] = now
         self._runtime[slot] = job.runtime_s
@@ -234,9 +232,9 @@ class QueueScheduler:
 
     def _drawn(self, room: int) -> np.ndarray:
         """Return a uniform number for each slot, if an order asks for it."""
-        if not self.order.draws and not (self.backfill_order and self.backfill_order.draws):
-            return self._draw
-        return np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
+        if self.order.draws or (self.backfill_order and self.backfill_order.draws):
+            self._draw = np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
+        return self._draw
 
     def _start_all(self, slots: list[int]) -> None:
         if self._may_refuse and state.refused(self._queue) >= 0:
