@@ -38,7 +38,8 @@ def simulate(
     Parameters
     ----------
     workload
-        The jobs; each must be able to run on the pool.
+        The jobs; each must be able to run on the pool. A job whose cores or runtime is unknown (-1)
+        is left out: its row stays, unfinished and outside the metrics; ``about["left_out"]`` counts them.
     cores
         The size of the pool; by default ``workload.max_cores``.
     order
@@ -73,7 +74,7 @@ def simulate(
     Raises
     ------
     ImpossibleJobError
-        A job can never run on the pool, or has a negative runtime; see `workloads.clean`.
+        A job can never run on the pool, or its runtime is negative; see `workloads.clean`.
     UnknownNameError, RequestError
         An option is not what is allowed, or the pool's size is unknown.
 
@@ -106,8 +107,7 @@ def simulate(
     )
     if engine != "simpy":
         return replay_workload(workload, cores=size, options=options, seed=seed)
-    first = float(workload.submit_s.min()) if len(workload) else 0.0
-    env = Environment(seed=seed, start_s=min(first, 0.0))
+    env = Environment(seed=seed, start_s=float(workload.submit_s.min(initial=0.0)))
     cluster = Cluster(env, "cluster", cores=size)
     scheduler = QueueScheduler(
         env,

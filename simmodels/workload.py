@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from simmodels.errors import ImpossibleJobError, RequestError
 
 COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
+_UNKNOWN: Final = -1
 _FLOATS: Final = ("submit_s", "runtime_s", "estimate_s")
 
 
@@ -89,9 +90,9 @@ def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.in
 class Workload:
     """Jobs as columns of equal length, in input order; nothing of it can be changed in place.
 
-    A workload says what a log says, and a log may hold jobs that cannot run (no cores, a runtime of
-    -1). These stay in, so that nothing is lost silently; `workloads.clean` takes them out and
-    counts them, and a simulation refuses them by name.
+    A workload says what a log says, and a log may hold jobs that cannot run. These stay in, so that
+    nothing is lost silently; `workloads.clean` takes them out and counts them. A simulation leaves out
+    jobs whose cores or runtime is unknown (-1), and says how many; impossible ones it refuses by name.
 
     Parameters
     ----------
@@ -275,15 +276,24 @@ class Workload:
         good = (self.cores >= 1) & (self.runtime_s >= 0) & (self.estimate_s >= 0)
         return good if cores is None else good & (self.cores <= cores)
 
+    def known(self) -> NDArray[np.bool_]:
+        """Return bool[n]: the job's cores and runtime are known (not -1, the unknown of logs).
+
+        Logs hold jobs that were cancelled before they ran. A simulation leaves a job out of which
+        one of the two is unknown: its row stays, unfinished and outside the metrics.
+        """
+        known: NDArray[np.bool_] = (self.cores != _UNKNOWN) & (self.runtime_s != _UNKNOWN)
+        return known
+
     def require_runnable(self, cores: int) -> None:
-        """Refuse the workload if a job of it can never run on `cores` cores.
+        """Refuse the workload if a job of it (known, as above) can never run on `cores` cores.
 
         Raises
         ------
         ImpossibleJobError
             Naming the first such job, the value, the limit, and how many more there are.
         """
-        bad = np.flatnonzero(~self.runnable(cores))
+        bad = np.flatnonzero(~self.runnable(cores) & self.known())
         if not len(bad):
             return
         job = self.job(int(bad[0]))

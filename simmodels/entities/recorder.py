@@ -120,6 +120,7 @@ class Recorder:
         if len(sources) == 1 and submitted == sources[0].submitted:
             workload = sources[0].workload
             rows = sources[0].rows[:submitted]
+            left_out = len(workload) - len(sources[0].rows)
         else:
             workload = Workload(
                 job_id=np.array(self._ids),
@@ -130,17 +131,18 @@ class Recorder:
                 user_id=np.array(self._users),
             )
             rows = np.arange(submitted)
+            left_out = sum(len(source.workload) - len(source.rows) for source in sources)
         start_s = np.full(len(workload), np.nan)
         end_s = np.full(len(workload), np.nan)
         outcome = np.full(len(workload), UNFINISHED, np.int8)
-        counted = np.ones(len(workload), np.bool_)
+        counted = workload.known()
         table = self._table()
         at = rows[table["of"].to_numpy()]  # in order of start, so the last attempt of a job is what stays
         start_s[at] = table["start_s"]
         end_s[at] = table["end_s"].where(table["outcome"] != UNFINISHED)
         outcome[at] = table["outcome"]
         counted[at] = table["counted"]
-        about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
+        about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed, "left_out": left_out}
         schedulers = self.env.all(QueueScheduler)
         if len(schedulers) == 1:
             about = {**schedulers[0].options.about(), **about}

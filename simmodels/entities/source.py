@@ -29,7 +29,8 @@ class Source:
     env
         The environment.
     workload
-        The jobs; none may be submitted before ``env.now``.
+        The jobs; none may be submitted before ``env.now``. Those whose cores or runtime is unknown
+        (see `Workload.known`) are left out.
     into
         The scheduler (or any object with ``accept`` and ``submit``).
 
@@ -43,8 +44,10 @@ class Source:
 
     def __init__(self, env: Environment, workload: Workload, *, into: TakesJobs) -> None:
         into.accept(workload)
-        if len(workload) and workload.submit_s.min() < env.now:
-            row = int(workload.submit_s.argmin())
+        rows = np.flatnonzero(workload.known())
+        rows = rows[np.argsort(workload.submit_s[rows], kind="stable")]
+        if len(rows) and workload.submit_s[rows[0]] < env.now:
+            row = int(rows[0])
             raise RequestError(
                 f"job {workload.job_id[row]} is submitted at {workload.submit_s[row]:g} s",
                 f"the clock is at {env.now:g} s; shift() the workload",
@@ -52,7 +55,7 @@ class Source:
         self.env = env
         self.workload = workload
         self.into = into
-        self.rows = np.argsort(workload.submit_s, kind="stable")
+        self.rows = rows
         self.submitted = 0
         env.enter(self)
         self.process = env.process(self._run())
@@ -62,7 +65,7 @@ class Source:
         submit = self.into.submit
         log = self.workload
         now = env.now
-        for first in range(0, len(log), _CHUNK):
+        for first in range(0, len(self.rows), _CHUNK):
             rows = self.rows[first : first + _CHUNK]
             columns = (log.job_id, log.submit_s, log.runtime_s, log.estimate_s, log.cores, log.user_id)
             for values in zip(*(column[rows].tolist() for column in columns), strict=True):

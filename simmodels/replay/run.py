@@ -1,13 +1,18 @@
 """replay_workload: a workload through the compiled clock."""
 
+from typing import TypeVar
+
 import numpy as np
+from numpy.typing import NDArray
 
 from simmodels.decisions.options import QueueOptions, raise_refused
 from simmodels.decisions.state import refused
 from simmodels.replay.clock import replay
-from simmodels.schedule import COMPLETED, KILLED, Schedule
+from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.streams import stream
 from simmodels.workload import Workload
+
+_Column = TypeVar("_Column", NDArray[np.float64], NDArray[np.int8], NDArray[np.bool_])
 
 
 def replay_workload(workload: Workload, *, cores: int, options: QueueOptions, seed: int) -> Schedule:
@@ -16,7 +21,7 @@ def replay_workload(workload: Workload, *, cores: int, options: QueueOptions, se
     Parameters
     ----------
     workload
-        The jobs; each must be able to run on `cores` cores.
+        The jobs; each that is known must be able to run on `cores` cores.
     cores
         The size of the pool.
     options
@@ -29,15 +34,15 @@ def replay_workload(workload: Workload, *, cores: int, options: QueueOptions, se
     RequestError
         An order gave no number for a job; what a Python order raised is raised again.
     """
-    jobs = len(workload)
-    submit = workload.submit_s
-    rows = None  # slot -> row; None where the log is sorted, as logs should be
-    if jobs and (np.diff(submit) < 0).any():
-        rows = np.argsort(submit, kind="stable")
-
-    columns = (submit, workload.runtime_s, workload.estimate_s, workload.cores)
+    known = workload.known()
+    rows = None  # slot -> row; None where all jobs are known and sorted, as logs should be
+    if not known.all() or (np.diff(workload.submit_s) < 0).any():
+        rows = np.flatnonzero(known)
+        rows = rows[np.argsort(workload.submit_s[rows], kind="stable")]
+    columns = (workload.submit_s, workload.runtime_s, workload.estimate_s, workload.cores)
     if rows is not None:
-        columns = (submit[rows], workload.runtime_s[rows], workload.estimate_s[rows], workload.cores[rows])
+        columns = tuple(column[rows] for column in columns)  # type: ignore[assignment]
+    jobs = len(columns[0])
     draw = stream(seed, "order", "draw").random(jobs) if options.draws else None
     queue = options.open(columns, free=cores, draw=draw)
     started = np.full(jobs, np.nan)
@@ -45,14 +50,21 @@ def replay_workload(workload: Workload, *, cores: int, options: QueueOptions, se
     if not replay(queue, options.decide == "event", options.overrun == "kill", started, ended):
         slot = refused(queue)
         raise_refused(workload.job(slot if rows is None else int(rows[slot])), options.order, options.backfill_order)
+    outcome = np.full(jobs, COMPLETED, np.int8)
+    if options.overrun == "kill":
+        outcome[columns[2] < columns[1]] = KILLED
     counted = np.ones(jobs, np.bool_)
     counted[: options.warm_jobs] = False
+    about = {**options.about(), "engine": "compiled", "seed": seed, "left_out": len(workload) - jobs}
     if rows is not None:
-        started_by_slot, ended_by_slot, counted_by_slot = started, ended, counted
-        started, ended, counted = np.empty(jobs), np.empty(jobs), np.empty(jobs, np.bool_)
-        started[rows], ended[rows], counted[rows] = started_by_slot, ended_by_slot, counted_by_slot
-    outcome = None
-    if options.overrun == "kill":
-        outcome = np.where(workload.estimate_s < workload.runtime_s, KILLED, COMPLETED).astype(np.int8)
-    about = {**options.about(), "engine": "compiled", "seed": seed}
+        started = _by_row(started, rows, np.full(len(workload), np.nan))
+        ended = _by_row(ended, rows, np.full(len(workload), np.nan))
+        outcome = _by_row(outcome, rows, np.full(len(workload), UNFINISHED, np.int8))
+        counted = _by_row(counted, rows, np.zeros(len(workload), np.bool_))
     return Schedule(workload, cores, started, ended, outcome=outcome, counted=counted, about=about)
+
+
+def _by_row(by_slot: _Column, rows: NDArray[np.intp], filled: _Column) -> _Column:
+    """Return a column in input order; what is in no slot stays as it was filled."""
+    filled[rows] = by_slot
+    return filled
