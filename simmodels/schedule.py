@@ -220,14 +220,15 @@ class Schedule:
 
     def _waits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return when each wait begins and ends: before an attempt, and after one that came to nothing."""
+        submit_s = np.where(self.workload.known(), self.workload.submit_s, np.nan)  # who was left out never waited
         if self.attempts is None:
-            return self.workload.submit_s, self.start_s
+            return submit_s, self.start_s
         row, attempt, start_s, end_s, _ = self._attempts()
         again_s = end_s[: len(self)][self.outcome == UNFINISHED]  # NaN, so no wait, of those that still run
         order = np.lexsort((attempt, row))
         row, start_s, end_s = row[order], start_s[order], end_s[order]
         first = np.append(True, row[1:] != row[:-1])[: len(row)]
-        from_s = np.where(first, self.workload.submit_s[row], np.roll(end_s, 1))
+        from_s = np.where(first, submit_s[row], np.roll(end_s, 1))
         return np.concatenate((from_s, again_s)), np.concatenate((start_s, np.full(len(again_s), np.nan)))
 
     def queue_length(self) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 import difflib
 from typing import Literal, get_args
 
-from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions
+from simmodels.decisions.options import MOST, Backfilling, Decide, Overrun, QueueOptions
 from simmodels.decisions.order import Order
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
@@ -90,8 +90,8 @@ def simulate(
     size = workload.max_cores if cores is None else cores
     if size is None:
         raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores= says it")
-    if size < 1:
-        raise RequestError(f"cores is {size}", "at least 1 is allowed")
+    if not 1 <= size <= MOST:
+        raise RequestError(f"cores is {size}", "1 to 2^53 is allowed")
     if seed < 0:
         raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
     workload.require_runnable(size)

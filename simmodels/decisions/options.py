@@ -14,6 +14,9 @@ Backfilling = Literal["none", "greedy", "easy", "conservative"]
 Decide = Literal["instant", "event"]
 Overrun = Literal["run", "kill"]
 
+MOST: Final = 2**53
+"""The most cores and jobs that can be counted: beyond it, whole numbers are not exact as floats."""
+
 _CHOICES: Final = {"backfilling": Backfilling, "decide": Decide, "overrun": Overrun}
 
 
@@ -58,15 +61,15 @@ class QueueOptions:
                 raise UnknownNameError(kind, str(name), tuple(difflib.get_close_matches(str(name), known)), known)
         if backfill_order is not None and backfilling != "easy":
             raise RequestError(
-                f"backfill_order {backfill_order!r} with backfilling {backfilling!r}",
+                f"a backfill order ({find_order(backfill_order).name}) with backfilling {backfilling!r}",
                 'only backfilling "easy" has an order of its own',
             )
         if threshold_s is not None and not threshold_s >= 0:
             raise RequestError(f"threshold_s is {threshold_s}", "None or a number of seconds >= 0 is allowed")
-        if queue_depth is not None and not (queue_depth >= 1 and int(queue_depth) == queue_depth):
-            raise RequestError(f"queue_depth is {queue_depth}", "None or a whole number >= 1 is allowed")
-        if not (warm_jobs >= 0 and int(warm_jobs) == warm_jobs):
-            raise RequestError(f"warm_jobs is {warm_jobs}", "a whole number >= 0 is allowed")
+        if queue_depth is not None and not (1 <= queue_depth <= MOST and int(queue_depth) == queue_depth):
+            raise RequestError(f"queue_depth is {queue_depth}", "None or a whole number from 1 to 2^53 is allowed")
+        if not (0 <= warm_jobs <= MOST and int(warm_jobs) == warm_jobs):
+            raise RequestError(f"warm_jobs is {warm_jobs}", "a whole number from 0 to 2^53 is allowed")
         return cls(
             find_order(order),
             backfilling,
@@ -112,21 +115,28 @@ class QueueOptions:
         }
 
 
-def raise_refused(job: Job, order: Order, backfill_order: Order | None) -> NoReturn:
+def raise_refused(job: Job, now: float, order: Order, backfill_order: Order | None) -> NoReturn:
     """Raise the error of an order that gave no number for a job.
 
     Raises
     ------
-    BaseException
-        What a Python function raised, with a note that names the order and the job.
+    Exception
+        What the order's function raised, with a note that names the order and the job.
     RequestError
         The order's value is not a number.
     """
-    place = f"order {order.name!r}" + (f" or {backfill_order.name!r}" if backfill_order else "")
-    for asked in (order, backfill_order):
-        raised = None if asked is None else asked.take_raised()
+    asked = [order] if backfill_order is None else [order, backfill_order]
+    for each in asked:
+        raised = each.take_raised()
+        if raised is None and each.compiled:
+            try:
+                each.value(job, now)
+            except Exception as error:  # noqa: BLE001  whatever a user's function raises is raised again below
+                raised = error
         if raised is not None:
-            raised.add_note(f"raised by order {asked.name!r} for job {job.job_id}")  # type: ignore[union-attr]
+            raised.add_note(f"raised by order {each.name!r} for {job} at {now:g} s")
             raise raised
-    what = f"{place} gives no number (NaN) for job {job.job_id}: {job}"
-    raise RequestError(what, "a number or an infinity is allowed")
+    names = " or ".join(repr(each.name) for each in asked)
+    raise RequestError(
+        f"order {names} gives no number (NaN) for {job} at {now:g} s", "a number is allowed, or infinity"
+    )

@@ -21,6 +21,7 @@ from numba.core.errors import NumbaError
 from numba.core.typing.templates import Signature
 
 from simmodels.errors import RequestError
+from simmodels.workload import Job
 
 PARAMETERS: Final = ("submit", "estimate", "runtime", "cores", "wait", "now", "draw")
 """What an order may name, each a float: submit, estimate, runtime, wait (so far) and now in seconds;
@@ -111,9 +112,10 @@ class Order:
     @cached_property
     def key_function(self) -> object:
         """Return the C function of all `PARAMETERS` that compiled code calls."""
-        jitted = njit(self.function, error_model="numpy")
-        scope: dict[str, Any] = {"function": jitted}
-        source = f"def key({', '.join(PARAMETERS)}):\n    return float(function({', '.join(self.needs)}))\n"
+        scope: dict[str, Any] = {"function": njit(self.function, error_model="numpy"), "nan": math.nan}
+        call = f"float(function({', '.join(self.needs)}))"
+        # No exception crosses a C function: one that is raised inside becomes NaN, which is refused after the pass.
+        source = f"def key({', '.join(PARAMETERS)}):\n try:\n  return {call}\n except Exception:\n  return nan\n"
         exec(source, scope)  # noqa: S102  the names are checked above; numba takes no keyword arguments here
         try:
             return cfunc(_SIGNATURE, error_model="numpy")(scope["key"])
@@ -132,6 +134,12 @@ class Order:
             return None
         raised, function.raised = function.raised, None
         return raised
+
+    def value(self, job: Job, now: float) -> float:
+        """Return the value of a job that waits at an instant, by the plain function (a draw counts as 0)."""
+        known = (job.submit_s, job.estimate_s, job.runtime_s, float(job.cores), now - job.submit_s, now, 0.0)
+        values = dict(zip(PARAMETERS, known, strict=True))
+        return float(self.function(*(values[name] for name in self.needs)))
 
     def __call__(self, *args: float, **kwargs: float) -> float:
         """Return the value of a job, as the plain function does."""

@@ -34,6 +34,7 @@ def _key(queue, order, slot, now):
     value = order(submit, queue.estimate[slot], queue.runtime[slot], float(queue.cores[slot]), now - submit, now, draw)
     if np.isnan(value):
         queue.refused = slot
+        queue.refused_at = now
         return np.inf
     return max(value, _FIRST)
 

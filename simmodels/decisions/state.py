@@ -86,6 +86,7 @@ QUEUE: Final = QueueType(
         ("gained_until", types.float64),
         ("fresh", types.boolean),
         ("stale", types.boolean),
+        ("refused_at", types.float64),  # when that was
         ("refused", types.int64),  # the slot for which an order gave no number; -1 when none
         # scratch, as long as the queue
         ("placed", _I1),
@@ -142,6 +143,7 @@ def _new_queue(
     made.fresh = False
     made.stale = True
     made.refused = -1
+    made.refused_at = 0.0
     made.placed = np.empty(64, np.int64)
     made.slots = np.empty(64, np.int64)
     made.slots2 = np.empty(64, np.int64)
@@ -180,8 +182,8 @@ def set_draw(queue, draw):
 
 @compiled
 def refused(queue):
-    """Return the slot for which an order gave no number; -1 when there is none."""
-    return queue.refused
+    """Return the slot for which an order gave no number (-1 when there is none), and when."""
+    return queue.refused, queue.refused_at
 
 
 @compiled

@@ -237,8 +237,10 @@ class QueueScheduler:
         return self._draw
 
     def _start_all(self, slots: list[int]) -> None:
-        if self._may_refuse and state.refused(self._queue) >= 0:
-            raise_refused(self._jobs[state.refused(self._queue)], self.order, self.backfill_order)
+        if self._may_refuse:
+            slot, now = state.refused(self._queue)
+            if slot >= 0:
+                raise_refused(self._jobs[slot], now, self.order, self.backfill_order)
         warm = self.options.warm_jobs
         self._waiting -= len(slots)
         for slot in slots:

@@ -48,8 +48,9 @@ def replay_workload(workload: Workload, *, cores: int, options: QueueOptions, se
     started = np.full(jobs, np.nan)
     ended = np.full(jobs, np.nan)
     if not replay(queue, options.decide == "event", options.overrun == "kill", started, ended):
-        slot = refused(queue)
-        raise_refused(workload.job(slot if rows is None else int(rows[slot])), options.order, options.backfill_order)
+        slot, now = refused(queue)
+        job = workload.job(slot if rows is None else int(rows[slot]))
+        raise_refused(job, now, options.order, options.backfill_order)
     outcome = np.full(jobs, COMPLETED, np.int8)
     if options.overrun == "kill":
         outcome[columns[2] < columns[1]] = KILLED

@@ -1,0 +1,165 @@
+"""Answering: how a command ends (its exit status), and what it says where (answer on stdout, the rest on stderr)."""
+
+import functools
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, ParamSpec, Self
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+DONE: Final = 0
+FAILED: Final = 1
+WRONG: Final = 2
+INTERRUPTED: Final = 130
+NO_READER: Final = 141
+"""Exit statuses; the last two are what a shell says of a program that SIGINT or SIGPIPE ended."""
+
+_WIDTH: Final = 160
+P = ParamSpec("P")
+
+
+def answering(command: Callable[P, int]) -> Callable[P, None]:
+    """Return a command that ends with the exit status that it returns, and tells a user's mistake in one line.
+
+    With ``json=True`` among its arguments, a mistake is also told as a JSON object on stdout.
+    """
+
+    @functools.wraps(command)
+    def answered(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            from experiments.inputs import told  # noqa: PLC0415  the help does not wait for the models
+            from simmodels.errors import SimModelsError  # noqa: PLC0415  the same
+
+            try:
+                status = command(*args, **kwargs)
+            except (SimModelsError, OSError, MemoryError) as error:
+                if isinstance(error, BrokenPipeError):
+                    raise
+                ours = isinstance(error, SimModelsError)
+                text = str(error) if ours else told(error)
+                complain(text)
+                if kwargs.get("json"):
+                    print_json({"error": text})
+                status = WRONG if ours else FAILED
+            if sys.stdout is not None:  # it is None if the shell closed it
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            complain("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or else Python complains when it flushes at its end
+            raise typer.Exit(NO_READER) from None
+        raise typer.Exit(status)
+
+    return answered
+
+
+def misused(error: Any, *, json: bool) -> int:  # noqa: ANN401  click is not always to be had under that name
+    """Tell an error of click, about the command line itself; return the exit status."""
+    text = " ".join(error.format_message().split())
+    where = getattr(error, "ctx", None)
+    if where is not None and not sys.argv[1:]:  # the help, for one who gave no command
+        error.show()
+        return WRONG
+    complain(text if where is None else f"{text.rstrip('.')}; see {where.command_path} --help")
+    if json:
+        print_json({"error": text})
+    return WRONG
+
+
+# -- stderr -----------------------------------------------------------------------------------------
+
+
+class _Console(Console):
+    """A console that leaves a broken pipe to `answering`."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what rich would end the program for, with a status of its own."""
+        raise BrokenPipeError
+
+
+def remark(text: str, console: Console | None = None) -> None:
+    """Print a line to stderr."""
+    (console or _Console(stderr=True)).print(Text(text), soft_wrap=True)
+
+
+def complain(text: str) -> None:
+    """Print to stderr what went wrong."""
+    _Console(stderr=True).print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)
+
+
+class Steps:
+    """The steps of a command, shown as a progress bar on stderr if that is a terminal; a context.
+
+    Parameters
+    ----------
+    count
+        How many steps there will be.
+    """
+
+    def __init__(self, count: int) -> None:
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        self.count = count
+        # A terminal only: rich would also take FORCE_COLOR for one, and fill a log file with bars.
+        seen = sys.stderr is not None and sys.stderr.isatty()
+        self._bar = Progress(*columns, console=_Console(stderr=True), transient=True, disable=not seen)
+        self._task = self._bar.add_task("", total=count)
+        self._begun = 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def begin(self, what: str) -> None:
+        """Show that a step begins, and that the one before it is done."""
+        self._bar.update(self._task, description=what, completed=self._begun, refresh=True)
+        self._begun += 1
+
+    def remark(self, text: str) -> None:
+        """Print a line to stderr, above the bar."""
+        remark(text, self._bar.console)
+
+
+# -- stdout -----------------------------------------------------------------------------------------
+
+
+def show(title: str, table: Table) -> None:
+    """Print a table under its title to stdout; where that is no terminal, as wide as it needs to be."""
+    console = _Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = _Console(highlight=False, width=_WIDTH)
+    console.print(Text(title, style="bold"), table)
+
+
+def print_json(answer: Mapping[str, object]) -> None:
+    """Print one JSON object to stdout."""
+    typer.echo(json.dumps(plain(answer), indent=2, allow_nan=False))
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  JSON is any of its kinds
+    """Return a value as JSON holds it: numbers that are not finite are null."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

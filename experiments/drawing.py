@@ -1,0 +1,181 @@
+"""Drawing: what all figures share, from colours and the axis of time to the files they go into."""
+
+import os
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, MultipleLocator
+
+from simmodels.errors import RequestError
+from simmodels.files import replacing
+from simmodels.schedule import Schedule
+from simmodels.units import DAY, HOUR, MINUTE, SECOND
+
+# Okabe and Ito (2008): distinct for all common kinds of colour vision; their yellow and black are left out.
+PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7A6A4F")
+OTHERS: Final = "#A6A6A6"
+OUTSIDE: Final = "#DEDEDE"
+INK: Final = "#222222"
+PALE_INK: Final = "#666666"
+FORMATS: Final = ("svg", "png", "pdf")
+
+STYLE: Final[dict[Any, Any]] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10.5,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "svg.hashsalt": "schedlab",
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
+    "text.usetex": False,
+}
+
+
+class _Unit(NamedTuple):
+    """A unit of a time axis, its length and the steps between its ticks."""
+
+    name: str
+    length_s: float
+    steps: Sequence[float]
+
+
+_UNITS: Final = (
+    _Unit("s", SECOND, (1, 2, 5, 10, 15, 20, 30, 60)),
+    _Unit("min", MINUTE, (1, 2, 5, 10, 15, 20, 30, 60)),
+    _Unit("h", HOUR, (0.5, 1, 2, 3, 6, 12, 24)),
+    _Unit("d", DAY, (0.5, 1, 2, 5, 7, 10, 20, 30, 50, 100, 200, 500)),
+)
+DURATIONS: Final = {  # where a logarithmic axis of durations has its ticks
+    1.0: "1 s",
+    10.0: "10 s",
+    MINUTE: "1 min",
+    10 * MINUTE: "10 min",
+    HOUR: "1 h",
+    6 * HOUR: "6 h",
+    DAY: "1 d",
+    7 * DAY: "7 d",
+    30 * DAY: "30 d",
+    365 * DAY: "1 y",
+    3650 * DAY: "10 y",
+}
+
+
+def headline(what: str, schedule: Schedule) -> str:
+    """Return a title: what is shown, of which workload, under which order and backfilling."""
+    about = schedule.about
+    parts = [schedule.workload.name]
+    if "order" in about:
+        parts.append(str(about["order"]))
+    if about.get("backfilling") not in {None, "none"}:
+        parts.append(f"{about['backfilling']} backfilling")
+    return f"{what}: {', '.join(parts)}"
+
+
+def put_title(axes: Axes, text: str) -> None:
+    """Put a title on the axes, on as many lines as it needs."""
+    axes.set_title(textwrap.fill(text, int(8.5 * size_in(axes)[0])))
+
+
+def size_in(axes: Axes) -> tuple[float, float]:
+    """Return the width and height, in inches, of the figure that the axes belong to."""
+    figure = axes.get_figure(root=True)
+    if figure is None:
+        raise RequestError("axes without a figure", "axes of a figure are allowed")
+    return float(figure.get_figwidth()), float(figure.get_figheight())
+
+
+def window_of(schedule: Schedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
+    """Return the window to draw: what was asked for, else from the first submit to the last event.
+
+    Raises
+    ------
+    RequestError
+        The window is empty, or the schedule has no jobs.
+    """
+    if not len(schedule):
+        raise RequestError("a figure of a schedule without jobs", "at least one job is needed")
+    times = np.concatenate((schedule.workload.submit_s, schedule.start_s, schedule.end_s))
+    low = float(np.nanmin(times)) if start_s is None else start_s
+    high = float(np.nanmax(times)) if end_s is None else end_s
+    if start_s is None and end_s is None and low == high:
+        high = low + 1.0
+    if not low < high:
+        raise RequestError(f"a window from {low} s to {high} s", "start_s < end_s is allowed")
+    return low, high
+
+
+def time_axis(axes: Axes, window_s: tuple[float, float]) -> float:
+    """Label the axis of time in the fitting unit; return the unit's length in seconds."""
+    low_s, high_s = window_s
+    span_s = high_s - low_s
+    unit = next((unit for unit in reversed(_UNITS) if span_s >= 3.5 * unit.length_s), _UNITS[0])
+    step = next((step for step in unit.steps if span_s / unit.length_s / step <= 12), None)
+    few = span_s < unit.length_s
+    axes.xaxis.set_major_locator(MaxNLocator(10) if step is None or few else MultipleLocator(step))
+    axes.set_xlim(low_s / unit.length_s, high_s / unit.length_s)
+    axes.set_xlabel(f"time since the trace's zero ({unit.name})")
+    return unit.length_s
+
+
+def grouped(value: float, _position: object = None) -> str:
+    """Return a number with its thousands set apart by thin spaces, whole ones without a point."""
+    return f"{value:,.0f}".replace(",", "\u2009") if float(value).is_integer() else f"{value:g}"
+
+
+def number(count: int, what: str) -> str:
+    """Return a count with what is counted: ``1 job``, ``2 jobs``."""
+    return f"{grouped(count)} {what}{'' if count == 1 else 's'}"
+
+
+def duration(value_s: float) -> str:
+    """Return a duration in the largest unit that it holds one of."""
+    unit = next((unit for unit in reversed(_UNITS) if value_s >= unit.length_s), _UNITS[0])
+    return f"{value_s / unit.length_s:.3g} {unit.name}"
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure as SVG, PNG or PDF, by the name's ending; whole or not at all.
+
+    No date and no program's name goes into the file, and the names within an SVG are fixed: the
+    same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure
+        The figure.
+    path
+        The file; its folder must exist.
+
+    Raises
+    ------
+    RequestError
+        The name ends otherwise.
+    FileNotFoundError
+        The folder does not exist.
+    """
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise RequestError(f"figure file {os.fspath(path)!r}", f"names ending in .{', .'.join(FORMATS)} are allowed")
+    silent = {
+        "svg": ("Date", "Creator"),
+        "png": ("Software",),
+        "pdf": ("CreationDate", "ModDate", "Creator", "Producer"),
+    }
+    with replacing(path) as temporary, mpl.rc_context(STYLE):
+        figure.savefig(temporary, format=kind, dpi=150, facecolor="white", metadata=dict.fromkeys(silent[kind]))

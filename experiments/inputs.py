@@ -1,0 +1,236 @@
+"""Inputs: what the words of a request mean, as a workload, an order, a number of seconds."""
+
+import difflib
+import inspect
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from traceback import walk_tb
+from types import ModuleType
+from typing import Final
+
+from simmodels.decisions.order import Order
+from simmodels.decisions.orders import find_order
+from simmodels.decisions.orders import order as make_order
+from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, UnknownNameError
+from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
+from simmodels.workload import Workload
+from workloads.batsim import read_batsim
+from workloads.cleaning import clean
+from workloads.files import COMPRESSIONS
+from workloads.swf import read_swf
+
+_UNITS: Final = {"": SECOND, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
+_DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
+_UNREMARKABLE: Final = ("lines", "comment lines", "blank lines", "jobs")
+LARGEST: Final = 2**53
+"""The largest whole number that is taken: beyond it, floats skip some."""
+OVERSIZED: Final = "dropped: wider than the machine"
+LEFT_OUT: Final = "left out: cores or runtime unknown"
+
+
+def seconds(text: str, what: str = "duration") -> float:
+    """Return a duration in seconds: ``40h``, ``1.5d``, ``30min``, ``144000``.
+
+    Parameters
+    ----------
+    text
+        A number >= 0, and a unit: s (the default), min or m, h, d, w.
+    what
+        What the error calls it.
+
+    Raises
+    ------
+    RequestError
+        The text is no such duration.
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None or found.group(2).lower() not in _UNITS:
+        allowed = "a number of seconds, or with a unit (s, min, h, d, w) as in 90s, 30min, 40h, 2d, is allowed"
+        raise RequestError(f"{what} {text!r}", allowed)
+    return float(found.group(1)) * _UNITS[found.group(2).lower()]
+
+
+# -- workloads --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadFile:
+    """A file with a workload, and what is to be made of it.
+
+    Parameters
+    ----------
+    path
+        A log in the Standard Workload Format, or a Batsim workload if the name ends in ``.json``; plain
+        or compressed.
+    cores
+        The size of the machine; None for the one that the file says.
+    filters
+        The filters of `workloads.clean` to apply, in this order.
+    drop_oversized
+        Whether jobs wider than the machine are left out, and counted, instead of refused.
+    flops_per_s
+        What a core computes per second, for the profiles of Batsim that need it.
+
+    Raises
+    ------
+    RequestError
+        `cores` is below 1, or beyond `LARGEST`.
+    """
+
+    path: Path
+    cores: int | None = None
+    filters: tuple[str, ...] = ()
+    drop_oversized: bool = False
+    flops_per_s: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the machine's size."""
+        if self.cores is not None and not 1 <= self.cores <= LARGEST:
+            raise RequestError(f"a machine of {self.cores} cores", f"1 to {LARGEST} are allowed")
+
+    def read(self) -> Workload:
+        """Return the workload, ready to run: cleaned as asked, its ``max_cores`` the machine's size.
+
+        Its `counts` have what was dropped besides, and how many jobs a simulation will leave out (see
+        `Workload.known`).
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be read, or does not keep to its format.
+        RequestError
+            The size of the machine is unknown, a filter is unknown, or no job is left.
+        ImpossibleJobError
+            A job can never run on the machine.
+        """
+        log = self._log()
+        size = log.max_cores if self.cores is None else self.cores
+        if size is None:
+            raise RequestError(f"{self.path} does not say how many cores the machine has", "--cores says it")
+        jobs = clean(log, self.filters, cores=size)
+        counts = dict(jobs.counts)
+        if self.drop_oversized:
+            wide = jobs.cores > size
+            counts[OVERSIZED] = int(wide.sum())
+            jobs = jobs.take(~wide)
+        counts[LEFT_OUT] = int((~jobs.known()).sum())
+        if counts[LEFT_OUT] == len(jobs):
+            raise RequestError(
+                f"no job of {self.path} is left ({'; '.join(remarks(counts))})", "at least one is needed"
+            )
+        _require_runnable(jobs, size)
+        shown = jobs.name.encode(errors="replace").decode()  # a file's name may hold bytes that are no text
+        return replace(jobs, name=shown, max_cores=size, counts=counts)
+
+    def _log(self) -> Workload:
+        """Return the workload as the file has it."""
+        name = self.path.name.lower()
+        for suffix in COMPRESSIONS:
+            name = name.removesuffix(suffix)
+        return read_batsim(self.path, flops_per_s=self.flops_per_s) if name.endswith(".json") else read_swf(self.path)
+
+
+def _require_runnable(jobs: Workload, cores: int) -> None:
+    """Refuse jobs that can never run, and say which option leaves them out."""
+    try:
+        jobs.require_runnable(cores)
+    except ImpossibleJobError as error:
+        option = "--drop-oversized" if (jobs.runnable() | ~jobs.known()).all() else "--clean runnable"
+        what = f"{error.what}; {option} leaves such jobs out and counts them"
+        raise ImpossibleJobError(error.job_id, what, error.others) from None
+
+
+def remarks(counts: Mapping[str, int]) -> list[str]:
+    """Return what is to be said of a workload's counts, a line each: all that happened at least once."""
+    return [f"{key}: {count:,}" for key, count in counts.items() if count and key not in _UNREMARKABLE]
+
+
+# -- orders -----------------------------------------------------------------------------------------
+
+
+def named_order(text: str) -> Order:
+    """Return the order of this name, or the one that ``path/to/file.py:name`` defines.
+
+    The file is run as a module, with its folder on the path. What `name` is there may be an order
+    (`simmodels.order`) or a plain function; without a name, the file must define exactly one order.
+
+    Raises
+    ------
+    UnknownNameError
+        The registry or the file has no such order; near ones are offered.
+    RequestError
+        The file cannot be read, fails when it is run, or does not define one order.
+    """
+    path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
+    if not path.lower().endswith(".py"):
+        return find_order(text)
+    names = {key: value for key, value in _run(path).items() if not key.startswith("__")}
+    defined = {key: value for key, value in names.items() if isinstance(value, Order)}
+    if not name:
+        if len(set(defined.values())) != 1:
+            has = f"it has {', '.join(defined)}; say {path}:NAME" if defined else "decorate one with @sm.order"
+            raise RequestError(f"{path} defines {len(defined)} orders", has)
+        return next(iter(defined.values()))
+    if name not in names:
+        known = tuple(defined) or tuple(key for key, value in names.items() if callable(value))
+        near = tuple(difflib.get_close_matches(name, known, cutoff=0.5))
+        raise UnknownNameError(f"order of {path}", name, near, known)
+    if name in defined:
+        return defined[name]
+    function = names[name]
+    if not inspect.isfunction(function):
+        raise RequestError(f"{name!r} of {path} is no function", "an order (@sm.order) or a plain function is allowed")
+    return make_order(function)
+
+
+def _run(path: str) -> dict[str, object]:
+    """Return the names that a Python file defines; a fault of it is told with its line."""
+    try:
+        source = Path(path).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        raise RequestError(f"no order can be read from {path}: {reason(error)}") from error
+    module = ModuleType(Path(path).stem)
+    module.__file__ = path
+    folder = str(Path(path).resolve().parent)
+    sys.path.append(folder)  # at the end: what lies beside the file may not hide other modules
+    try:
+        exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102  running it is what was asked for
+    except SyntaxError as error:
+        raise RequestError(f"{error.filename or path}, line {error.lineno}: {error.msg}") from error
+    except (Exception, SystemExit) as error:  # whatever the user's code raises
+        raise RequestError(told(error, [path])) from error
+    finally:
+        sys.path.remove(folder)
+    return vars(module)
+
+
+def reason(error: Exception) -> str:
+    """Return what the system says of a file, without the path that we name anyway."""
+    return (error.strerror if isinstance(error, OSError) and error.strerror else str(error)).lower()
+
+
+def told(error: BaseException, files: Sequence[str] = ()) -> str:
+    """Return an error in one line: its kind unless it is ours, its text, its notes, and the last line of a file it met.
+
+    Parameters
+    ----------
+    error
+        The error.
+    files
+        The files whose lines are to be told.
+    """
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {reason(error)}" if error.filename else reason(error)
+    elif not isinstance(error, SimModelsError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    text += "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    places = [
+        f"{frame.f_code.co_filename}, line {line}: "
+        for frame, line in walk_tb(error.__traceback__)
+        if frame.f_code.co_filename in files
+    ]
+    return "".join(places[-1:]) + text

@@ -1,0 +1,164 @@
+"""Outputs: the files that a command was asked for, refused before any work if they cannot be written."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from experiments.inputs import reason
+from simmodels.errors import RequestError
+from simmodels.files import replacing
+from simmodels.schedule import Schedule
+from workloads.batsim_jobs import write_batsim_jobs
+from workloads.files import COMPRESSIONS
+from workloads.swf import write_swf
+
+Writer = Callable[[Schedule, Path], None]
+
+_JOBS: Final[dict[str, Writer]] = {
+    ".csv": Schedule.to_csv,
+    ".parquet": Schedule.to_parquet,
+    ".swf": write_swf,
+    **{f".swf{suffix}": write_swf for suffix in COMPRESSIONS},
+}
+
+
+def jobs_writer(path: Path) -> Writer:
+    """Return what writes a schedule's table of jobs, by the name's ending.
+
+    Raises
+    ------
+    RequestError
+        The name ends otherwise.
+    """
+    for ending, write in _JOBS.items():
+        if path.name.lower().endswith(ending):
+            return write
+    raise RequestError(f"jobs file '{path}'", f"names ending in {', '.join(_JOBS)} are allowed")
+
+
+def figure_writer(path: Path, *, gantt: bool, start_s: float | None = None, end_s: float | None = None) -> Writer:
+    """Return what draws a schedule to a file: its Gantt chart, or its machine and queue over time.
+
+    Parameters
+    ----------
+    path
+        The file, for its ending.
+    gantt
+        Which of the two.
+    start_s, end_s
+        The window to draw; None for all of it.
+
+    Raises
+    ------
+    RequestError
+        The name ends otherwise than a figure's may, or the window is empty.
+    """
+    from experiments import drawing, figures  # noqa: PLC0415  matplotlib is slow to import: only where it draws
+
+    if path.suffix.lower().removeprefix(".") not in drawing.FORMATS:
+        raise RequestError(f"figure file '{path}'", f"names ending in .{', .'.join(drawing.FORMATS)} are allowed")
+    if start_s is not None and end_s is not None and not start_s < end_s:
+        raise RequestError(f"a window from {start_s:g} s to {end_s:g} s", "--draw-from before --draw-to is allowed")
+
+    def write(schedule: Schedule, path: Path) -> None:
+        draw = figures.gantt if gantt else figures.utilisation_and_queue
+        figures.save(draw(schedule, start_s=start_s, end_s=end_s), path)
+
+    return write
+
+
+def batsim_writer(path: Path) -> Writer:
+    """Return what writes a schedule as Batsim's ``jobs.csv``.
+
+    Raises
+    ------
+    RequestError
+        The name does not end in ``.csv``.
+    """
+    if path.suffix.lower() != ".csv":
+        raise RequestError(f"Batsim's table of jobs '{path}'", "a name ending in .csv is allowed")
+    return write_batsim_jobs
+
+
+def require_writable(paths: Iterable[Path], *, source: Path | None = None) -> None:
+    """Refuse files that cannot be written.
+
+    Parameters
+    ----------
+    paths
+        The files; their folders must exist.
+    source
+        A file that is read, and so may not be written.
+
+    Raises
+    ------
+    RequestError
+        A folder does not exist or cannot be written to, a path is that of a folder, two are the same, or
+        one is the source.
+    """
+    seen = {} if source is None else {source.resolve(): "the workload itself"}
+    for path in paths:
+        if path.resolve() in seen:
+            raise RequestError(f"cannot write {path}: it is {seen[path.resolve()]}", "a file of its own is needed")
+        seen[path.resolve()] = "asked for twice"
+        if path.is_dir():
+            raise RequestError(f"cannot write {path}: it is a folder", "a file's name is needed")
+        _require_text(path, f"cannot write {path}")
+        _require_folder(path.parent, f"cannot write {path}")
+
+
+def made_folder(path: Path) -> Path:
+    """Return a folder that can be written to, made if it is not there.
+
+    Raises
+    ------
+    RequestError
+        It cannot be.
+    """
+    require_folder(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(f"cannot write to folder {path}: {reason(error)}") from error
+    return path
+
+
+def require_folder(path: Path) -> None:
+    """Refuse a folder that cannot be written to, or made; nothing is made yet.
+
+    Raises
+    ------
+    RequestError
+        It is no folder, or one of the folders that it would be in cannot be written to.
+    """
+    what = f"cannot write to folder {path}"
+    _require_text(path, what)
+    _require_folder(next(folder for folder in (path, *path.parents) if os.path.lexists(folder)), what)
+
+
+def _require_text(path: Path, what: str) -> None:
+    """Refuse a name that is no text: Parquet files go through a library that takes no other."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise RequestError(f"{what}: its name is no text in UTF-8", "another name is allowed") from None
+
+
+def _require_folder(folder: Path, what: str) -> None:
+    """Refuse a folder in which no file can be made."""
+    if not folder.is_dir():
+        raise RequestError(f"{what}: {folder} is not a folder")
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".probe"):
+            pass
+    except OSError as error:
+        raise RequestError(f"{what}: {reason(error)}") from error
+
+
+def write_json(content: Mapping[str, object], path: str | os.PathLike[str]) -> None:
+    """Write a JSON object, whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", "utf-8")

@@ -1,0 +1,103 @@
+"""Tables: figures of merit as they are read in a terminal."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from experiments.cells import Cell
+from simmodels.metrics import STATISTICS
+
+_JOB_METRICS: Final = {
+    "wait_s": "wait (s)",
+    "response_s": "response (s)",
+    "slowdown": "slowdown",
+    "bounded_slowdown": "bounded slowdown",
+    "per_processor_bounded_slowdown": "bounded slowdown per core",
+    "stretch": "stretch",
+}
+_SHOWN: Final = {
+    "mean_wait_s": "mean\nwait (s)",
+    "p95_wait_s": "95 %\nwait (s)",
+    "max_wait_s": "max\nwait (s)",
+    "mean_bounded_slowdown": "mean\nbsld",
+    "median_bounded_slowdown": "median\nbsld",
+    "p95_bounded_slowdown": "95 %\nbsld",
+    "max_bounded_slowdown": "max\nbsld",
+    "utilisation": "used\n(%)",
+}
+
+
+def number(value: float, *, whole: bool = False) -> str:
+    """Return a number to four digits, or to the unit if it has more; thousands set apart; - for none."""
+    if not math.isfinite(value):
+        return "-"
+    if whole or value == 0 or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    digits = max(0, 3 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{min(digits, 4)}f}"
+
+
+def metrics_table(metrics: Mapping[str, float], *, tau_s: float) -> Table:
+    """Return the figures of merit of one schedule: a row a quantity, then those of the machine."""
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
+    table.add_column("of the jobs")
+    for heading in ("mean", "median", "95 %", "max"):
+        table.add_column(heading, justify="right")
+    for name, heading in _JOB_METRICS.items():
+        bound = f", tau {tau_s:g} s" if name.startswith(("bounded", "per")) else ""
+        table.add_row(heading + bound, *(number(metrics[f"{statistic}_{name}"]) for statistic in STATISTICS))
+    table.add_section()
+    table.add_row(Text("of the machine", style="bold"))
+    table.add_row("utilisation (%)", number(100 * metrics["utilisation"]))
+    table.add_row(
+        "queue length (jobs)",
+        number(metrics["mean_queue_length"]),
+        "",
+        "",
+        number(metrics["max_queue_length"], whole=True),
+    )
+    table.add_row("throughput (jobs/h)", number(metrics["throughput_jobs_per_hour"]))
+    table.add_row("makespan (s)", number(metrics["makespan_s"]))
+    return table
+
+
+def comparison_table(cells: Sequence[Cell]) -> Table:
+    """Return the figures of merit of several orders, a row an order, in the order given; the best ones bold."""
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
+    table.add_column("order")
+    done = [cell for cell in cells if cell.error is None]
+    for heading in _SHOWN.values():
+        table.add_column(heading, justify="right")
+    best = {}
+    for name in _SHOWN if len(done) > 1 else ():
+        choose = max if name == "utilisation" else min
+        best[name] = _shown(name, choose(done, key=lambda cell: cell.metrics[name]))
+    for cell in cells:
+        if cell.error is not None:
+            table.add_row(cell.order.name, Text("failed", style="red"))
+            continue
+        shown = {name: _shown(name, cell) for name in _SHOWN}
+        table.add_row(
+            cell.order.name,
+            *(Text(text, style="bold" if text == best.get(name) else "") for name, text in shown.items()),
+        )
+    return table
+
+
+def _shown(name: str, cell: Cell) -> str:
+    """Return a figure of merit as the table shows it."""
+    return number(cell.metrics[name] * (100 if name == "utilisation" else 1))
+
+
+def listing(headings: str, rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table of texts under headings of one word each; the first column is never broken."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for column, heading in enumerate(headings.split()):
+        table.add_column(heading, overflow="fold", no_wrap=column == 0)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table

@@ -1,0 +1,418 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simmodels as sm
+import workloads as wl
+from experiments import commands, inputs
+from experiments.cli import main
+from experiments.tables import number
+from simmodels.decisions.options import Backfilling
+from simmodels.errors import RequestError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Answer(NamedTuple):
+    """What a command line came to."""
+
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Answer]
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the orders of a test's own files after it."""
+    monkeypatch.setattr("simmodels.decisions.orders._users", {})
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run the command line here, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    def answer(*words: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["schedlab", *map(str, words)])
+        status = main()
+        return Answer(status, *capsys.readouterr())
+
+    return answer
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> sm.Workload:
+    """150 jobs for 32 cores, with estimates; also as log.swf in the folder of the test."""
+    jobs = wl.tsafrir_estimates(wl.lublin(jobs=150, cores=32, seed=3, name="log"), seed=3)
+    wl.write_swf(jobs, tmp_path / "log.swf")
+    return wl.read_swf(tmp_path / "log.swf")
+
+
+def started(*words: str, cwd: Path, **more: object) -> subprocess.Popen[str]:
+    """Start the command line in a process of its own."""
+    command = [sys.executable, "-W", "error", "-m", "experiments", *words]
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=cwd, env=surroundings, text=True, **{**pipes, **more})
+
+
+# -- the program ------------------------------------------------------------------------------------
+
+
+def test_the_help_waits_for_neither_models_nor_plots() -> None:
+    code = "import sys, experiments.cli; print({'simmodels', 'numba', 'pandas', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_help_and_version_are_there(run: Run) -> None:
+    assert "compare" in run("--help").out
+    for command in ("list", "simulate", "compare", "demo"):
+        answer = run(command, "--help")
+        assert (answer.status, answer.err) == (0, "")
+        assert "--json" in answer.out
+    assert run("--version").out == f"schedlab {sm.__version__}\n"
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
+    with started("list", "--json", cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 128 + signal.SIGPIPE
+
+
+def test_an_interrupt_ends_it_with_its_own_status(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(**_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "list_choices", interrupted)
+    assert run("list") == (130, "", "error: interrupted\n")
+
+
+def test_a_fault_of_the_system_is_told_in_a_line(run: Run, trace: sm.Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "jobs.csv")
+
+    monkeypatch.setattr(commands, "jobs_writer", lambda _: full)
+    answer = run("simulate", "--workload", "log.swf", "--jobs-out", "jobs.csv")
+    assert answer.status == 1
+    assert answer.err.splitlines()[-1] == "error: jobs.csv: no space left on device"
+
+
+# -- list -------------------------------------------------------------------------------------------
+
+
+def test_list_shows_every_order_backfilling_and_filter(run: Run) -> None:
+    answer = run("list")
+    assert (answer.status, answer.err) == (0, "")
+    for name in (*sm.orders(), *get_args(Backfilling), *wl.FILTERS):
+        assert f" {name} " in answer.out
+    for order in sm.orders().values():
+        assert order.formula in answer.out
+
+
+def test_list_as_json_is_one_object_with_formula_and_source(run: Run) -> None:
+    answer = run("list", "--json")
+    listed = json.loads(answer.out)
+    assert {o["name"]: (o["formula"], o["source"]) for o in listed["orders"]} == {
+        name: (order.formula, order.source) for name, order in sm.orders().items()
+    }
+    assert [b["name"] for b in listed["backfillings"]] == list(get_args(Backfilling)) == list(commands.BACKFILLINGS)
+    assert [f["name"] for f in listed["filters"]] == list(wl.FILTERS)
+    assert (listed["decide"], listed["overrun"]) == (["instant", "event"], ["run", "kill"])
+    assert listed["engines"] == ["auto", "simpy", "compiled"]
+
+
+# -- simulate ---------------------------------------------------------------------------------------
+
+
+def test_simulate_prints_the_metrics_of_the_schedule(run: Run, trace: sm.Workload) -> None:
+    metrics = sm.simulate(trace, order="SAF").metrics()
+    answer = run("simulate", "--workload", "log.swf", "--order", "SAF")
+    assert answer.status == 0
+    assert answer.out.splitlines()[0] == "log, 32 cores, SAF, easy backfilling"
+    assert number(metrics["mean_bounded_slowdown"]) in answer.out
+    assert number(metrics["makespan_s"]) in answer.out
+    assert answer.err == "log: 150 jobs for 32 cores\n"
+
+
+def test_simulate_as_json_is_one_object_and_nothing_else(run: Run, trace: sm.Workload) -> None:
+    answer = run("simulate", "-w", "log.swf", "-o", "SAF", "--validate", "--tau", "60", "--json")
+    told = json.loads(answer.out)
+    assert answer.status == 0
+    assert told["metrics"] == sm.simulate(trace, order="SAF").metrics(tau_s=60.0)
+    assert (told["order"], told["workload"]["name"], told["workload"]["cores"]) == ("SAF", "log", 32)
+    assert told["setup"]["tau_s"] == 60.0
+
+
+def test_json_has_null_for_what_has_no_value(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "brief.swf").write_text("1 0 -1 0 2\n2 0 -1 0 2\n")
+    told = json.loads(run("simulate", "-w", "brief.swf", "--cores", 2, "--json").out)
+    assert told["metrics"]["mean_slowdown"] is None
+    assert told["metrics"]["utilisation"] is None
+    assert told["metrics"]["jobs_without_slowdown"] == 2
+
+
+def test_every_option_reaches_the_simulation(run: Run, trace: sm.Workload) -> None:
+    options = {
+        "backfill_order": "SJBF",
+        "threshold_s": 7200.0,
+        "decide": "event",
+        "overrun": "kill",
+        "queue_depth": 20,
+        "warm_jobs": 7,
+        "engine": "simpy",
+        "seed": 4,
+    }
+    words = [f"--{name.removesuffix('_s').replace('_', '-')}={value}" for name, value in options.items()]
+    words[1] = "--threshold=2h"
+    answer = run("simulate", "-w", "log.swf", "-o", "RANDOM", "--cores=40", *words, "--jobs-out=jobs.parquet")
+    assert answer.status == 0
+    jobs = pd.read_parquet("jobs.parquet")
+    assert jobs.attrs["cores"] == 40
+    assert jobs.attrs["about"] == {"order": "RANDOM", "backfilling": "easy", "left_out": 0, **options}
+    schedule = sm.simulate(trace, cores=40, order="RANDOM", **options)
+    assert np.array_equal(jobs["start_s"], schedule.start_s)
+    assert (~jobs["counted"]).sum() == 7
+
+
+def test_jobs_are_written_in_the_format_of_the_name(run: Run, trace: sm.Workload) -> None:
+    schedule = sm.simulate(trace, order="SPF")
+    for name in ("jobs.csv", "jobs.parquet", "jobs.swf", "jobs.swf.gz", "jobs.swf.xz"):
+        answer = run("simulate", "-w", "log.swf", "-o", "SPF", "--jobs-out", name)
+        assert (answer.status, answer.err.splitlines()[-1]) == (0, f"wrote {name}")
+    for table in (pd.read_csv("jobs.csv"), pd.read_parquet("jobs.parquet")):
+        assert np.array_equal(table["start_s"], schedule.start_s)
+    for name in ("jobs.swf", "jobs.swf.gz", "jobs.swf.xz"):
+        log = wl.read_swf(name)
+        assert np.array_equal(log.submit_s + log.extras["wait_s"], schedule.start_s)
+
+
+def test_batsims_table_and_figures_are_written(run: Run, trace: sm.Workload) -> None:
+    words = ("--batsim-out", "b.csv", "--gantt", "g.png", "--figure", "f.svg", "--draw-from", "1h", "--draw-to", "2d")
+    assert run("simulate", "-w", "log.swf", *words).status == 0
+    assert list(pd.read_csv("b.csv")) == list(wl.batsim_jobs(sm.simulate(trace)))
+    assert Path("g.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in Path("f.svg").read_text("utf-8")
+
+
+def test_a_batsim_workload_is_read(run: Run, tmp_path: Path) -> None:
+    jobs = [{"id": "w0!1", "subtime": 0, "res": 2, "walltime": 100, "profile": "a"}]
+    content = {"nb_res": 4, "jobs": jobs, "profiles": {"a": {"type": "parallel_homogeneous", "cpu": 50, "com": 0}}}
+    (tmp_path / "w.json").write_text(json.dumps(content))
+    answer = run("simulate", "-w", "w.json")
+    assert answer.status == 2
+    assert "give flops_per_s" in answer.err
+    assert json.loads(run("simulate", "-w", "w.json", "--flops-per-s", 5, "--json").out)["metrics"]["makespan_s"] == 10
+
+
+def test_what_is_filled_in_and_dropped_is_reported(run: Run, tmp_path: Path) -> None:
+    rows = ["1 0 -1 10 2", "2 5 -1 -1 2", "3 6 -1 10 9", "4 7 -1 10 0 -1 -1 -1 20"]
+    (tmp_path / "odd.swf").write_text("; MaxProcs: 4\n" + "\n".join(rows))
+    answer = run("simulate", "-w", "odd.swf", "--clean", "runnable")
+    assert answer.err.splitlines()[0] == "odd: 1 jobs for 4 cores"
+    for line in (
+        "estimates taken from runtimes: 2",
+        "dropped: runtime < 0: 1",
+        "dropped: cores exceed the machine: 1",
+        "dropped: cores < 1: 1",
+    ):
+        assert f"  {line}\n" in answer.err
+    counts = json.loads(run("simulate", "-w", "odd.swf", "--clean", "runnable", "--json").out)["workload"]["counts"]
+    assert counts["dropped: runtime < 0"] == 1
+
+
+def test_jobs_of_unknown_size_or_runtime_are_left_out_and_counted(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "odd.swf").write_text("; MaxProcs: 4\n1 0 -1 10 2\n2 5 -1 -1 2\n3 6 -1 10 -1\n")
+    answer = run("simulate", "-w", "odd.swf", "--json", "--validate")
+    assert (answer.status, json.loads(answer.out)["metrics"]["completed"]) == (0, 1)
+    assert "  left out: cores or runtime unknown: 2\n" in answer.err
+    assert json.loads(answer.out)["workload"]["counts"]["left out: cores or runtime unknown"] == 2
+    (tmp_path / "none.swf").write_text("; MaxProcs: 4\n2 5 -1 -1 2\n")
+    answer = run("compare", "-w", "none.swf", "--orders", "SAF", "--out", "o")
+    assert answer.status == 2
+    assert "no job of none.swf is left" in answer.err
+
+
+def test_a_job_wider_than_the_machine_is_refused_unless_it_may_be_dropped(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "wide.swf").write_text("1 0 -1 10 2\n7 5 -1 10 9\n8 5 -1 10 6\n")
+    answer = run("simulate", "-w", "wide.swf", "--cores", 4)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == (
+        "error: job 7: needs 9 cores, and the machine has 4; --drop-oversized leaves such jobs out and counts them "
+        "(1 more job of this input is refused too)\n"
+    )
+    answer = run("simulate", "-w", "wide.swf", "--cores", 4, "--drop-oversized", "--json")
+    assert answer.status == 0
+    assert "dropped: wider than the machine: 2" in answer.err
+    assert json.loads(answer.out)["workload"]["counts"]["dropped: wider than the machine"] == 2
+    answer = run("simulate", "-w", "wide.swf", "--cores", 1, "--drop-oversized")
+    assert answer.status == 2
+    assert "no job of wide.swf is left" in answer.err
+
+
+# -- what is wrong ----------------------------------------------------------------------------------
+
+WRONG = {
+    "simulate": "Missing option '--workload'",
+    "simulate -w log.swf --what": "No such option: --what",
+    "simulate -w log.swf --cores many": "Invalid value for '--cores'",
+    "simulat": "No such command 'simulat'",
+    "simulate -w none.swf": "none.swf: cannot be read: no such file or directory",
+    "simulate -w .": ".: cannot be read: is a directory",
+    "simulate -w bad.swf": "bad.swf, line 3: field 4 (runtime_s) is 'x'; a number is allowed",
+    "simulate -w unsized.swf": "unsized.swf does not say how many cores the machine has; --cores says it",
+    "simulate -w unsized.swf --cores 2": "job 1: runs for -2 s; at least 0 is allowed; --clean runnable leaves",
+    "simulate -w log.swf --cores 0": "a machine of 0 cores",
+    "simulate -w log.swf --cores 99999999999999999999": "a machine of 99999999999999999999 cores",
+    "simulate -w log.swf --order SAFF": "unknown order 'SAFF'; did you mean SQF or SRF or SAF? known: FCFS",
+    "simulate -w log.swf --backfilling eas": "unknown backfilling 'eas'; did you mean easy?",
+    "simulate -w log.swf --backfill-order SAFF": "unknown order 'SAFF'",
+    "simulate -w log.swf --backfill-order SAF -b none": "backfill order SAF with backfilling 'none'",
+    "simulate -w log.swf --decide never": "unknown decide 'never'",
+    "simulate -w log.swf --overrun jump": "unknown overrun 'jump'",
+    "simulate -w log.swf --engine simpi": "unknown engine 'simpi'; did you mean simpy?",
+    "simulate -w log.swf --threshold 4x": "--threshold '4x'; a number of seconds, or with a unit",
+    "simulate -w log.swf --queue-depth 0": "queue_depth is 0",
+    "simulate -w log.swf --queue-depth 99999999999999999999": "queue_depth is 99999999999999999999",
+    "simulate -w log.swf --warm-jobs -1": "warm_jobs is -1",
+    "simulate -w log.swf --warm-jobs 150": "warm_jobs is 150, and 'log' has 150 jobs",
+    "simulate -w log.swf --seed -1": "seed is -1",
+    "simulate -w log.swf --tau 0": "tau is 0",
+    "simulate -w log.swf --tau nan": "tau is nan",
+    "simulate -w log.swf --clean storng": "unknown filter 'storng'; did you mean strong?",
+    "simulate -w log.swf --jobs-out jobs.txt": "jobs file 'jobs.txt'; names ending in .csv",
+    "simulate -w log.swf --jobs-out none/jobs.csv": "cannot write none/jobs.csv: none is not a folder",
+    "simulate -w log.swf --jobs-out folder": "cannot write folder: it is a folder",
+    "simulate -w log.swf --jobs-out ./log.swf": "cannot write log.swf: it is the workload itself",
+    "simulate -w log.swf --gantt a.png --figure ./a.png": "cannot write a.png: it is asked for twice",
+    "simulate -w log.swf --gantt a.gif": "figure file 'a.gif'; names ending in .svg",
+    "simulate -w log.swf --figure a.png --draw-from 2d --draw-to 1d": "a window from 172800 s to 86400 s",
+    "simulate -w log.swf --batsim-out a.swf": "Batsim's table of jobs 'a.swf'",
+    "simulate -w log.swf --order none.py:x": "no order can be read from none.py: no such file",
+    "simulate -w log.swf --order mine.py:mime": "unknown order of mine.py 'mime'; did you mean mine?",
+    "simulate -w log.swf --order mine.py": "mine.py defines 2 orders; it has mine, other; say mine.py:NAME",
+    "simulate -w log.swf --order mine.py:SAF": "order 'SAF' is built in",
+    "simulate -w log.swf --order mine.py:weight": "order 'weight' names mass; an order may name submit",
+    "simulate -w log.swf --order mine.py:NUMBER": "'NUMBER' of mine.py is no function",
+    "simulate -w log.swf --order broken.py:x": "broken.py, line 1: invalid syntax",
+    "simulate -w log.swf --order raises.py:x": "raises.py, line 2: ZeroDivisionError: division by zero",
+    "compare -w log.swf --orders FCFS": "Missing option '--out'",
+    "compare -w log.swf --orders , --out o": "a comparison of no orders",
+    "compare -w log.swf --orders SPF,SPT --out o": "order 'SPF' is given twice",
+    "compare -w log.swf --orders SPF,SPFF --out o": "unknown order 'SPFF'",
+    "compare -w log.swf --orders SPF --out log.swf": "cannot write to folder log.swf: log.swf is not a folder",
+    "compare -w none.swf --orders SPF --out o": "none.swf: cannot be read",
+    "demo --jobs 0 --out o": "0 jobs; at least 1 is allowed",
+    "demo --out log.swf": "cannot write to folder log.swf: log.swf is not a folder",
+}
+
+
+@pytest.fixture
+def mistakes(trace: sm.Workload, tmp_path: Path) -> None:
+    """Files with which something is wrong."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "bad.swf").write_text("; MaxProcs: 4\n1 0 -1 10 2\n2 0 -1 x 2\n")
+    (tmp_path / "unsized.swf").write_text("1 0 -1 -2 2\n")
+    (tmp_path / "broken.py").write_text("def x(:\n")
+    (tmp_path / "raises.py").write_text("zero = 0\nprint(1 / zero)\n")
+    (tmp_path / "mine.py").write_text(
+        "import simmodels as sm\n"
+        "NUMBER = 3\n"
+        "@sm.order\ndef mine(cores):\n    return cores\n"
+        "@sm.order\ndef other(cores):\n    return -cores\n"
+        "def weight(mass):\n    return mass\n"
+        "def SAF(cores):\n    return cores\n"
+    )
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_a_wrong_request_is_told_in_one_line_and_ends_with_status_2(line: str, run: Run, mistakes: None) -> None:
+    before = sorted(Path().rglob("*"))
+    answer = run(*line.split())
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith(f"error: {WRONG[line]}")
+    assert answer.err.count("\n") == 1
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_a_wrong_request_is_also_told_as_json(run: Run, trace: sm.Workload) -> None:
+    for words in (("simulate", "-w", "log.swf", "-o", "x"), ("simulate", "-w", "log.swf", "--nothing")):
+        answer = run(*words, "--json")
+        assert answer.status == 2
+        assert answer.err.startswith("error: " + json.loads(answer.out)["error"][:20])
+
+
+# -- orders of one's own ----------------------------------------------------------------------------
+
+
+def test_an_order_of_ones_own_is_loaded_from_its_file(run: Run, trace: sm.Workload, tmp_path: Path) -> None:
+    (tmp_path / "factors.py").write_text("FACTOR = 1.0\n")
+    (tmp_path / "area.py").write_text(
+        "import simmodels as sm\nfrom factors import FACTOR\n\n"
+        "@sm.order\ndef area(estimate, cores):\n    return FACTOR * estimate * cores\n\n"
+        "def plain(estimate, cores):\n    return estimate * cores\n"
+    )
+    wanted = sm.simulate(trace, order="SAF").metrics()
+    for name in ("area.py", "area.py:area", "area.py:plain", tmp_path / "area.py:area"):
+        assert json.loads(run("simulate", "-w", "log.swf", "-o", name, "--json").out)["metrics"] == wanted
+    assert str(tmp_path) not in sys.path
+
+
+def test_an_order_that_fails_is_told_with_its_line_and_ends_with_status_1(
+    run: Run, trace: sm.Workload, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.py").write_text(
+        "def raises(cores):\n    known = {'a': [1, 'b']}\n    return known['c']\n\n"
+        "def nan(cores):\n    return float('nan')\n"
+    )
+    answer = run("simulate", "-w", "log.swf", "-o", "bad.py:raises", "--jobs-out", "jobs.csv", "--json")
+    assert answer.status == 1
+    assert json.loads(answer.out)["error"] == "bad.py, line 3: KeyError: 'c' (raised by order 'raises' for job 1)"
+    assert json.loads(answer.out)["files"] == []
+    assert not Path("jobs.csv").exists()
+    answer = run("simulate", "-w", "log.swf", "-o", "bad.py:nan")
+    assert (answer.status, answer.out) == (1, "")
+    assert "error: order 'nan' failed: order 'nan' gives no number (NaN) for job 1" in answer.err
+
+
+# -- durations --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted_s"),
+    [
+        ("144000", 144_000.0),
+        ("90s", 90.0),
+        ("30min", 1800.0),
+        ("30 m", 1800.0),
+        ("40h", 144_000.0),
+        ("1.5D", 129_600.0),
+        (".5w", 302_400.0),
+        ("0", 0.0),
+    ],
+)
+def test_a_duration_may_have_a_unit(text: str, wanted_s: float) -> None:
+    assert inputs.seconds(text) == wanted_s
+
+
+@pytest.mark.parametrize("text", ["", "h", "-1", "1y", "1h30", "nan", "inf", "1e3", "1_0", "\u0661"])
+def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(RequestError) as error:
+        inputs.seconds(text)
+    assert str(error.value).startswith(f"duration {text!r}; a number of seconds")

@@ -1,0 +1,241 @@
+import json
+import math
+import shutil
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+import simmodels as sm
+import workloads as wl
+from experiments.cells import Setup
+from experiments.cli import main
+from experiments.comparing import compare, steps
+from experiments.tables import comparison_table, number
+from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+
+FIGURES = ("wait_s.svg", "wait_s.png", "bounded_slowdown.svg", "bounded_slowdown.png")
+TABLES = ("metrics.parquet", "metrics.csv", "provenance.json")
+
+
+@pytest.fixture(scope="module")
+def trace() -> sm.Workload:
+    return wl.tsafrir_estimates(wl.lublin(jobs=150, cores=32, seed=3), seed=3)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "results" / "one"
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the orders of a test's own files after it."""
+    monkeypatch.setattr("simmodels.decisions.orders._users", {})
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def fails(cores: float) -> float:
+    return math.nan * cores
+
+
+def test_a_comparison_writes_tables_figures_and_where_they_come_from(trace: sm.Workload, out: Path) -> None:
+    told: list[str] = []
+    comparison = compare(trace, ["SAF", "FCFS"], out=out, provenance={"command": ["x"]}, begin=told.append)
+    assert len(told) == steps([cell.order for cell in comparison.cells])
+    assert set(files(out)) == set(comparison.files) == {"jobs/SAF.parquet", "jobs/FCFS.parquet", *FIGURES, *TABLES}
+    about = json.loads((out / "provenance.json").read_text("utf-8"))
+    assert (about["schedlab"], about["command"], about["failed"]) == (sm.__version__, ["x"], {})
+    assert about["files"] == list(comparison.files)
+    assert about["workload"]["counts"] == dict(trace.counts)
+
+
+def test_the_tables_hold_what_the_schedules_say_in_the_order_given(trace: sm.Workload, out: Path) -> None:
+    setup = Setup(backfill_order="SJBF", threshold_s=3600.0, seed=2, tau_s=60.0, validate=True)
+    compare(trace, ["RANDOM", "F1", "FCFS"], out=out, setup=setup)
+    table = pd.read_parquet(out / "metrics.parquet")
+    assert table["order"].tolist() == pd.read_csv(out / "metrics.csv")["order"].tolist() == ["RANDOM", "F1", "FCFS"]
+    for row in table.itertuples():
+        schedule = sm.simulate(trace, order=row.order, backfill_order="SJBF", threshold_s=3600.0, seed=2)
+        metrics = schedule.metrics(tau_s=60.0)
+        assert {name: getattr(row, name) for name in metrics} == metrics
+        assert pd.read_parquet(out / "jobs" / f"{row.order}.parquet").equals(schedule.jobs)
+    assert table[["backfill_order", "threshold_s", "tau_s", "cores"]].iloc[0].tolist() == ["SJBF", 3600.0, 60.0, 32]
+    assert table["queue_depth"].isna().all()
+
+
+def test_the_same_request_makes_the_same_bytes(trace: sm.Workload, out: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        compare(trace, ["SAF", "RANDOM"], out=out)
+        out.rename(tmp_path / f"kept{len(list(tmp_path.glob('kept*')))}")
+    assert files(tmp_path / "kept0") == files(tmp_path / "kept1")
+
+
+def test_both_engines_make_the_same_table_of_metrics(trace: sm.Workload, tmp_path: Path) -> None:
+    for engine in ("simpy", "compiled"):
+        compare(trace, ["SAF", "WFP3", "RANDOM"], out=tmp_path / engine, setup=Setup(engine=engine))
+    for name in ("metrics.parquet", "metrics.csv", *FIGURES):
+        assert (tmp_path / "simpy" / name).read_bytes() == (tmp_path / "compiled" / name).read_bytes()
+
+
+def test_an_order_that_fails_does_not_stop_the_others(trace: sm.Workload, out: Path) -> None:
+    comparison = compare(trace, ["FCFS", sm.Order("fails", fails), "SAF"], out=out)
+    assert list(comparison.failed) == ["fails"]
+    assert "gives no number (NaN) for job 1" in comparison.failed["fails"]
+    assert pd.read_csv(out / "metrics.csv")["order"].tolist() == ["FCFS", "SAF"]
+    assert json.loads((out / "provenance.json").read_text("utf-8"))["failed"] == comparison.failed
+    assert not (out / "jobs" / "fails.parquet").exists()
+
+
+def test_when_all_orders_fail_there_is_only_the_provenance(trace: sm.Workload, out: Path) -> None:
+    comparison = compare(trace, [sm.Order("fails", fails)], out=out)
+    assert set(files(out)) == set(comparison.files) == {"provenance.json"}
+
+
+def test_our_own_mistakes_are_not_taken_for_failures(
+    trace: sm.Workload, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> sm.Schedule:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("experiments.cells.simulate", broken)
+    with pytest.raises(ZeroDivisionError):
+        compare(trace, ["FCFS"], out=out)
+    assert compare(trace, [sm.Order("mine", fails)], out=out).failed["mine"].endswith(": ZeroDivisionError")
+
+
+def test_the_files_of_an_earlier_comparison_go_and_all_others_stay(trace: sm.Workload, out: Path) -> None:
+    compare(trace, ["SAF", "FCFS"], out=out)
+    (out / "notes.txt").write_text("mine")
+    (out.parent / "outside.txt").write_text("mine")
+    about = json.loads((out / "provenance.json").read_text("utf-8"))
+    about["files"] += ["../outside.txt", "jobs", 3, None]
+    (out / "provenance.json").write_text(json.dumps(about))
+    comparison = compare(trace, ["SPF"], out=out)
+    assert set(files(out)) == {*comparison.files, "notes.txt"}
+    assert (out.parent / "outside.txt").exists()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": 3}', "\x00"])
+def test_a_provenance_that_is_none_of_ours_is_written_over(content: str, trace: sm.Workload, out: Path) -> None:
+    out.mkdir(parents=True)
+    (out / "provenance.json").write_text(content)
+    assert set(files(out)) < set(compare(trace, ["SPF"], out=out).files)
+
+
+def test_a_name_that_is_no_file_name_is_made_one(trace: sm.Workload, out: Path) -> None:
+    comparison = compare(trace, [sm.Order("../a b/ü", lambda cores: cores)], out=out)
+    assert comparison.files[0] == "jobs/_a_b_ü.parquet"
+
+
+@pytest.mark.parametrize(
+    ("orders", "text"),
+    [
+        ([], "a comparison of no orders"),
+        (["SPF", "SPT"], "order 'SPF' is given twice"),
+        (["SPF", sm.Order("SPF", fails)], "order 'SPF' is given twice"),
+        ([sm.Order("a b", fails), sm.Order("A_b", fails)], "orders 'a b' and 'A_b' would be written to the same file"),
+        (["SPFF"], "unknown order 'SPFF'"),
+    ],
+)
+def test_orders_that_cannot_be_told_apart_are_refused_before_anything_is_made(
+    orders: list[str | sm.Order], text: str, trace: sm.Workload, out: Path
+) -> None:
+    with pytest.raises(RequestError, match=text):
+        compare(trace, orders, out=out)
+    assert not out.exists()
+
+
+def test_a_workload_that_cannot_run_is_refused_before_anything_is_made(trace: sm.Workload, out: Path) -> None:
+    jobs = sm.Workload([1], [0.0], [1.0], [1.0], [1])
+    with pytest.raises(RequestError, match="size of the machine of 'workload' is unknown"):
+        compare(jobs, ["FCFS"], out=out)
+    with pytest.raises(ImpossibleJobError, match="job 1: needs 3 cores"):
+        compare(sm.Workload([1], [0.0], [1.0], [1.0], [3], max_cores=2), ["FCFS"], out=out)
+    with pytest.raises(RequestError, match="nothing would be measured"):
+        compare(trace, ["FCFS"], out=out, setup=Setup(warm_jobs=150))
+    with pytest.raises(UnknownNameError):
+        Setup(backfilling="hard")
+    assert not out.exists()
+
+
+# -- the table, and the command ---------------------------------------------------------------------
+
+
+def printed(table: object) -> list[str]:
+    console = Console(file=StringIO(), width=80)
+    console.print(table)
+    return console.file.getvalue().splitlines()
+
+
+def test_the_table_fits_a_terminal_and_keeps_the_order_given(trace: sm.Workload, out: Path) -> None:
+    comparison = compare(trace, ["SAF", "FCFS", sm.Order("fails", fails), "F2"], out=out)
+    lines = printed(comparison_table(comparison.cells))
+    rows = [line.split() for line in lines if line.split() and line.split()[0] in {"SAF", "FCFS", "F2", "fails"}]
+    assert [row[0] for row in rows] == ["SAF", "FCFS", "fails", "F2"]
+    assert rows[2] == ["fails", "failed"]
+    assert rows[0][4] == number(comparison.cells[0].metrics["mean_bounded_slowdown"])
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (math.nan, "-"),
+        (0.00123, "0.0012"),
+        (0.5, "0.5000"),
+        (1.0, "1.000"),
+        (99.999, "100.00"),
+        (123.456, "123.5"),
+        (1234.5, "1,234"),
+        (1e7, "10,000,000"),
+        (-12.345, "-12.35"),
+    ],
+)
+def test_a_number_has_four_digits_or_all_before_the_point(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.fixture
+def run(
+    trace: sm.Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run ``compare`` on log.swf with some words more."""
+    monkeypatch.chdir(tmp_path)
+    wl.write_swf(trace, "log.swf")
+    Path("mine.py").write_text("def mine(cores):\n    return cores\n\ndef bad(cores):\n    return float('nan')\n")
+
+    def answer(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["schedlab", "compare", "--workload", "log.swf", *words])
+        return main(), *capsys.readouterr()
+
+    return answer
+
+
+def test_the_command_prints_a_table_and_keeps_its_own_words(run: Callable[..., tuple[int, str, str]]) -> None:
+    status, out, err = run("--orders", "SAF, FCFS", "--orders", "mine.py:mine", "--out", "new/folder")
+    assert status == 0
+    assert out.splitlines()[0] == "log, 32 cores, easy backfilling"
+    assert [line.split()[0] for line in out.splitlines()[5:] if line.strip()] == ["SAF", "FCFS", "mine"]
+    assert err.splitlines()[-1].endswith("and 3 tables of jobs to new/folder")
+    about = json.loads(Path("new/folder/provenance.json").read_text("utf-8"))
+    assert about["command"][:3] == ["schedlab", "compare", "--workload"]
+    shutil.rmtree("new")
+
+
+def test_the_command_says_which_order_failed_and_ends_with_status_1(run: Callable[..., tuple[int, str, str]]) -> None:
+    status, out, err = run("--orders", "mine.py:bad,SAF", "--out", "o", "--json")
+    assert status == 1
+    told = json.loads(out)
+    assert [cell["order"] for cell in told["cells"]] == ["bad", "SAF"]
+    assert "gives no number" in told["cells"][0]["error"]
+    assert told["cells"][1]["metrics"]["jobs"] == 150
+    assert "error: order 'bad' failed" in err
+    assert set(told["files"]) == set(files(Path("o")))
