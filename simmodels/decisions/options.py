@@ -134,9 +134,10 @@ def raise_refused(job: Job, now: float, order: Order, backfill_order: Order | No
             except Exception as error:  # noqa: BLE001  whatever a user's function raises is raised again below
                 raised = error
         if raised is not None:
-            raised.add_note(f"raised by order {each.name!r} for {job} at {now:g} s")
+            raised.add_note(f"raised by order {each.name!r} for job {job.job_id}")
             raise raised
     names = " or ".join(repr(each.name) for each in asked)
     raise RequestError(
-        f"order {names} gives no number (NaN) for {job} at {now:g} s", "a number is allowed, or infinity"
+        f"order {names} gives no number (NaN) for job {job.job_id} at {now:g} s, {job}",
+        "a number is allowed, or infinity",
     )

@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from numba import cfunc, njit, types
-from numba.core.errors import NumbaError
 from numba.core.typing.templates import Signature
 
 from simmodels.errors import RequestError
@@ -112,14 +111,14 @@ class Order:
     @cached_property
     def key_function(self) -> object:
         """Return the C function of all `PARAMETERS` that compiled code calls."""
-        scope: dict[str, Any] = {"function": njit(self.function, error_model="numpy"), "nan": math.nan}
         call = f"float(function({', '.join(self.needs)}))"
         # No exception crosses a C function: one that is raised inside becomes NaN, which is refused after the pass.
         source = f"def key({', '.join(PARAMETERS)}):\n try:\n  return {call}\n except Exception:\n  return nan\n"
-        exec(source, scope)  # noqa: S102  the names are checked above; numba takes no keyword arguments here
         try:
+            scope: dict[str, Any] = {"function": njit(self.function, error_model="numpy"), "nan": math.nan}
+            exec(source, scope)  # noqa: S102  the names are checked above; numba takes no keyword arguments here
             return cfunc(_SIGNATURE, error_model="numpy")(scope["key"])
-        except NumbaError:
+        except Exception:  # noqa: BLE001  numba breaks in many ways on what it does not know; then Python is called
             return _PythonFunction(self.function)
 
     @property
@@ -147,7 +146,7 @@ class Order:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by its name in the module that defines it, else by its fields; what is compiled stays behind."""
-        home, name = self.function.__module__, self.function.__name__
+        home, name = self.function.__module__, getattr(self.function, "__name__", "")
         if getattr(sys.modules.get(home), name, None) is self:
             return _named, (home, name)
         return Order, (self.name, self.function, self.formula, self.source, self.is_built_in)

@@ -383,11 +383,18 @@ def test_what_is_runnable_is_required_without_an_error(given: Workload, cores: i
     assert good.dtype == np.bool_
     given.take(good).require_runnable(cores)
     assert (given.runnable() >= good).all()
-    if not good.all():
+    impossible = ~good & given.known()  # who is unknown is left out, not refused
+    if impossible.any():
         with pytest.raises(ImpossibleJobError) as caught:
             given.require_runnable(cores)
-        assert caught.value.job_id == given.job_id[~good][0]
-        assert caught.value.others == (~good).sum() - 1
+        assert caught.value.job_id == given.job_id[impossible][0]
+        assert caught.value.others == impossible.sum() - 1
+    else:
+        given.require_runnable(cores)
+
+
+def test_a_job_is_known_if_its_cores_and_its_runtime_are() -> None:
+    assert small(cores=[-1, 2, 3], runtime_s=[1, -1, 0]).known().tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -395,7 +402,7 @@ def test_what_is_runnable_is_required_without_an_error(given: Workload, cores: i
     [
         (lambda: small(cores=[1, 9, 3]), "job 2: needs 9 cores, and the machine has 3"),
         (lambda: small(cores=[1, 0, 3]), "job 2: needs 0 cores; at least 1 is allowed"),
-        (lambda: small(runtime_s=[1, -1, 3]), "job 2: runs for -1 s; at least 0 is allowed"),
+        (lambda: small(runtime_s=[1, -2, 3]), "job 2: runs for -2 s; at least 0 is allowed"),
         (lambda: small(estimate_s=[1, -0.5, 3]), "job 2: is estimated at -0.5 s; at least 0 is allowed"),
         (
             lambda: small(cores=[9, 0, 3]),

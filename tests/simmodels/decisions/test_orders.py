@@ -246,9 +246,6 @@ class Stubborn:
         return -cores
 
 
-@pytest.mark.xfail(
-    reason="a callable object is taken as an order, and fails only when it is compiled", raises=TypeError
-)
 @pytest.mark.parametrize("function", [Stubborn(), functools.partial(lambda scale, cores: scale * cores, -1.0)])
 def test_a_callable_object_is_an_order_too(function: Callable[..., float]) -> None:
     mine = Order("stubborn", function)
@@ -257,7 +254,6 @@ def test_a_callable_object_is_an_order_too(function: Callable[..., float]) -> No
         assert found.start_s.tolist() == simulate(jobs(), cores=8, order="LQF").start_s.tolist()
 
 
-@pytest.mark.xfail(reason="numba fails with an error of Python's own, and is not given up as for its own errors")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_function_on_which_numba_breaks_is_called_as_it_is(engine: str) -> None:
     errors = [ValueError("wide")]
@@ -320,7 +316,7 @@ def test_what_an_order_raises_tells_the_order_and_the_job() -> None:
         simulate(log, cores=8, order=raising(KeyError("x")), engine="compiled")
     (note,) = raised.value.__notes__
     assert "'stubborn'" in note
-    assert f"job_id={first}," in note
+    assert note.endswith(f"for job {first}")
 
 
 def odd_for(estimate_s: float, *, compiled: bool) -> Order:
@@ -362,20 +358,24 @@ def test_an_order_that_fails_later_is_refused_later(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
+@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy"])
 def test_infinite_values_are_values_and_tie_by_arrival(engine: str, backfilling: str) -> None:
     log = Workload([1, 2, 3, 4, 5], [0, 1, 2, 3, 4], [10, 1, 1, 1, 1], [10, 1, 1, 1, 1], [1, 1, 1, 1, 1])
     last = Order("last", lambda submit: math.inf if submit < 3.0 else submit)
     first = Order("first", lambda submit: -math.inf if submit > 2.0 else submit)
-    how = {"cores": 1, "backfilling": backfilling, "engine": engine}
-    if backfilling == "conservative":  # promises are made on arrival, whatever the order
-        how["queue_depth"] = 4
-        log = Workload(log.job_id, [0, 1, 1, 1, 1], log.runtime_s, log.estimate_s, log.cores)
-        last = Order("last", lambda submit: math.inf if submit > 0.0 else submit)
-        assert simulate(log, order=last, **how).start_s.tolist() == [0, 10, 11, 12, 13]
-        return
-    assert simulate(log, order=last, **how).start_s.tolist() == [0, 12, 13, 10, 11]
-    assert simulate(log, order=first, **how).start_s.tolist() == [0, 12, 13, 10, 11]
+    for one in (last, first):
+        schedule = simulate(log, cores=1, order=one, backfilling=backfilling, engine=engine)
+        assert schedule.start_s.tolist() == [0, 12, 13, 10, 11]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_infinite_value_goes_after_a_starving_job_and_a_warm_one(engine: str) -> None:
+    log = Workload([1, 2, 3, 4], [0, 1, 2, 9], [10, 5, 1, 1], [10, 5, 1, 1], [1, 1, 1, 1])
+    first = Order("first", lambda submit: -math.inf if submit > 5.0 else submit)
+    how = {"cores": 1, "order": first, "backfilling": "none", "engine": engine}
+    assert simulate(log, **how).start_s.tolist() == [0, 11, 16, 10]
+    assert simulate(log, **how, threshold_s=8.0).start_s.tolist() == [0, 10, 15, 16]
+    assert simulate(log, **how, warm_jobs=2).start_s.tolist() == [0, 10, 16, 15]
 
 
 # -- RANDOM -----------------------------------------------------------------------------------------
@@ -409,9 +409,15 @@ def plain_function(cores: float) -> float:
     return -cores
 
 
-@functools.cache
-def kept_order() -> Order:
-    return Order("kept", plain_function)
+def wide_first(cores: float) -> float:
+    return -cores
+
+
+wide_first = Order("wide first", wide_first)  # as a decorator leaves it
+
+
+def test_an_order_that_a_module_defines_is_itself_after_pickling() -> None:
+    assert pickle.loads(pickle.dumps(wide_first)) is wide_first
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
