@@ -1,0 +1,100 @@
+from collections.abc import Generator
+
+import numpy as np
+import pytest
+from simpy.events import Event
+
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.environment import LAST, POWER, Environment
+from simmodels.entities.scheduler import QueueScheduler
+from simmodels.errors import RequestError
+from simmodels.streams import stream
+from simmodels.workload import Job
+
+
+def test_a_stream_depends_on_seed_and_names_only() -> None:
+    env, other = Environment(seed=7), Environment(seed=7)
+    other.stream("something", "else").random(3)
+    assert (
+        env.stream("failures", 3).random() == other.stream("failures", 3).random() == stream(7, "failures", 3).random()
+    )
+    assert env.stream("failures", 3).random() != env.stream("failures", 4).random()
+    assert env.stream("failures", 3).random() != Environment(seed=8).stream("failures", 3).random()
+
+
+def test_a_negative_seed_is_refused() -> None:
+    with pytest.raises(RequestError, match="seed is -1; an integer >= 0 is allowed"):
+        Environment(seed=-1)
+
+
+def test_the_clock_is_a_float_from_its_start_on() -> None:
+    env = Environment(start_s=5)
+    assert type(env.now) is float
+    cluster = Cluster(env, "a", cores=1)
+    scheduler = QueueScheduler(env, cluster)
+    scheduler.submit(Job(1, 5.0, 1.0, 1.0, 1))
+    env.run()
+    assert env.now == 6.0
+
+
+def test_at_hits_an_instant_that_a_timeout_would_miss() -> None:
+    missed = 0
+    for now, then in np.random.default_rng(0).random((100, 2)):
+        env = Environment(start_s=now)
+        instant = now + then + 1e-3
+        seen = []
+        env.at(instant).callbacks.append(lambda _, env=env, seen=seen: seen.append(env.now))
+        env.run()
+        assert seen == [instant]
+        missed += now + (instant - now) != instant
+    assert missed
+
+
+def test_at_refuses_the_past_and_allows_now() -> None:
+    env = Environment(start_s=10.0)
+    env.at(10.0)
+    with pytest.raises(RequestError, match=r"an event at 9.5 s; it is 10 s already"):
+        env.at(9.5)
+
+
+def test_power_changes_follow_all_else_of_an_instant_and_decisions_follow_them() -> None:
+    env = Environment()
+    seen: list[str] = []
+
+    def happens(name: str, priority: int | None) -> None:
+        event = Event(env)
+        event.callbacks.append(lambda _: seen.append(name))
+        if priority is None:
+            event.succeed()
+        else:
+            env.trigger(event, priority)
+
+    def process() -> Generator[Event]:
+        yield env.at(3.0)
+        happens("decision", LAST)
+        happens("power", POWER)
+        happens("usual", None)
+        yield env.timeout(0.0)
+        seen.append("process")
+
+    env.process(process())
+    env.run()
+    assert seen == ["usual", "process", "power", "decision"]
+
+
+def test_an_unknown_happening_is_refused_with_those_there_are() -> None:
+    with pytest.raises(
+        RequestError, match="no happening 'begun'; one of submitted, started, ended, powered is allowed"
+    ):
+        Environment().on("begun", print)
+
+
+def test_entities_are_known_by_their_kind_in_the_order_they_were_made() -> None:
+    class Mine(Cluster):
+        pass
+
+    env = Environment()
+    first, second = Mine(env, "b", cores=1), Cluster(env, "a", cores=1)
+    assert env.all(Cluster) == [first, second]
+    assert env.all(Mine) == [first]
+    assert env.all(QueueScheduler) == []
