@@ -27,7 +27,7 @@ def job(cores: int, runtime_s: float = 10.0, job_id: int = 1) -> Job:
 )
 def test_a_cluster_is_a_pool_or_machines_and_nothing_else(size: dict[str, int]) -> None:
     with pytest.raises(
-        RequestError, match="cluster 'odd' with cores=.*either cores, or machines and cores_per_machine"
+        RequestError, match=r"cluster 'odd' with cores=.*either cores, or machines and cores_per_machine"
     ):
         Cluster(Environment(), "odd", **size)
 
@@ -37,7 +37,7 @@ def test_a_cluster_is_a_pool_or_machines_and_nothing_else(size: dict[str, int]) 
     [{"cores": 0}, {"cores": -3}, {"machines": 0, "cores_per_machine": 2}, {"machines": -2, "cores_per_machine": -2}],
 )
 def test_a_cluster_has_at_least_one_core(size: dict[str, int]) -> None:
-    with pytest.raises(RequestError, match="cluster 'odd' of .* cores; at least 1 core is allowed"):
+    with pytest.raises(RequestError, match=r"cluster 'odd' of .* cores; at least 1 core is allowed"):
         Cluster(Environment(), "odd", **size)
 
 
@@ -174,7 +174,7 @@ def switch(env: Environment, cluster: Cluster, plan: list[tuple[float, int, bool
 def model(
     plan: list[tuple[float, int, bool]], jobs: list[tuple[float, float, int]], machines: int = 2, **options: object
 ) -> tuple[sm.Schedule, list[list[float]]]:
-    """Jobs (submit, runtime, cores) on machines of 2 cores; the schedule and its attempts (job, start, end, outcome)."""
+    """Run jobs (submit, runtime, cores) on machines of 2 cores; attempts are (job, start, end, outcome)."""
     env = sm.Environment()
     cluster = Cluster(env, "green", machines=machines, cores_per_machine=2)
     scheduler = sm.QueueScheduler(env, cluster, **options)

@@ -1,0 +1,130 @@
+"""Machines that come and go at random: what must hold whatever happens."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simmodels as sm
+from simmodels.entities.cluster import Attempt, Machine
+from simmodels.entities.environment import Process
+
+MACHINES, CORES = 3, 2
+END_S = 60.0  # by then all machines are on for good
+
+jobs = st.lists(
+    st.tuples(st.integers(0, 20), st.integers(0, 9), st.integers(0, 12), st.integers(1, MACHINES * CORES)), max_size=9
+)
+plans = st.lists(st.tuples(st.integers(0, 40), st.integers(0, MACHINES - 1), st.booleans()), max_size=12)
+options = st.fixed_dictionaries(
+    {
+        "order": st.sampled_from(["FCFS", "SPF", "LCFS", "SEXP", "RANDOM"]),
+        "backfilling": st.sampled_from(["none", "greedy", "easy", "conservative"]),
+        "decide": st.sampled_from(["instant", "event"]),
+        "overrun": st.sampled_from(["run", "kill"]),
+        "queue_depth": st.sampled_from([None, 1, 3]),
+        "threshold_s": st.sampled_from([None, 5.0]),
+    }
+)
+
+
+class Model:
+    """A model with machines that come and go, and notes of all that happened."""
+
+    def __init__(
+        self, rows: list[tuple[int, int, int, int]], plan: list[tuple[int, int, bool]], how: dict[str, object]
+    ) -> None:
+        self.env = sm.Environment(seed=1)
+        self.cluster = sm.Cluster(self.env, "green", machines=MACHINES, cores_per_machine=CORES)
+        self.scheduler = sm.QueueScheduler(self.env, self.cluster, **how)
+        columns = np.array(rows, np.int64).reshape(-1, 4).T
+        self.log = sm.Workload(np.arange(len(rows)), *columns)
+        sm.Source(self.env, self.log, into=self.scheduler)
+        self.recorder = sm.Recorder(self.env)
+        self.dark: dict[int, list[list[float]]] = {index: [] for index in range(MACHINES)}
+        self.ran: list[Attempt] = []
+        self.env.on("powered", self.see_power)
+        self.env.on("ended", self.ran.append)
+        self.env.process(self.operate(sorted(plan)))
+        self.env.run()
+
+    def operate(self, plan: list[tuple[int, int, bool]]) -> Process:
+        for instant, index, on in plan:
+            yield self.env.at(float(instant))
+            machine = self.cluster.machines[index]
+            machine.power_on() if on else machine.power_off()
+        yield self.env.at(END_S)
+        for machine in self.cluster.machines:
+            machine.power_on()
+
+    def see_power(self, machine: Machine) -> None:
+        if machine.is_on:
+            self.dark[machine.index][-1][1] = self.env.now
+        else:
+            self.dark[machine.index].append([self.env.now, math.inf])
+
+
+@given(jobs, plans, options)
+def test_every_job_completes_whatever_the_machines_do(rows, plan, how) -> None:  # noqa: ANN001
+    model = Model(rows, plan, how)
+    schedule = model.recorder.schedule().validate()
+    assert (schedule.outcome < 2).all()
+    assert model.scheduler.waiting == []
+    assert not model.cluster.running
+    assert model.cluster.free_cores == MACHINES * CORES
+    assert [machine.free_cores for machine in model.cluster.machines] == [CORES] * MACHINES
+
+
+@given(jobs, plans, options)
+def test_nothing_runs_on_a_dark_machine(rows, plan, how) -> None:  # noqa: ANN001
+    model = Model(rows, plan, how)
+    for attempt in model.ran:
+        assert sum(cores for _, cores in attempt.places) == attempt.job.cores
+        for machine, _ in attempt.places:
+            for off, on in model.dark[machine.index]:
+                assert attempt.end_s <= off or attempt.start_s >= on, (attempt, machine)
+
+
+@given(jobs, plans, options)
+def test_no_core_of_a_machine_is_used_twice(rows, plan, how) -> None:  # noqa: ANN001
+    model = Model(rows, plan, how)
+    for machine in model.cluster.machines:
+        uses = [
+            (attempt.start_s, attempt.end_s, cores)
+            for attempt in model.ran
+            for place, cores in attempt.places
+            if place is machine
+        ]
+        for start, _, _ in uses:
+            assert sum(cores for first, last, cores in uses if first <= start < last) <= CORES
+
+
+@given(jobs, plans, options)
+def test_every_attempt_but_the_last_was_lost_with_a_machine_of_its_own(rows, plan, how) -> None:  # noqa: ANN001
+    model = Model(rows, plan, how)
+    attempts = model.recorder.attempts
+    assert len(attempts) == len(model.ran)
+    for _, of_job in attempts.groupby("job_id"):
+        assert of_job["attempt"].tolist() == list(range(1, len(of_job) + 1))
+        assert (of_job["outcome"].to_numpy()[:-1] == 2).all()
+        assert of_job["outcome"].to_numpy()[-1] < 2
+    for attempt in model.ran:
+        if attempt.outcome is sm.Outcome.LOST:
+            assert any(off == attempt.end_s for machine, _ in attempt.places for off, _ in model.dark[machine.index])
+
+
+@given(jobs, options)
+def test_machines_that_are_never_switched_are_a_pool(rows, how) -> None:  # noqa: ANN001
+    model = Model(rows, [], how)
+    expected = sm.simulate(model.log, cores=MACHINES * CORES, seed=1, **how)
+    assert model.recorder.schedule().start_s.tolist() == expected.start_s.tolist()
+
+
+@pytest.mark.parametrize("backfilling", ["none", "easy", "conservative"])
+def test_lost_jobs_go_before_those_submitted_later(backfilling: str) -> None:
+    # 6 cores; three jobs run, three wait; machine 0 goes at 5 and is back at 8, and with it job 0 is lost
+    rows = [(0, 10, 10, 2), (0, 10, 10, 2), (0, 10, 10, 2), (1, 4, 4, 2), (2, 4, 4, 2), (3, 4, 4, 2)]
+    model = Model(rows, [(5, 0, False), (8, 0, True)], {"backfilling": backfilling})
+    assert model.recorder.schedule().start_s.tolist() == [8, 0, 0, 10, 10, 14]

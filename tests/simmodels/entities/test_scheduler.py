@@ -1,0 +1,243 @@
+import numpy as np
+import pytest
+
+import simmodels as sm
+from simmodels.entities.cluster import Attempt
+from simmodels.entities.environment import Process
+from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.workload import Job, Workload
+
+
+def log(jobs: int = 60, seed: int = 0) -> Workload:
+    rng = np.random.default_rng(seed)
+    runtime_s = rng.integers(0, 40, jobs)
+    estimate_s = runtime_s + rng.integers(-5, 30, jobs).clip(-runtime_s)
+    return Workload(np.arange(jobs), rng.integers(0, 300, jobs), runtime_s, estimate_s, rng.integers(1, 9, jobs))
+
+
+def test_a_model_script_gives_the_schedule_of_simulate() -> None:
+    env = sm.Environment(seed=7)
+    cluster = sm.Cluster(env, "kth", cores=8)
+    scheduler = sm.QueueScheduler(env, cluster, order="SAF", backfilling="easy")
+    sm.Source(env, log(), into=scheduler)
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    short = sm.simulate(log(), cores=8, order="SAF", backfilling="easy", seed=7)
+    assert schedule.start_s.tobytes() == short.start_s.tobytes()
+    assert schedule.metrics() == short.metrics()
+
+
+def test_machines_that_stay_on_are_a_pool() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "green", machines=4, cores_per_machine=2)
+    scheduler = sm.QueueScheduler(env, cluster, order="SEXP", backfilling="conservative")
+    sm.Source(env, log(), into=scheduler)
+    recorder = sm.Recorder(env)
+    env.run()
+    expected = sm.simulate(log(), cores=8, order="SEXP", backfilling="conservative").start_s
+    assert recorder.schedule().start_s.tobytes() == expected.tobytes()
+
+
+def test_two_clusters_in_an_environment_do_not_know_each_other() -> None:
+    env = sm.Environment(seed=5)
+    logs = {name: log(seed=seed) for name, seed in (("a", 1), ("b", 2))}
+    ended: dict[str, dict[int, float]] = {"a": {}, "b": {}}
+    for name, workload in logs.items():
+        scheduler = sm.QueueScheduler(env, sm.Cluster(env, name, cores=8), order="SPF")
+        sm.Source(env, workload, into=scheduler)
+    env.on("ended", lambda attempt: ended[attempt.cluster.name].update({attempt.job.job_id: attempt.start_s}))
+    env.run()
+    for name, workload in logs.items():
+        expected = sm.simulate(workload, cores=8, order="SPF").start_s.tolist()
+        assert [ended[name][job_id] for job_id in workload.job_id] == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"order": "SAFE"}, UnknownNameError, "unknown order 'SAFE'; did you mean .*SAF"),
+        ({"backfilling": "easyy"}, UnknownNameError, "unknown backfilling 'easyy'; did you mean easy"),
+        ({"queue_depth": 0}, RequestError, "queue_depth is 0"),
+    ],
+)
+def test_options_are_checked_when_it_is_made(options: dict[str, object], error: type[Exception], text: str) -> None:
+    env = sm.Environment()
+    with pytest.raises(error, match=text):
+        sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), **options)
+
+
+# -- extending it --------------------------------------------------------------------------------------
+
+
+class Polite(sm.QueueScheduler):
+    """Takes two jobs of a user at a time; the others are submitted when one of these ends."""
+
+    def __init__(self, env: sm.Environment, cluster: sm.Cluster, **options: object) -> None:
+        super().__init__(env, cluster, **options)
+        self.present: dict[int, int] = {}
+        self.held: list[Job] = []
+
+    def submit(self, job: Job) -> None:
+        if self.present.get(job.user_id, 0) < 2:
+            self.present[job.user_id] = self.present.get(job.user_id, 0) + 1
+            super().submit(job)
+        else:
+            self.held.append(job)
+
+    def ended(self, attempt: Attempt) -> None:
+        super().ended(attempt)
+        user = attempt.job.user_id
+        self.present[user] -= 1
+        for job in self.held:
+            if job.user_id == user:
+                self.held.remove(job)
+                self.submit(job)
+                return
+
+
+def test_a_scheduler_may_hold_jobs_back() -> None:
+    env = sm.Environment()
+    scheduler = Polite(env, sm.Cluster(env, "a", cores=4), backfilling="none")
+    workload = Workload([1, 2, 3, 4], [0, 0, 0, 1], [5, 7, 3, 2], [5, 7, 3, 2], [1, 1, 1, 1], [8, 8, 8, 9])
+    sm.Source(env, workload, into=scheduler)
+    recorder = sm.Recorder(env)
+    env.run()
+    starts = recorder.attempts.set_index("job_id")["start_s"]
+    assert starts.to_dict() == {1: 0.0, 2: 0.0, 4: 1.0, 3: 5.0}
+
+
+class Noted(sm.QueueScheduler):
+    """Notes what it starts, and stops every job at 5 s."""
+
+    started: list[int]
+
+    def start(self, job: Job) -> Attempt:
+        self.started.append(job.job_id)
+        return self.cluster.start(job, limit_s=5.0, then=self.ended)
+
+
+def test_a_scheduler_may_start_jobs_its_own_way() -> None:
+    env = sm.Environment()
+    scheduler = Noted(env, sm.Cluster(env, "a", cores=1))
+    scheduler.started = []
+    sm.Source(env, Workload([1, 2], [0, 0], [9, 3], [9, 3], [1, 1]), into=scheduler)
+    recorder = sm.Recorder(env)
+    env.run()
+    assert scheduler.started == [1, 2]
+    assert recorder.attempts["end_s"].tolist() == [5.0, 8.0]
+    assert recorder.attempts["outcome"].tolist() == [1, 0]
+
+
+def test_a_process_may_change_the_order_as_it_goes() -> None:
+    # 1 core; job 1 runs until 10; of 2 (5 s), 3 (1 s), 4 (3 s) the shortest goes first until 10.5, then the longest
+    workload = Workload([1, 2, 3, 4], [0, 1, 2, 3], [10, 5, 1, 3], [10, 5, 1, 3], [1, 1, 1, 1])
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="FCFS", backfilling="none")
+    sm.Source(env, workload, into=scheduler)
+    recorder = sm.Recorder(env)
+    seen: list[list[int]] = []
+
+    def tuner() -> Process:
+        for instant, order in ((5.0, "SPF"), (10.5, "LPF")):
+            yield env.at(instant)
+            scheduler.set_order(order)
+            seen.append([job.job_id for job in scheduler.waiting])
+
+    env.process(tuner())
+    env.run()
+    assert seen == [[3, 4, 2], [2, 4]]
+    assert recorder.schedule().start_s.tolist() == [0, 11, 10, 16]
+
+
+def test_the_order_may_be_random_from_some_instant_on() -> None:
+    def run(seed: int) -> list[float]:
+        env = sm.Environment(seed=seed)
+        scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=8), order="FCFS", backfilling="greedy")
+        sm.Source(env, log(1500), into=scheduler)
+        recorder = sm.Recorder(env)
+
+        def tuner() -> Process:
+            yield env.at(100.5)
+            scheduler.set_order("RANDOM", None)
+
+        env.process(tuner())
+        env.run()
+        return recorder.schedule().validate().start_s.tolist()
+
+    assert run(1) == run(1)
+    assert run(1) != run(2)
+
+
+def test_an_unknown_order_is_refused_and_the_old_one_stays() -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="SPF")
+    with pytest.raises(UnknownNameError, match="unknown order 'FFCS'"):
+        scheduler.set_order("FFCS")
+    assert scheduler.order.name == "SPF"
+
+
+# -- errors --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cores", [0, 3, -1])
+def test_a_job_that_can_never_run_is_refused_where_it_is_submitted(cores: int) -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=2))
+    with pytest.raises(ImpossibleJobError, match=f"job 5: needs {cores} cores; 1 to 2 are allowed here"):
+        scheduler.submit(Job(5, 0.0, 1.0, 1.0, cores))
+
+
+def test_an_error_keeps_its_fields_when_it_crosses_a_process() -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=2))
+
+    def submits() -> Process:
+        yield env.timeout(3.0)
+        scheduler.submit(Job(5, 3.0, 1.0, 1.0, 3))
+
+    env.process(submits())
+    with pytest.raises(ImpossibleJobError, match="job 5: needs 3 cores; 1 to 2 are allowed here") as raised:
+        env.run()
+    assert (raised.value.job_id, raised.value.others) == (5, 0)
+
+
+class Burning(sm.Cluster):
+    """Something goes wrong in what a job does."""
+
+    def execute(self, attempt: Attempt) -> Process:
+        yield self.env.timeout(1.0)
+        raise RequestError(f"job {attempt.job.job_id} burns", "water is allowed")
+
+
+def test_an_error_in_what_a_job_does_stops_the_model() -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, Burning(env, "a", cores=2))
+    scheduler.submit(Job(5, 0.0, 1.0, 1.0, 1))
+    with pytest.raises(RequestError, match="job 5 burns; water is allowed") as raised:
+        env.run()
+    assert raised.value.allowed == "water is allowed"
+
+
+def test_an_error_of_an_observer_stops_the_model() -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=2))
+
+    def fails(_: Attempt) -> None:
+        raise LookupError("not there")
+
+    env.on("ended", fails)
+    scheduler.submit(Job(5, 0.0, 1.0, 1.0, 1))
+    with pytest.raises(LookupError, match="not there"):
+        env.run()
+
+
+def test_warm_jobs_are_not_counted() -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=8), order="SPF", warm_jobs=10)
+    sm.Source(env, log(), into=scheduler)
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule()
+    first = np.argsort(log().submit_s, kind="stable")[:10]
+    assert np.flatnonzero(~schedule.counted).tolist() == sorted(first.tolist())

@@ -1,0 +1,263 @@
+import inspect
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simmodels as sm
+from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.schedule import COMPLETED, KILLED, UNFINISHED
+from simmodels.simulate import simulate
+from simmodels.workload import Workload
+from tests import naive
+
+ENGINES = ("compiled", "simpy")
+
+LOG = Workload([1, 2, 3], [0, 1, 2], [10, 10, 5], [10, 10, 5], [1, 2, 1], max_cores=2)
+
+
+def random_log(jobs: int, seed: int = 0) -> Workload:
+    rng = np.random.default_rng(seed)
+    runtime_s = rng.integers(0, 500, jobs)
+    return Workload(
+        np.arange(jobs),
+        rng.integers(0, 40 * jobs, jobs),
+        runtime_s,
+        rng.integers(0, 800, jobs),
+        rng.integers(1, 17, jobs),
+        max_cores=32,
+    )
+
+
+# -- what it takes and gives ---------------------------------------------------------------------------
+
+
+def test_by_default_it_is_easy_fcfs_by_the_compiled_clock() -> None:
+    schedule = sm.simulate(LOG)
+    assert schedule.start_s.tolist() == [0, 10, 2]
+    assert schedule.end_s.tolist() == [10, 20, 7]
+    assert {
+        "order": "FCFS",
+        "backfilling": "easy",
+        "backfill_order": None,
+        "threshold_s": None,
+        "decide": "instant",
+        "overrun": "run",
+        "queue_depth": None,
+        "warm_jobs": 0,
+        "engine": "compiled",
+        "seed": 0,
+        "left_out": 0,
+    }.items() <= schedule.about.items()
+
+
+def test_all_but_the_workload_is_said_by_name() -> None:
+    kinds = [parameter.kind for parameter in inspect.signature(simulate).parameters.values()]
+    assert kinds[0] is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert set(kinds[1:]) == {inspect.Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize(
+    ("backfilling", "start_s"),
+    [("none", [0, 10, 20]), ("greedy", [0, 10, 2]), ("easy", [0, 10, 2]), ("conservative", [0, 10, 2])],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_backfilling_runs_on_both_clocks(backfilling: str, start_s: list[float], engine: str) -> None:
+    schedule = simulate(LOG, backfilling=backfilling, engine=engine).validate()
+    assert schedule.start_s.tolist() == start_s
+    assert schedule.about["engine"] == engine
+    assert schedule.about["backfilling"] == backfilling
+
+
+def test_the_size_of_the_machine_is_that_of_the_log_unless_said() -> None:
+    assert simulate(LOG).cores == 2
+    assert simulate(LOG, cores=4).start_s.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_jobs_are_no_work(engine: str) -> None:
+    schedule = simulate(Workload([], [], [], [], []), cores=3, engine=engine).validate()
+    assert len(schedule) == 0
+    assert schedule.about["engine"] == engine
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_log_may_begin_before_zero_and_far_after_it(engine: str) -> None:
+    for shift_s in (-1000.0, 0.0, 1e9):
+        assert simulate(LOG.shift(shift_s), engine=engine).start_s.tolist() == [shift_s, shift_s + 10, shift_s + 2]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_are_those_of_the_log_in_any_order(engine: str) -> None:
+    mixed = LOG.take(np.array([2, 0, 1]))
+    schedule = simulate(mixed, engine=engine, warm_jobs=2)
+    assert schedule.workload is mixed
+    assert schedule.start_s.tolist() == [20, 0, 10]
+    assert schedule.counted.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_jobs_stopped_at_their_estimates_are_killed(engine: str) -> None:
+    log = Workload([1, 2, 3], [0, 0, 0], [10, 10, 0], [4, 10, 0], [1, 1, 1])
+    run, kill = (simulate(log, cores=1, overrun=overrun, engine=engine).validate() for overrun in ("run", "kill"))
+    assert (run.start_s.tolist(), run.outcome.tolist()) == ([0, 10, 20], [COMPLETED] * 3)
+    assert (kill.start_s.tolist(), kill.outcome.tolist()) == ([0, 4, 14], [KILLED, COMPLETED, COMPLETED])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_jobs_whose_cores_or_runtime_is_unknown_are_left_out_and_counted(engine: str) -> None:
+    log = Workload([1, 2, 3, 4, 5], [0, 0, 0, 1, 2], [10, -1, 5, 10, 5], [10, 9, 5, 10, 5], [1, 1, -1, 2, 1])
+    schedule = simulate(log, cores=2, engine=engine).validate()
+    assert schedule.about["left_out"] == 2
+    assert schedule.start_s[[0, 3, 4]].tolist() == [0, 10, 2]
+    assert np.isnan(schedule.start_s[[1, 2]]).all()
+    assert schedule.outcome.tolist() == [COMPLETED, UNFINISHED, UNFINISHED, COMPLETED, COMPLETED]
+    assert schedule.counted.tolist() == [True, False, False, True, True]
+
+
+def test_nothing_is_changed_in_the_log() -> None:
+    log = random_log(50)
+    before = log.to_frame()
+    simulate(log, order="SEXP", backfilling="conservative")
+    assert log.to_frame().equals(before)
+
+
+# -- what it refuses -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["fast", "SimPy", "auto "])
+def test_an_unknown_engine_is_refused(engine: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"unknown engine '{engine}'; .*known: auto, simpy, compiled"):
+        simulate(LOG, engine=engine)
+
+
+def test_a_log_that_does_not_say_its_machine_needs_cores() -> None:
+    log = Workload([1], [0], [1], [1], [1], name="mine")
+    with pytest.raises(RequestError, match="the size of the machine of 'mine' is unknown; cores= says it"):
+        simulate(log)
+
+
+@pytest.mark.parametrize("cores", [0, -4, 2**60])
+def test_a_machine_has_a_number_of_cores_that_can_be_counted(cores: int) -> None:
+    with pytest.raises(RequestError, match=f"cores is {cores}; 1 to 2.53 is allowed"):
+        simulate(LOG, cores=cores)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"seed": -1}, RequestError, "seed is -1; an integer >= 0 is allowed"),
+        ({"order": "nosuch"}, UnknownNameError, "unknown order 'nosuch'"),
+        ({"backfilling": "some"}, UnknownNameError, "unknown backfilling 'some'"),
+        ({"threshold_s": -1.0}, RequestError, "threshold_s is -1.0"),
+        ({"queue_depth": 0}, RequestError, "queue_depth is 0"),
+        ({"warm_jobs": -1}, RequestError, "warm_jobs is -1"),
+        ({"decide": "never"}, UnknownNameError, "unknown decide 'never'"),
+        ({"overrun": "no"}, UnknownNameError, "unknown overrun 'no'"),
+        ({"backfilling": "none", "backfill_order": "SPF"}, RequestError, "SPF.* with backfilling 'none'"),
+        ({"cores": 1}, ImpossibleJobError, "job 2: needs 2 cores, and the machine has 1"),
+    ],
+)
+def test_what_is_not_allowed_is_refused_by_both_clocks(
+    engine: str, options: dict[str, object], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        simulate(LOG, engine=engine, **options)
+
+
+def test_impossible_jobs_are_counted() -> None:
+    log = Workload([1, 2, 3, 4], [0] * 4, [1, 1, 1, 1], [1, 1, 1, 1], [1, 9, 8, 7])
+    with pytest.raises(
+        ImpossibleJobError, match=r"job 2: needs 9 cores.*\(2 more jobs of this input are refused too\)"
+    ):
+        simulate(log, cores=4)
+
+
+# -- long logs -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decide", ["instant", "event"])
+@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
+def test_the_clocks_agree_on_a_log_that_outgrows_every_first_room(backfilling: str, decide: str) -> None:
+    log = random_log(9000, seed=3)
+    how = {"order": "WFP3", "backfilling": backfilling, "decide": decide, "threshold_s": 2e5}
+    compiled, simpy = (simulate(log, engine=engine, **how).validate() for engine in ENGINES)
+    assert compiled.start_s.tobytes() == simpy.start_s.tobytes()
+    assert compiled.end_s.tobytes() == simpy.end_s.tobytes()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"order": "FCFS", "backfilling": "easy", "decide": "event"},
+        {"order": "SAF", "backfilling": "easy", "backfill_order": "SPF", "threshold_s": 900.0},
+        {"order": "LEXP", "backfilling": "easy", "overrun": "kill", "queue_depth": 80},
+        {"order": "SQF", "backfilling": "greedy"},
+        {"order": "FCFS", "backfilling": "none", "decide": "event"},
+    ],
+    ids=lambda how: "-".join(map(str, how.values())),
+)
+def test_hundreds_of_running_and_waiting_jobs_start_as_the_naive_simulator_says(
+    how: dict[str, object], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    runtime_s = rng.integers(1, 300, 400)
+    estimate_s = (runtime_s * rng.choice([0.5, 1.0, 2.0], 400)).astype(int)
+    width = rng.choice([1, 1, 1, 2, 3, 40], 400)
+    log = Workload(np.arange(400), np.sort(rng.integers(0, 400, 400)), runtime_s, estimate_s, width)
+    schedule = simulate(log, cores=120, **how)
+    assert schedule.start_s.tolist() == naive.simulate(log, cores=120, **how)[0]
+    assert schedule.queue_length()["queue_length"].max() > 128  # more than two blocks of the waiting
+    assert schedule.cores_used()["cores_used"].max() > 100
+
+
+def test_a_hundred_reservations_are_as_the_naive_simulator_says() -> None:
+    rng = np.random.default_rng(0)
+    runtime_s = rng.integers(1, 200, 220)
+    estimate_s = runtime_s + rng.integers(0, 60, 220) * rng.choice([0, 0, 0, 1], 220)
+    log = Workload(
+        np.arange(220), np.sort(rng.integers(0, 120, 220)), runtime_s, estimate_s, rng.choice([1, 1, 2, 20], 220)
+    )
+    schedule = simulate(log, cores=80, order="SPF", backfilling="conservative")
+    assert schedule.start_s.tolist() == naive.simulate(log, cores=80, order="SPF", backfilling="conservative")[0]
+    assert schedule.queue_length()["queue_length"].max() > 64
+
+
+# -- known to be wrong ---------------------------------------------------------------------------------
+
+LOST = "while jobs are warm, the window of queue_depth slides only when another job arrives"
+
+
+@pytest.mark.xfail(reason=LOST)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_warm_jobs_outside_the_window_enter_it_when_one_starts(engine: str) -> None:
+    log = Workload([1, 2], [0, 0], [5, 5], [5, 5], [1, 1])
+    schedule = simulate(log, cores=2, warm_jobs=2, queue_depth=1, engine=engine)
+    assert schedule.start_s.tolist() == [0, 0]
+
+
+@pytest.mark.xfail(reason=LOST)
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 3)), min_size=1, max_size=6),
+    st.integers(1, 3),
+)
+def test_warm_jobs_with_a_depth_are_as_the_naive_simulator_says(rows: list[tuple[int, int, int]], depth: int) -> None:
+    submit_s, runtime_s, cores = np.array(rows).T
+    log = Workload(np.arange(len(rows)), submit_s, runtime_s, runtime_s, cores)
+    how = {"order": "SPF", "backfilling": "greedy", "queue_depth": depth, "warm_jobs": 3}
+    start_s = simulate(log, cores=3, **how).start_s.tolist()
+    assert not any(map(math.isnan, start_s))
+    assert start_s == naive.simulate(log, cores=3, **how)[0]
+
+
+@pytest.mark.xfail(reason="a reservation of no length takes no cores, so another may be given at its instant")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_conservative_keeps_its_promise_to_a_job_of_estimate_zero(engine: str) -> None:
+    # job 2 is promised 2 at 1; job 3 comes at 2, stands before it in the order, and starts in its place
+    log = Workload([1, 2, 3], [0, 1, 2], [2, 0, 5], [2, 0, 5], [1, 1, 1])
+    schedule = simulate(log, cores=1, order="LPF", backfilling="conservative", engine=engine)
+    assert schedule.start_s.tolist() == [0, 2, 2]
