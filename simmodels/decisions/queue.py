@@ -29,7 +29,7 @@ def _key(queue, order, slot, now):
     """Return the key of a waiting job in an order."""
     if slot < queue.warm or slot < queue.judged:
         return _AHEAD
-    draw = queue.draw[slot] if queue.draw.size else 0.0
+    draw = queue.draw[slot] if slot < queue.draw.size else 0.0
     submit = queue.submit[slot]
     value = order(submit, queue.estimate[slot], queue.runtime[slot], float(queue.cores[slot]), now - submit, now, draw)
     if np.isnan(value):
@@ -71,6 +71,8 @@ def _make_scratch(queue):
 @compiled
 def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
     """Go over to another order; what waits is sorted anew."""
+    queue.refused = -1
+    queue.stale = True
     queue.order = order
     queue.backfill_order = backfill_order
     queue.moving = moving
@@ -183,6 +185,8 @@ def requeue(queue, slot, now):
     _release(queue, slot, now)
     queue.phase[slot] = WAITING
     queue.stale = True
+    if slot < queue.warm:
+        queue.warm_started -= 1
     if queue.depth == 0 or queue.waiting.size < queue.depth:
         _enter(queue, slot, now)
         return
@@ -279,14 +283,17 @@ def decide(queue, now):
         return 0  # no job fits, whatever the order
     _make_scratch(queue)
     n = 0
-    if queue.warm_started < queue.warm:
-        n = start_heads(queue.free, queue.waiting, queue.placed, queue.warm)
-        _start(queue, 0, n, now)
-        queue.warm_started += n
+    while queue.warm_started < queue.warm:
+        if n + queue.waiting.size > queue.placed.size:
+            queue.placed = longer(queue.placed, 2 * (n + queue.waiting.size))
+        more = start_heads(queue.free, queue.waiting, queue.placed[n:], queue.warm)
+        _start(queue, n, n + more, now)
+        n += more
+        queue.warm_started += more
         queue.stale = True
-        if queue.warm_started < queue.warm:
+        _admit(queue, now)  # the window slides
+        if more == 0:
             return n
-        _admit(queue, now)
     while True:
         if n + queue.waiting.size > queue.placed.size:
             queue.placed = longer(queue.placed, 2 * (n + queue.waiting.size))

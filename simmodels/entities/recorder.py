@@ -104,6 +104,13 @@ class Recorder:
         table.insert(1, "attempt", table.groupby("of").cumcount() + 1)
         return table[list(ATTEMPT_COLUMNS)]
 
+    def _came_in_order(self, source: Source) -> bool:
+        """Return whether the jobs that were submitted are those of the source, unchanged and in its order."""
+        rows, log = source.rows[: len(self._ids)], source.workload
+        seen = (self._ids, self._submits, self._runtimes, self._estimates, self._cores)
+        given = (log.job_id, log.submit_s, log.runtime_s, log.estimate_s, log.cores)
+        return all(np.array_equal(np.array(a), b[rows]) for a, b in zip(seen, given, strict=True))
+
     def schedule(self) -> Schedule:
         """Return the schedule so far.
 
@@ -117,7 +124,7 @@ class Recorder:
         """
         sources = self.env.all(Source)
         submitted = len(self._ids)
-        if len(sources) == 1 and submitted == sources[0].submitted:
+        if len(sources) == 1 and self._came_in_order(sources[0]):
             workload = sources[0].workload
             rows = sources[0].rows[:submitted]
             left_out = len(workload) - len(sources[0].rows)

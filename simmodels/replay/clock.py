@@ -105,7 +105,7 @@ def replay(queue, by_event, kill, started, ended):
                     k -= 1
                 due[k] = own
                 last_due += 1
-            if submit == now:
+            if coming < n and submit == now:
                 arrive(queue, now)
                 coming += 1
             else:

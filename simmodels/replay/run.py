@@ -54,6 +54,7 @@ def replay_workload(workload: Workload, *, cores: int, options: QueueOptions, se
     outcome = np.full(jobs, COMPLETED, np.int8)
     if options.overrun == "kill":
         outcome[columns[2] < columns[1]] = KILLED
+    outcome[np.isnan(ended)] = UNFINISHED
     counted = np.ones(jobs, np.bool_)
     counted[: options.warm_jobs] = False
     about = {**options.about(), "engine": "compiled", "seed": seed, "left_out": len(workload) - jobs}

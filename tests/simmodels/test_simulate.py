@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import simmodels as sm
@@ -23,7 +23,7 @@ def random_log(jobs: int, seed: int = 0) -> Workload:
     runtime_s = rng.integers(0, 500, jobs)
     return Workload(
         np.arange(jobs),
-        rng.integers(0, 40 * jobs, jobs),
+        rng.integers(0, 75 * jobs, jobs),
         runtime_s,
         rng.integers(0, 800, jobs),
         rng.integers(1, 17, jobs),
@@ -217,22 +217,19 @@ def test_hundreds_of_running_and_waiting_jobs_start_as_the_naive_simulator_says(
 
 def test_a_hundred_reservations_are_as_the_naive_simulator_says() -> None:
     rng = np.random.default_rng(0)
-    runtime_s = rng.integers(1, 200, 220)
-    estimate_s = runtime_s + rng.integers(0, 60, 220) * rng.choice([0, 0, 0, 1], 220)
+    runtime_s = rng.integers(1, 200, 160)
+    estimate_s = runtime_s + rng.integers(0, 60, 160) * rng.choice([0, 0, 0, 1], 160)
     log = Workload(
-        np.arange(220), np.sort(rng.integers(0, 120, 220)), runtime_s, estimate_s, rng.choice([1, 1, 2, 20], 220)
+        np.arange(160), np.sort(rng.integers(0, 60, 160)), runtime_s, estimate_s, rng.choice([1, 1, 2, 20], 160)
     )
-    schedule = simulate(log, cores=80, order="SPF", backfilling="conservative")
-    assert schedule.start_s.tolist() == naive.simulate(log, cores=80, order="SPF", backfilling="conservative")[0]
+    schedule = simulate(log, cores=60, order="SPF", backfilling="conservative")
+    assert schedule.start_s.tolist() == naive.simulate(log, cores=60, order="SPF", backfilling="conservative")[0]
     assert schedule.queue_length()["queue_length"].max() > 64
 
 
 # -- known to be wrong ---------------------------------------------------------------------------------
 
-LOST = "while jobs are warm, the window of queue_depth slides only when another job arrives"
 
-
-@pytest.mark.xfail(reason=LOST)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_warm_jobs_outside_the_window_enter_it_when_one_starts(engine: str) -> None:
     log = Workload([1, 2], [0, 0], [5, 5], [5, 5], [1, 1])
@@ -240,11 +237,11 @@ def test_warm_jobs_outside_the_window_enter_it_when_one_starts(engine: str) -> N
     assert schedule.start_s.tolist() == [0, 0]
 
 
-@pytest.mark.xfail(reason=LOST)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 3)), min_size=1, max_size=6),
     st.integers(1, 3),
 )
+@example([(0, 5, 1), (0, 5, 1)], 1)
 def test_warm_jobs_with_a_depth_are_as_the_naive_simulator_says(rows: list[tuple[int, int, int]], depth: int) -> None:
     submit_s, runtime_s, cores = np.array(rows).T
     log = Workload(np.arange(len(rows)), submit_s, runtime_s, runtime_s, cores)

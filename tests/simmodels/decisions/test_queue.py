@@ -156,6 +156,16 @@ def test_a_lost_job_later_than_a_full_window_waits_outside() -> None:
     assert queue.waiting == [1, 3]
 
 
+def test_a_warm_job_that_is_lost_does_not_end_the_warm_up() -> None:
+    queue = Stepped([(0, 10, 1), (1, 5, 2), (2, 3, 1)], free=2, backfilling="easy", warm_jobs=2)
+    queue.arrive(0)
+    assert queue.decide(0) == [0]
+    queue.arrive(2, 2)
+    assert queue.decide(2) == []
+    queue.requeue(0, 4)
+    assert queue.decide(4) == [0]  # and not 2, since 1 is warm and has not started
+
+
 # -- another order --------------------------------------------------------------------------------------
 
 

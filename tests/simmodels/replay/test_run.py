@@ -1,10 +1,15 @@
-"""What both clocks do with what cannot be scheduled: unknown jobs, orders that fail."""
+"""The compiled clock's schedules, and what both clocks do with unknown jobs and orders that fail."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import simmodels as sm
+from simmodels.decisions.options import QueueOptions
+from simmodels.replay.run import replay_workload
+from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
+from simmodels.streams import stream
+from simmodels.workload import Workload
 
 ENGINES = ["compiled", "simpy"]
 
@@ -63,3 +68,68 @@ def test_a_log_longer_than_the_first_room_of_the_process_clock_is_scheduled_alik
     )
     schedule = sm.simulate(jobs, order=order, engine=engine, seed=5).validate()
     assert np.array_equal(schedule.start_s, sm.simulate(jobs, order=order, seed=5).start_s)
+
+
+# -- the compiled clock alone ------------------------------------------------------------------------
+
+
+def run(workload: Workload, *, cores: int = 2, seed: int = 0, **options: object) -> Schedule:
+    usual = {
+        "order": "FCFS",
+        "backfilling": "easy",
+        "backfill_order": None,
+        "threshold_s": None,
+        "decide": "instant",
+        "overrun": "run",
+        "queue_depth": None,
+        "warm_jobs": 0,
+    }
+    return replay_workload(workload, cores=cores, options=QueueOptions.checked(**{**usual, **options}), seed=seed)
+
+
+SORTED = Workload([1, 2, 3], [0, 1, 2], [10, 10, 5], [10, 4, 5], [1, 2, 1])
+
+
+def test_rows_are_those_of_the_log_sorted_or_not() -> None:
+    assert run(SORTED).validate().start_s.tolist() == [0, 10, 2]
+    for rows in ([2, 1, 0], [1, 0, 2]):
+        schedule = run(SORTED.take(np.array(rows)), overrun="kill", warm_jobs=1).validate()
+        assert schedule.start_s[np.argsort(rows)].tolist() == [0, 10, 2]
+        assert schedule.end_s[np.argsort(rows)].tolist() == [10, 14, 7]
+        assert schedule.outcome[np.argsort(rows)].tolist() == [COMPLETED, KILLED, COMPLETED]
+        assert schedule.counted[np.argsort(rows)].tolist() == [False, True, True]
+
+
+def test_ties_of_submit_go_by_input_position() -> None:
+    log = Workload([5, 4, 3, 2], [1, 0, 1, 0], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2])
+    assert run(log).start_s.tolist() == [6, 0, 9, 3]
+
+
+def test_jobs_left_out_take_part_in_nothing() -> None:
+    log = Workload([1, 9, 2, 8, 3], [0, 0, 1, 1, 2], [10, -1, 10, 3, 5], [10, 5, 4, 3, 5], [1, 1, 2, -1, 1])
+    schedule = run(log, order="RANDOM", warm_jobs=1, seed=4).validate()
+    expected = run(SORTED, order="RANDOM", warm_jobs=1, seed=4)
+    assert schedule.start_s[[0, 2, 4]].tolist() == expected.start_s.tolist()
+    assert schedule.counted.tolist() == [False, False, True, False, True]
+    assert schedule.outcome[[1, 3]].tolist() == [UNFINISHED] * 2
+    assert schedule.about["left_out"] == 2
+
+
+def test_jobs_draw_in_order_of_submission() -> None:
+    # All but the first wait for it; then they start one by one, the smallest number drawn first.
+    log = Workload(np.arange(30), np.arange(30)[::-1], np.full(30, 100), np.full(30, 100), np.full(30, 2))
+    drawn = stream(6, "order", "draw").random(30)
+    schedule = run(log, order="RANDOM", backfilling="none", seed=6)
+    by_submit = schedule.start_s[::-1]
+    assert by_submit.argsort().tolist() == [0, *(1 + drawn[1:].argsort()).tolist()]
+
+
+@pytest.mark.parametrize("warm_jobs", [0, 2, 3, 7])
+def test_warm_jobs_are_not_counted(warm_jobs: int) -> None:
+    assert run(SORTED, warm_jobs=warm_jobs).counted.sum() == max(3 - warm_jobs, 0)
+
+
+def test_it_tells_how_it_was_made() -> None:
+    about = run(SORTED, order="saf", backfill_order="spt", decide="event", seed=3).about
+    assert (about["order"], about["backfill_order"], about["decide"]) == ("SAF", "SPF", "event")
+    assert (about["engine"], about["seed"]) == ("compiled", 3)

@@ -1,0 +1,96 @@
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import simmodels
+from simmodels.compiled import compiled, source_stamp
+from simmodels.decisions import ordered, queue
+from simmodels.replay import clock
+
+PACKAGE = Path(simmodels.__file__).parent
+DECISIONS = sorted((PACKAGE / "decisions").glob("*.py"))
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / name for name in ("b.py", "a.py", "c.py")]
+    for path in paths:
+        path.write_text("x = 1\n")
+        os.utime(path, ns=(10**18, 10**18))
+    return paths
+
+
+def test_a_stamp_has_name_time_and_size_of_each_source_sorted(sources: list[Path]) -> None:
+    assert source_stamp(sources) == (("a.py", 10**18, 6), ("b.py", 10**18, 6), ("c.py", 10**18, 6))
+    assert source_stamp(reversed(sources)) == source_stamp(sources)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_stamp_changes_when_any_source_changes(sources: list[Path], which: int) -> None:
+    before = source_stamp(sources)
+    os.utime(sources[which], ns=(10**18, 10**18 + 1))
+    touched = source_stamp(sources)
+    sources[which].write_text("x = 12\n")
+    os.utime(sources[which], ns=(10**18, 10**18))
+    longer = source_stamp(sources)
+    assert len({before, touched, longer}) == 3
+
+
+def test_a_stamp_changes_when_a_source_comes_or_goes(sources: list[Path]) -> None:
+    assert len({source_stamp(sources), source_stamp(sources[:2]), source_stamp(sources[1:])}) == 3
+
+
+@pytest.mark.parametrize("function", [ordered.insert, queue.decide, clock.replay])
+def test_what_is_compiled_carries_the_stamp_of_its_file_and_of_all_decisions(function) -> None:  # noqa: ANN001
+    own = Path(function.py_func.__code__.co_filename)
+    stamp = function._cache._cache_file._source_stamp
+    assert stamp == source_stamp([own]) + source_stamp(DECISIONS)
+
+
+def test_what_is_compiled_is_the_function_it_was() -> None:
+    @compiled
+    def twice(x):  # noqa: ANN001, ANN202
+        return 2 * x
+
+    assert twice(3) == 6
+    assert twice.py_func(4) == 8
+
+
+SCRIPT = """
+from simmodels.decisions.ordered import insert, new_ordered
+from simmodels.decisions.queueing import start_fitting
+import numpy as np
+queue = new_ordered(1)
+insert(queue, 0.0, 0, 1, 1.0)
+hits = sum(start_fitting.stats.cache_hits.values())
+started = start_fitting(4, queue, np.empty(4, np.int64))
+print(started, sum(start_fitting.stats.cache_hits.values()) - hits)
+"""
+
+OTHER_RULE = """
+
+@compiled
+def next_fitting(ordered, c, i, free, extra, now, shadow):
+    return -1, -1
+"""
+
+
+def test_a_change_in_another_file_is_not_hidden_by_the_cache(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "simmodels", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run() -> str:
+        env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        env.pop("NUMBA_CACHE_DIR", None)
+        command = [sys.executable, "-c", SCRIPT]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert run() == "1 0"
+    assert run() == "1 1"  # compiled once
+    changed = tmp_path / "simmodels" / "decisions" / "ordered.py"
+    changed.write_text(changed.read_text() + OTHER_RULE)
+    assert run() == "0 0"  # the caller's own file is as it was
+    assert run() == "0 1"
