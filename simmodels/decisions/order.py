@@ -3,7 +3,7 @@
 An order is a plain function of a job's characteristics; its parameter names say what it needs, and
 the job with the smaller value goes first. It is compiled (numba) to one C function of all
 characteristics, and both clocks call that function by its address: so they order alike to the last
-bit. A function that cannot be compiled is called as it is, about a hundred times slower.
+bit. A function that cannot be compiled is called as it is, which is slower.
 """
 
 import ctypes
