@@ -55,6 +55,8 @@ class Claim:
         bool[n], whether the job's attempts were recorded one by one.
     overrun
         ``"run"`` or ``"kill"`` if the schedule says which it was made with.
+    logged
+        Whether jobs ran as long as the workload says (else only `executed_s` says it).
     """
 
     workload: Workload
@@ -66,6 +68,7 @@ class Claim:
     attempts: Attempts
     listed: NDArray[np.bool_]
     overrun: object = None
+    logged: bool = True
 
     def prove(self) -> None:
         """Raise if a rule is broken; the rules are told in `Schedule.validate`.
@@ -105,6 +108,9 @@ class Claim:
         width = (work.cores < 1) | (work.cores > self.cores)
         refuse("width", started & width, "starts at {start_s} s on {job.cores} cores; 1 to {claim.cores} are allowed")
         refuse("submit", start_s < work.submit_s, "starts at {start_s} s, before its submit at {job.submit_s} s")
+        if not self.logged:
+            self._prove_modelled(unfinished)
+            return
         late = ~unfinished & ((end_s != start_s + self.executed_s) | (end_s < start_s))
         times = "{outcome}, starts at {start_s} s and ends at {end_s} s; "
         refuse("end", late & ~killed, times + "its runtime is {job.runtime_s} s")
@@ -116,6 +122,13 @@ class Claim:
             refuse("overrun", killed, "is killed at {end_s} s, though jobs may run on past their estimates")
         if self.overrun == "kill":
             refuse("overrun", (self.outcome == COMPLETED) & over, "completes" + why)
+
+    def _prove_modelled(self, unfinished: NDArray[np.bool_]) -> None:
+        """Prove that each job ran as long as it says; what the model did with runtimes is not known here."""
+        start_s, end_s, executed_s = self.start_s, self.end_s, self.executed_s
+        fits = (end_s == start_s + executed_s) | (executed_s == end_s - start_s)  # the one or the other was rounded
+        text = "starts at {start_s} s and ends at {end_s} s, which is not how long it executed"
+        self._refuse("end", ~unfinished & ~(fits & (executed_s >= 0)), text)
 
     def _prove_attempts(self) -> None:
         """Prove that the attempts of a job follow each other and lead to what its row says."""
@@ -140,7 +153,7 @@ class Claim:
         refuse(early & (outcome != UNFINISHED), "runs again after an attempt that came to an end")
         refuse(start_s < work.submit_s[row], "has an attempt before its submit at {job.submit_s} s")
         refuse(end_s < start_s, "has an attempt that ends before it starts")
-        undone = (outcome == UNFINISHED) & (end_s > start_s + work.runtime_s[row])
+        undone = self.logged & (outcome == UNFINISHED) & (end_s > start_s + work.runtime_s[row])
         refuse(undone, "has an attempt that came to nothing after all its {job.runtime_s} s of work")
 
     def _prove_capacity(self) -> None:

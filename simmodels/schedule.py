@@ -54,6 +54,10 @@ class Schedule:
         unfinished where `end_s` is NaN, completed elsewhere.
     counted
         bool[n], whether the job counts in the metrics; None: all do.
+    executed_s
+        float64[n], how long each ended job ran; else NaN. It is taken as given if ``about`` says
+        ``runtimes="modelled"`` (the model, not the log, said how long jobs run). Else it is made: the
+        runtime, or the estimate of a killed job. Not end - start, which may be off by rounding.
     attempts
         A table with the columns ``job_id, attempt, start_s, end_s, outcome``, one row an attempt,
         needed if some job ran more than once; `attempt` grows with time within a job. An attempt
@@ -76,6 +80,7 @@ class Schedule:
     _: KW_ONLY
     outcome: NDArray[np.int8] = None  # type: ignore[assignment]  # None is filled in below
     counted: NDArray[np.bool_] = None  # type: ignore[assignment]  # None is filled in below
+    executed_s: NDArray[np.float64] = None  # type: ignore[assignment]  # None is filled in below
     attempts: pd.DataFrame | None = None
     about: Mapping[str, object] = field(default_factory=dict)
 
@@ -90,6 +95,7 @@ class Schedule:
             *,
             outcome: NDArray[np.integer] | None = None,
             counted: NDArray[np.bool_] | None = None,
+            executed_s: NDArray[np.float64] | None = None,
             attempts: pd.DataFrame | None = None,
             about: Mapping[str, object] = ...,
         ) -> None: ...
@@ -111,6 +117,10 @@ class Schedule:
         strange = np.flatnonzero((self.outcome < COMPLETED) | (self.outcome > UNFINISHED))
         if len(strange):
             raise RequestError(f"column outcome, row {strange[0]}: {self.outcome[strange[0]]}", "0, 1, 2 are allowed")
+        if self.executed_s is None or self.about.get("runtimes") != "modelled":
+            whole = np.where(self.outcome == KILLED, self.workload.estimate_s, self.workload.runtime_s)
+            fix(self, "executed_s", np.where(self.outcome == UNFINISHED, np.nan, whole))
+        fix(self, "executed_s", _fixed("executed_s", self.executed_s, np.float64, rows))
         fix(self, "about", MappingProxyType(dict(self.about)))
         if self.attempts is not None:
             fix(self, "attempts", self.attempts.copy())
@@ -118,8 +128,8 @@ class Schedule:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor's arguments (a read-only mapping cannot be pickled)."""
-        about, counted, attempts = dict(self.about), self.counted, self.attempts
-        make = partial(Schedule, outcome=self.outcome, counted=counted, attempts=attempts, about=about)
+        more = {name: getattr(self, name) for name in ("outcome", "counted", "executed_s", "attempts")}
+        make = partial(Schedule, **more, about=dict(self.about))
         return make, (self.workload, self.cores, self.start_s, self.end_s)
 
     def __len__(self) -> int:
@@ -132,15 +142,6 @@ class Schedule:
         return f"<Schedule of {self.workload.name!r}: {len(self)} jobs on {self.cores} cores{how}>"
 
     # -- tables ---------------------------------------------------------------------------------
-
-    @property
-    def executed_s(self) -> NDArray[np.float64]:
-        """float64[n], how long each ended job ran: its runtime, or its estimate if killed; else NaN.
-
-        Not end - start: for times that are no whole numbers, that difference is off by rounding.
-        """
-        whole = np.where(self.outcome == KILLED, self.workload.estimate_s, self.workload.runtime_s)
-        return np.where(self.outcome == UNFINISHED, np.nan, whole)
 
     @property
     def jobs(self) -> pd.DataFrame:
@@ -367,10 +368,11 @@ class Schedule:
             No job starts before its submit.
         ``end``
             A completed job ends at start + runtime, a killed one at start + estimate, exactly (in
-            float64).
+            float64); if runtimes are modelled, each ends at start + executed.
         ``overrun``
             Only a job that would run on past its estimate is killed. If ``about`` says
             ``overrun="run"`` none is killed; if ``"kill"``, none completes past its estimate.
+            Not looked at if runtimes are modelled.
         ``attempts``
             The attempts of a job follow each other in time, all but the last came to nothing
             before the job's work was done, and the last is what the job's row says. So each job
@@ -389,7 +391,8 @@ class Schedule:
         """
         listed = np.bincount(self._attempt_rows(), minlength=len(self)) > 0
         jobs = (self.workload, self.cores, self.start_s, self.end_s, self.outcome, self.executed_s)
-        Claim(*jobs, attempts=self._attempts(), listed=listed, overrun=self.about.get("overrun")).prove()
+        overrun, logged = self.about.get("overrun"), self.about.get("runtimes") != "modelled"
+        Claim(*jobs, attempts=self._attempts(), listed=listed, overrun=overrun, logged=logged).prove()
         return self
 
 

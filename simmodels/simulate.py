@@ -90,8 +90,8 @@ def simulate(
     size = workload.max_cores if cores is None else cores
     if size is None:
         raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores= says it")
-    if not 1 <= size <= MOST:
-        raise RequestError(f"cores is {size}", "1 to 2^53 is allowed")
+    if not (1 <= size <= MOST and int(size) == size):
+        raise RequestError(f"cores is {size}", "1 to 2^53 is allowed, in whole numbers")
     if seed < 0:
         raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
     workload.require_runnable(size)

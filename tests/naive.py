@@ -63,6 +63,11 @@ class Row:
             return float(FORMULAS[order](**{name: np.float64(number) for name, number in given.items()}))
 
 
+def until(start: float, estimate: float) -> float:
+    """When a reservation ends: one of no length takes its cores at its instant."""
+    return max(start + estimate, math.nextafter(start, math.inf))
+
+
 @dataclass
 class Naive:
     """One queue on one pool of cores; `simulate` below runs it."""
@@ -107,7 +112,7 @@ class Naive:
 
     def finish(self, row: Row, now: float) -> None:
         self.running.remove(row)
-        self.ended_early |= now < self.started[row.rank] + row.estimate
+        self.ended_early |= now < until(self.started[row.rank], row.estimate)
 
     def start_all(self, now: float) -> None:
         """Start jobs one by one, looking at everything again after each."""
@@ -178,17 +183,17 @@ class Naive:
 
     def hole(self, row: Row, now: float) -> float:
         """The earliest instant from which its cores are free for all of its estimate."""
-        taken = [(now, self.expected_end(other, now), other.cores) for other in self.running]
+        taken = [(now, until(self.started[other.rank], other.estimate), other.cores) for other in self.running]
         for other in self.waiting:
             if other is not row and other.rank in self.promised:
                 start = self.promised[other.rank]
-                taken.append((start, start + other.estimate, other.cores))
+                taken.append((start, until(start, other.estimate), other.cores))
 
         def free_at(instant: float) -> int:
             return self.cores - sum(cores for low, high, cores in taken if low <= instant < high)
 
         for start in sorted({now, *(high for _, high, _ in taken if high > now)}):
-            looks = [start, *(low for low, _, _ in taken if start < low < start + row.estimate)]
+            looks = [start, *(low for low, _, _ in taken if start < low < until(start, row.estimate))]
             if all(free_at(instant) >= row.cores for instant in looks):
                 return start
         return math.inf  # machines are off

@@ -13,7 +13,7 @@ ending now, and all reservations are made anew, in the queue's order, at every d
 import numpy as np
 
 from simmodels.compiled import compiled
-from simmodels.decisions.profile import add, advance, earlier, earliest, most_free, reset
+from simmodels.decisions.profile import add, advance, earlier, earliest, lasts_until, most_free, reset
 
 
 @compiled
@@ -60,7 +60,7 @@ def reserve_new(now, due, waiting, estimate, profile, reserved):
                 start = earliest(profile, now, cores, estimate[slot])
                 reserved[slot] = start
                 if start < np.inf:
-                    add(profile, start, start + estimate[slot], -cores)
+                    add(profile, start, lasts_until(start, estimate[slot]), -cores)
                 due = min(due, start)
     return due
 
@@ -90,9 +90,9 @@ def compress(now, due, gained_until, waiting, estimate, profile, reserved):
                 start = earlier(profile, now, cores, estimate[slot], held, gained_until)
                 if start < held:
                     if held < np.inf:
-                        add(profile, held, held + estimate[slot], cores)
-                        gained_until = max(gained_until, held + estimate[slot])
-                    add(profile, start, start + estimate[slot], -cores)
+                        add(profile, held, lasts_until(held, estimate[slot]), cores)
+                        gained_until = max(gained_until, lasts_until(held, estimate[slot]))
+                    add(profile, start, lasts_until(start, estimate[slot]), -cores)
                     reserved[slot] = start
                     due = min(due, start)
                     room = most_free(profile, gained_until)

@@ -1,7 +1,7 @@
 """QueueOptions: how a queue is scheduled; checked once, for both clocks."""
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final, Literal, NoReturn, Self, get_args
 
 from simmodels.decisions.order import Order
@@ -80,6 +80,11 @@ class QueueOptions:
             None if queue_depth is None else int(queue_depth),
             int(warm_jobs),
         )
+
+    def with_order(self, order: str | Order, backfill_order: str | Order | None) -> Self:
+        """Return the same options with another order; refuse as `checked` does."""
+        same = {each.name: getattr(self, each.name) for each in fields(self)}
+        return self.checked(**{**same, "order": order, "backfill_order": backfill_order})
 
     @property
     def draws(self) -> bool:

@@ -82,7 +82,9 @@ def find_order(name: str | Order | Callable[..., float]) -> Order:
     found = _users.get(name) or BUILT_IN.get(_ALIASES.get(name.upper(), name.upper()))
     if found is None:
         known = tuple(orders())
-        near = difflib.get_close_matches(name.upper(), [k.upper() for k in known], n=3, cutoff=0.5)
+        upper = [k.upper() for k in known]
+        swapped = [k for k in upper if sorted(k) == sorted(name.upper())]  # SFA is SAF, and as near to five others
+        near = swapped or difflib.get_close_matches(name.upper(), upper, n=3, cutoff=0.5)
         raise UnknownNameError("order", name, tuple(k for k in known if k.upper() in near), known)
     return found
 

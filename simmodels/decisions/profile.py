@@ -128,6 +128,12 @@ def _join(profile, i):
 
 
 @compiled
+def lasts_until(start, duration):
+    """Return when an interval ends; one of no length, too, takes its cores at its instant."""
+    return max(start + duration, np.nextafter(start, np.inf))
+
+
+@compiled
 def add(profile, start, end, cores):
     """Free `cores` more cores (fewer, if negative) in [start, end); an empty interval does nothing."""
     start = max(start, profile.time[0])
@@ -157,8 +163,8 @@ def most_free(profile, end):
 def earliest(profile, start, cores, duration):
     """Return the earliest s >= start with `cores` cores free on all of [s, s + duration).
 
-    For a duration of 0 the cores must be free at the instant s. Returns infinity when the last
-    segment has too few cores.
+    For a duration of 0 the cores must be free at the instant s (see `lasts_until`). Returns infinity
+    when the last segment has too few cores.
     """
     i = _segment(profile, start)
     s = max(start, profile.time[0])
@@ -170,10 +176,11 @@ def earliest(profile, start, cores, duration):
                 s = profile.time[i]
         if i == n:
             return np.inf
+        until = lasts_until(s, duration)
         j = i + 1
-        while j < n and profile.time[j] < s + duration and profile.free[j] >= cores:
+        while j < n and profile.time[j] < until and profile.free[j] >= cores:
             j += 1
-        if j == n or profile.time[j] >= s + duration:
+        if j == n or profile.time[j] >= until:
             return s
         i = j
 
@@ -196,7 +203,7 @@ def earlier(profile, start, cores, duration, held, limit):
                 return held
             s = profile.time[i]
             continue
-        until = min(s + duration, held)
+        until = min(lasts_until(s, duration), held)
         j = i + 1
         while j < n and profile.time[j] < until and profile.free[j] >= cores:
             j += 1

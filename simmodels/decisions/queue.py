@@ -13,7 +13,7 @@ from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.conservative import start_reserved
 from simmodels.decisions.ordered import insert, least_cores, new_ordered, refill, remove, sort_pairs
-from simmodels.decisions.profile import add
+from simmodels.decisions.profile import add, lasts_until
 from simmodels.decisions.queueing import start_easy, start_fitting, start_heads
 from simmodels.decisions.state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING
 
@@ -220,6 +220,8 @@ def _start(queue, first, n, now):
         queue.free -= queue.cores[slot]
         if queue.backfilling >= EASY:
             end = now + queue.estimate[slot]
+            if queue.backfilling == CONSERVATIVE:
+                end = lasts_until(now, queue.estimate[slot])
             queue.expected_end[slot] = end
             insert(queue.running, end, slot, queue.cores[slot], queue.estimate[slot])
 

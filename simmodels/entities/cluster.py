@@ -26,12 +26,16 @@ class Attempt:
     ----------
     job, cluster
         What runs, and where.
+    submitted
+        The job as it was submitted; another object than `job` if a scheduler changed it at its start.
     start_s
         When it started.
     limit_s
         How long it may run at most; None for ever.
     end_s
         When it ended; None while it runs.
+    executed_s
+        How long it ran, once it has ended. Not the rounded ``end_s - start_s`` if the runtime is known.
     outcome
         How it ended; None while it runs.
     counted
@@ -46,6 +50,7 @@ class Attempt:
         "cluster",
         "counted",
         "end_s",
+        "executed_s",
         "job",
         "limit_s",
         "outcome",
@@ -53,15 +58,18 @@ class Attempt:
         "process",
         "slot",
         "start_s",
+        "submitted",
         "turn",
     )
 
     def __init__(self, job: Job, cluster: "Cluster", limit_s: float | None) -> None:
         self.job = job
+        self.submitted = job
         self.cluster = cluster
         self.start_s: float = cluster.env.now
         self.limit_s = limit_s
         self.end_s: float | None = None
+        self.executed_s: float | None = None
         self.outcome: Outcome | None = None
         self.counted = True
         self.places: list[tuple[Machine, int]] = []
@@ -168,8 +176,8 @@ class Cluster:
                 "either cores, or machines and cores_per_machine are allowed",
             )
         size = cores if cores is not None else (machines or 0) * (cores_per_machine or 0)
-        if size < 1 or (machines is not None and machines < 1):
-            raise RequestError(f"cluster {name!r} of {size} cores", "at least 1 core is allowed")
+        if size < 1 or int(size) != size or (machines is not None and machines < 1):
+            raise RequestError(f"cluster {name!r} of {size} cores", "at least 1 core is allowed, in whole numbers")
         self.env = env
         self.name = name
         self.cores: int = size
@@ -190,6 +198,12 @@ class Cluster:
         """Return how long a job runs on this cluster, in seconds; override it for other speeds."""
         return job.runtime_s
 
+    @property
+    def runs_as_logged(self) -> bool:
+        """Whether each job runs for its own runtime here: neither `runtime_s` nor `execute` is overridden."""
+        kind = type(self)
+        return kind.runtime_s is Cluster.runtime_s and kind.execute is Cluster.execute
+
     def execute(self, attempt: Attempt) -> Process:
         """Do the work of an attempt (a SimPy process); override it for jobs that do more than wait.
 
@@ -200,6 +214,7 @@ class Cluster:
         if attempt.limit_s is not None and attempt.limit_s < runs:
             runs = attempt.limit_s
             attempt.outcome = Outcome.KILLED
+        attempt.executed_s = runs
         yield Timeout(self.env, runs)
 
     # -- what schedulers use ------------------------------------------------------------------------
@@ -257,7 +272,9 @@ class Cluster:
                 attempt.outcome = Outcome.COMPLETED
         except Interrupt:
             attempt.outcome = Outcome.LOST
-        attempt.end_s = env.now
+        end_s = attempt.end_s = env.now
+        if attempt.executed_s is None or attempt.start_s + attempt.executed_s != end_s:
+            attempt.executed_s = end_s - attempt.start_s
         del self.running[attempt]
         if self.machines:
             for machine, taken in attempt.places:

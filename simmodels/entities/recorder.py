@@ -9,6 +9,7 @@ from simmodels.entities.cluster import Attempt, Cluster, Outcome
 from simmodels.entities.environment import Environment
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
+from simmodels.errors import RequestError
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workload import Job, Workload
 
@@ -23,7 +24,7 @@ class Recorder:
     env
         The environment.
     cluster
-        Record this cluster only; None for all of the environment.
+        Record the jobs of this cluster only; None for all of the environment.
     """
 
     def __init__(self, env: Environment, cluster: Cluster | None = None) -> None:
@@ -35,10 +36,12 @@ class Recorder:
         self._estimates = array("d")
         self._cores = array("q")
         self._users = array("q")
-        self._number: dict[int, int] = {}  # of the jobs not yet done, by id: in order of submission
+        self._undone: dict[int, tuple[int, Job]] = {}  # by id: number in order of submission, and the job to keep the id
+        self._changed = False  # whether a job was changed at its start
         self._of = array("q")  # of each attempt that has ended: the number of its job
         self._start = array("d")
         self._end = array("d")
+        self._executed = array("d")
         self._code = array("b")
         self._counted = array("b")
         self._lost = False
@@ -46,7 +49,9 @@ class Recorder:
         env.on("ended", self._see_end)
 
     def _see_submit(self, job: Job) -> None:
-        self._number[id(job)] = len(self._ids)
+        if id(job) in self._undone:
+            raise RequestError(f"job {job.job_id} is submitted again before it is done", "a copy is allowed (replace(job))")
+        self._undone[id(job)] = (len(self._ids), job)
         self._ids.append(job.job_id)
         self._submits.append(job.submit_s)
         self._runtimes.append(job.runtime_s)
@@ -55,11 +60,17 @@ class Recorder:
         self._users.append(job.user_id)
 
     def _see_end(self, attempt: Attempt) -> None:
+        submitted = attempt.submitted
+        number = self._number(submitted)
         if self.cluster is not None and attempt.cluster is not self.cluster:
+            if attempt.outcome is not Outcome.LOST:
+                del self._undone[id(submitted)]
             return
-        job = id(attempt.job)
-        self._of.append(self._number[job])
+        if attempt.job is not submitted:
+            self._changed = True
+        self._of.append(number)
         self._start.append(attempt.start_s)
+        self._executed.append(attempt.executed_s)  # type: ignore[arg-type]  # it has ended
         self._end.append(attempt.end_s)  # type: ignore[arg-type]  # it has ended
         self._counted.append(attempt.counted)
         outcome = attempt.outcome
@@ -68,24 +79,34 @@ class Recorder:
             self._code.append(UNFINISHED)
         else:
             self._code.append(COMPLETED if outcome is Outcome.COMPLETED else KILLED)
-            del self._number[job]
+            del self._undone[id(submitted)]
+
+    def _number(self, job: Job) -> int:
+        """Return the number of a job that was submitted and is not done."""
+        if id(job) not in self._undone:
+            raise RequestError(
+                f"job {job.job_id} runs, but this recorder has not seen it submitted",
+                "make the recorder before the clock runs; if a job is changed at its start, set attempt.submitted",
+            )
+        return self._undone[id(job)][0]
 
     def _clusters(self) -> list[Cluster]:
         return self.env.all(Cluster) if self.cluster is None else [self.cluster]
 
     def _table(self) -> pd.DataFrame:
-        """Return number of the job, start, end (NaN while it runs), code and counted of each attempt, by start."""
+        """Return number of the job, start, end (NaN while it runs), executed, code, counted of each attempt, by start."""
         table = pd.DataFrame(
             {
                 "of": np.array(self._of),
                 "start_s": np.array(self._start),
                 "end_s": np.array(self._end),
+                "executed_s": np.array(self._executed),
                 "outcome": np.array(self._code),
                 "counted": np.array(self._counted, np.bool_),
             }
         )
         running = [
-            (self._number[id(attempt.job)], attempt.start_s, np.nan, UNFINISHED, attempt.counted)
+            (self._number(attempt.submitted), attempt.start_s, np.nan, np.nan, UNFINISHED, attempt.counted)
             for cluster in self._clusters()
             for attempt in cluster.running
         ]
@@ -104,6 +125,14 @@ class Recorder:
         table.insert(1, "attempt", table.groupby("of").cumcount() + 1)
         return table[list(ATTEMPT_COLUMNS)]
 
+    def _recorded(self, table: pd.DataFrame) -> np.ndarray:
+        """Return the numbers of the jobs that belong to what is recorded: all, or those of the one cluster."""
+        if self.cluster is None:
+            return np.arange(len(self._ids))
+        schedulers = [each for each in self.env.all(QueueScheduler) if each.cluster is self.cluster]
+        held = [self._number(job) for each in schedulers for job in each.jobs_not_done]
+        return np.union1d(table["of"].to_numpy(), np.array(held, np.int64))
+
     def _came_in_order(self, source: Source) -> bool:
         """Return whether the jobs that were submitted are those of the source, unchanged and in its order."""
         rows, log = source.rows[: len(self._ids)], source.workload
@@ -114,45 +143,45 @@ class Recorder:
     def schedule(self) -> Schedule:
         """Return the schedule so far.
 
-        Its rows are in input order if all jobs came from one `Source`, else in order of submission;
-        a job that has not ended is unfinished.
+        Its rows are in input order if all jobs came from one `Source` and are recorded, else in order
+        of submission; a job that has not ended is unfinished. If a cluster says how long jobs run, or a
+        scheduler changed one at its start, ``about["runtimes"]`` is ``"modelled"`` and `executed_s` has them.
 
         Raises
         ------
         RequestError
-            A job was lost with its machine, and two jobs have the same number.
+            A job was lost with its machine, and two jobs have the same number; or a job ran that was
+            not seen when it was submitted.
         """
         sources = self.env.all(Source)
-        submitted = len(self._ids)
-        if len(sources) == 1 and self._came_in_order(sources[0]):
+        table = self._table()
+        numbers = self._recorded(table)
+        if len(sources) == 1 and len(numbers) == len(self._ids) and self._came_in_order(sources[0]):
             workload = sources[0].workload
-            rows = sources[0].rows[:submitted]
+            rows = sources[0].rows[: len(numbers)]
             left_out = len(workload) - len(sources[0].rows)
         else:
-            workload = Workload(
-                job_id=np.array(self._ids),
-                submit_s=np.array(self._submits),
-                runtime_s=np.array(self._runtimes),
-                estimate_s=np.array(self._estimates),
-                cores=np.array(self._cores),
-                user_id=np.array(self._users),
-            )
-            rows = np.arange(submitted)
+            columns = (self._ids, self._submits, self._runtimes, self._estimates, self._cores, self._users)
+            workload = Workload(*(np.array(column)[numbers] for column in columns))
+            rows = np.arange(len(numbers))
             left_out = sum(len(source.workload) - len(source.rows) for source in sources)
-        start_s = np.full(len(workload), np.nan)
-        end_s = np.full(len(workload), np.nan)
+        start_s, end_s, executed_s = np.full((3, len(workload)), np.nan)
         outcome = np.full(len(workload), UNFINISHED, np.int8)
         counted = workload.known()
-        table = self._table()
-        at = rows[table["of"].to_numpy()]  # in order of start, so the last attempt of a job is what stays
+        at = rows[np.searchsorted(numbers, table["of"])]  # by start, so the last attempt of a job is what stays
+        ended = table["outcome"] != UNFINISHED
         start_s[at] = table["start_s"]
-        end_s[at] = table["end_s"].where(table["outcome"] != UNFINISHED)
+        end_s[at] = table["end_s"].where(ended)
+        executed_s[at] = table["executed_s"].where(ended)
         outcome[at] = table["outcome"]
         counted[at] = table["counted"]
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed, "left_out": left_out}
-        schedulers = self.env.all(QueueScheduler)
+        schedulers = [each for each in self.env.all(QueueScheduler) if each.cluster in self._clusters()]
         if len(schedulers) == 1:
-            about = {**schedulers[0].options.about(), **about}
+            about = {**schedulers[0].about(), **about}
+        modelled = self._changed or not all(cluster.runs_as_logged for cluster in self._clusters())
+        if modelled:
+            about["runtimes"] = "modelled"
         return Schedule(
             workload,
             sum(cluster.cores for cluster in self._clusters()),
@@ -160,6 +189,7 @@ class Recorder:
             end_s,
             outcome=outcome,
             counted=counted,
+            executed_s=executed_s if modelled else None,
             attempts=self.attempts if self._lost else None,
             about=about,
         )

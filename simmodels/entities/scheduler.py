@@ -8,10 +8,9 @@ from simpy.events import PENDING, Event
 from simmodels.decisions import queue, state
 from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
 from simmodels.decisions.order import Order
-from simmodels.decisions.orders import find_order
 from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import LAST, Environment, Process
-from simmodels.errors import ImpossibleJobError
+from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workload import Job, Workload
 
 _ROOM: Final = 1024  # slots at first
@@ -63,10 +62,13 @@ class QueueScheduler:
             queue_depth=queue_depth,
             warm_jobs=warm_jobs,
         )
+        self.order_changes = 0
         self._take_order(self.options.order, self.options.backfill_order)
         self._kill = overrun == "kill"
         self._by_event = decide == "event"
-        self._draws = env.stream("order", "draw")
+        # The first scheduler draws what the compiled clock draws, and no two draw alike.
+        beside = (cluster.name,) if env.all(QueueScheduler) else ()
+        self._draws = env.stream("order", "draw", *beside)
         self._draw = np.empty(0)
         self._room = _ROOM
         columns = (np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64))
@@ -118,8 +120,16 @@ class QueueScheduler:
         self._ring()
 
     def set_order(self, order: str | Order, backfill_order: str | Order | None = None) -> None:
-        """Go over to another order, from the next decision on."""
-        self._take_order(find_order(order), None if backfill_order is None else find_order(backfill_order))
+        """Go over to another order, from the next decision on.
+
+        Raises
+        ------
+        RequestError, UnknownNameError
+            No such order, or a backfill order for a backfilling that has none.
+        """
+        self.options = self.options.with_order(order, backfill_order)
+        self.order_changes += 1
+        self._take_order(self.options.order, self.options.backfill_order)
         second = self.order if self.backfill_order is None else self.backfill_order
         state.set_draw(self._queue, self._drawn(self._room))
         queue.set_order(
@@ -144,6 +154,12 @@ class QueueScheduler:
     def waiting(self) -> list[Job]:
         """Return the jobs in the queue (in the window of queue_depth), in order."""
         return [self._jobs[slot] for slot in state.waiting_slots(self._queue).tolist()]
+
+    @property
+    def jobs_not_done(self) -> list[Job]:
+        """Return the jobs that were submitted and are not done: about to enter the queue, in it, or running."""
+        done = {attempt.slot for attempt in self._ended if attempt.outcome is not Outcome.LOST}
+        return [job for slot, job in self._jobs.items() if slot not in done] + self._submitted
 
     # -- the process --------------------------------------------------------------------------------
 
@@ -195,7 +211,7 @@ class QueueScheduler:
         for attempt in self._ended:
             if attempt.outcome is Outcome.LOST:
                 continue
-            known = now == attempt.start_s + attempt.job.estimate_s
+            known = now == attempt.start_s + attempt.submitted.estimate_s
             if known and attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
                 queue.finish(self._queue, attempt.slot, now)
@@ -244,13 +260,30 @@ class QueueScheduler:
         warm = self.options.warm_jobs
         self._waiting -= len(slots)
         for slot in slots:
-            attempt = self.start(self._jobs[slot])
+            job = self._jobs[slot]
+            attempt = self.start(job)
+            if attempt.job is not job:
+                self._note_change(attempt, job)
             attempt.slot = slot
             attempt.turn = self._turn
             self._turn += 1
             if slot < warm:
                 attempt.counted = False
 
+    @staticmethod
+    def _note_change(attempt: Attempt, job: Job) -> None:
+        """Take note that `start` was overridden to start a changed job."""
+        attempt.submitted = job
+        if attempt.job.cores != job.cores:
+            raise RequestError(
+                f"job {job.job_id} was started on {attempt.job.cores} cores", f"the pass gave it {job.cores}"
+            )
+
+    def about(self) -> dict[str, object]:
+        """Return the options by name, as a schedule keeps them; the order is that of the last decision."""
+        changes = {"order_changes": self.order_changes} if self.order_changes else {}
+        return {**self.options.about(), **changes}
+
     def start(self, job: Job) -> Attempt:
-        """Start a job that the pass chose."""
+        """Start a job that the pass chose; if overridden, with as many cores as it asked for."""
         return self.cluster.start(job, limit_s=job.estimate_s if self._kill else None, then=self.ended)

@@ -251,7 +251,6 @@ def test_warm_jobs_with_a_depth_are_as_the_naive_simulator_says(rows: list[tuple
     assert start_s == naive.simulate(log, cores=3, **how)[0]
 
 
-@pytest.mark.xfail(reason="a reservation of no length takes no cores, so another may be given at its instant")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_conservative_keeps_its_promise_to_a_job_of_estimate_zero(engine: str) -> None:
     # job 2 is promised 2 at 1; job 3 comes at 2, stands before it in the order, and starts in its place
