@@ -257,3 +257,8 @@ def test_conservative_keeps_its_promise_to_a_job_of_estimate_zero(engine: str) -
     log = Workload([1, 2, 3], [0, 1, 2], [2, 0, 5], [2, 0, 5], [1, 1, 1])
     schedule = simulate(log, cores=1, order="LPF", backfilling="conservative", engine=engine)
     assert schedule.start_s.tolist() == [0, 2, 2]
+
+
+def test_half_a_core_is_refused() -> None:
+    with pytest.raises(RequestError, match="cores is 2.5; 1 to 2"):
+        simulate(Workload([1], [0], [1], [1], [1]), cores=2.5)

@@ -432,3 +432,8 @@ def test_an_order_of_a_plain_function_can_be_pickled_even_when_it_is_compiled() 
     assert (again.name, again.formula, again.source) == ("plain", "-q", "here")
     assert key(again, cores=3) == -3.0
     assert not again.is_built_in
+
+
+def test_swapped_letters_are_offered_first() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean SAF\\?"):
+        find_order("SFA")

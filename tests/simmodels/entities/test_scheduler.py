@@ -177,6 +177,54 @@ def test_an_unknown_order_is_refused_and_the_old_one_stays() -> None:
     assert scheduler.order.name == "SPF"
 
 
+def test_a_backfill_order_is_refused_where_nothing_is_backfilled_by_it() -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), backfilling="greedy")
+    with pytest.raises(RequestError, match=r"a backfill order \(SPF\) with backfilling 'greedy'"):
+        scheduler.set_order("FCFS", "SPF")
+
+
+def test_a_schedule_names_the_order_that_was_set_last() -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="SPF")
+    recorder = sm.Recorder(env)
+    assert "order_changes" not in recorder.schedule().about
+    scheduler.set_order("LPF")
+    scheduler.set_order("SAF", "SQF")
+    about = recorder.schedule().about
+    assert (about["order"], about["backfill_order"], about["order_changes"]) == ("SAF", "SQF", 2)
+
+
+def test_two_schedulers_do_not_draw_alike() -> None:
+    env = sm.Environment(seed=5)
+    schedulers = [sm.QueueScheduler(env, sm.Cluster(env, n, cores=1), order="RANDOM") for n in ("a", "b")]
+    work = Workload(range(40), [0.0] * 40, [5.0] * 40, [5.0] * 40, [1] * 40)
+    recorders = [sm.Recorder(env, scheduler.cluster) for scheduler in schedulers]
+    for scheduler in schedulers:
+        sm.Source(env, work, into=scheduler)
+    env.run()
+    first, second = (recorder.schedule() for recorder in recorders)
+    assert first.start_s.tolist() == sm.simulate(work, cores=1, order="RANDOM", seed=5).start_s.tolist()
+    assert first.start_s.tolist() != second.start_s.tolist()
+
+
+def test_another_order_forgets_the_plan_and_what_the_old_one_refused() -> None:
+    # 1 core until 10; conservative promises 10 to job 2 and 15 to job 3; under SPF job 3 is first
+    work = Workload([1, 2, 3], [0, 1, 2], [10, 5, 1], [10, 5, 1], [1, 1, 1])
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), backfilling="conservative")
+    sm.Source(env, work, into=scheduler)
+    recorder = sm.Recorder(env)
+
+    def tuner() -> Process:
+        yield env.at(4.0)
+        scheduler.set_order("SPF")
+
+    env.process(tuner())
+    env.run()
+    assert recorder.schedule().validate().start_s.tolist() == [0, 11, 10]
+
+
 # -- errors --------------------------------------------------------------------------------------------
 
 
