@@ -84,6 +84,9 @@ def headline(what: str, schedule: Schedule) -> str:
         parts.append(str(about["order"]))
     if about.get("backfilling") not in {None, "none"}:
         parts.append(f"{about['backfilling']} backfilling")
+    threshold_s = about.get("threshold_s")
+    if isinstance(threshold_s, float):
+        parts.append(f"threshold {threshold_s / HOUR:g} h")
     return f"{what}: {', '.join(parts)}"
 
 

@@ -117,7 +117,9 @@ class Schedule:
         strange = np.flatnonzero((self.outcome < COMPLETED) | (self.outcome > UNFINISHED))
         if len(strange):
             raise RequestError(f"column outcome, row {strange[0]}: {self.outcome[strange[0]]}", "0, 1, 2 are allowed")
-        if self.executed_s is None or self.about.get("runtimes") != "modelled":
+        if self.about.get("runtimes") != "modelled":
+            fix(self, "executed_s", None)
+        if self.executed_s is None:
             whole = np.where(self.outcome == KILLED, self.workload.estimate_s, self.workload.runtime_s)
             fix(self, "executed_s", np.where(self.outcome == UNFINISHED, np.nan, whole))
         fix(self, "executed_s", _fixed("executed_s", self.executed_s, np.float64, rows))

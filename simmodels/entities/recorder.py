@@ -36,7 +36,9 @@ class Recorder:
         self._estimates = array("d")
         self._cores = array("q")
         self._users = array("q")
-        self._undone: dict[int, tuple[int, Job]] = {}  # by id: number in order of submission, and the job to keep the id
+        self._undone: dict[
+            int, tuple[int, Job]
+        ] = {}  # by id: number in order of submission, and the job to keep the id
         self._changed = False  # whether a job was changed at its start
         self._of = array("q")  # of each attempt that has ended: the number of its job
         self._start = array("d")
@@ -50,7 +52,9 @@ class Recorder:
 
     def _see_submit(self, job: Job) -> None:
         if id(job) in self._undone:
-            raise RequestError(f"job {job.job_id} is submitted again before it is done", "a copy is allowed (replace(job))")
+            raise RequestError(
+                f"job {job.job_id} is submitted again before it is done", "a copy is allowed (replace(job))"
+            )
         self._undone[id(job)] = (len(self._ids), job)
         self._ids.append(job.job_id)
         self._submits.append(job.submit_s)
@@ -94,7 +98,7 @@ class Recorder:
         return self.env.all(Cluster) if self.cluster is None else [self.cluster]
 
     def _table(self) -> pd.DataFrame:
-        """Return number of the job, start, end (NaN while it runs), executed, code, counted of each attempt, by start."""
+        """Return number of the job, start, end (NaN while it runs), executed, code, counted of each attempt."""
         table = pd.DataFrame(
             {
                 "of": np.array(self._of),

@@ -291,3 +291,8 @@ def test_other_endings_and_missing_folders_are_refused(drawn: Schedule, tmp_path
 def test_figures_need_neither_pyplot_nor_a_screen() -> None:
     code = "import sys, experiments.figures; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
+
+
+def test_a_title_says_the_threshold(drawn: Schedule) -> None:
+    starving = replace(drawn, about={**drawn.about, "threshold_s": 144000.0})
+    assert gantt(starving).axes[0].get_title(loc="left").endswith("SAF, easy backfilling, threshold 40 h")

@@ -260,5 +260,5 @@ def test_conservative_keeps_its_promise_to_a_job_of_estimate_zero(engine: str) -
 
 
 def test_half_a_core_is_refused() -> None:
-    with pytest.raises(RequestError, match="cores is 2.5; 1 to 2"):
+    with pytest.raises(RequestError, match=r"cores is 2\.5; 1 to 2"):
         simulate(Workload([1], [0], [1], [1], [1]), cores=2.5)

@@ -239,7 +239,7 @@ def test_a_scheduler_starts_a_job_on_the_cores_it_was_given() -> None:
 def test_a_modelled_schedule_must_fit_its_own_runtimes() -> None:
     about = {"runtimes": "modelled"}
     schedule = sm.Schedule(LOG, 2, LOG.submit_s + 20, LOG.submit_s + 20.5, executed_s=np.full(4, 0.25), about=about)
-    with pytest.raises(IllegalScheduleError, match="job 4 starts at 23.0 s and ends at 23.5 s, which is not how long"):
+    with pytest.raises(IllegalScheduleError, match=r"job 4 starts at 23\.0 s and ends at 23\.5 s, which is not"):
         schedule.validate()
 
 
