@@ -60,9 +60,8 @@ class Schedule:
         runtime, or the estimate of a killed job. Not end - start, which may be off by rounding.
     attempts
         A table with the columns ``job_id, attempt, start_s, end_s, outcome``, one row an attempt,
-        needed if some job ran more than once; `attempt` grows with time within a job. An attempt
-        that came to nothing has outcome 2 and the instant of its interruption as `end_s`. Jobs
-        without a row in it ran (or did not) as `start_s` and `end_s` say.
+        needed if some job ran more than once; `attempt` grows with time within a job. One that came to
+        nothing has outcome 2 and its interruption as `end_s`. Jobs without a row ran as `start_s` says.
     about
         How it was made: order, backfilling, overrun, engine, seed and so on.
 
@@ -117,12 +116,11 @@ class Schedule:
         strange = np.flatnonzero((self.outcome < COMPLETED) | (self.outcome > UNFINISHED))
         if len(strange):
             raise RequestError(f"column outcome, row {strange[0]}: {self.outcome[strange[0]]}", "0, 1, 2 are allowed")
-        if self.about.get("runtimes") != "modelled":
-            fix(self, "executed_s", None)
-        if self.executed_s is None:
-            whole = np.where(self.outcome == KILLED, self.workload.estimate_s, self.workload.runtime_s)
-            fix(self, "executed_s", np.where(self.outcome == UNFINISHED, np.nan, whole))
-        fix(self, "executed_s", _fixed("executed_s", self.executed_s, np.float64, rows))
+        executed_s = self.executed_s if self.about.get("runtimes") == "modelled" else None
+        if executed_s is None:
+            executed_s = np.where(self.outcome == KILLED, self.workload.estimate_s, self.workload.runtime_s)
+            executed_s[self.outcome == UNFINISHED] = np.nan
+        fix(self, "executed_s", _fixed("executed_s", executed_s, np.float64, rows))
         fix(self, "about", MappingProxyType(dict(self.about)))
         if self.attempts is not None:
             fix(self, "attempts", self.attempts.copy())
@@ -237,9 +235,8 @@ class Schedule:
     def queue_length(self) -> pd.DataFrame:
         """Return how many jobs wait over time: columns ``time_s, queue_length``.
 
-        A row holds from its `time_s` to the next row's; before the first row nothing waits. All
-        jobs are in it, those outside the metrics too. A job whose attempt came to nothing waits
-        again.
+        A row holds from its `time_s` to the next row's; before the first row nothing waits. All jobs
+        are in it, those outside the metrics too; one whose attempt came to nothing waits again.
         """
         from_s, to_s = self._waits()
         time_s, length = metrics.step_function(from_s, to_s, np.ones(len(from_s), dtype=np.int64))
@@ -370,19 +367,17 @@ class Schedule:
             No job starts before its submit.
         ``end``
             A completed job ends at start + runtime, a killed one at start + estimate, exactly (in
-            float64); if runtimes are modelled, each ends at start + executed.
+            float64); start + executed if runtimes are modelled.
         ``overrun``
             Only a job that would run on past its estimate is killed. If ``about`` says
             ``overrun="run"`` none is killed; if ``"kill"``, none completes past its estimate.
             Not looked at if runtimes are modelled.
         ``attempts``
-            The attempts of a job follow each other in time, all but the last came to nothing
-            before the job's work was done, and the last is what the job's row says. So each job
-            runs exactly once to its outcome.
+            The attempts of a job follow each other in time, all but the last came to nothing before
+            its work was done, and the last is what its row says: each job runs once to its outcome.
         ``capacity``
-            At no instant are more cores in use than the machine has, all attempts counted. A job
-            of 0 s holds its cores at its instant only, and several of them can do so one after
-            another: each must fit beside the jobs that run through its instant.
+            At no instant are more cores in use than there are, all attempts counted. Jobs of 0 s can
+            follow each other within their instant: each must fit beside those that run through it.
 
         It takes O(n log n) time, in whole-array steps.
 
