@@ -1,9 +1,14 @@
-"""Cluster and Machine: where jobs run, one SimPy process an attempt; machines can be powered off."""
+"""Cluster and Machine: where jobs run; machines can be powered off.
+
+An attempt that only waits for its runtime is one SimPy timeout; where a user's cluster overrides
+`execute`, an attempt is a process. The events of both come in the same order.
+"""
 
 from collections.abc import Callable
 from enum import Enum
 
-from simpy.events import Event, Timeout
+from simpy.events import URGENT, Event, Timeout
+from simpy.events import Process as SimPyProcess
 from simpy.exceptions import Interrupt
 
 from simmodels.entities.environment import POWER, Environment, Process
@@ -43,7 +48,7 @@ class Attempt:
     places
         The machines it runs on, each with how many of its cores; empty for a pool of cores.
     process
-        The SimPy process; interrupt it to stop the attempt (its outcome is LOST).
+        The SimPy process, if the cluster's `execute` is overridden; else None.
     """
 
     __slots__ = (
@@ -59,6 +64,8 @@ class Attempt:
         "slot",
         "start_s",
         "submitted",
+        "then",
+        "timeout",
         "turn",
     )
 
@@ -75,11 +82,37 @@ class Attempt:
         self.places: list[tuple[Machine, int]] = []
         self.slot = -1  # its job's number in the scheduler's queue, in order of arrival
         self.turn = -1  # its own number there, in order of start
-        self.process: Event
+        self.process: SimPyProcess | None = None
+        self.timeout: Timeout | None = None  # what it waits for, if it is no process
+        self.then: Callable[[Attempt], None] | None = None
 
     def __repr__(self) -> str:
         """Return a line about it."""
         return f"<Attempt of job {self.job.job_id} from {self.start_s:g} s>"
+
+    def interrupt(self, cause: object = None) -> None:
+        """Stop it at this instant; its work is lost (outcome LOST). One that has ended stays as it is.
+
+        Parameters
+        ----------
+        cause
+            What the `Interrupt` says that passes through a process.
+        """
+        if self.end_s is not None:
+            return
+        if self.process is not None:
+            self.process.interrupt(cause)
+        else:
+            stop = Event(self.cluster.env)
+            stop.callbacks.append(self._lose)
+            self.cluster.env.trigger(stop, URGENT)
+
+    def _lose(self, _: Event) -> None:
+        """Stop waiting."""
+        if self.end_s is None and self.timeout is not None:
+            self.timeout.callbacks.clear()
+            self.outcome = Outcome.LOST
+            self.cluster.end(self)
 
 
 class Machine:
@@ -132,7 +165,7 @@ class Machine:
             return
         self.is_on = on
         for attempt in list(self.running):
-            attempt.process.interrupt(self)  # type: ignore[attr-defined]  # a Process
+            attempt.interrupt(self)
         self.cluster.power_changed(self)
 
 
@@ -186,6 +219,7 @@ class Cluster:
         self.machines = [Machine(self, i, cores=cores_per_machine or 0) for i in range(machines or 0)]
         self.running: dict[Attempt, None] = {}
         self.watchers: list[Callable[[Machine], None]] = []
+        self._only_waits = type(self).execute is Cluster.execute
         env.enter(self)
 
     def __repr__(self) -> str:
@@ -210,12 +244,16 @@ class Cluster:
         It must keep to ``attempt.limit_s`` and set ``attempt.outcome`` if it is not COMPLETED; an
         interrupt passes through it when the attempt is lost.
         """
+        yield Timeout(self.env, self._runs_s(attempt))
+
+    def _runs_s(self, attempt: Attempt) -> float:
+        """Return how long an attempt runs, and note whether it is killed then."""
         runs = self.runtime_s(attempt.job)
         if attempt.limit_s is not None and attempt.limit_s < runs:
             runs = attempt.limit_s
             attempt.outcome = Outcome.KILLED
         attempt.executed_s = runs
-        yield Timeout(self.env, runs)
+        return runs
 
     # -- what schedulers use ------------------------------------------------------------------------
 
@@ -243,11 +281,17 @@ class Cluster:
                 job.job_id, f"needs {job.cores} cores, and {self.free_cores} of cluster {self.name!r} are free"
             )
         attempt = Attempt(job, self, limit_s)
+        attempt.then = then
         self.free_cores -= job.cores
         self.running[attempt] = None
         if self.machines:
             self._place(attempt)
-        attempt.process = self.env.process(self._run(attempt, then))
+        if self._only_waits:
+            self.env.publish("started", attempt)
+            attempt.timeout = Timeout(self.env, self._runs_s(attempt), attempt)
+            attempt.timeout.callbacks.append(self._timed_out)
+        else:
+            attempt.process = self.env.process(self._run(attempt))
         return attempt
 
     def _place(self, attempt: Attempt) -> None:
@@ -263,16 +307,26 @@ class Cluster:
                 attempt.places.append((machine, taken))
                 need -= taken
 
-    def _run(self, attempt: Attempt, then: Callable[[Attempt], None] | None) -> Process:
-        env = self.env
-        env.publish("started", attempt)
+    def _timed_out(self, timeout: Event) -> None:
+        """End the attempt that has waited for its runtime."""
+        attempt: Attempt = timeout._value  # noqa: SLF001  timeout.value, without a call for each job
+        if attempt.outcome is None:
+            attempt.outcome = Outcome.COMPLETED
+        self.end(attempt)
+
+    def _run(self, attempt: Attempt) -> Process:
+        self.env.publish("started", attempt)
         try:
             yield from self.execute(attempt)
             if attempt.outcome is None:
                 attempt.outcome = Outcome.COMPLETED
         except Interrupt:
             attempt.outcome = Outcome.LOST
-        end_s = attempt.end_s = env.now
+        self.end(attempt)
+
+    def end(self, attempt: Attempt) -> None:
+        """Free the cores of an attempt whose outcome is known, and tell who watches."""
+        end_s = attempt.end_s = self.env.now
         if attempt.executed_s is None or attempt.start_s + attempt.executed_s != end_s:
             attempt.executed_s = end_s - attempt.start_s
         del self.running[attempt]
@@ -284,9 +338,9 @@ class Cluster:
                     self.free_cores += taken
         else:
             self.free_cores += attempt.job.cores
-        env.publish("ended", attempt)
-        if then is not None:
-            then(attempt)
+        self.env.publish("ended", attempt)
+        if attempt.then is not None:
+            attempt.then(attempt)
 
     def power_changed(self, machine: Machine) -> None:
         """Count a machine's free cores in or out, and tell who watches."""

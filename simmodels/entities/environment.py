@@ -1,5 +1,6 @@
 """Environment: SimPy's, with named random streams, exact instants, and observers."""
 
+import gc
 from collections.abc import Callable, Generator
 from heapq import heappush
 from typing import Any, Final, Literal, TypeVar
@@ -50,6 +51,21 @@ class Environment(simpy.Environment):
             "ended": [],
             "powered": [],
         }
+
+    def run(self, until: float | Event | None = None) -> Any:  # noqa: ANN401  as simpy.Environment
+        """Run until an instant (before its events), until an event happens, or until nothing is left to happen.
+
+        Python's collector looks only at what the run makes: whatever is there before (compiled code, above
+        all) is frozen meanwhile, or it would be gone through again and again.
+        """
+        ours = gc.get_freeze_count() == 0
+        if ours:
+            gc.freeze()
+        try:
+            return super().run(until)
+        finally:
+            if ours:
+                gc.unfreeze()
 
     def stream(self, *names: str | int) -> np.random.Generator:
         """Return the random generator of these names: the same seed and names, the same numbers."""

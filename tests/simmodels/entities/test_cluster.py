@@ -286,9 +286,53 @@ def test_a_user_may_stop_an_attempt_and_its_job_waits_again() -> None:
     def preempt() -> Process:
         yield env.timeout(4.0)
         (attempt,) = cluster.running
-        attempt.process.interrupt("preempted")
+        attempt.interrupt("preempted")
 
     env.process(preempt())
     env.run()
     assert recorder.schedule().validate().start_s.tolist() == [4, 14]
     assert cluster.free_cores == 2
+
+
+class Working(Cluster):
+    """A cluster whose attempts are processes."""
+
+    def execute(self, attempt: Attempt) -> Process:
+        yield from super().execute(attempt)
+
+
+@pytest.mark.parametrize("kind", [Cluster, Working])
+def test_an_attempt_is_stopped_once_and_one_that_has_ended_stays_as_it_is(kind: type[Cluster]) -> None:
+    env = sm.Environment()
+    cluster = kind(env, "pool", cores=2)
+    ended: list[tuple[float, Outcome | None]] = []
+    env.on("ended", lambda attempt: ended.append((env.now, attempt.outcome)))
+    attempt = cluster.start(job(1))
+    other = cluster.start(job(1))
+    env.run(until=3)
+    attempt.interrupt()
+    attempt.interrupt()
+    env.run()
+    other.interrupt()
+    env.run()
+    assert ended == [(3.0, Outcome.LOST), (10.0, Outcome.COMPLETED)]
+    assert cluster.free_cores == 2
+    assert not cluster.running
+
+
+def test_attempts_that_are_processes_make_the_same_schedule() -> None:
+    workload = Workload(range(9), [0, 0, 1, 1, 2, 5, 5, 6, 9], [3, 0, 4, 1, 0, 3, 3, 2, 1], [3] * 9, [1, 2] * 4 + [2])
+
+    def run(kind: type[Cluster]) -> sm.Schedule:
+        env = sm.Environment()
+        cluster = kind(env, "green", machines=2, cores_per_machine=1)
+        sm.Source(env, workload, into=sm.QueueScheduler(env, cluster, overrun="kill"))
+        recorder = sm.Recorder(env)
+        env.process(switch(env, cluster, [(2, 1, False), (5, 1, True)]))
+        env.run()
+        return recorder.schedule().validate()
+
+    plain, working = run(Cluster), run(Working)
+    assert plain.start_s.tolist() == working.start_s.tolist()
+    assert plain.end_s.tolist() == working.end_s.tolist()
+    assert plain.all_attempts().equals(working.all_attempts())
