@@ -165,7 +165,7 @@ class Naive:
 
     def promise(self, queue: list[Row], now: float) -> None:
         """Bring the promises up to date."""
-        overran = any(self.started[row.rank] + row.estimate < now for row in self.running)
+        overran = any(until(self.started[row.rank], row.estimate) < now for row in self.running)
         if overran or any(start < now for start in self.promised.values()):
             self.promised.clear()
         moved = self.ended_early

@@ -209,7 +209,8 @@ class Cluster:
                 "either cores, or machines and cores_per_machine are allowed",
             )
         size = cores if cores is not None else (machines or 0) * (cores_per_machine or 0)
-        if size < 1 or int(size) != size or (machines is not None and machines < 1):
+        given = [each for each in (cores, machines, cores_per_machine) if each is not None]
+        if not all(each >= 1 and float(each).is_integer() for each in given):
             raise RequestError(f"cluster {name!r} of {size} cores", "at least 1 core is allowed, in whole numbers")
         self.env = env
         self.name = name

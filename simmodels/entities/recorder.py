@@ -39,7 +39,7 @@ class Recorder:
         self._undone: dict[
             int, tuple[int, Job]
         ] = {}  # by id: number in order of submission, and the job to keep the id
-        self._changed = False  # whether a job was changed at its start
+        self._back: set[int] = set()  # ids of those that were lost, and wait again: perhaps somewhere else
         self._of = array("q")  # of each attempt that has ended: the number of its job
         self._start = array("d")
         self._end = array("d")
@@ -51,6 +51,9 @@ class Recorder:
         env.on("ended", self._see_end)
 
     def _see_submit(self, job: Job) -> None:
+        if id(job) in self._back:
+            self._back.remove(id(job))
+            return
         if id(job) in self._undone:
             raise RequestError(
                 f"job {job.job_id} is submitted again before it is done", "a copy is allowed (replace(job))"
@@ -65,24 +68,25 @@ class Recorder:
 
     def _see_end(self, attempt: Attempt) -> None:
         submitted = attempt.submitted
-        number = self._number(submitted)
+        lost = attempt.outcome is Outcome.LOST
         if self.cluster is not None and attempt.cluster is not self.cluster:
-            if attempt.outcome is not Outcome.LOST:
-                del self._undone[id(submitted)]
+            if not lost:
+                self._undone.pop(id(submitted), None)
+            elif id(submitted) in self._undone:
+                self._back.add(id(submitted))
             return
-        if attempt.job is not submitted:
-            self._changed = True
-        self._of.append(number)
+        self._of.append(self._number(submitted))
         self._start.append(attempt.start_s)
         self._executed.append(attempt.executed_s)  # type: ignore[arg-type]  # it has ended
         self._end.append(attempt.end_s)  # type: ignore[arg-type]  # it has ended
         self._counted.append(attempt.counted)
-        outcome = attempt.outcome
-        if outcome is Outcome.LOST:
+        if lost:
             self._lost = True
+            self._back.add(id(submitted))
             self._code.append(UNFINISHED)
         else:
-            self._code.append(COMPLETED if outcome is Outcome.COMPLETED else KILLED)
+            self._code.append(COMPLETED if attempt.outcome is Outcome.COMPLETED else KILLED)
+            self._back.discard(id(submitted))
             del self._undone[id(submitted)]
 
     def _number(self, job: Job) -> int:
@@ -96,6 +100,9 @@ class Recorder:
 
     def _clusters(self) -> list[Cluster]:
         return self.env.all(Cluster) if self.cluster is None else [self.cluster]
+
+    def _schedulers(self) -> list[QueueScheduler]:
+        return [each for each in self.env.all(QueueScheduler) if each.cluster in self._clusters()]
 
     def _table(self) -> pd.DataFrame:
         """Return number of the job, start, end (NaN while it runs), executed, code, counted of each attempt."""
@@ -133,8 +140,12 @@ class Recorder:
         """Return the numbers of the jobs that belong to what is recorded: all, or those of the one cluster."""
         if self.cluster is None:
             return np.arange(len(self._ids))
-        schedulers = [each for each in self.env.all(QueueScheduler) if each.cluster is self.cluster]
-        held = [self._number(job) for each in schedulers for job in each.jobs_not_done]
+        held = [
+            self._undone[id(job)][0]
+            for scheduler in self._schedulers()
+            for job in scheduler.jobs_not_done
+            if id(job) in self._undone
+        ]
         return np.union1d(table["of"].to_numpy(), np.array(held, np.int64))
 
     def _came_in_order(self, source: Source) -> bool:
@@ -160,7 +171,10 @@ class Recorder:
         sources = self.env.all(Source)
         table = self._table()
         numbers = self._recorded(table)
-        if len(sources) == 1 and len(numbers) == len(self._ids) and self._came_in_order(sources[0]):
+        whole = len(sources) == 1 and len(numbers) == len(self._ids)
+        if self.cluster is not None:  # jobs that are still to come may go elsewhere
+            whole = whole and sources[0].submitted == len(sources[0].rows) > 0
+        if whole and self._came_in_order(sources[0]):
             workload = sources[0].workload
             rows = sources[0].rows[: len(numbers)]
             left_out = len(workload) - len(sources[0].rows)
@@ -168,7 +182,8 @@ class Recorder:
             columns = (self._ids, self._submits, self._runtimes, self._estimates, self._cores, self._users)
             workload = Workload(*(np.array(column)[numbers] for column in columns))
             rows = np.arange(len(numbers))
-            left_out = sum(len(source.workload) - len(source.rows) for source in sources)
+            here = [each for each in sources if self.cluster is None or each.into in self._schedulers()]
+            left_out = sum(len(source.workload) - len(source.rows) for source in here)
         start_s, end_s, executed_s = np.full((3, len(workload)), np.nan)
         outcome = np.full(len(workload), UNFINISHED, np.int8)
         counted = workload.known()
@@ -180,10 +195,12 @@ class Recorder:
         outcome[at] = table["outcome"]
         counted[at] = table["counted"]
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed, "left_out": left_out}
-        schedulers = [each for each in self.env.all(QueueScheduler) if each.cluster in self._clusters()]
+        schedulers = self._schedulers()
         if len(schedulers) == 1:
             about = {**schedulers[0].about(), **about}
-        modelled = self._changed or not all(cluster.runs_as_logged for cluster in self._clusters())
+        logged_s = np.where(outcome == KILLED, workload.estimate_s, workload.runtime_s)
+        modelled = not all(cluster.runs_as_logged for cluster in self._clusters())
+        modelled = modelled or bool(((executed_s != logged_s) & (outcome != UNFINISHED)).any())
         if modelled:
             about["runtimes"] = "modelled"
         return Schedule(

@@ -67,7 +67,8 @@ class QueueScheduler:
         self._kill = overrun == "kill"
         self._by_event = decide == "event"
         # The first scheduler draws what the compiled clock draws, and no two draw alike.
-        beside = (cluster.name,) if env.all(QueueScheduler) else ()
+        before = len(env.all(QueueScheduler))
+        beside = (cluster.name, before) if before else ()
         self._draws = env.stream("order", "draw", *beside)
         self._draw = np.empty(0)
         self._room = _ROOM

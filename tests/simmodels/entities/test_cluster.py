@@ -1,3 +1,5 @@
+import math
+
 import pytest
 from simpy.events import Event, Timeout
 
@@ -34,7 +36,14 @@ def test_a_cluster_is_a_pool_or_machines_and_nothing_else(size: dict[str, int]) 
 
 @pytest.mark.parametrize(
     "size",
-    [{"cores": 0}, {"cores": -3}, {"machines": 0, "cores_per_machine": 2}, {"machines": -2, "cores_per_machine": -2}],
+    [
+        {"cores": 0},
+        {"cores": -3},
+        {"machines": 0, "cores_per_machine": 2},
+        {"machines": -2, "cores_per_machine": -2},
+        {"machines": 2, "cores_per_machine": 0.5},
+        {"cores": math.nan},
+    ],
 )
 def test_a_cluster_has_at_least_one_core(size: dict[str, int]) -> None:
     with pytest.raises(RequestError, match=r"cluster 'odd' of .* cores; at least 1 core is allowed"):

@@ -262,3 +262,69 @@ def test_jobs_held_back_are_in_order_of_submission() -> None:
     schedule = recorder.schedule().validate()
     assert schedule.workload.job_id.tolist() == [2, 9, 7, 4]
     assert schedule.start_s.tolist() == [1, 11, 11, 13]
+
+
+def test_a_recorder_of_one_cluster_is_not_bothered_by_another() -> None:
+    env = sm.Environment()
+    a, b = (sm.Cluster(env, name, cores=1) for name in "ab")
+    recorder = sm.Recorder(env, a)
+    scheduler = sm.QueueScheduler(env, a)
+    b.start(Job(1, 0.0, 4.0, 4.0, 1))
+    scheduler.submit(Job(2, 0.0, 4.0, 4.0, 1))
+    seen: list[int] = []
+    env.on("ended", lambda _: seen.append(int(np.isfinite(recorder.schedule().end_s).sum())))
+    env.run()
+    assert seen == [0, 1]
+    assert recorder.schedule().workload.job_id.tolist() == [2]
+
+
+def test_a_recorder_of_one_cluster_does_not_count_on_jobs_to_come() -> None:
+    class Router:
+        def accept(self, workload: Workload) -> None:
+            workload.require_runnable(1)
+
+        def submit(self, job: Job) -> None:
+            schedulers[job.job_id % 2].submit(job)
+
+    env = sm.Environment()
+    schedulers = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=1)) for name in "ab"]
+    sm.Source(env, Workload(range(4), range(4), [1] * 4, [1] * 4, [1] * 4), into=Router())
+    recorder = sm.Recorder(env, schedulers[0].cluster)
+    for until, jobs in ((0.5, [0]), (1.5, [0]), (9, [0, 2])):
+        env.run(until=until)
+        assert recorder.schedule().workload.job_id.tolist() == jobs
+
+
+def test_another_limit_is_seen_in_what_was_executed() -> None:
+    class Grace(sm.QueueScheduler):
+        def start(self, job: Job) -> Attempt:
+            return self.cluster.start(job, limit_s=2 * job.estimate_s, then=self.ended)
+
+    env = sm.Environment()
+    scheduler = Grace(env, sm.Cluster(env, "a", cores=1), overrun="kill")
+    recorder = sm.Recorder(env)
+    scheduler.submit(Job(1, 0.0, 100.0, 10.0, 1))
+    env.run()
+    assert recorder.schedule().validate().executed_s.tolist() == [20]
+
+
+def test_a_lost_job_may_go_on_to_another_cluster() -> None:
+    class Fleeing(sm.QueueScheduler):
+        def ended(self, attempt: Attempt) -> None:
+            if attempt.outcome is sm.Outcome.LOST:
+                refuge.submit(attempt.job)
+            else:
+                super().ended(attempt)
+
+    env = sm.Environment()
+    scheduler = Fleeing(env, sm.Cluster(env, "a", cores=1))
+    refuge = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=1))
+    recorder = sm.Recorder(env)
+    scheduler.submit(Job(1, 0.0, 9.0, 9.0, 1))
+    env.run(until=4)
+    next(iter(scheduler.cluster.running)).interrupt()
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert (schedule.start_s.tolist(), schedule.end_s.tolist()) == ([4], [13])
+    assert schedule.attempts is not None
+    assert schedule.attempts["attempt"].tolist() == [1, 2]

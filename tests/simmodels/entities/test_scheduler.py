@@ -197,15 +197,16 @@ def test_a_schedule_names_the_order_that_was_set_last() -> None:
 
 def test_two_schedulers_do_not_draw_alike() -> None:
     env = sm.Environment(seed=5)
-    schedulers = [sm.QueueScheduler(env, sm.Cluster(env, n, cores=1), order="RANDOM") for n in ("a", "b")]
+    schedulers = [sm.QueueScheduler(env, sm.Cluster(env, n, cores=1), order="RANDOM") for n in "abb"]
     work = Workload(range(40), [0.0] * 40, [5.0] * 40, [5.0] * 40, [1] * 40)
     recorders = [sm.Recorder(env, scheduler.cluster) for scheduler in schedulers]
     for scheduler in schedulers:
         sm.Source(env, work, into=scheduler)
     env.run()
-    first, second = (recorder.schedule() for recorder in recorders)
+    first, second, third = (recorder.schedule() for recorder in recorders)
     assert first.start_s.tolist() == sm.simulate(work, cores=1, order="RANDOM", seed=5).start_s.tolist()
     assert first.start_s.tolist() != second.start_s.tolist()
+    assert second.start_s.tolist() != third.start_s.tolist()
 
 
 def test_another_order_forgets_the_plan_and_what_the_old_one_refused() -> None:
