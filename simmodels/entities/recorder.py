@@ -36,9 +36,8 @@ class Recorder:
         self._estimates = array("d")
         self._cores = array("q")
         self._users = array("q")
-        self._undone: dict[
-            int, tuple[int, Job]
-        ] = {}  # by id: number in order of submission, and the job to keep the id
+        # The jobs that are not done, by id: number in order of submission, and the job itself, to keep its id its own.
+        self._undone: dict[int, tuple[int, Job]] = {}
         self._back: set[int] = set()  # ids of those that were lost, and wait again: perhaps somewhere else
         self._of = array("q")  # of each attempt that has ended: the number of its job
         self._start = array("d")
