@@ -109,18 +109,7 @@ def simulate(
         return replay_workload(workload, cores=size, options=options, seed=seed)
     env = Environment(seed=seed, start_s=float(workload.submit_s.min(initial=0.0)))
     cluster = Cluster(env, "cluster", cores=size)
-    scheduler = QueueScheduler(
-        env,
-        cluster,
-        order=options.order,
-        backfilling=backfilling,
-        backfill_order=options.backfill_order,
-        threshold_s=threshold_s,
-        decide=decide,
-        overrun=overrun,
-        queue_depth=queue_depth,
-        warm_jobs=warm_jobs,
-    )
+    scheduler = QueueScheduler(env, cluster, **options.by_name())
     Source(env, workload, into=scheduler)
     recorder = Recorder(env)
     env.run()

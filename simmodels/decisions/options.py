@@ -2,7 +2,7 @@
 
 import difflib
 from dataclasses import dataclass, fields
-from typing import Final, Literal, NoReturn, Self, get_args
+from typing import Any, Final, Literal, NoReturn, Self, get_args
 
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import find_order
@@ -37,14 +37,14 @@ class QueueOptions:
     def checked(
         cls,
         *,
-        order: str | Order,
-        backfilling: Backfilling,
-        backfill_order: str | Order | None,
-        threshold_s: float | None,
-        decide: Decide,
-        overrun: Overrun,
-        queue_depth: int | None,
-        warm_jobs: int,
+        order: str | Order = "FCFS",
+        backfilling: Backfilling = "easy",
+        backfill_order: str | Order | None = None,
+        threshold_s: float | None = None,
+        decide: Decide = "instant",
+        overrun: Overrun = "run",
+        queue_depth: int | None = None,
+        warm_jobs: int = 0,
     ) -> Self:
         """Return the options, or refuse what is not allowed.
 
@@ -83,13 +83,21 @@ class QueueOptions:
 
     def with_order(self, order: str | Order, backfill_order: str | Order | None) -> Self:
         """Return the same options with another order; refuse as `checked` does."""
-        same = {each.name: getattr(self, each.name) for each in fields(self)}
-        return self.checked(**{**same, "order": order, "backfill_order": backfill_order})
+        return self.checked(**{**self.by_name(), "order": order, "backfill_order": backfill_order})
+
+    def by_name(self) -> dict[str, Any]:
+        """Return the options by name, as `checked` takes them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def draws(self) -> bool:
         """Return whether an order asks for a drawn number."""
         return self.order.draws or (self.backfill_order is not None and self.backfill_order.draws)
+
+    @property
+    def may_refuse(self) -> bool:
+        """Return whether an order may give no number for a job; built-in orders give one for every job."""
+        return not (self.order.is_built_in and (self.backfill_order is None or self.backfill_order.is_built_in))
 
     def open(self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats | None) -> Queue:
         """Return an empty queue with these options (see `simmodels.decisions.state.open_queue`)."""
@@ -108,16 +116,7 @@ class QueueOptions:
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them."""
         second = None if self.backfill_order is None else self.backfill_order.name
-        return {
-            "order": self.order.name,
-            "backfilling": self.backfilling,
-            "backfill_order": second,
-            "threshold_s": self.threshold_s,
-            "decide": self.decide,
-            "overrun": self.overrun,
-            "queue_depth": self.queue_depth,
-            "warm_jobs": self.warm_jobs,
-        }
+        return {**self.by_name(), "order": self.order.name, "backfill_order": second}
 
 
 def raise_refused(job: Job, now: float, order: Order, backfill_order: Order | None) -> NoReturn:

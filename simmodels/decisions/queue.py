@@ -275,6 +275,13 @@ def _pass(queue, now, placed):
 
 
 @compiled
+def _make_room(queue, slots):
+    """Let `placed` have room for so many slots; those in it stay."""
+    if slots > queue.placed.size:
+        queue.placed = longer(queue.placed, 2 * slots)
+
+
+@compiled
 def decide(queue, now):
     """Decide which jobs start now, and start them; return how many: the slots are in `placed`."""
     if queue.waiting.size == 0:
@@ -286,8 +293,7 @@ def decide(queue, now):
     _make_scratch(queue)
     n = 0
     while queue.warm_started < queue.warm:
-        if n + queue.waiting.size > queue.placed.size:
-            queue.placed = longer(queue.placed, 2 * (n + queue.waiting.size))
+        _make_room(queue, n + queue.waiting.size)
         more = start_heads(queue.free, queue.waiting, queue.placed[n:], queue.warm)
         _start(queue, n, n + more, now)
         n += more
@@ -297,8 +303,7 @@ def decide(queue, now):
         if more == 0:
             return n
     while True:
-        if n + queue.waiting.size > queue.placed.size:
-            queue.placed = longer(queue.placed, 2 * (n + queue.waiting.size))
+        _make_room(queue, n + queue.waiting.size)
         more = _pass(queue, now, queue.placed[n:])
         sliding = queue.admitted < queue.arrived
         if sliding and more > 1:  # the next job enters the window as soon as one starts, so they start one by one

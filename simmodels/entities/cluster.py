@@ -236,8 +236,7 @@ class Cluster:
     @property
     def runs_as_logged(self) -> bool:
         """Whether each job runs for its own runtime here: neither `runtime_s` nor `execute` is overridden."""
-        kind = type(self)
-        return kind.runtime_s is Cluster.runtime_s and kind.execute is Cluster.execute
+        return self._only_waits and type(self).runtime_s is Cluster.runtime_s
 
     def execute(self, attempt: Attempt) -> Process:
         """Do the work of an attempt (a SimPy process); override it for jobs that do more than wait.
@@ -310,23 +309,20 @@ class Cluster:
 
     def _timed_out(self, timeout: Event) -> None:
         """End the attempt that has waited for its runtime."""
-        attempt: Attempt = timeout._value  # noqa: SLF001  timeout.value, without a call for each job
-        if attempt.outcome is None:
-            attempt.outcome = Outcome.COMPLETED
-        self.end(attempt)
+        self.end(timeout._value)  # noqa: SLF001  timeout.value, without a call for each job
 
     def _run(self, attempt: Attempt) -> Process:
         self.env.publish("started", attempt)
         try:
             yield from self.execute(attempt)
-            if attempt.outcome is None:
-                attempt.outcome = Outcome.COMPLETED
         except Interrupt:
             attempt.outcome = Outcome.LOST
         self.end(attempt)
 
     def end(self, attempt: Attempt) -> None:
-        """Free the cores of an attempt whose outcome is known, and tell who watches."""
+        """Free the cores of an attempt, completed unless its outcome says otherwise, and tell who watches."""
+        if attempt.outcome is None:
+            attempt.outcome = Outcome.COMPLETED
         end_s = attempt.end_s = self.env.now
         if attempt.executed_s is None or attempt.start_s + attempt.executed_s != end_s:
             attempt.executed_s = end_s - attempt.start_s

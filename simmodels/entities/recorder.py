@@ -168,6 +168,7 @@ class Recorder:
             not seen when it was submitted.
         """
         sources = self.env.all(Source)
+        schedulers = self._schedulers()
         table = self._table()
         numbers = self._recorded(table)
         whole = len(sources) == 1 and len(numbers) == len(self._ids)
@@ -181,7 +182,7 @@ class Recorder:
             columns = (self._ids, self._submits, self._runtimes, self._estimates, self._cores, self._users)
             workload = Workload(*(np.array(column)[numbers] for column in columns))
             rows = np.arange(len(numbers))
-            here = [each for each in sources if self.cluster is None or each.into in self._schedulers()]
+            here = [each for each in sources if self.cluster is None or each.into in schedulers]
             left_out = sum(len(source.workload) - len(source.rows) for source in here)
         start_s, end_s, executed_s = np.full((3, len(workload)), np.nan)
         outcome = np.full(len(workload), UNFINISHED, np.int8)
@@ -194,7 +195,6 @@ class Recorder:
         outcome[at] = table["outcome"]
         counted[at] = table["counted"]
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed, "left_out": left_out}
-        schedulers = self._schedulers()
         if len(schedulers) == 1:
             about = {**schedulers[0].about(), **about}
         logged_s = np.where(outcome == KILLED, workload.estimate_s, workload.runtime_s)

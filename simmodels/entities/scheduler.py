@@ -63,7 +63,7 @@ class QueueScheduler:
             warm_jobs=warm_jobs,
         )
         self.order_changes = 0
-        self._take_order(self.options.order, self.options.backfill_order)
+        self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
         self._kill = overrun == "kill"
         self._by_event = decide == "event"
         # The first scheduler draws what the compiled clock draws, and no two draw alike.
@@ -130,7 +130,7 @@ class QueueScheduler:
         """
         self.options = self.options.with_order(order, backfill_order)
         self.order_changes += 1
-        self._take_order(self.options.order, self.options.backfill_order)
+        self._may_refuse = self.options.may_refuse
         second = self.order if self.backfill_order is None else self.backfill_order
         state.set_draw(self._queue, self._drawn(self._room))
         queue.set_order(
@@ -143,13 +143,17 @@ class QueueScheduler:
             float(self.env.now),
         )
 
-    def _take_order(self, order: Order, backfill_order: Order | None) -> None:
-        self.order = order
-        self.backfill_order = backfill_order
-        # Built-in orders give a number for every job; another may not, so each pass looks.
-        self._may_refuse = not (order.is_built_in and (backfill_order is None or backfill_order.is_built_in))
-
     # -- what can be seen of it ---------------------------------------------------------------------
+
+    @property
+    def order(self) -> Order:
+        """Return who is first; `set_order` changes it."""
+        return self.options.order
+
+    @property
+    def backfill_order(self) -> Order | None:
+        """Return who is backfilled first; None for those who are first in `order`."""
+        return self.options.backfill_order
 
     @property
     def waiting(self) -> list[Job]:
@@ -249,7 +253,7 @@ class QueueScheduler:
 
     def _drawn(self, room: int) -> np.ndarray:
         """Return a uniform number for each slot, if an order asks for it."""
-        if self.order.draws or (self.backfill_order and self.backfill_order.draws):
+        if self.options.draws:
             self._draw = np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
         return self._draw
 

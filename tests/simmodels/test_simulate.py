@@ -1,5 +1,6 @@
 import inspect
 import math
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import simmodels as sm
+from simmodels.decisions.options import QueueOptions
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED
 from simmodels.simulate import simulate
@@ -57,6 +59,13 @@ def test_all_but_the_workload_is_said_by_name() -> None:
     kinds = [parameter.kind for parameter in inspect.signature(simulate).parameters.values()]
     assert kinds[0] is inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert set(kinds[1:]) == {inspect.Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("also", [sm.QueueScheduler, QueueOptions.checked])
+def test_options_that_are_not_given_are_the_same_for_a_scheduler_and_wherever_they_are_checked(also: object) -> None:
+    ours, theirs = inspect.signature(simulate).parameters, inspect.signature(also).parameters
+    for each in fields(QueueOptions):
+        assert ours[each.name].default == theirs[each.name].default
 
 
 @pytest.mark.parametrize(

@@ -74,17 +74,7 @@ def test_a_log_longer_than_the_first_room_of_the_process_clock_is_scheduled_alik
 
 
 def run(workload: Workload, *, cores: int = 2, seed: int = 0, **options: object) -> Schedule:
-    usual = {
-        "order": "FCFS",
-        "backfilling": "easy",
-        "backfill_order": None,
-        "threshold_s": None,
-        "decide": "instant",
-        "overrun": "run",
-        "queue_depth": None,
-        "warm_jobs": 0,
-    }
-    return replay_workload(workload, cores=cores, options=QueueOptions.checked(**{**usual, **options}), seed=seed)
+    return replay_workload(workload, cores=cores, options=QueueOptions.checked(**options), seed=seed)
 
 
 SORTED = Workload([1, 2, 3], [0, 1, 2], [10, 10, 5], [10, 4, 5], [1, 2, 1])
