@@ -111,7 +111,7 @@ pins: ## choose the newest versions that pyproject.toml allows, and write requir
 	@{ echo "# What schedlab runs with, to the last version; made by \`make pins\`."; \
 	    $(PINS_PY) -m pip freeze --all --exclude pip --exclude setuptools --exclude wheel --exclude schedlab; \
 	} > requirements/run.txt
-	@$(PINS_PY) -m pip install -qq --upgrade --constraint requirements/run.txt ".[dev]"
+	@$(PINS_PY) -m pip install -qq --upgrade --constraint requirements/run.txt ".[dask,dev]"
 	@{ echo "# What schedlab is built and tested with, to the last version; made by \`make pins\`."; echo "-r run.txt"; \
 	    $(PINS_PY) -m pip freeze --all --exclude pip --exclude wheel --exclude schedlab | grep -vxF -f requirements/run.txt; \
 	} > build/dev.txt && mv build/dev.txt requirements/dev.txt

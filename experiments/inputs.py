@@ -167,7 +167,7 @@ def named_order(text: str) -> Order:
     path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
     if not path.lower().endswith(".py"):
         return find_order(text)
-    names = {key: value for key, value in _run(path).items() if not key.startswith("__")}
+    names = {key: value for key, value in run_file(path, "order").items() if not key.startswith("__")}
     defined = {key: value for key, value in names.items() if isinstance(value, Order)}
     if not name:
         if len(set(defined.values())) != 1:
@@ -186,14 +186,32 @@ def named_order(text: str) -> Order:
     return make_order(function)
 
 
-def _run(path: str) -> dict[str, object]:
-    """Return the names that a Python file defines; a fault of it is told with its line."""
+def run_file(path: str, kind: str, module_name: str | None = None) -> dict[str, object]:
+    """Return the names that a Python file defines; a fault of it is told with its line.
+
+    Parameters
+    ----------
+    path
+        The file. It is run with its folder on the path.
+    kind
+        What is looked for in it, for the error.
+    module_name
+        The name under which it becomes a module that can be imported, which objects of its classes need that are sent
+        to another process; None for none.
+
+    Raises
+    ------
+    RequestError
+        The file cannot be read, or fails when it is run.
+    """
     try:
         source = Path(path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
-        raise RequestError(f"no order can be read from {path}: {reason(error)}") from error
-    module = ModuleType(Path(path).stem)
+        raise RequestError(f"no {kind} can be read from {path}: {reason(error)}") from error
+    module = ModuleType(module_name or Path(path).stem)
     module.__file__ = path
+    if module_name is not None:
+        sys.modules[module_name] = module
     folder = str(Path(path).resolve().parent)
     sys.path.append(folder)  # at the end: what lies beside the file may not hide other modules
     try:

@@ -1,22 +1,31 @@
 """Files: written whole or not at all."""
 
 import os
+import platform
+import re
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
+
+_TEMPORARY: Final = re.compile(r"\.(?P<node>.*)\.(?P<process>\d+)\.[0-9a-f]{8}\..+")
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterator[Path]:
     """Hand out a temporary path beside `path`; on leaving, what was written there takes its place.
 
     A reader sees the old file or the whole new one, never a part. If the body fails, the temporary
-    file is removed and the old one stands.
+    file is removed and the old one stands. Processes that write the same file, on several machines
+    too, do not meet: the last one stands.
 
     Parameters
     ----------
     path
         The file to write; its folder must exist.
+    durable
+        Whether it is forced to disk first, so that it is whole even if the power fails.
 
     Raises
     ------
@@ -27,9 +36,45 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: {target.parent} is not a folder")
     # The name ends as the target's does, because writers choose format and compression by it.
-    temporary = target.with_name(f".{os.getpid()}.{target.name}")
+    temporary = target.with_name(f".{platform.node()}.{os.getpid()}.{uuid.uuid4().hex[:8]}.{target.name}")
     try:
         yield temporary
+        if durable:
+            _force(temporary)
         temporary.replace(target)
+        if durable:
+            _force(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path) -> int:
+    """Remove the temporary files of `replacing` whose process, on this machine, was killed; return how many."""
+    removed = 0
+    for path in folder.glob(".*"):
+        found = _TEMPORARY.fullmatch(path.name)
+        if found is not None and found["node"] == platform.node() and not _runs(int(found["process"])):
+            path.unlink(missing_ok=True)
+            removed += 1
+    return removed
+
+
+def _runs(process: int) -> bool:
+    """Return whether there is a process of this number on this machine."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is another user's
+        return True
+    return True
+
+
+def _force(path: Path) -> None:
+    """Force a file, or the names in a folder, to disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(PermissionError):  # some network file systems let nobody do this to a folder
+            os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,12 @@
+"""Campaigns: designs of thousands of independent simulations, run on two cores or a cluster, resumed, told on a page.
+
+This is the facade: the names a study needs.
+"""
+
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.running import run
+from experiments.campaigns.statistics import Effect, bootstrap, paired
+from experiments.campaigns.study import Cell, Scale, Study
+
+__all__ = ["Cell", "Claim", "Effect", "Results", "Scale", "Study", "bootstrap", "paired", "run"]

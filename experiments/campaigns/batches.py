@@ -1,0 +1,255 @@
+"""Batches: cells run one after the other in a worker, and the Parquet file that their rows become.
+
+A batch's file has a line for each row of each cell: the cell's name (`CELL`), the row's number within the cell (`ROW`,
+none if the cell has no rows), how long the cell took (`SECONDS`), and the row's values.
+"""
+
+import os
+import pickle
+import platform
+import time
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from experiments.campaigns.finding import find_study
+from experiments.campaigns.fingerprint import code_digest
+from experiments.campaigns.plan import Shipment
+from experiments.campaigns.study import REPLICATION, Cell, Rows, Study, Value
+from experiments.inputs import LARGEST, told
+from simmodels.errors import RequestError
+
+CELL: Final = "_cell"
+ROW: Final = "_row"
+SECONDS: Final = "_seconds"
+OURS: Final = (CELL, ROW, SECONDS)
+
+Job = tuple[str, Mapping[str, Value], int]
+"""A cell as it is sent to a worker: its name, its factors, its replication."""
+
+Done = tuple[str, float, list[dict[str, Any]]]
+"""A cell that is done: its name, how many seconds it took, its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A cell that failed.
+
+    Parameters
+    ----------
+    key
+        The cell's name.
+    error
+        What went wrong, in a line.
+    traceback
+        Where, from the study on; empty if the worker did not live to tell.
+    worker
+        The machine and process that ran it.
+    """
+
+    key: str
+    error: str
+    traceback: str = ""
+    worker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a batch.
+
+    Parameters
+    ----------
+    files
+        Parquet files, as bytes, with the names of the cells in each: one, unless the values of a column are of two
+        kinds. A file never mixes kinds, so that what is read of some cells does not depend on others.
+    failures
+        The cells that failed.
+    seconds
+        How long the cells took, together.
+    """
+
+    files: list[tuple[tuple[str, ...], bytes]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return sum(len(keys) for keys, _ in self.files) + len(self.failures)
+
+
+# -- in the worker ----------------------------------------------------------------------------------
+
+_opened: list[tuple[Shipment, Study, dict[str, Any]]] = []
+"""The shipment that this process works on, with its study and inputs; there is one at a time."""
+
+
+def run_batch(shipment: Shipment, jobs: Sequence[Job]) -> Outcome:
+    """Run cells one after the other, and return what came of them: a cell's failure is told and does not stop others.
+
+    Parameters
+    ----------
+    shipment
+        What the cells share.
+    jobs
+        The cells.
+
+    Raises
+    ------
+    RequestError
+        The study cannot be found here, or its code differs.
+    """
+    study, inputs = _open(shipment)
+    worker = f"{platform.node()}, process {os.getpid()}"
+    outcome = Outcome()
+    done: list[Done] = []
+    total = 0.0
+    for key, factors, replication in jobs:
+        cell = Cell(factors, replication, shipment.seed, shipment.parameters, inputs)
+        begun = time.perf_counter()
+        try:
+            rows = plain_rows(study.run_cell(cell), factors)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the study raises
+            trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
+            shown = "".join(traceback.format_exception(type(error), error, trace))
+            outcome.failures.append(Failure(key, told(error), shown, worker))
+            rows = None
+        seconds = time.perf_counter() - begun
+        total += seconds
+        if rows is not None:
+            done.append((key, seconds, rows))
+    outcome.files.extend((tuple(key for key, _, _ in group), parquet(table_of(group))) for group in groups(done))
+    return Outcome(outcome.files, outcome.failures, total)
+
+
+def _open(shipment: Shipment) -> tuple[Study, dict[str, Any]]:
+    """Return study and inputs of a shipment; they are looked up and unpacked once."""
+    if not _opened or _opened[0][0] is not shipment:
+        study = find_study(shipment.study, shipment.chosen)
+        if code_digest(study) != shipment.code:
+            what = f"the worker on {platform.node()} has other code of schedlab or of study {shipment.study}"
+            raise RequestError(what, "the code that the campaign was started with is needed there")
+        inputs = pickle.loads(shipment.inputs)  # noqa: S301  our own, sent by the runner
+        _opened[:] = [(shipment, study, inputs)]
+    return _opened[0][1:]
+
+
+# -- rows -------------------------------------------------------------------------------------------
+
+
+def plain_rows(rows: Rows, factors: Mapping[str, Value]) -> list[dict[str, Any]]:
+    """Return the rows that a study returned, as plain values; None stands for absence, and so is left out.
+
+    Where some rows have whole numbers and others floats, all are floats.
+
+    Raises
+    ------
+    TypeError, ValueError
+        They are no rows, a column has the name of a factor or one of ours, or a value is none that a table can hold.
+    """
+    several: object = rows
+    if isinstance(rows, pd.DataFrame):
+        several = rows.to_dict("records")
+    elif isinstance(rows, Mapping):
+        several = [rows]
+    if isinstance(several, str) or not isinstance(several, Iterable):
+        raise TypeError(f"run_cell returned {_shown(rows)}; a mapping, several, or a DataFrame is allowed")
+    plain = [_plain_row(row, factors) for row in several]
+    kinds = _kinds(plain)
+    for name, kind in kinds.items():
+        if kind is float:
+            for row in plain:
+                if name in row:
+                    row[name] = float(row[name])
+    return plain
+
+
+def _kinds(rows: Sequence[Mapping[str, Any]]) -> dict[str, type]:
+    """Return the kind of each column's values: bool, int, float or str."""
+    kinds: dict[str, type] = {}
+    for row in rows:
+        for name, value in row.items():
+            kind = type(value)
+            old = kinds.setdefault(name, kind)
+            if old is not kind:
+                if {old, kind} != {int, float}:
+                    raise TypeError(f"{name} is {old.__name__} in one row and {kind.__name__} in another")
+                kinds[name] = float
+    return kinds
+
+
+def groups(done: Sequence[Done]) -> list[list[Done]]:
+    """Return cells that are done in groups within which each column is of one kind."""
+    found: list[tuple[dict[str, type], list[Done]]] = []
+    for one in done:
+        kinds = _kinds(one[2])
+        for known, group in found:
+            if all(known.get(name, kind) is kind for name, kind in kinds.items()):
+                known.update(kinds)
+                group.append(one)
+                break
+        else:
+            found.append((kinds, [one]))
+    return [group for _, group in found]
+
+
+def _plain_row(row: object, factors: Mapping[str, Value]) -> dict[str, Any]:
+    if not isinstance(row, Mapping):
+        raise TypeError(f"a row is {_shown(row)}; a mapping is allowed")
+    plain: dict[str, Any] = {}
+    for name, given in row.items():
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"a column is named {name!r}; a text is allowed")
+        if name in factors or name in OURS or name == REPLICATION:
+            raise ValueError(f"a column is named {name!r}, as a factor or a column of the campaign is")
+        value = given.item() if isinstance(given, np.generic) else given
+        if value is None or value is pd.NA or value is pd.NaT:
+            continue
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
+            raise ValueError(f"{name} is {value}; whole numbers up to 2^53 are allowed, which a float can hold too")
+        if not isinstance(value, bool | int | float | str):
+            raise TypeError(f"{name} is {_shown(value)}; None, a bool, a number or a text is allowed")
+        # Of a subclass, such as a member of an enumeration, the plain value.
+        plain[name] = next(kind for kind in (bool, int, float, str) if isinstance(value, kind))(value)
+    return plain
+
+
+def _shown(value: object) -> str:
+    return f"{type(value).__name__} {str(value)[:40]!r}"
+
+
+def table_of(done: Sequence[Done]) -> pa.Table:
+    """Return the table of cells that are done, whose columns are each of one kind."""
+    ours: dict[str, list[Any]] = {name: [] for name in OURS}
+    values: dict[str, list[Any]] = {}
+    length = 0
+    for key, seconds, rows in done:
+        for number, row in enumerate(rows or [{}]):
+            ours[CELL].append(key)
+            ours[ROW].append(number if rows else None)
+            ours[SECONDS].append(seconds)
+            for name, value in row.items():
+                column = values.get(name)
+                if column is None:
+                    column = values[name] = [None] * length
+                column.append(value)
+            length += 1
+            if len(row) < len(values):
+                for column in values.values():
+                    if len(column) < length:
+                        column.append(None)
+    types = {CELL: pa.string(), ROW: pa.int32(), SECONDS: pa.float64()}
+    arrays = {name: pa.array(ours[name], types[name]) for name in OURS}
+    return pa.table(arrays | {name: pa.array(column, from_pandas=False) for name, column in values.items()})
+
+
+def parquet(table: pa.Table) -> bytes:
+    """Return a table as the bytes of a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue())

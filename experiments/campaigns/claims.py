@@ -1,0 +1,117 @@
+"""Claims: sentences of a paper, checked on the results of a campaign."""
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from experiments.campaigns.statistics import Effect
+from simmodels.errors import RequestError
+
+Verdict = Literal["holds", "fails", "undecided"]
+
+_SIGNS: Final = {"more_than": ">", "at_least": "≥", "less_than": "<", "at_most": "≤"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A sentence, what is measured to check it, what was found, and what it takes for it to hold.
+
+    The verdict follows from the effect and the bounds, and is never given: it *holds* if the whole confidence interval
+    of the effect keeps to the bounds, *fails* if the whole interval is outside one of them, and is *undecided*
+    otherwise.
+
+    Parameters
+    ----------
+    text
+        The sentence.
+    source
+        Where it stands: the section or figure of the paper.
+    measure
+        What is measured, in words.
+    effect
+        What was found; None if it could not be measured.
+    more_than, less_than, at_least, at_most
+        The bounds within which the claim holds: at least one; the first two exclude the bound itself.
+    unit
+        The unit of effect and bounds, empty for plain numbers; ``%`` shows fractions in per cent.
+    to_decide
+        What to run to decide it, if it is undecided.
+    note
+        More to say: why it fails, or why it could not be measured.
+
+    Raises
+    ------
+    RequestError
+        There is no bound, or no value keeps to the bounds.
+    """
+
+    text: str
+    source: str
+    measure: str
+    effect: Effect | None
+    more_than: float | None = None
+    less_than: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    unit: str = ""
+    to_decide: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the bounds."""
+        low, high, open_ = self._bounds()
+        if low == -math.inf and high == math.inf:
+            raise RequestError(
+                f"claim {self.text!r} has no bound", "more_than, less_than, at_least or at_most is needed"
+            )
+        if not low <= high or (low == high and open_):
+            raise RequestError(f"claim {self.text!r} holds for no value", "bounds that leave room are allowed")
+
+    def _bounds(self) -> tuple[float, float, bool]:
+        """Return the least and the largest value allowed, and whether one of these is itself excluded."""
+        low = max((bound for bound in (self.more_than, self.at_least) if bound is not None), default=-math.inf)
+        high = min((bound for bound in (self.less_than, self.at_most) if bound is not None), default=math.inf)
+        return low, high, low == self.more_than or high == self.less_than
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the sentence holds."""
+        if self.effect is None or self.effect.low is None or self.effect.high is None:
+            return "undecided"
+        low, high = self.effect.low, self.effect.high
+        # Of each bound: whether all of the interval keeps to it, and whether none of it does.
+        checks = [
+            (low > bound, high <= bound) if name == "more_than"
+            else (low >= bound, high < bound) if name == "at_least"
+            else (high < bound, low >= bound) if name == "less_than"
+            else (high <= bound, low > bound)
+            for name, bound in self.bounds().items()
+        ]  # fmt: skip
+        if all(inside for inside, _ in checks):
+            return "holds"
+        return "fails" if any(outside for _, outside in checks) else "undecided"
+
+    def bounds(self) -> dict[str, float]:
+        """Return the bounds that there are, by name."""
+        return {name: getattr(self, name) for name in _SIGNS if getattr(self, name) is not None}
+
+    def expected(self) -> str:
+        """Return the bounds as they are shown, such as ``> 0``."""
+        return ", ".join(f"{_SIGNS[name]} {self.shown(bound)}" for name, bound in self.bounds().items())
+
+    def found(self) -> str:
+        """Return the effect with its interval as it is shown, such as ``-0.12 [-0.2, -0.05]``."""
+        if self.effect is None:
+            return "not measured"
+        text = self.shown(self.effect.estimate)
+        if self.effect.confidence == 1.0:
+            return text
+        if self.effect.low is None or self.effect.high is None:
+            return f"{text} (no interval: {self.effect.values} replications)"
+        return f"{text} [{self.shown(self.effect.low)}, {self.shown(self.effect.high)}]"
+
+    def shown(self, value: float) -> str:
+        """Return a value in the claim's unit, to three digits or to the unit."""
+        value = value * 100 if self.unit == "%" else value
+        text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        return f"{text} {self.unit}".rstrip()

@@ -1,0 +1,203 @@
+"""Declared: a study written as a TOML file, on the grounds of another study.
+
+The file says which study does the work, and what is different:
+
+    study = "replay"              # a name, or a Python file beside this one
+    title = "Does a threshold cost anything?"
+
+    [parameters]                  # what is the same in all cells
+    jobs = 2000
+
+    [factors]                     # what is varied
+    order = ["FCFS", "SAF"]
+
+    [scales.small]                # replications, and what differs at this scale
+    replications = 10
+
+    [[claims]]                    # a measure of some cells, alone or against others
+    text = "SAF has shorter waits than FCFS"
+    measure = "mean_wait_s"
+    of = { order = "SAF" }
+    against = { order = "FCFS" }
+    less_than = 0.0
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.study import Scale, Study, unknown
+from experiments.inputs import reason
+from simmodels.errors import FileFormatError, RequestError, SimModelsError
+
+_STUDY: Final[Mapping[str, type]] = {
+    "study": str,
+    "name": str,
+    "title": str,
+    "parameters": dict,
+    "factors": dict,
+    "scales": dict,
+    "measures": list,
+    "claims": list,
+}
+_SCALE: Final[Mapping[str, type]] = {"replications": int, "parameters": dict, "factors": dict}
+_BOUNDS: Final = ("more_than", "at_least", "less_than", "at_most")
+_CLAIM: Final[Mapping[str, type]] = {
+    "text": str,
+    "measure": str,
+    "of": dict,
+    "against": dict,
+    "relative": bool,
+    "statistic": str,
+    "source": str,
+    "unit": str,
+    "to_decide": str,
+    "note": str,
+    **dict.fromkeys(_BOUNDS, float),
+}
+
+
+def declared(path: Path, find_class: Callable[[str], type[Study]]) -> type[Study]:
+    """Return the study that a TOML file declares.
+
+    Parameters
+    ----------
+    path
+        The file.
+    find_class
+        Finds the study on whose grounds it stands; a file is looked for beside this one.
+
+    Raises
+    ------
+    RequestError
+        The file cannot be read.
+    FileFormatError
+        It is no TOML, or says something that is not allowed.
+    """
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise RequestError(f"no study can be read from {path}: {reason(error)}") from error
+    except ValueError as error:  # no TOML, or no text
+        raise FileFormatError(str(path), None, f"it is no TOML: {error}") from error
+    try:
+        return _made(content, path, find_class)
+    except SimModelsError as error:
+        raise FileFormatError(str(path), None, str(error)) from error
+
+
+def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], type[Study]]) -> type[Study]:
+    """Return the class of what a TOML file says."""
+    _check(content, _STUDY, "the file", needed=("study",))
+    named = content["study"]
+    base = find_class(str(path.parent / named) if named.lower().endswith((".py", ".toml")) else named)
+    # What the file says of a name stands at all scales of the base, but for what it says itself of a scale.
+    named_here = {*content.get("parameters", {}), *content.get("factors", {})}
+    scales = {
+        name: Scale(
+            replications=at.replications,
+            parameters={key: value for key, value in at.parameters.items() if key not in named_here},
+            factors={key: value for key, value in at.factors.items() if key not in named_here},
+        )
+        for name, at in base.scales.items()
+    }
+    for name, said in content.get("scales", {}).items():
+        _check(said, _SCALE, f"scale {name!r}")
+        old = scales.get(name, Scale())
+        scales[name] = Scale(
+            replications=said.get("replications", old.replications),
+            parameters={**old.parameters, **said.get("parameters", {})},
+            factors={**old.factors, **said.get("factors", {})},
+        )
+    claims = content.get("claims", [])
+    for number, claim in enumerate(claims, 1):
+        _check(claim, _CLAIM, f"claim {number}", needed=("text", "measure"))
+        _claim(claim, None)  # refuses bounds that are missing or leave no room
+    for what, own in (("parameters", base.parameters), ("factors", base.factors)):
+        for name in content.get(what, {}):
+            if name not in {**base.parameters, **base.factors}:
+                raise unknown(f"name under {what} for study {base.name}", name, (*own,))
+    parameters, factors = _sorted_out(base, content)
+
+    def all_claims(self: Study, results: Results) -> Sequence[Claim]:
+        return [*base.claims(self, results), *(_claim(said, results) for said in claims)]
+
+    made = type(
+        base.__name__,
+        (base,),
+        {
+            "__doc__": content.get("title", base.__doc__),
+            "name": content.get("name", path.stem),
+            "parameters": parameters,
+            "factors": factors,
+            "scales": scales,
+            "measures": tuple(content.get("measures", base.measures)),
+            "claims": all_claims,
+        },
+    )
+    made()  # says what is not allowed, if anything is
+    return made
+
+
+def _sorted_out(base: type[Study], content: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return parameters and factors: what the file varies is no parameter, what it fixes is no factor."""
+    parameters = {**base.parameters, **content.get("parameters", {})}
+    factors = {**base.factors, **content.get("factors", {})}
+    for name in content.get("factors", {}):
+        if name in content.get("parameters", {}):
+            raise RequestError(f"{name!r} is both a parameter and a factor")
+        parameters.pop(name, None)
+    for name in content.get("parameters", {}):
+        factors.pop(name, None)
+    return parameters, factors
+
+
+def _claim(said: Mapping[str, Any], results: Results | None) -> Claim:
+    """Return a claim of the file, checked on the results."""
+    effect = None
+    if results is not None:
+        statistic = said.get("statistic", "mean")
+        if statistic not in {"mean", "median"}:
+            raise unknown("statistic", statistic, ("mean", "median"))
+        of = said.get("of", {})
+        if "against" in said:
+            relative = said.get("relative", False)
+            effect = results.difference(said["measure"], of, said["against"], relative=relative, statistic=statistic)
+        else:
+            effect = results.level(said["measure"], of, statistic=statistic)
+    measure = said["measure"]
+    shown = [", ".join(f"{k} {v}" for k, v in said[part].items()) for part in ("of", "against") if said.get(part)]
+    if shown:
+        measure += f" of {' minus that of '.join(shown)}" + (
+            ", as a fraction of the latter" if said.get("relative") else ""
+        )
+    return Claim(
+        text=said["text"],
+        source=said.get("source", ""),
+        measure=measure,
+        effect=effect,
+        unit=said.get("unit", ""),
+        to_decide=said.get("to_decide", ""),
+        note=said.get("note", ""),
+        **{name: said[name] for name in _BOUNDS if name in said},
+    )
+
+
+def _check(said: object, allowed: Mapping[str, type], where: str, needed: Sequence[str] = ()) -> None:
+    """Refuse a table of the file that has a key it may not have, lacks one, or has one of another kind."""
+    if not isinstance(said, Mapping):
+        raise RequestError(f"{where} is {said!r}", "a table is allowed")
+    for key, value in said.items():
+        if key not in allowed:
+            raise unknown(f"key of {where}", key, tuple(allowed))
+        kind = allowed[key]
+        fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
+        if not fits or (isinstance(value, bool) and kind is not bool):
+            names = {str: "a text", dict: "a table", list: "an array", int: "a whole number", float: "a number"}
+            raise RequestError(f"{key} of {where} is {value!r}", f"{names.get(kind, 'true or false')} is allowed")
+    for key in needed:
+        if key not in said:
+            raise RequestError(f"{where} has no {key}", "it is needed")

@@ -1,0 +1,100 @@
+"""Finding: the study that a name, a Python file or a TOML file stands for."""
+
+import importlib
+import inspect
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from experiments.campaigns.declared import declared
+from experiments.campaigns.study import Study, unknown
+from experiments.inputs import run_file
+from simmodels.errors import RequestError
+
+STUDIES: Final = {"replay": "experiments.studies.replay:Replay"}
+"""The studies that have a name, and where their classes are."""
+_FILES: Final = (".py", ".toml")
+
+
+def find_study(text: str, chosen: Mapping[str, Any] | None = None) -> Study:
+    """Return the study of this name, or the one that a file defines.
+
+    Parameters
+    ----------
+    text
+        A name of `STUDIES`; ``path/to/file.py``, which defines one subclass of `Study`, or ``path/to/file.py:Class``
+        if it defines several; or ``path/to/file.toml``, see `experiments.campaigns.declared`.
+    chosen
+        Values that replace those of the study, see `Study`.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no study of this name; near ones are offered.
+    RequestError
+        The file cannot be read, fails when it is run, or does not define one study; or the study says something that
+        is not allowed.
+    FileFormatError
+        The TOML file does not keep to its format.
+    """
+    return find_class(text)(**(chosen or {}))
+
+
+def find_class(text: str) -> type[Study]:
+    """Return the class of a study; see `find_study`."""
+    if text.lower().endswith(".toml"):
+        return declared(Path(text), find_class)
+    path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
+    if path.lower().endswith(".py"):
+        return _class_of_file(path, name)
+    if text not in STUDIES:
+        if Path(text).suffix or Path(text).exists():
+            raise RequestError(
+                f"no study can be read from {text}", f"names ending in {' or '.join(_FILES)} are allowed"
+            )
+        raise unknown("study", text, tuple(STUDIES))
+    module, _, name = STUDIES[text].partition(":")
+    found: type[Study] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def reference(text: str) -> str:
+    """Return what stands for the same study in any other folder and process: a file by its full path."""
+    path, colon, name = text.rpartition(":") if not text.lower().endswith(_FILES) else (text, "", "")
+    return f"{Path(path).resolve()}{colon}{name}" if path.lower().endswith(_FILES) else text
+
+
+def _class_of_file(path: str, name: str) -> type[Study]:
+    """Return the study that a Python file defines."""
+    folder = str(Path(path).resolve().parent)
+    if folder not in sys.path:  # stays there: a cell may import what lies beside the file
+        sys.path.append(folder)
+    # The same name in each process: what is sent from one to another says where its class is.
+    module = f"_study_{Path(path).stem}"
+    names = run_file(path, "study", module)
+    studies = {
+        key: value
+        for key, value in names.items()
+        if inspect.isclass(value)
+        and issubclass(value, Study)
+        and value.__module__ == module
+        and not inspect.isabstract(value)
+    }
+    if name:
+        if name not in studies:
+            raise unknown(f"study of {path}", name, tuple(studies))
+        return studies[name]
+    if len(studies) != 1:
+        has = (
+            f"it has {', '.join(studies)}; say {path}:CLASS"
+            if studies
+            else "a subclass of Study with run_cell is needed"
+        )
+        raise RequestError(f"{path} defines {len(studies)} studies", has)
+    return next(iter(studies.values()))
+
+
+def listed() -> Sequence[tuple[str, str]]:
+    """Return the name and title of each study that has a name."""
+    return [(name, find_study(name).title) for name in STUDIES]

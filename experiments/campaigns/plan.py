@@ -1,0 +1,114 @@
+"""Plan: the cells of a campaign, each with the name under which its result is kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from experiments.campaigns.finding import find_study, reference
+from experiments.campaigns.fingerprint import cell_key, code_digest, digest, inputs_digest
+from experiments.campaigns.study import Cell, Study, Value
+from simmodels.errors import RequestError
+
+
+@dataclass(frozen=True, slots=True)
+class Shipment:
+    """What a worker is sent once: with it, and the factors of a cell, it can run the cell.
+
+    Parameters
+    ----------
+    study, chosen
+        What `experiments.campaigns.finding.find_study` needs to find the study.
+    code
+        The digest of the code; a worker that has other code refuses.
+    seed, parameters
+        What all cells share.
+    inputs
+        What `Study.inputs` made, pickled.
+    """
+
+    study: str
+    chosen: Mapping[str, Any]
+    code: str
+    seed: int
+    parameters: Mapping[str, Value]
+    inputs: bytes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of a campaign.
+
+    Parameters
+    ----------
+    study
+        The study.
+    reference
+        What `find_study` found it by, as it is understood in any folder.
+    scale, seed
+        What it is run at.
+    cells
+        The cells, in the order of the design.
+    keys
+        The name of each, as long.
+    shipment
+        What the workers are sent.
+    """
+
+    study: Study
+    reference: str
+    scale: str
+    seed: int
+    cells: tuple[Cell, ...]
+    keys: tuple[str, ...]
+    shipment: Shipment
+
+    @classmethod
+    def of(cls, text: str, scale: str, seed: int, chosen: Mapping[str, Any] | None = None) -> "Plan":
+        """Return the plan of a study.
+
+        Parameters
+        ----------
+        text, chosen
+            See `find_study`.
+        scale
+            One of the study's scales.
+        seed
+            The seed of all that is drawn, an integer >= 0.
+
+        Raises
+        ------
+        RequestError
+            The study cannot be found, has no such scale, no cells, or two cells that are the same.
+        """
+        if seed < 0:
+            raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
+        study = find_study(text, chosen)
+        design = study.design(scale)
+        cells = tuple(study.cells(scale, seed))
+        if not cells:
+            raise RequestError(f"study {study.name} has no cells at scale {scale}", "at least one is needed")
+        inputs, of_inputs = inputs_digest(study.inputs(scale))
+        code = code_digest(study)
+        context = digest(part.encode() for part in (study.name, code, of_inputs))
+        keys = tuple(cell_key(cell, context) for cell in cells)
+        seen: dict[str, Cell] = {}
+        for key, cell in zip(keys, cells, strict=True):
+            if key in seen:
+                raise RequestError(f"study {study.name} has the cell twice: {cell}", "each once is allowed")
+            if cell.seed != seed or dict(cell.parameters) != dict(design.parameters):
+                what = f"the cell {cell} of study {study.name} has a seed or parameters of its own"
+                raise RequestError(what, "those of the campaign are allowed; what is varied is a factor")
+            seen[key] = cell
+        named = reference(text)
+        shipment = Shipment(named, dict(chosen or {}), code, seed, dict(design.parameters), inputs)
+        return cls(study, named, scale, seed, cells, keys, shipment)
+
+    @cached_property
+    def factors(self) -> dict[str, tuple[Value, ...]]:
+        """The values of each factor, in the order in which the cells have them."""
+        found: dict[str, dict[tuple[str, Value], None]] = {}
+        for cell in self.cells:
+            for name, value in cell.factors.items():
+                found.setdefault(name, {})[type(value).__name__, value] = None
+        return {name: tuple(value for _, value in values) for name, values in found.items()}

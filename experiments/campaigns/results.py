@@ -1,0 +1,155 @@
+"""Results: the table of a campaign, and what is commonly asked of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from experiments.campaigns.statistics import Effect, Statistic, bootstrap, having, paired
+from experiments.campaigns.study import REPLICATION, Value, unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """What came of a campaign.
+
+    Parameters
+    ----------
+    table
+        A row for each row of each cell that is done: the factors, the replication, then what `Study.run_cell`
+        returned, these columns by name. Rows are in the order of the design.
+    factors
+        The values of each factor, by its name.
+    parameters
+        What all cells share.
+    seed
+        The campaign's seed.
+    cells, failed
+        How many cells the design has, and how many of them failed; the rest was not run yet.
+    done
+        How many are done.
+    """
+
+    table: pd.DataFrame
+    factors: Mapping[str, Sequence[Value]]
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    seed: int = 0
+    cells: int = 0
+    done: int = 0
+    failed: int = 0
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the columns that are measured and are numbers."""
+        return tuple(
+            name
+            for name in self.table.columns
+            if name not in {*self.factors, REPLICATION} and pd.api.types.is_numeric_dtype(self.table[name])
+        )
+
+    def where(self, **values: object) -> pd.DataFrame:
+        """Return the rows that have these values of factors or other columns."""
+        for name in values:
+            if name not in self.table:
+                raise unknown("column", name, tuple(self.table.columns))
+        return self.table[having(self.table, values)]
+
+    def level(
+        self, measure: str, of: Mapping[str, object] | None = None, *, statistic: Statistic = "mean"
+    ) -> Effect | None:
+        """Return how large a measure is under a choice of factors, over the replications; None if no cell has it.
+
+        Parameters
+        ----------
+        measure, of
+            See `experiments.campaigns.paired`.
+        statistic
+            What is taken over the replications.
+
+        Raises
+        ------
+        RequestError
+            See `experiments.campaigns.paired` and `experiments.campaigns.bootstrap`.
+        """
+        return self._effect(measure, of or {}, None, statistic)
+
+    def difference(
+        self,
+        measure: str,
+        of: Mapping[str, object],
+        against: Mapping[str, object],
+        *,
+        relative: bool = False,
+        statistic: Statistic = "mean",
+    ) -> Effect | None:
+        """Return how much larger a measure is under one choice of factors than under another; None if no cells pair.
+
+        Replications are paired: both choices met the same random numbers there.
+
+        Parameters
+        ----------
+        measure, of, against, relative
+            See `experiments.campaigns.paired`.
+        statistic
+            What is taken over the replications.
+
+        Raises
+        ------
+        RequestError
+            See `experiments.campaigns.paired` and `experiments.campaigns.bootstrap`.
+        """
+        return self._effect(measure, of, against, statistic, relative=relative)
+
+    def _effect(
+        self,
+        measure: str,
+        of: Mapping[str, object],
+        against: Mapping[str, object] | None,
+        statistic: Statistic,
+        *,
+        relative: bool = False,
+    ) -> Effect | None:
+        for name, value in (*of.items(), *(against or {}).items()):
+            if name not in self.factors:
+                raise unknown("factor", name, tuple(self.factors))
+            if value not in self.factors[name]:
+                raise unknown(f"value of factor {name}", str(value), tuple(map(str, self.factors[name])))
+        if self.table.empty:
+            return None
+        names = tuple(self.factors)
+        values = paired(self.table, measure, factors=names, of=of, against=against, relative=relative)
+        return bootstrap(values.to_numpy(), statistic=statistic, seed=self.seed) if len(values) else None
+
+    def summary(self, measures: Sequence[str] = ()) -> pd.DataFrame:
+        """Return median and quartiles of the measures, a row a measure and combination of factors.
+
+        Parameters
+        ----------
+        measures
+            The measures; none for all.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``measure``, the factors, ``cells``, ``q1``, ``median``, ``q3``, ``mean``: the rows of a cell are averaged
+            first; quartiles are linear between values (Hyndman and Fan 1996, type 7).
+        """
+        shown = [name for name in measures if name in self.table] or list(self.measures)
+        columns = ["measure", *self.factors, "cells", "q1", "median", "q3", "mean"]
+        if self.table.empty or not shown:
+            return pd.DataFrame(columns=columns)
+        by = list(self.factors)
+        means = self.table.groupby([*by, REPLICATION], dropna=False, sort=False)[shown].mean()
+        parts = []
+        for name in shown:
+            values = means[name].dropna()
+            grouped = (
+                values.groupby(level=by, dropna=False, sort=False) if by else values.groupby(np.zeros(len(values)))
+            )
+            part = grouped.describe()[["count", "25%", "50%", "75%", "mean"]]
+            part.columns = pd.Index(columns[-5:])
+            part = part.reset_index(drop=not by)
+            part.insert(0, "measure", name)
+            parts.append(part.astype({"cells": "int64"}))
+        return pd.concat(parts, ignore_index=True)[columns]

@@ -1,0 +1,315 @@
+"""Running: the cells of a campaign that are not done yet, on the workers of a place, into a store."""
+
+import contextlib
+import os
+import platform
+import re
+import signal
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+from experiments.campaigns.loop import Loop
+from experiments.campaigns.places import Dask, Here, Place, Processes
+from experiments.campaigns.plan import Plan
+from experiments.campaigns.progress import Counting
+from experiments.campaigns.results import Results
+from experiments.campaigns.store import MANIFEST, Store, read_json
+from simmodels.errors import RequestError
+from simmodels.version import __version__
+
+_PACKAGES: Final = ("numpy", "numba", "scipy", "pandas", "pyarrow", "simpy", "networkx", "matplotlib")
+_SHARD: Final = re.compile(r"(\d+)/(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A part of the cells: the number-th of `of` parts of about the same size.
+
+    Parameters
+    ----------
+    number
+        Which part, from 1.
+    of
+        How many parts there are.
+
+    Raises
+    ------
+    RequestError
+        There is no such part.
+    """
+
+    number: int = 1
+    of: int = 1
+
+    def __post_init__(self) -> None:
+        """Check that there is such a part."""
+        if not 1 <= self.number <= self.of:
+            raise RequestError(f"shard {self.number}/{self.of}", "i/n with 1 <= i <= n is allowed")
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """Return the part that a text such as ``3/100`` stands for."""
+        found = _SHARD.fullmatch(text.strip())
+        if found is None:
+            raise RequestError(f"shard {text!r}", "i/n with 1 <= i <= n is allowed, such as 3/100")
+        return cls(int(found[1]), int(found[2]))
+
+    def __contains__(self, place: int) -> bool:
+        """Return whether the cell at this place of the plan is in this part."""
+        return place % self.of == self.number - 1
+
+    def __str__(self) -> str:
+        """Return the text that it is parsed from."""
+        return f"{self.number}/{self.of}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Campaign:
+    """A campaign after a run.
+
+    Parameters
+    ----------
+    plan
+        Its cells.
+    store
+        Its folder.
+    done
+        How many cells are done, of all that are planned.
+    run
+        How many cells this run did.
+    failed
+        What is recorded of the cells that failed, by their names.
+    interrupted
+        Whether the run was stopped before its end.
+    """
+
+    plan: Plan
+    store: Store
+    done: int
+    run: int
+    failed: Mapping[str, Mapping[str, Any]]
+    interrupted: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether all cells are done."""
+        return self.done == len(self.plan.cells)
+
+    def results(self) -> Results:
+        """Return what came of the cells that are done."""
+        plan = self.plan
+        return Results(
+            table=self.store.table(plan.cells, plan.keys),
+            factors=plan.factors,
+            parameters=plan.shipment.parameters,
+            seed=plan.seed,
+            cells=len(plan.cells),
+            done=self.done,
+            failed=len(self.failed),
+        )
+
+
+def run(
+    study: str,
+    *,
+    out: str | os.PathLike[str],
+    scale: str = "small",
+    seed: int = 0,
+    workers: int | None = None,
+    dask: str | None = None,
+    shard: Shard | str = Shard(),
+    retry_failed: bool = False,
+    chosen: Mapping[str, Any] | None = None,
+    command: Sequence[str] = (),
+    quiet: bool = True,
+) -> Campaign:
+    """Run the cells of a study that are not done yet, and return what is there then.
+
+    Cells that failed are told and recorded, and do not stop others. Ctrl-C (SIGINT) and SIGTERM end the run; what is
+    finished is kept, and the same call goes on. A script that calls this needs ``if __name__ == "__main__":``, as
+    always with processes that are spawned.
+
+    Parameters
+    ----------
+    study, chosen
+        See `experiments.campaigns.finding.find_study`.
+    out
+        The folder of the campaign; it is made if it is not there.
+    scale, seed
+        See `Study.cells`.
+    workers
+        How many processes; None for one a core, 0 to run the cells in this process.
+    dask
+        The address of a scheduler of `dask.distributed`, whose workers are used then.
+    shard
+        Which part of the cells this run is for.
+    retry_failed
+        Whether cells that failed before are run again.
+    command
+        The command line, for the manifest.
+    quiet
+        Whether no progress is shown.
+
+    Raises
+    ------
+    RequestError
+        The study cannot be found or says something that is not allowed; the folder cannot be written to or holds
+        another study; a place cannot be had; a disk is full.
+    """
+    plan = Plan.of(study, scale, seed, chosen)
+    part = Shard.parse(shard) if isinstance(shard, str) else shard
+    store = Store(out)
+    _claim(store, plan)
+    kept = _Run(store, plan, part, command)
+    done, failed = store.done(), store.failed()
+    todo = [
+        place
+        for place, key in enumerate(plan.keys)
+        if place in part and key not in done and (retry_failed or key not in failed)
+    ]
+    interrupted = False
+    counting = Counting(len(todo), quiet=quiet)
+    if todo:
+        kept.write("running", counting)
+        where: Place
+        if dask is not None:
+            where = Dask(plan.shipment, dask)
+        elif workers == 0:
+            where = Here(plan.shipment)
+        else:
+            where = Processes(plan.shipment, cores() if workers is None else workers)
+        state = "finished"
+        try:
+            with _terminable(), where, counting:
+                Loop(where, plan, todo, store, counting).run()
+        except KeyboardInterrupt:
+            state, interrupted = "interrupted", True
+        except BaseException:
+            with contextlib.suppress(RequestError):  # of the disk, which is full: the first error is the one to tell
+                kept.write("stopped by an error", counting)
+            raise
+        kept.write(state, counting)
+    store.compact()
+    done = store.done()
+    wanted = set(plan.keys)
+    return Campaign(
+        plan=plan,
+        store=store,
+        done=len(wanted & done),
+        run=counting.done,
+        failed={key: what for key, what in store.failed().items() if key in wanted and key not in done},
+        interrupted=interrupted,
+    )
+
+
+def opened(folder: str | os.PathLike[str]) -> Campaign:
+    """Return the campaign of a folder as it is, without running anything.
+
+    Raises
+    ------
+    RequestError
+        The folder holds no campaign, or its study cannot be found any more.
+    """
+    path = Path(folder) / MANIFEST
+    if not path.is_file():
+        raise RequestError(f"{folder} holds no campaign: it has no {MANIFEST}", "the folder of a run is allowed")
+    about = read_json(path)
+    try:
+        plan = Plan.of(about["study"], about["scale"], about["seed"], about["chosen"])
+    except KeyError as error:
+        raise RequestError(f"{path} has no {error.args[0]!r}", "the folder of a run is allowed") from error
+    store = Store(folder)
+    done, wanted = store.done(), set(plan.keys)
+    failed = {key: what for key, what in store.failed().items() if key in wanted and key not in done}
+    return Campaign(plan=plan, store=store, done=len(wanted & done), run=0, failed=failed)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# -- what is kept of a run --------------------------------------------------------------------------
+
+
+def _claim(store: Store, plan: Plan) -> None:
+    """Write which campaign the folder holds; refuse a folder that holds another study's."""
+    path = store.folder / MANIFEST
+    if path.is_file():
+        name = read_json(path).get("name")
+        if name != plan.study.name:
+            raise RequestError(f"{store.folder} holds a campaign of study {name}", "another folder is needed")
+    about = {
+        "name": plan.study.name,
+        "study": plan.reference,
+        "chosen": dict(plan.shipment.chosen),
+        "scale": plan.scale,
+        "seed": plan.seed,
+        "parameters": dict(plan.shipment.parameters),
+        "factors": plan.factors,
+        "cells": len(plan.cells),
+        "code": plan.shipment.code,
+        "schedlab": __version__,
+    }
+    store.write(MANIFEST, about)
+
+
+@dataclass(slots=True)
+class _Run:
+    """What is kept of one run of a campaign: who ran what, where, and how long."""
+
+    store: Store
+    plan: Plan
+    shard: Shard
+    command: Sequence[str]
+    name: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}")
+    begun: datetime = field(default_factory=lambda: datetime.now(UTC))
+    clock: float = field(default_factory=time.monotonic)
+
+    def write(self, state: str, counting: Counting) -> None:
+        """Write how it stands."""
+        self.store.write(
+            f"runs/{self.name}.json",
+            {
+                "state": state,
+                "command": list(self.command),
+                "study": self.plan.study.name,
+                "code": self.plan.shipment.code,
+                "scale": self.plan.scale,
+                "seed": self.plan.seed,
+                "shard": str(self.shard),
+                "cells": {"planned": len(self.plan.cells), "asked": counting.total, "run": counting.done,
+                          "failed": counting.failed},
+                "begun": f"{self.begun:%Y-%m-%dT%H:%M:%SZ}",
+                "wall_s": round(time.monotonic() - self.clock, 3),
+                "cells_s": round(counting.cells_s, 3),
+                "machine": {"name": platform.node(), "system": platform.platform(), "cores": os.cpu_count()},
+                "versions": {"schedlab": __version__, "python": platform.python_version(),
+                             **{name: metadata.version(name) for name in _PACKAGES}},
+            },
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Have SIGTERM end a run as Ctrl-C does: batch systems send it before they kill."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

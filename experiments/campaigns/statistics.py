@@ -1,0 +1,194 @@
+"""Statistics: paired differences under common random numbers, and how sure they are (bootstrap, by scipy)."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from experiments.campaigns.study import REPLICATION, unknown
+from simmodels.errors import RequestError
+from simmodels.streams import stream
+
+Statistic = Literal["mean", "median"]
+
+ENOUGH: Final = 5
+"""The least number of values that an interval is drawn from: of fewer, the bootstrap's is far too narrow."""
+_RESAMPLES: Final = 9_999
+_BATCH: Final = 1_000
+_STATISTICS: Final[dict[str, Callable[..., Any]]] = {"mean": np.mean, "median": np.median}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How large something is, and how sure that is.
+
+    Parameters
+    ----------
+    estimate
+        The value found.
+    low, high
+        The ends of its confidence interval; None where there are too few values for one.
+    values
+        How many independent values (replications) it was found from.
+    confidence
+        The confidence of the interval; 1 for what is counted and not estimated.
+    """
+
+    estimate: float
+    low: float | None
+    high: float | None
+    values: int
+    confidence: float = 0.95
+
+    @classmethod
+    def exact(cls, value: float, *, values: int = 1) -> Self:
+        """Return the effect of what is counted over all cells and not estimated from a sample of them."""
+        return cls(float(value), float(value), float(value), values, 1.0)
+
+
+def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: float = 0.95, seed: int = 0) -> Effect:
+    """Return mean or median of independent values, with its bootstrap interval (bias-corrected and accelerated).
+
+    Parameters
+    ----------
+    values
+        Shape (n,): one value a replication. Not finite ones are refused: what is missing is left out by who knows why.
+    statistic
+        Which of the two.
+    confidence
+        The confidence of the interval, in (0, 1).
+    seed
+        The seed of the resampling.
+
+    Raises
+    ------
+    RequestError
+        There are no values, or one is not finite.
+
+    References
+    ----------
+    Efron 1987, "Better bootstrap confidence intervals", doi:10.1080/01621459.1987.10478410; `scipy.stats.bootstrap`.
+    """
+    found = np.asarray(values, dtype=np.float64)
+    if found.ndim != 1 or not len(found):
+        raise RequestError(f"a bootstrap of values of shape {found.shape}", "one dimension of at least one is needed")
+    if not np.isfinite(found).all():
+        raise RequestError(f"a bootstrap of {np.sum(~np.isfinite(found))} values that are not finite")
+    measured = _STATISTICS[statistic]
+    estimate = float(measured(found))
+    if len(found) < ENOUGH:
+        return Effect(estimate, None, None, len(found), confidence)
+    if (found == found[0]).all():  # no spread to resample
+        return Effect(estimate, estimate, estimate, len(found), confidence)
+    low, high = _interval(found, statistic, confidence, seed, "BCa")
+    if not (math.isfinite(low) and math.isfinite(high)):  # no acceleration: a median that no single value moves
+        low, high = _interval(found, statistic, confidence, seed, "percentile")
+    return Effect(estimate, low, high, len(found), confidence)
+
+
+def _interval(
+    values: NDArray[np.float64],
+    statistic: Statistic,
+    confidence: float,
+    seed: int,
+    method: Literal["BCa", "percentile"],
+) -> tuple[float, float]:
+    """Return the ends of the bootstrap interval; NaN where the method has none."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = stats.bootstrap(
+            (values,),
+            _STATISTICS[statistic],
+            confidence_level=confidence,
+            n_resamples=_RESAMPLES,
+            batch=_BATCH,
+            method=method,
+            rng=stream(seed, "bootstrap"),
+        ).confidence_interval
+    return float(found.low), float(found.high)
+
+
+def paired(
+    table: pd.DataFrame,
+    measure: str,
+    *,
+    factors: Sequence[str],
+    of: Mapping[str, object],
+    against: Mapping[str, object] | None = None,
+    relative: bool = False,
+) -> "pd.Series[float]":
+    """Return a measure under one choice of factors minus the same under another, a value a replication.
+
+    Cells are paired that agree in the replication, and so met the same random numbers, and in all factors but those
+    named; a replication's value is the mean over its pairs. The rows of a cell are averaged first. Pairs of which one
+    is missing are left out.
+
+    Parameters
+    ----------
+    table
+        A row for each row of each cell, with the factors and the replication.
+    measure
+        The column that is compared.
+    factors
+        The columns that are factors.
+    of, against
+        The values of some factors; a row is of the choice if it has them all. Without `against`, the value itself is
+        returned and not a difference.
+    relative
+        Whether each difference is divided by the value against which it is taken.
+
+    Raises
+    ------
+    RequestError
+        A name is unknown, the measure is no number, or a difference is relative to 0.
+
+    Returns
+    -------
+    pandas.Series
+        The values by replication; empty if there are no such cells.
+    """
+    if measure not in table:
+        raise unknown("measure", measure, [name for name in table.columns if name not in {*factors, REPLICATION}])
+    if not pd.api.types.is_numeric_dtype(table[measure]):
+        raise RequestError(f"measure {measure!r} is of type {table[measure].dtype}", "numbers are allowed")
+    first = _choice(table, measure, factors, of, without={*of, *(against or {})})
+    if against is None:
+        return first.groupby(level=REPLICATION).mean()
+    second = _choice(table, measure, factors, against, without={*of, *against})
+    first, second = first.align(second, join="inner")
+    difference = first - second
+    if relative:
+        if (second == 0).any():
+            raise RequestError(f"{measure!r} relative to {_shown(against)}, which is 0 in a replication")
+        difference /= second
+    return difference.groupby(level=REPLICATION).mean()
+
+
+def _choice(
+    table: pd.DataFrame, measure: str, factors: Sequence[str], of: Mapping[str, object], without: Iterable[str]
+) -> "pd.Series[float]":
+    """Return the measure of the cells that have these values, by replication and all factors but those left out."""
+    for name in of:
+        if name not in factors:
+            raise unknown("factor", name, factors)
+    left_out = set(without)
+    by = [REPLICATION, *(name for name in factors if name not in left_out)]
+    found = table[having(table, of)].dropna(subset=[measure])
+    return found.groupby(by, dropna=False, sort=True)[measure].mean()
+
+
+def having(table: pd.DataFrame, values: Mapping[str, object]) -> "pd.Series[bool]":
+    """Return which rows have these values; None stands for a value that is missing."""
+    chosen = pd.Series(data=True, index=table.index)
+    for name, value in values.items():
+        chosen &= table[name].isna() if value is None else table[name] == value
+    return chosen
+
+
+def _shown(values: Mapping[str, object]) -> str:
+    """Return a choice of factors as it is named in messages."""
+    return ", ".join(f"{name} {value}" for name, value in values.items()) or "any values"

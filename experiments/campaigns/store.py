@@ -1,0 +1,332 @@
+"""Store: the results of a campaign in a folder, which a crash cannot harm and which several runners may share.
+
+The folder has
+
+    manifest.json           which campaign it holds
+    runs/NAME.json          one for each run: command, machine, versions, durations
+    cells/DIGEST.parquet    what cells returned, a batch a file (see `experiments.campaigns.batches`)
+    failures/CELL.json      the cells that failed, with tracebacks
+
+A file is written under a temporary name, forced to disk, and renamed: it is there whole or not at all. Two runners
+that do the same cell write the same rows; reading takes one of them. So nothing needs a lock.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from experiments.answering import plain
+from experiments.campaigns.batches import CELL, OURS, ROW, Failure, parquet, table_of
+from experiments.campaigns.fingerprint import digest
+from experiments.campaigns.study import REPLICATION, Cell
+from experiments.inputs import reason
+from experiments.outputs import made_folder
+from simmodels.errors import FileFormatError, RequestError
+from simmodels.files import remove_leftovers, replacing
+
+MANIFEST: Final = "manifest.json"
+LOOSE: Final = 256
+"""So many small files are left as they are; more are put together."""
+_LARGE: Final = 64 * 2**20
+"""A file of so many bytes is not small; files are put together up to this, so that a group fits in memory."""
+_ATTEMPTS: Final = 20
+_KEPT: Final = "what was finished before is kept; run the same command again when that is mended"
+
+
+class Store:
+    """The folder of a campaign.
+
+    Parameters
+    ----------
+    folder
+        The folder; it is made if it is not there.
+
+    Raises
+    ------
+    RequestError
+        It cannot be made or written to.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = made_folder(Path(folder))
+        self.cells, self.failures, self.runs = (
+            made_folder(self.folder / name) for name in ("cells", "failures", "runs")
+        )
+        for part in (self.folder, self.cells, self.failures, self.runs):
+            remove_leftovers(part)
+        self._keys: dict[str, tuple[str, ...]] = {}  # the cells of each file: a file never changes
+
+    # -- cells --------------------------------------------------------------------------------------
+
+    def done(self) -> set[str]:
+        """Return the names of the cells that are done.
+
+        Raises
+        ------
+        FileFormatError
+            A file of cells is damaged.
+        """
+        return {key for path in self._files() for key in self._keys_of(path)}
+
+    def failed(self) -> dict[str, dict[str, Any]]:
+        """Return what is recorded of the cells that failed, by their names."""
+        found = {}
+        for path in sorted(self.failures.glob("[!.]*.json")):
+            with suppress(FileNotFoundError):  # another runner has just repeated it
+                found[path.stem] = read_json(path)
+        return found
+
+    def add(self, keys: Sequence[str], content: bytes) -> str:
+        """Keep the file of a batch; return its name.
+
+        Parameters
+        ----------
+        keys
+            The names of its cells.
+        content
+            The Parquet file.
+
+        Raises
+        ------
+        RequestError
+            It cannot be written, as on a full disk.
+        """
+        name = f"{digest(key.encode() for key in sorted(keys))}.parquet"
+        try:
+            with replacing(self.cells / name, durable=True) as temporary:
+                temporary.write_bytes(content)
+        except OSError as error:
+            raise RequestError(f"cannot write to {self.cells}: {reason(error)}", _KEPT) from error
+        self._keys[name] = tuple(keys)
+        for key in keys:
+            (self.failures / f"{key}.json").unlink(missing_ok=True)
+        return name
+
+    def add_failure(self, failure: Failure, cell: Cell) -> None:
+        """Keep what is known of a cell that failed."""
+        about = {
+            "cell": {**cell.factors, REPLICATION: cell.replication},
+            "seed": cell.seed,
+            "error": failure.error,
+            "worker": failure.worker,
+            "traceback": failure.traceback,
+        }
+        self.write(f"failures/{failure.key}.json", about)
+
+    def write(self, name: str, content: Mapping[str, Any]) -> None:
+        """Write a JSON object to a file of the folder.
+
+        Raises
+        ------
+        RequestError
+            It cannot be written.
+        """
+        path = self.folder / name
+        try:
+            with replacing(path, durable=True) as temporary:
+                temporary.write_text(json.dumps(plain(content), indent=2, allow_nan=False) + "\n", "utf-8")
+        except OSError as error:
+            raise RequestError(f"cannot write {path}: {reason(error)}", _KEPT) from error
+
+    # -- the table ----------------------------------------------------------------------------------
+
+    def table(self, cells: Sequence[Cell], keys: Sequence[str]) -> pd.DataFrame:
+        """Return the rows of these cells, as far as they are done, in the order of the cells.
+
+        The columns are the factors, the replication, then what the cells returned, by name. The table is the same
+        whoever ran the cells, and in whatever order.
+
+        Parameters
+        ----------
+        cells, keys
+            The cells and their names.
+
+        Raises
+        ------
+        RequestError
+            Cells returned values of different kinds in a column.
+        FileFormatError
+            A file of cells is damaged.
+        """
+        wanted = set(keys)
+        for _ in range(_ATTEMPTS):
+            with suppress(FileNotFoundError):  # another runner has put files together since they were listed
+                paths = [path for path in self._files() if not wanted.isdisjoint(self._keys_of(path))]
+                return _in_order(_together([_of(_read(path), wanted) for path in paths]), cells, keys)
+        raise RequestError(f"the files of {self.cells} change while they are read", "try again when that is over")
+
+    def compact(self, more_than: int = LOOSE) -> int:
+        """Put small files together if there are many; return how many were.
+
+        The new file is there before the old ones go: a crash in between leaves cells twice, which does no harm.
+
+        Parameters
+        ----------
+        more_than
+            So many small files are left as they are.
+        """
+        sizes = {}
+        for path in self._files():
+            with suppress(FileNotFoundError):
+                sizes[path] = path.stat().st_size
+        small = {path: size for path, size in sizes.items() if size < _LARGE // 2}
+        if len(small) <= more_than:
+            return 0
+        gone = 0
+        for group in _groups(small):
+            parts: dict[Path, pa.Table] = {}
+            for path in group:
+                with suppress(FileNotFoundError):  # another runner was faster
+                    parts[path] = _read(path)
+            for paths in _alike(parts):
+                table = _together([parts[path] for path in paths])
+                keys: list[str] = table[CELL].unique().to_pylist()
+                new = self.add(keys, parquet(table))
+                for path in paths:
+                    if path.name != new:
+                        path.unlink(missing_ok=True)
+                        gone += 1
+        return gone
+
+    # -- files --------------------------------------------------------------------------------------
+
+    def _files(self) -> list[Path]:
+        """Return the files of cells, by name."""
+        return sorted(self.cells.glob("[!.]*.parquet"))
+
+    def _keys_of(self, path: Path) -> tuple[str, ...]:
+        """Return the names of the cells of a file; none if it has just gone."""
+        if path.name not in self._keys:
+            try:
+                self._keys[path.name] = tuple(_read(path, [CELL])[CELL].unique().to_pylist())
+            except FileNotFoundError:
+                return ()
+        return self._keys[path.name]
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object of a file.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    FileFormatError
+        It holds no JSON object.
+    """
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise FileFormatError(str(path), None, f"it is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise FileFormatError(str(path), None, "it holds no JSON object")
+    return found
+
+
+def _read(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Return the table of a file."""
+    try:
+        with pq.ParquetFile(path) as file:
+            table = file.read(columns)
+    except (pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        what = f"it cannot be read ({reason(error)}); remove it, and its cells are run again"
+        raise FileFormatError(str(path), None, what) from error
+    if CELL not in table.column_names:
+        raise FileFormatError(str(path), None, f"it has no column {CELL}; only files of cells may be in this folder")
+    return table
+
+
+def _groups(sizes: Mapping[Path, int]) -> Iterator[list[Path]]:
+    """Hand out groups of files that are not too large together."""
+    group: list[Path] = []
+    total = 0
+    for path, size in sizes.items():
+        if group and total + size > _LARGE:
+            yield group
+            group, total = [], 0
+        group.append(path)
+        total += size
+    if len(group) > 1:
+        yield group
+
+
+def _alike(parts: Mapping[Path, pa.Table]) -> list[list[Path]]:
+    """Return files in groups of two and more, within which each column is of one type."""
+    found: list[tuple[dict[str, pa.DataType], list[Path]]] = []
+    for path, part in parts.items():
+        types = {column.name: column.type for column in part.schema}
+        for known, group in found:
+            if all(known.get(name, kind) == kind for name, kind in types.items()):
+                known.update(types)
+                group.append(path)
+                break
+        else:
+            found.append((types, [path]))
+    return [group for _, group in found if len(group) > 1]
+
+
+def _of(part: pa.Table, wanted: set[str]) -> pa.Table:
+    """Return the rows of some cells, without columns that only others have."""
+    chosen = pd.Series(part[CELL].to_pandas()).isin(wanted).to_numpy()
+    if not chosen.all():
+        part = part.filter(chosen)
+    return part.select([name for name in part.column_names if name in OURS or part[name].null_count < len(part)])
+
+
+def _together(parts: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of several tables, each cell once."""
+    parts = [table_of([]), *parts]
+    try:
+        table = pa.concat_tables(parts, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise RequestError(_conflict(parts), "values of one kind in a column are allowed") from None
+    origin = np.repeat(np.arange(len(parts)), list(map(len, parts)))
+    cell = table[CELL].combine_chunks().dictionary_encode().indices.to_numpy()
+    first = np.full(int(cell.max(initial=-1)) + 1, len(parts))
+    np.minimum.at(first, cell, origin)
+    return table.take(np.flatnonzero(origin == first[cell]))
+
+
+def _conflict(parts: Sequence[pa.Table]) -> str:
+    """Return which column has values of two kinds, and where."""
+    kinds: dict[str, dict[str, str]] = {}
+    for part in parts:
+        for column in part.schema:
+            if column.name not in OURS:
+                kinds.setdefault(column.name, {}).setdefault(str(column.type), str(part[CELL][0]))
+    for name, found in kinds.items():
+        if len(found) > 1 and set(found) != {"int64", "double"}:
+            return f"column {name!r} is " + " and ".join(f"{kind} in cell {cell}" for kind, cell in found.items())
+    return "the cells' columns do not go together"
+
+
+def _in_order(rows: pa.Table, cells: Sequence[Cell], keys: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of these cells, in their order, with their factors before what was measured."""
+    place = pd.Index(keys).get_indexer(rows[CELL].to_pandas())
+    number = rows[ROW].fill_null(-1).to_numpy()
+    order = np.lexsort((number, place))
+    order = order[(place[order] >= 0) & (number[order] >= 0)]
+    rows, place = rows.take(order), place[order]
+    names = list(dict.fromkeys(name for cell in cells for name in cell.factors))
+    columns = {name: _factor([cell.factors.get(name) for cell in cells], place) for name in names}
+    columns[REPLICATION] = _factor([cell.replication for cell in cells], place)
+    for name in sorted(set(rows.column_names) - set(OURS)):
+        columns[name] = rows[name]
+    table: pd.DataFrame = pa.table(columns).to_pandas()
+    return table
+
+
+def _factor(values: Sequence[Any], place: NDArray[np.intp]) -> pa.Array:
+    """Return the values of a factor, a value a row."""
+    return pa.array(values).take(pa.array(place))

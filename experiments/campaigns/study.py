@@ -1,0 +1,299 @@
+"""Study: a design of independent cells, what one cell does, and what is to be told of the results."""
+
+import difflib
+import itertools
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.streams import entropy, stream
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from experiments.campaigns.claims import Claim
+    from experiments.campaigns.results import Results
+
+Value = str | int | float | bool | None
+Row = Mapping[str, Any]
+Rows = Row | Iterable[Row] | pd.DataFrame
+
+NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+REPLICATION: Final = "replication"
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a design: all that a study is told when it runs it.
+
+    ``cell["name"]`` is the value of a factor or of a parameter.
+
+    Parameters
+    ----------
+    factors
+        The value of each factor in this cell.
+    replication
+        Which repetition this is, from 0.
+    seed
+        The campaign's seed, an integer >= 0.
+    parameters
+        The values that all cells of the campaign share.
+    inputs
+        What `Study.inputs` made, by name; only there while the cell is run.
+    """
+
+    factors: Mapping[str, Value]
+    replication: int = 0
+    seed: int = 0
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  a value is what the study says it is
+        """Return the value of a factor or a parameter."""
+        if name in self.factors:
+            return self.factors[name]
+        if name in self.parameters:
+            return self.parameters[name]
+        raise unknown("factor or parameter", name, (*self.factors, *self.parameters))
+
+    def stream(self, *names: str | int) -> np.random.Generator:
+        """Return the random generator of these names in this replication: common random numbers.
+
+        It depends on the campaign's seed, the replication and the names, and *not* on the factors: all that is
+        compared within a replication meets the same draws, so that their difference is not blurred by luck. Where a
+        factor shall change the draws, its value is one of the names: ``cell.stream("arrivals", cell["load"])``.
+
+        Parameters
+        ----------
+        names
+            What the stream is for; texts and whole numbers.
+        """
+        return stream(self.seed, REPLICATION, self.replication, *names)
+
+    def seed_for(self, *names: str | int) -> int:
+        """Return the seed of these names in this replication, for what takes a seed; see `stream`."""
+        return entropy(self.seed, REPLICATION, self.replication, *names)
+
+    def __str__(self) -> str:
+        """Return the cell as it is named in messages."""
+        return ", ".join(f"{name} {value}" for name, value in {**self.factors, REPLICATION: self.replication}.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """How large a campaign is.
+
+    Parameters
+    ----------
+    replications
+        How often each combination of factors is repeated, each time with other random numbers; >= 1.
+    parameters, factors
+        What differs from the study's own at this scale.
+    """
+
+    replications: int = 1
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    factors: Mapping[str, Sequence[Value]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the number of replications."""
+        if self.replications < 1:
+            raise RequestError(f"{self.replications!r} replications", "an integer >= 1 is allowed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """A study at one scale: what is the same in all cells, what is varied, and how often it is repeated."""
+
+    parameters: Mapping[str, Value]
+    factors: Mapping[str, tuple[Value, ...]]
+    replications: int
+
+
+class Study(ABC):
+    """A design of independent cells, what one cell does, and what is to be told of the results.
+
+    A study of one's own names its factors and writes `run_cell`; the other methods have defaults.
+
+    Parameters
+    ----------
+    chosen
+        Values that replace those of the study at any scale: of a parameter one value, of a factor one or several;
+        ``replications`` replaces their number.
+
+    Raises
+    ------
+    RequestError
+        A name is neither a parameter nor a factor, a factor has no values or one twice, or the study says something
+        that is not allowed.
+    """
+
+    name: str = ""
+    """What it is called, on the command line and in its results; by default the class's name in small letters."""
+    version: int = 1
+    """Raise it, and all cells are run anew; changes of the code that a cell runs are noticed anyway."""
+    parameters: Mapping[str, Value] = NONE
+    """What is the same in all cells, by name."""
+    factors: Mapping[str, Sequence[Value]] = NONE
+    """What is varied, by name, with its values; the design is their product."""
+    scales: Mapping[str, Scale] = MappingProxyType(
+        {"smoke": Scale(replications=2), "small": Scale(replications=10), "paper": Scale(replications=30)}
+    )
+    """How large it can be run, by name."""
+    measures: Sequence[str] = ()
+    """The columns of its rows that the summary shows, in this order; by default all that are numbers."""
+
+    def __init_subclass__(cls) -> None:
+        """Name the study after its class, unless it has a name."""
+        super().__init_subclass__()
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__.lower()
+
+    def __init__(self, **chosen: Value | Sequence[Value]) -> None:
+        self.chosen: dict[str, Any] = dict(chosen)
+        for name in chosen:
+            if name not in {*self.parameters, *self.factors, "replications"}:
+                raise unknown(
+                    f"parameter or factor of {self.name}", name, (*self.parameters, *self.factors, "replications")
+                )
+        if not _FILE_NAME.fullmatch(self.name):
+            raise RequestError(f"a study named {self.name!r}", "letters, digits, _, - and . are allowed")
+        for scale in self.scales:
+            self.design(scale)
+
+    @property
+    def title(self) -> str:
+        """What it is about: the first line of its docstring."""
+        return ((type(self).__doc__ or "").strip().splitlines() or [""])[0].strip().rstrip(".")
+
+    def design(self, scale: str) -> Design:
+        """Return the study at a scale: parameters, factors, replications, with what was chosen in place.
+
+        Raises
+        ------
+        UnknownNameError
+            The study has no such scale.
+        RequestError
+            It says something that is not allowed.
+        """
+        if scale not in self.scales:
+            raise unknown(f"scale of {self.name}", scale, tuple(self.scales))
+        at = self.scales[scale]
+        for what, own, others in (
+            ("parameter", self.parameters, at.parameters),
+            ("factor", self.factors, at.factors),
+        ):
+            for name in others:
+                if name not in own:
+                    raise unknown(f"{what} of {self.name} at scale {scale}", name, tuple(own))
+        parameters = {
+            name: _value(name, self.chosen.get(name, value))
+            for name, value in {**self.parameters, **at.parameters}.items()
+        }
+        factors = {
+            name: _values(name, self.chosen.get(name, values))
+            for name, values in {**self.factors, **at.factors}.items()
+        }
+        for name in (*parameters, *factors):
+            if not _NAME.fullmatch(name) or name in {REPLICATION, "replications"}:
+                raise RequestError(
+                    f"a parameter or factor named {name!r}", "letters, digits and _ are allowed, and no replication"
+                )
+            if name in parameters and name in factors:
+                raise RequestError(f"{name!r} is both a parameter and a factor of {self.name}")
+        replications = self.chosen.get("replications", at.replications)
+        if not isinstance(replications, int) or isinstance(replications, bool):
+            raise RequestError(f"replications is {replications!r}", "an integer >= 1 is allowed")
+        Scale(replications=replications)
+        return Design(parameters=parameters, factors=factors, replications=replications)
+
+    # -- what a study is ----------------------------------------------------------------------------
+
+    def cells(self, scale: str, seed: int) -> Iterator[Cell]:
+        """Hand out the cells of the design: each combination of the factors, as often as there are replications.
+
+        A replication comes as a whole before the next, so that what is there of an unfinished campaign can be
+        compared.
+
+        Parameters
+        ----------
+        scale
+            One of `scales`.
+        seed
+            The seed of all that is drawn, an integer >= 0.
+        """
+        design = self.design(scale)
+        for replication in range(design.replications):
+            for values in itertools.product(*design.factors.values()):
+                yield Cell(dict(zip(design.factors, values, strict=True)), replication, seed, design.parameters)
+
+    def inputs(self, scale: str) -> Mapping[str, Any]:  # noqa: ARG002  those who need it override it
+        """Return what all cells share and what is slow to make, such as a log: made once, shipped once to each worker.
+
+        It is found again in `Cell.inputs`. It must be possible to pickle it.
+        """
+        return NONE
+
+    @abstractmethod
+    def run_cell(self, cell: Cell) -> Rows:
+        """Run one cell and return its rows: a mapping (one row), several, or a DataFrame.
+
+        A value is None, a bool, a number or a text. What is random in it comes from `Cell.stream` or
+        `Cell.seed_for`; nothing else may make two runs of a cell differ.
+        """
+
+    def tables(self, results: "Results") -> Mapping[str, pd.DataFrame]:
+        """Return the tables of the report, by name: by default medians and quartiles by the factors."""
+        return {"summary": results.summary(self.measures)}
+
+    def figures(self, results: "Results") -> Mapping[str, "Figure"]:  # noqa: ARG002  those who draw override it
+        """Return the figures of the report, by name; by default none."""
+        return NONE
+
+    def claims(self, results: "Results") -> Sequence["Claim"]:  # noqa: ARG002  those who claim override it
+        """Return what is claimed, checked on the results; by default nothing."""
+        return ()
+
+
+def unknown(kind: str, name: str, known: Sequence[str]) -> UnknownNameError:
+    """Return the error of a name that is not among those known; it offers the near ones."""
+    return UnknownNameError(kind, name, tuple(difflib.get_close_matches(name, known)), tuple(known))
+
+
+def _value(name: str, value: object) -> Value:
+    """Return the value of a parameter or a factor; refuse what no table can hold."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and value != value:  # noqa: PLR0124  NaN, which equals nothing
+        raise RequestError(f"{name} is NaN", "None stands for absence")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise RequestError(f"{name} is {value!r}", "None, a bool, a number or a text is allowed")
+
+
+def _values(name: str, values: object) -> tuple[Value, ...]:
+    """Return the values of a factor, each once."""
+    several = values if isinstance(values, Iterable) and not isinstance(values, str | Mapping) else [values]
+    found = tuple(_value(name, value) for value in several)
+    if not found:
+        raise RequestError(f"factor {name!r} has no values", "at least one is needed")
+    if len({(type(value), value) for value in found}) < len(found):
+        raise RequestError(f"factor {name!r} has a value twice: {', '.join(map(str, found))}", "each once is allowed")
+    kinds = {_kind(value) for value in found if value is not None}
+    if len(kinds) > 1:
+        raise RequestError(f"factor {name!r} has values that are {' and '.join(sorted(kinds))}", "one kind is allowed")
+    return found
+
+
+def _kind(value: Value) -> str:
+    """Return the kind of a value: values of one kind go into one column."""
+    return "bools" if isinstance(value, bool) else "texts" if isinstance(value, str) else "numbers"
