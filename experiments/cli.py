@@ -9,11 +9,12 @@ from typing import Annotated
 
 import typer
 
+from experiments import cli_campaigns
 from experiments.answering import DONE, INTERRUPTED, answering, misused
 
 app = typer.Typer(
     help="A laboratory for scheduling on clusters: replay a trace under any order and backfilling.",
-    epilog="Exit status: 0 done, 1 some order failed (the others are kept), 2 the request is wrong.",
+    epilog="Exit status: 0 done, 1 some order or cell failed (the others are kept), 2 the request is wrong.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -315,6 +316,11 @@ def demo(
     from experiments import commands  # noqa: PLC0415  the help does not wait for the models
 
     return commands.demo(jobs=jobs, cores=cores, seed=seed, out=out, command=["schedlab", *sys.argv[1:]], json=json)
+
+
+app.command()(cli_campaigns.run)
+app.command()(cli_campaigns.report)
+app.command()(cli_campaigns.new)
 
 
 def _parts(texts: list[str] | None) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from experiments.answering import DONE, FAILED, Steps, complain, print_json, remark, show
+from experiments.campaigns.finding import listed
 from experiments.cells import FIRST, Cell, Setup
 from experiments.comparing import JOBS, Comparison, chosen_orders, compare, steps, summary
 from experiments.demo import ORDERS, demo_workload
@@ -52,6 +53,7 @@ def list_choices(*, json: bool) -> int:
                     {"name": f.name, "about": f.about, "reasons": [step.reason for step in f.steps]}
                     for f in FILTERS.values()
                 ],
+                "studies": [{"name": name, "about": title} for name, title in listed()],
                 "decide": get_args(Decide),
                 "overrun": get_args(Overrun),
                 "engines": get_args(Engine),
@@ -62,6 +64,7 @@ def list_choices(*, json: bool) -> int:
     formulas = [(o.name, o.formula, o.source) for o in found]
     show(f"orders ({letters})", listing("name formula source", formulas))
     show("backfillings", listing("name about", [(name, BACKFILLINGS[name]) for name in get_args(Backfilling)]))
+    show("studies to run", listing("name about", listed()))
     show("filters for --clean", listing("name about", [(f.name, f.about) for f in FILTERS.values()]))
     return DONE
 

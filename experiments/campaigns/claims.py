@@ -107,7 +107,7 @@ class Claim:
         if self.effect.confidence == 1.0:
             return text
         if self.effect.low is None or self.effect.high is None:
-            return f"{text} (no interval: {self.effect.values} replications)"
+            return f"{text} (no interval: {self.effect.replications} replications)"
         return f"{text} [{self.shown(self.effect.low)}, {self.shown(self.effect.high)}]"
 
     def shown(self, value: float) -> str:

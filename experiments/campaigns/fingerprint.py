@@ -55,8 +55,9 @@ def code_digest(study: Study) -> str:
     """Return the digest of the code that a cell of the study runs.
 
     That is all of `simmodels` and `workloads`; the study's `version`; and of the study's file what `run_cell` and
-    `inputs` name, directly or by what they name, without comments and docstrings. A file beside the study's that is
-    imported there counts as a whole. So a change to a figure or a claim leaves the cells as they are.
+    `inputs` name, directly or by what they name, without comments and docstrings. A module that they import from beside
+    the study's file, or from `experiments`, counts as a whole. So a change to a figure or a claim leaves the
+    cells as they are.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def _named(statement: ast.stmt) -> Iterator[str]:
 
 
 def _imported(statement: ast.stmt, path: Path) -> Iterator[Path]:
-    """Return the files that a statement imports from beside the study's file."""
+    """Return the files that a statement imports from beside the study's file, or from `experiments`."""
     for node in ast.walk(statement):
         modules = (
             [alias.name for alias in node.names]
@@ -139,9 +140,13 @@ def _imported(statement: ast.stmt, path: Path) -> Iterator[Path]:
             else []
         )
         for module in modules:
-            beside = path.parent / (module.rpartition(".")[2] + ".py")
-            if beside.is_file() and beside != path:
+            beside = path.parent / f"{module}.py"
+            if beside.is_file():
                 yield beside
+            elif module.startswith("experiments.") and not module.startswith("experiments.campaigns"):
+                spec = find_spec(module)
+                if spec is not None and spec.origin is not None:
+                    yield Path(spec.origin)
 
 
 def _without_docstrings(tree: ast.stmt | ast.Module) -> ast.stmt | ast.Module:

@@ -15,6 +15,7 @@ from simmodels.errors import RequestError
 
 _BATCH_S: Final = 1.0
 """A batch is made to last so long: a worker loses no more if the runner is killed, unless one cell takes longer."""
+_SHORTEST_S: Final = 0.1
 _LARGEST_BATCH: Final = 5_000
 _AHEAD: Final = 2
 """So many batches a worker are under way, so that none waits for the runner."""
@@ -108,9 +109,10 @@ class Loop:
             return 1
         workers = self.where.workers
         lasts_s = _BATCH_S * max(1.0, workers / _MANY)
-        fitting = int(lasts_s / max(self.counting.cells_s / self.counting.done, lasts_s / _LARGEST_BATCH))
-        # Towards the end they are small, so that all workers end at about the same time.
-        return max(1, min(fitting, len(self._waiting) // (_AHEAD * workers)))
+        cell_s = max(self.counting.cells_s / self.counting.done, lasts_s / _LARGEST_BATCH)
+        # Towards the end they are small, so that all workers end at about the same time, but not smaller than needed.
+        shared = max(len(self._waiting) // (_AHEAD * workers), int(_SHORTEST_S / cell_s))
+        return max(1, min(int(lasts_s / cell_s), shared, len(self._waiting)))
 
     def _send(self, batch: _Batch) -> None:
         """Have a batch run."""

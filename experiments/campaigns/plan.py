@@ -64,7 +64,9 @@ class Plan:
     shipment: Shipment
 
     @classmethod
-    def of(cls, text: str, scale: str, seed: int, chosen: Mapping[str, Any] | None = None) -> "Plan":
+    def of(
+        cls, text: str, scale: str, seed: int, chosen: Mapping[str, Any] | None = None, *, code: str | None = None
+    ) -> "Plan":
         """Return the plan of a study.
 
         Parameters
@@ -75,6 +77,8 @@ class Plan:
             One of the study's scales.
         seed
             The seed of all that is drawn, an integer >= 0.
+        code
+            The digest of the code with which cells were run; None for that of the present code.
 
         Raises
         ------
@@ -89,7 +93,7 @@ class Plan:
         if not cells:
             raise RequestError(f"study {study.name} has no cells at scale {scale}", "at least one is needed")
         inputs, of_inputs = inputs_digest(study.inputs(scale))
-        code = code_digest(study)
+        code = code_digest(study) if code is None else code
         context = digest(part.encode() for part in (study.name, code, of_inputs))
         keys = tuple(cell_key(cell, context) for cell in cells)
         seen: dict[str, Cell] = {}

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from experiments.campaigns.fingerprint import code_digest
 from experiments.campaigns.loop import Loop
 from experiments.campaigns.places import Dask, Here, Place, Processes
 from experiments.campaigns.plan import Plan
@@ -89,6 +90,8 @@ class Campaign:
         What is recorded of the cells that failed, by their names.
     interrupted
         Whether the run was stopped before its end.
+    changed
+        Whether the cells were run with other code than the present.
     """
 
     plan: Plan
@@ -97,6 +100,7 @@ class Campaign:
     run: int
     failed: Mapping[str, Mapping[str, Any]]
     interrupted: bool = False
+    changed: bool = False
 
     @property
     def complete(self) -> bool:
@@ -198,16 +202,7 @@ def run(
             raise
         kept.write(state, counting)
     store.compact()
-    done = store.done()
-    wanted = set(plan.keys)
-    return Campaign(
-        plan=plan,
-        store=store,
-        done=len(wanted & done),
-        run=counting.done,
-        failed={key: what for key, what in store.failed().items() if key in wanted and key not in done},
-        interrupted=interrupted,
-    )
+    return _now(plan, store, run=counting.done, interrupted=interrupted)
 
 
 def opened(folder: str | os.PathLike[str]) -> Campaign:
@@ -223,13 +218,24 @@ def opened(folder: str | os.PathLike[str]) -> Campaign:
         raise RequestError(f"{folder} holds no campaign: it has no {MANIFEST}", "the folder of a run is allowed")
     about = read_json(path)
     try:
-        plan = Plan.of(about["study"], about["scale"], about["seed"], about["chosen"])
+        plan = Plan.of(about["study"], about["scale"], about["seed"], about["chosen"], code=about["code"])
     except KeyError as error:
         raise RequestError(f"{path} has no {error.args[0]!r}", "the folder of a run is allowed") from error
-    store = Store(folder)
+    return _now(plan, Store(folder), run=0, changed=code_digest(plan.study) != about["code"])
+
+
+def _now(plan: Plan, store: Store, *, run: int, interrupted: bool = False, changed: bool = False) -> Campaign:
+    """Return a campaign as it is in its folder."""
     done, wanted = store.done(), set(plan.keys)
-    failed = {key: what for key, what in store.failed().items() if key in wanted and key not in done}
-    return Campaign(plan=plan, store=store, done=len(wanted & done), run=0, failed=failed)
+    return Campaign(
+        plan=plan,
+        store=store,
+        done=len(wanted & done),
+        run=run,
+        failed={key: what for key, what in store.failed().items() if key in wanted and key not in done},
+        interrupted=interrupted,
+        changed=changed,
+    )
 
 
 def cores() -> int:

@@ -1,6 +1,7 @@
 """Statistics: paired differences under common random numbers, and how sure they are (bootstrap, by scipy)."""
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
@@ -33,8 +34,8 @@ class Effect:
         The value found.
     low, high
         The ends of its confidence interval; None where there are too few values for one.
-    values
-        How many independent values (replications) it was found from.
+    replications
+        How many independent values it was found from.
     confidence
         The confidence of the interval; 1 for what is counted and not estimated.
     """
@@ -42,13 +43,13 @@ class Effect:
     estimate: float
     low: float | None
     high: float | None
-    values: int
+    replications: int
     confidence: float = 0.95
 
     @classmethod
-    def exact(cls, value: float, *, values: int = 1) -> Self:
+    def exact(cls, value: float, *, replications: int = 1) -> Self:
         """Return the effect of what is counted over all cells and not estimated from a sample of them."""
-        return cls(float(value), float(value), float(value), values, 1.0)
+        return cls(float(value), float(value), float(value), replications, 1.0)
 
 
 def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: float = 0.95, seed: int = 0) -> Effect:
@@ -99,7 +100,8 @@ def _interval(
     method: Literal["BCa", "percentile"],
 ) -> tuple[float, float]:
     """Return the ends of the bootstrap interval; NaN where the method has none."""
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # BCa has no interval then: seen by its ends
         found = stats.bootstrap(
             (values,),
             _STATISTICS[statistic],

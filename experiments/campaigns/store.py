@@ -278,9 +278,9 @@ def _alike(parts: Mapping[Path, pa.Table]) -> list[list[Path]]:
 
 def _of(part: pa.Table, wanted: set[str]) -> pa.Table:
     """Return the rows of some cells, without columns that only others have."""
-    chosen = pd.Series(part[CELL].to_pandas()).isin(wanted).to_numpy()
-    if not chosen.all():
-        part = part.filter(chosen)
+    chosen = [key in wanted for key in part[CELL].to_pylist()]
+    if not all(chosen):
+        part = part.filter(pa.array(chosen))
     return part.select([name for name in part.column_names if name in OURS or part[name].null_count < len(part)])
 
 

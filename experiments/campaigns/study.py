@@ -138,7 +138,7 @@ class Study(ABC):
     """
 
     name: str = ""
-    """What it is called, on the command line and in its results; by default the class's name in small letters."""
+    """What it is called, on the command line and in its results; by default the class's name, ``my_study`` of ``MyStudy``."""
     version: int = 1
     """Raise it, and all cells are run anew; changes of the code that a cell runs are noticed anyway."""
     parameters: Mapping[str, Value] = NONE
@@ -156,7 +156,7 @@ class Study(ABC):
         """Name the study after its class, unless it has a name."""
         super().__init_subclass__()
         if "name" not in cls.__dict__:
-            cls.name = cls.__name__.lower()
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
     def __init__(self, **chosen: Value | Sequence[Value]) -> None:
         self.chosen: dict[str, Any] = dict(chosen)

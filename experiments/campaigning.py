@@ -1,0 +1,182 @@
+"""Commands of campaigns: what ``run``, ``report`` and ``new`` do, once their options are read."""
+
+import tomllib
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from experiments.answering import DONE, FAILED, INTERRUPTED, complain, print_json, remark, show
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.finding import find_study
+from experiments.campaigns.report import PAGE, Report, write_report
+from experiments.campaigns.running import Campaign, Shard, opened, run
+from experiments.inputs import reason
+from simmodels.errors import RequestError
+
+_STYLES = {"holds": "green", "fails": "red", "undecided": "yellow"}
+_MOST_TOLD = 3
+
+
+def run_study(
+    study: str,
+    *,
+    scale: str,
+    seed: int,
+    settings: Sequence[str],
+    workers: int | None,
+    dask: str | None,
+    shard: str,
+    retry_failed: bool,
+    out: Path | None,
+    command: Sequence[str],
+    json: bool,
+) -> int:
+    """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
+    chosen = dict(map(_setting, settings))
+    if workers is not None and dask is not None:
+        raise RequestError("--workers with --dask", "one of them is allowed: dask has workers of its own")
+    part = Shard.parse(shard)
+    folder = out if out is not None else Path("results") / find_study(study, chosen).name
+    campaign = run(
+        study,
+        out=folder,
+        scale=scale,
+        seed=seed,
+        workers=workers,
+        dask=dask,
+        shard=part,
+        retry_failed=retry_failed,
+        chosen=chosen,
+        command=command,
+        quiet=False,
+    )
+    cells = len(campaign.plan.cells)
+    ended = campaign.done + len(campaign.failed) == cells and not campaign.interrupted
+    report = write_report(campaign) if ended and campaign.done else None
+    if json:
+        print_json(_answer(campaign, report))
+    elif report is not None:
+        _show_claims(campaign, report.claims)
+    remark(f"{campaign.plan.study.name}: {campaign.done:,} of {cells:,} cells are done, {campaign.run:,} run just now")
+    _tell_failures(campaign, retried=retry_failed)
+    if report is not None:
+        remark(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
+    if campaign.interrupted:
+        complain("interrupted; nothing finished is lost: the same command goes on where this one stopped")
+        return INTERRUPTED
+    if not ended:
+        remark(f"when the other shards are done: schedlab report {folder}")
+    return FAILED if campaign.failed else DONE
+
+
+def report_on(folder: Path, *, json: bool) -> int:
+    """Report on a campaign as it is; return the exit status."""
+    campaign = opened(folder)
+    report = write_report(campaign)
+    if json:
+        print_json(_answer(campaign, report))
+    else:
+        _show_claims(campaign, report.claims)
+    remark(f"{campaign.plan.study.name}: {campaign.done:,} of {len(campaign.plan.cells):,} cells are done")
+    if campaign.changed:
+        remark("the code has changed since these cells were run: running the study now would run them anew")
+    _tell_failures(campaign, retried=False)
+    remark(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
+    return FAILED if campaign.failed else DONE
+
+
+def new_study(name: str, *, toml: bool) -> int:
+    """Write the skeleton of a study; return the exit status."""
+    if not name.isidentifier() or not name.isascii():
+        raise RequestError(f"a study named {name!r}", "letters, digits and _ are allowed, no digit first")
+    path = Path(f"{name}.toml" if toml else f"{name}.py")
+    source = (resources.files("experiments.campaigns") / f"skeleton.{path.suffix[1:]}.txt").read_text("utf-8")
+    class_name = "".join(part.capitalize() for part in name.split("_"))
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(source.replace("NAME", name).replace("CLASS", class_name))
+    except FileExistsError:
+        raise RequestError(f"{path} is there already", "another name is allowed") from None
+    except OSError as error:
+        raise RequestError(f"cannot write {path}: {reason(error)}") from error
+    remark(f"wrote {path}; try it: schedlab run {path} --scale smoke")
+    return DONE
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Return name and value of a setting such as ``order=FCFS,SAF``: values as TOML writes them, or plain texts."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise RequestError(f"--set {text!r}", "NAME=VALUE is allowed")
+    values = [_value(part.strip()) for part in value.split(",")]
+    return name.strip(), values[0] if len(values) == 1 else values
+
+
+def _value(text: str) -> Any:  # noqa: ANN401  a number, a bool, a text or none
+    if text.lower() == "none":
+        return None
+    try:
+        found = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return found if isinstance(found, bool | int | float | str) else text
+
+
+def _show_claims(campaign: Campaign, claims: Sequence[Claim]) -> None:
+    """Print the claims, checked."""
+    if not claims:
+        return
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for heading in ("claim", "source", "expected", "found", "verdict"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "verdict")
+    for claim in claims:
+        texts = (claim.text, claim.source, claim.expected(), claim.found())
+        table.add_row(*map(Text, texts), Text(claim.verdict, style=_STYLES[claim.verdict]))
+    show(f"claims of {campaign.plan.study.name}, scale {campaign.plan.scale}", table)
+
+
+def _tell_failures(campaign: Campaign, *, retried: bool) -> None:
+    """Say which cells failed, and why."""
+    failures = list(campaign.failed.values())
+    for failure in failures[:_MOST_TOLD]:
+        cell = ", ".join(f"{name} {value}" for name, value in failure["cell"].items())
+        complain(f"cell {cell} failed: {failure['error']}")
+    if failures:
+        more = f"{len(failures):,} cells failed; tracebacks are in {campaign.store.failures}"
+        remark(more if retried else f"{more}; --retry-failed runs them again")
+
+
+def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:
+    """Return what came of a campaign, for JSON."""
+    plan = campaign.plan
+    return {
+        "study": plan.study.name,
+        "scale": plan.scale,
+        "seed": plan.seed,
+        "cells": {
+            "planned": len(plan.cells),
+            "done": campaign.done,
+            "run": campaign.run,
+            "failed": len(campaign.failed),
+        },
+        "interrupted": campaign.interrupted,
+        "claims": [
+            {
+                "claim": claim.text,
+                "source": claim.source,
+                "expected": claim.expected(),
+                "estimate": None if claim.effect is None else claim.effect.estimate,
+                "low": None if claim.effect is None else claim.effect.low,
+                "high": None if claim.effect is None else claim.effect.high,
+                "verdict": claim.verdict,
+            }
+            for claim in (report.claims if report is not None else ())
+        ],
+        "out": str(campaign.store.folder),
+        "files": list(report.files) if report is not None else [],
+    }

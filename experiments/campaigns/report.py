@@ -1,0 +1,205 @@
+"""Report: what came of a campaign, as tables, figures, checked claims, and one page that needs nothing else."""
+
+import base64
+import inspect
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+from jinja2 import Environment, StrictUndefined
+
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.running import Campaign
+from experiments.campaigns.store import MANIFEST, read_json
+from experiments.campaigns.study import Study
+from experiments.inputs import reason, told
+from experiments.outputs import made_folder
+from simmodels.errors import RequestError, SimModelsError
+from simmodels.files import replacing
+
+PAGE: Final = "report.html"
+RESULTS: Final = "results"
+_TEMPLATE: Final = "report.html.j2"
+_MOST_ROWS: Final = 200
+"""A table of more rows is shown by its first ones, with a link to all."""
+_MOST_FAILURES: Final = 20
+_TO_DECIDE: Final = "more replications: --scale paper, or --set replications=N"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was written.
+
+    Parameters
+    ----------
+    claims
+        The claims, checked.
+    files
+        The files, as paths within the campaign's folder.
+    """
+
+    claims: tuple[Claim, ...]
+    files: tuple[str, ...]
+
+
+def write_report(campaign: Campaign) -> Report:
+    """Write what came of a campaign to its folder.
+
+    The folder gets ``results.parquet`` and ``results.csv`` (all rows), ``tables/NAME.csv``, ``figures/NAME.svg``,
+    ``claims.csv``, and ``report.html`` with all of it: one page that needs no other file and no network.
+
+    Parameters
+    ----------
+    campaign
+        The campaign; at least one of its cells is done.
+
+    Raises
+    ------
+    RequestError
+        No cell is done, or the folder cannot be written to.
+    """
+    folder, study = campaign.store.folder, campaign.plan.study
+    if not campaign.done:
+        raise RequestError(f"{folder}: no cell of study {study.name} is done", "at least one is needed for a report")
+    results = campaign.results()
+    files: list[str] = []
+    try:
+        files += _write_table(folder, RESULTS, results.table, parquet=True)
+        tables = _asked(study, "tables", results)
+        figures = _asked(study, "figures", results)
+        claims = tuple(_asked(study, "claims", results))
+        for name, table in tables.items():
+            files += _write_table(made_folder(folder / "tables"), _slug(name), table, within="tables/")
+        drawn = {}
+        for name, figure in figures.items():
+            from experiments.drawing import save  # noqa: PLC0415  matplotlib is slow to import: only where it draws
+
+            files.append(f"figures/{_slug(name)}.svg")
+            made_folder(folder / "figures")
+            save(figure, folder / files[-1])
+            drawn[name] = (files[-1], (folder / files[-1]).read_bytes())
+        if claims:
+            files += _write_table(folder, "claims", claims_table(claims))
+        page = _page(campaign, tables, drawn, claims)
+        with replacing(folder / PAGE) as temporary:
+            temporary.write_text(page, "utf-8")
+    except OSError as error:
+        raise RequestError(f"cannot write the report to {folder}: {reason(error)}") from error
+    return Report(claims, (*files, PAGE))
+
+
+def _asked(study: Study, what: str, results: Results) -> Any:  # noqa: ANN401  what the study returns
+    """Return what a study makes of its results; a mistake in a user's file is told with its line."""
+    try:
+        return getattr(study, what)(results)
+    except Exception as error:
+        file = inspect.getfile(type(study))
+        if type(study).__module__.startswith("experiments.") or isinstance(error, SimModelsError):
+            raise
+        raise RequestError(f"{what} of study {study.name}: {told(error, [file])}", "the results are kept") from error
+
+
+def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
+    """Return claims as a table, a row each."""
+    return pd.DataFrame(
+        [
+            {
+                "claim": claim.text,
+                "source": claim.source,
+                "measure": claim.measure,
+                "expected": claim.expected(),
+                "estimate": None if claim.effect is None else claim.effect.estimate,
+                "low": None if claim.effect is None else claim.effect.low,
+                "high": None if claim.effect is None else claim.effect.high,
+                "replications": None if claim.effect is None else claim.effect.replications,
+                "verdict": claim.verdict,
+                "to_decide": (claim.to_decide or _TO_DECIDE) if claim.verdict == "undecided" else "",
+                "note": claim.note,
+            }
+            for claim in claims
+        ]
+    )
+
+
+def _slug(name: str) -> str:
+    """Return a name as the name of a file."""
+    return re.sub(r"[^\w.-]+", "-", name.lower()).strip("-.") or "unnamed"
+
+
+def _write_table(folder: Path, name: str, table: pd.DataFrame, *, within: str = "", parquet: bool = False) -> list[str]:
+    """Write a table as CSV, and as Parquet if asked; return the files' names."""
+    with replacing(folder / f"{name}.csv") as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
+    names = [f"{within}{name}.csv"]
+    if parquet:
+        with replacing(folder / f"{name}.parquet") as temporary:
+            table.to_parquet(temporary, engine="pyarrow", index=False)
+        names.append(f"{within}{name}.parquet")
+    return names
+
+
+# -- the page ---------------------------------------------------------------------------------------
+
+
+def _page(
+    campaign: Campaign,
+    tables: Mapping[str, pd.DataFrame],
+    figures: Mapping[str, tuple[str, bytes]],
+    claims: Sequence[Claim],
+) -> str:
+    """Return the page."""
+    source = (resources.files("experiments.campaigns") / _TEMPLATE).read_text("utf-8")
+    template = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    ).from_string(source)
+    manifest = read_json(campaign.store.folder / MANIFEST)
+    runs = [read_json(path) for path in sorted(campaign.store.runs.glob("[!.]*.json"))]
+    failures = list(campaign.failed.values())
+    return template.render(
+        study=campaign.plan.study,
+        manifest=manifest,
+        campaign=campaign,
+        cells=len(campaign.plan.cells),
+        claims=claims,
+        to_decide=_TO_DECIDE,
+        figures=[
+            (name, path, f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}")
+            for name, (path, content) in figures.items()
+        ],
+        tables=[_shown(name, table) for name, table in tables.items()],
+        runs=runs,
+        failures=failures[:_MOST_FAILURES],
+        more_failures=max(0, len(failures) - _MOST_FAILURES),
+        cells_s=sum(float(run.get("cells_s", 0.0)) for run in runs),
+    )
+
+
+def _shown(name: str, table: pd.DataFrame) -> dict[str, Any]:
+    """Return a table as the page shows it: of each value its text, and what it is sorted by if it is a number."""
+    rows = [[_cell(value) for value in row] for row in table.head(_MOST_ROWS).itertuples(index=False, name=None)]
+    numeric = [pd.api.types.is_numeric_dtype(table[column]) for column in table.columns]
+    return {
+        "name": name,
+        "path": f"tables/{_slug(name)}.csv",
+        "columns": list(zip(map(str, table.columns), numeric, strict=True)),
+        "rows": rows,
+        "all": len(table),
+    }
+
+
+def _cell(value: object) -> tuple[str, object]:
+    """Return a value as text, and what it is sorted by."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        return "-", ""
+    if isinstance(value, float):
+        text = f"{value:,.0f}" if abs(value) >= 10_000 or value.is_integer() else f"{value:,.4g}"
+        return text, value
+    return (f"{value:,}", value) if isinstance(value, int) and not isinstance(value, bool) else (str(value), str(value))

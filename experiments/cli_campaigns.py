@@ -1,0 +1,109 @@
+"""The command line of campaigns: the commands and options of `run`, `report` and `new`; see `experiments.cli`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.answering import answering
+
+_DESIGN, _WHERE, _ANSWER = "What is run", "Where it is run", "What comes out"
+
+_Json = Annotated[
+    bool, typer.Option("--json", rich_help_panel=_ANSWER, help="Print one JSON object, and nothing else, to stdout.")
+]
+
+
+@answering
+def run(
+    *,
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help="A name (see list), or a file: my_study.py, my_study.toml.")
+    ],
+    scale: Annotated[
+        str, typer.Option(metavar="NAME", rich_help_panel=_DESIGN, help="How large: smoke, small or paper.")
+    ] = "small",
+    seed: Annotated[int, typer.Option(metavar="N", rich_help_panel=_DESIGN, help="The seed of all that is drawn.")] = 0,
+    chosen: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            "-s",
+            metavar="NAME=VALUE",
+            rich_help_panel=_DESIGN,
+            help="Another value of a parameter, others of a factor (comma-separated), or of replications.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            "-j",
+            metavar="N",
+            rich_help_panel=_WHERE,
+            help="How many processes; 0: in this one.",
+            show_default="one a core",
+        ),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", rich_help_panel=_WHERE, help="A running dask scheduler: tcp://host:8786."),
+    ] = None,
+    shard: Annotated[
+        str, typer.Option(metavar="I/N", rich_help_panel=_WHERE, help="Only the I-th of N parts of the cells.")
+    ] = "1/1",
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", rich_help_panel=_DESIGN, help="Run cells again that failed before.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            rich_help_panel=_ANSWER,
+            help="The campaign's folder; what is there is not run again.",
+            show_default="results/STUDY",
+        ),
+    ] = None,
+    json: _Json = False,
+) -> int:
+    """Run a study's cells that are not done yet, then write its tables, figures, claims and report."""
+    from experiments import campaigning  # noqa: PLC0415  the help does not wait for the models
+
+    return campaigning.run_study(
+        study,
+        scale=scale,
+        seed=seed,
+        settings=chosen or (),
+        workers=workers,
+        dask=dask,
+        shard=shard,
+        retry_failed=retry_failed,
+        out=out,
+        command=["schedlab", *sys.argv[1:]],
+        json=json,
+    )
+
+
+@answering
+def report(
+    *,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a campaign.")],
+    json: _Json = False,
+) -> int:
+    """Write tables, figures, claims and the one-page report of a campaign, as far as it is done."""
+    from experiments import campaigning  # noqa: PLC0415  the help does not wait for the models
+
+    return campaigning.report_on(folder, json=json)
+
+
+@answering
+def new(
+    *,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the study is called: letters, digits and _.")],
+    toml: Annotated[bool, typer.Option("--toml", help="A TOML file instead, on the grounds of a study.")] = False,
+) -> int:
+    """Write the skeleton of a study, NAME.py or NAME.toml, that runs as it is."""
+    from experiments import campaigning  # noqa: PLC0415  the help does not wait for the models
+
+    return campaigning.new_study(name, toml=toml)

@@ -1,0 +1,1 @@
+"""Studies: the campaigns that have a name."""
