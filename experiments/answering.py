@@ -35,7 +35,7 @@ def answering(command: Callable[P, int]) -> Callable[P, None]:
     def answered(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             from experiments.inputs import told  # noqa: PLC0415  the help does not wait for the models
-            from simmodels.errors import SimModelsError  # noqa: PLC0415  the same
+            from simmodels.errors import SimModelsError, StoppedError  # noqa: PLC0415  the same
 
             try:
                 status = command(*args, **kwargs)
@@ -47,7 +47,7 @@ def answering(command: Callable[P, int]) -> Callable[P, None]:
                 complain(text)
                 if kwargs.get("json"):
                     print_json({"error": text})
-                status = WRONG if ours else FAILED
+                status = WRONG if ours and not isinstance(error, StoppedError) else FAILED
             if sys.stdout is not None:  # it is None if the shell closed it
                 sys.stdout.flush()
         except KeyboardInterrupt:

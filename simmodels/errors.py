@@ -130,3 +130,24 @@ class IllegalScheduleError(SimModelsError, ValueError):
     def __str__(self) -> str:
         """Return the text of the error."""
         return f"illegal schedule ({self.rule}): {self.what}"
+
+
+class StoppedError(SimModelsError, RuntimeError):
+    """Work that could not go on, through no fault of the request: a full disk, a machine that has gone.
+
+    Parameters
+    ----------
+    what
+        What stopped it.
+    then
+        What is kept, and how to go on.
+    """
+
+    def __init__(self, what: str, then: str = "") -> None:
+        super().__init__(what, then)
+        self.what = what
+        self.then = then
+
+    def __str__(self) -> str:
+        """Return the text of the error."""
+        return f"{self.what}; {self.then}" if self.then else self.what

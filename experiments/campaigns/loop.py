@@ -70,8 +70,10 @@ class Loop:
 
         Raises
         ------
+        StoppedError
+            The disk is full, or the place has gone.
         RequestError
-            The disk is full, the place has gone, or its workers cannot run cells at all.
+            The workers cannot run cells at all.
         """
         self._send(_Batch([self._waiting.popleft()]))
         wait(self._flying, timeout=_FIRST_ALONE_S)

@@ -20,9 +20,10 @@ from typing import Any, Final, Self
 from experiments.campaigns.batches import Job, Outcome, run_batch
 from experiments.campaigns.plan import Shipment
 from experiments.inputs import told
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, StoppedError
 
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+KEPT: Final = "what was finished is kept, and the same command goes on"
 _PATIENCE_S: Final = 60.0
 
 
@@ -52,10 +53,10 @@ class Place(ABC):
 
         Raises
         ------
-        RequestError
+        StoppedError
             That is not possible.
         """
-        raise RequestError("the worker died, and it is this process")
+        raise StoppedError("the worker died, and it is this process")
 
     @abstractmethod
     def __enter__(self) -> Self: ...
@@ -236,7 +237,7 @@ class Dask(Place):
     def restart(self) -> None:
         """Send the workers again what the cells share: those that had it may have died."""
         if self._client.status != "running":
-            raise RequestError(f"the dask scheduler at {self.address} has gone")
+            raise StoppedError(f"the dask scheduler at {self.address} has gone", KEPT)
         self._send()
 
     def _send(self) -> None:
@@ -244,7 +245,8 @@ class Dask(Place):
             self.workers = max(1, sum(self._client.nthreads().values()))
             self._sent = self._client.scatter(self.shipment, broadcast=True, hash=False)
         except (OSError, TimeoutError) as error:
-            raise RequestError(f"the dask workers at {self.address} cannot be sent anything: {told(error)}") from error
+            what = f"the dask workers at {self.address} cannot be sent anything: {told(error)}"
+            raise StoppedError(what, KEPT) from error
 
     def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
         """Have a batch run."""

@@ -23,7 +23,7 @@ from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
 from experiments.campaigns.store import MANIFEST, Store, read_json
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, StoppedError
 from simmodels.version import __version__
 
 _PACKAGES: Final = ("numpy", "numba", "scipy", "pandas", "pyarrow", "simpy", "networkx", "matplotlib")
@@ -166,7 +166,9 @@ def run(
     ------
     RequestError
         The study cannot be found or says something that is not allowed; the folder cannot be written to or holds
-        another study; a place cannot be had; a disk is full.
+        another study; a place cannot be had.
+    StoppedError
+        The disk is full, or the place has gone; what was finished is kept.
     """
     plan = Plan.of(study, scale, seed, chosen)
     part = Shard.parse(shard) if isinstance(shard, str) else shard
@@ -197,7 +199,7 @@ def run(
         except KeyboardInterrupt:
             state, interrupted = "interrupted", True
         except BaseException:
-            with contextlib.suppress(RequestError):  # of the disk, which is full: the first error is the one to tell
+            with contextlib.suppress(StoppedError):  # of the disk, which is full: the first error is the one to tell
                 kept.write("stopped by an error", counting)
             raise
         kept.write(state, counting)

@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 from experiments.answering import plain
 from experiments.campaigns.batches import CELL, OURS, ROW, Failure, parquet, table_of
 from experiments.campaigns.fingerprint import digest
+from experiments.campaigns.places import KEPT
 from experiments.campaigns.study import REPLICATION, Cell
 from experiments.inputs import reason
 from experiments.outputs import made_folder
-from simmodels.errors import FileFormatError, RequestError
+from simmodels.errors import FileFormatError, RequestError, StoppedError
 from simmodels.files import remove_leftovers, replacing
 
 MANIFEST: Final = "manifest.json"
@@ -39,7 +40,6 @@ LOOSE: Final = 256
 _LARGE: Final = 64 * 2**20
 """A file of so many bytes is not small; files are put together up to this, so that a group fits in memory."""
 _ATTEMPTS: Final = 20
-_KEPT: Final = "what was finished before is kept; run the same command again when that is mended"
 
 
 class Store:
@@ -97,7 +97,7 @@ class Store:
 
         Raises
         ------
-        RequestError
+        StoppedError
             It cannot be written, as on a full disk.
         """
         name = f"{digest(key.encode() for key in sorted(keys))}.parquet"
@@ -105,7 +105,7 @@ class Store:
             with replacing(self.cells / name, durable=True) as temporary:
                 temporary.write_bytes(content)
         except OSError as error:
-            raise RequestError(f"cannot write to {self.cells}: {reason(error)}", _KEPT) from error
+            raise StoppedError(f"cannot write to {self.cells}: {reason(error)}", KEPT) from error
         self._keys[name] = tuple(keys)
         for key in keys:
             (self.failures / f"{key}.json").unlink(missing_ok=True)
@@ -127,7 +127,7 @@ class Store:
 
         Raises
         ------
-        RequestError
+        StoppedError
             It cannot be written.
         """
         path = self.folder / name
@@ -135,7 +135,7 @@ class Store:
             with replacing(path, durable=True) as temporary:
                 temporary.write_text(json.dumps(plain(content), indent=2, allow_nan=False) + "\n", "utf-8")
         except OSError as error:
-            raise RequestError(f"cannot write {path}: {reason(error)}", _KEPT) from error
+            raise StoppedError(f"cannot write {path}: {reason(error)}", KEPT) from error
 
     # -- the table ----------------------------------------------------------------------------------
 
@@ -162,7 +162,7 @@ class Store:
             with suppress(FileNotFoundError):  # another runner has put files together since they were listed
                 paths = [path for path in self._files() if not wanted.isdisjoint(self._keys_of(path))]
                 return _in_order(_together([_of(_read(path), wanted) for path in paths]), cells, keys)
-        raise RequestError(f"the files of {self.cells} change while they are read", "try again when that is over")
+        raise StoppedError(f"the files of {self.cells} change while they are read", "try again when that is over")
 
     def compact(self, more_than: int = LOOSE) -> int:
         """Put small files together if there are many; return how many were.
