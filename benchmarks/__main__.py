@@ -31,7 +31,9 @@ def _measure(name: str) -> Figures:
 
 def main() -> None:
     """Measure what is asked for."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what a simulation costs.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure what a simulation and a campaign cost."
+    )
     parser.add_argument("parts", nargs="*", help="only cases whose name has one of these parts")
     parser.add_argument("--runs", type=int, default=3, help="runs of each case (medians are reported)")
     parser.add_argument("--out", type=Path, default=Path("results/bench.json"), help="the JSON file")
@@ -45,7 +47,17 @@ def main() -> None:
         parser.error(f"no case has any of {asked.parts} in its name; known: {', '.join(CASES)}")
     console = Console(width=None if sys.stdout.isatty() else 120)
     table = Table(title=f"medians of {asked.runs} runs, each in a process of its own")
-    for column in ("case", "jobs", "wall s", "min-max", "jobs/s", "peak MB", "mean wait s"):
+    for column in (
+        "case",
+        "jobs or cells",
+        "wall s",
+        "min-max",
+        "per s",
+        "peak MB",
+        "mean wait s",
+        "busy %",
+        "read back s",
+    ):
         table.add_column(column, justify="left" if column == "case" else "right")
     results = {}
     for name in names:
@@ -62,6 +74,8 @@ def main() -> None:
             f"{median['jobs_per_s']:,.0f}",
             f"{median['peak_mb']:,.0f}",
             f"{median['mean_wait_s']:,.1f}" if "mean_wait_s" in median else "",
+            f"{100 * median['busy']:.1f}" if "busy" in median else "",
+            f"{median['read_s']:.2f}" if "read_s" in median else "",
         )
         console.print(f"{name}: {median['wall_s']:.3f} s, {median['peak_mb']:,.0f} MB")
     console.print(table)

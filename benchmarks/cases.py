@@ -1,8 +1,10 @@
 """The cases that are measured; each runs in a process of its own, so that its peak memory is its own."""
 
+import json
 import os
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,15 +12,16 @@ from typing import Final
 
 import simmodels as sm
 import workloads as wl
+from experiments.campaigns.running import opened, run
 
 Figures = dict[str, float]
 
 SHARED: Final = Path(os.environ.get("SCHEDLAB_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
 
-def _peak_mb() -> float:
-    """Return the peak memory of this process so far, in MB (10^6 bytes)."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def _peak_mb(who: int = resource.RUSAGE_SELF) -> float:
+    """Return the peak memory so far of this process, or of the largest of its children, in MB (10^6 bytes)."""
+    peak = resource.getrusage(who).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
@@ -65,6 +68,30 @@ def synthetic(*, jobs: int, engine: str, order: str = "FCFS", load: float = 0.9)
     return _timed(log, cores=1024, order=order, engine=engine)
 
 
+def campaign(*, study: str, workers: int) -> Figures:
+    """Run a campaign, workers' start included, and read its table back."""
+    name = f"{Path(__file__).with_name('studies.py')}:{study}"
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        cells = run(name, out=folder, scale="paper", workers=workers).run
+        wall_s = time.perf_counter() - start
+        begun = time.perf_counter()
+        rows = len(opened(folder).results().table)
+        read_s = time.perf_counter() - begun
+        (kept,) = Path(folder, "runs").glob("*.json")
+        cells_s = json.loads(kept.read_bytes())["cells_s"]
+    return {
+        "jobs": cells,
+        "wall_s": wall_s,
+        "jobs_per_s": cells / wall_s,
+        "peak_mb": _peak_mb(),
+        "workers_peak_mb": _peak_mb(resource.RUSAGE_CHILDREN),
+        "busy": cells_s / wall_s / workers,
+        "rows": rows,
+        "read_s": read_s,
+    }
+
+
 def _cases() -> dict[str, Callable[[], Figures]]:
     """Return every case by its name, in the order in which they are measured."""
     cases: dict[str, Callable[[], Figures]] = {"read Curie": read}
@@ -80,6 +107,10 @@ def _cases() -> dict[str, Callable[[], Figures]]:
         for times in (1, 4, 16):
             jobs = smallest * times
             cases[f"growth {times}x {engine}"] = lambda n=jobs, e=engine: synthetic(jobs=n, engine=e)  # type: ignore[misc]
+    for workers in (1, 2):
+        name = f"campaign of 10,000 cells of 10 ms, {workers} workers"
+        cases[name] = lambda w=workers: campaign(study="TenMilliseconds", workers=w)  # type: ignore[misc]
+    cases["campaign of 100,000 cells of nothing, 2 workers"] = lambda: campaign(study="Nothing", workers=2)
     cases["ten million jobs compiled"] = lambda: synthetic(jobs=10_000_000, engine="compiled")
     return cases
 

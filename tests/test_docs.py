@@ -34,10 +34,11 @@ RUN = ("python", "console")
 # What would be read as code to run, under names that this test does not look for.
 OTHER_NAMES = {"py", "python3", "pycon", "bash", "sh", "shell", "shell-session", "zsh"}
 TIMEOUT_S = 900
+STAND_INS = ROOT / "tests" / "stand_ins"  # for the commands of batch systems
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})\s*(?P<language>[\w+-]*)")
 _DIRECTIVE = re.compile(r"^\s*<!--\s*test:\s*(?P<text>.*?)\s*-->\s*$")
-_WORDS = ("file", "output", "exit", "skip")
+_WORDS = ("file", "output", "exit", "save", "skip")
 
 
 @dataclass(frozen=True)
@@ -133,21 +134,25 @@ def run_doctest(block: Block, names: dict[str, object], page: str) -> None:
 def run_page(page: Path) -> None:
     """Run the blocks of a page in order, here and now; the first that fails ends it."""
     blocks = [
-        block for block in blocks_of(page.read_text("utf-8")) if block.language in RUN and "skip" not in block.said
+        block
+        for block in blocks_of(page.read_text("utf-8"))
+        if "save" in block.said or (block.language in RUN and "skip" not in block.said)
     ]
     # The Python of the page as a real file, so that the source of its functions can be looked up; line N of it is
     # line N of the page. Its name is no package's, whatever the page is called.
     script = Path("page.py").resolve()
     lines = [""] * max((block.first + len(block.lines) for block in blocks), default=0)
     for block in blocks:
-        if block.language == "python" and not block.text.startswith(">>>"):
+        if block.language == "python" and not block.text.startswith(">>>") and "save" not in block.said:
             lines[block.first - 1 : block.first - 1 + len(block.lines)] = block.lines
     script.write_text("\n".join(lines), "utf-8")
     main = types.ModuleType("__main__")
     main.__file__ = str(script)
     sys.modules["__main__"] = main
     for block in blocks:
-        if block.language == "console":
+        if "save" in block.said:
+            Path(block.said["save"]).write_text(block.text, "utf-8")
+        elif block.language == "console":
             run_console(block)
         elif block.text.startswith(">>>"):
             run_doctest(block, main.__dict__, page.name)
@@ -167,7 +172,7 @@ def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, request: pytes
     inherited = os.environ.get("PYTHONPATH")
     surroundings = {
         **os.environ,
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), str(STAND_INS), os.environ.get("PATH", os.defpath)]),
         "PYTHONPATH": os.pathsep.join([str(ROOT), *([inherited] if inherited else [])]),
         "MPLBACKEND": "Agg",
         "COLUMNS": "120",
@@ -286,6 +291,12 @@ def test_a_page_that_fails_says_where(page: str, text: str, tmp_path: Path) -> N
 
 def test_a_block_that_is_skipped_is_not_run(tmp_path: Path) -> None:
     done = run_text("<!-- test: skip it takes a cluster -->\n```console\n$ false\n```\n", tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_block_that_is_saved_is_a_file_for_those_after_it(tmp_path: Path) -> None:
+    saved = "<!-- test: save answer.toml -->\n```toml\nanswer = 42\n```\n"
+    done = run_text(saved + "```console\n$ grep -q 42 answer.toml\n```\n", tmp_path)
     assert done.returncode == 0, done.stderr
 
 
