@@ -42,7 +42,7 @@ class Claim:
     Raises
     ------
     RequestError
-        There is no bound, or no value keeps to the bounds.
+        There is no bound, one is not finite, or no value keeps to them.
     """
 
     text: str
@@ -59,6 +59,8 @@ class Claim:
 
     def __post_init__(self) -> None:
         """Check the bounds."""
+        if not all(map(math.isfinite, self.bounds().values())):
+            raise RequestError(f"claim {self.text!r} has the bound {self.expected()}", "finite numbers are allowed")
         low, high, open_ = self._bounds()
         if low == -math.inf and high == math.inf:
             raise RequestError(
@@ -113,5 +115,5 @@ class Claim:
     def shown(self, value: float) -> str:
         """Return a value in the claim's unit, to three digits or to the unit."""
         value = value * 100 if self.unit == "%" else value
-        text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        text = f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
         return f"{text} {self.unit}".rstrip()

@@ -25,10 +25,11 @@ The file says which study does the work, and what is different:
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
+from experiments.campaigns.statistics import Effect, Statistic
 from experiments.campaigns.study import Scale, Study, unknown
 from experiments.inputs import reason
 from simmodels.errors import FileFormatError, RequestError, SimModelsError
@@ -81,7 +82,7 @@ def declared(path: Path, find_class: Callable[[str], type[Study]]) -> type[Study
         content = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise RequestError(f"no study can be read from {path}: {reason(error)}") from error
-    except ValueError as error:  # no TOML, or no text
+    except (ValueError, RecursionError) as error:  # no TOML, or no text; tables within tables within tables
         raise FileFormatError(str(path), None, f"it is no TOML: {error}") from error
     try:
         return _made(content, path, find_class)
@@ -113,14 +114,14 @@ def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], ty
             factors={**old.factors, **said.get("factors", {})},
         )
     claims = content.get("claims", [])
-    for number, claim in enumerate(claims, 1):
-        _check(claim, _CLAIM, f"claim {number}", needed=("text", "measure"))
-        _claim(claim, None)  # refuses bounds that are missing or leave no room
     for what, own in (("parameters", base.parameters), ("factors", base.factors)):
         for name in content.get(what, {}):
             if name not in {**base.parameters, **base.factors}:
                 raise unknown(f"name under {what} for study {base.name}", name, (*own,))
     parameters, factors = _sorted_out(base, content)
+    for number, claim in enumerate(claims, 1):
+        _check(claim, _CLAIM, f"claim {number}", needed=("text", "measure"))
+        _check_claim(claim, f"claim {number}", factors)
 
     def all_claims(self: Study, results: Results) -> Sequence[Claim]:
         return [*base.claims(self, results), *(_claim(said, results) for said in claims)]
@@ -130,6 +131,7 @@ def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], ty
         (base,),
         {
             "__doc__": content.get("title", base.__doc__),
+            "__module__": base.__module__,  # where the code is that does the work, and that is to be told of mistakes
             "name": content.get("name", path.stem),
             "parameters": parameters,
             "factors": factors,
@@ -157,17 +159,12 @@ def _sorted_out(base: type[Study], content: Mapping[str, Any]) -> tuple[dict[str
 
 def _claim(said: Mapping[str, Any], results: Results | None) -> Claim:
     """Return a claim of the file, checked on the results."""
-    effect = None
+    effect, note = None, said.get("note", "")
     if results is not None:
-        statistic = said.get("statistic", "mean")
-        if statistic not in {"mean", "median"}:
-            raise unknown("statistic", statistic, ("mean", "median"))
-        of = said.get("of", {})
-        if "against" in said:
-            relative = said.get("relative", False)
-            effect = results.difference(said["measure"], of, said["against"], relative=relative, statistic=statistic)
-        else:
-            effect = results.level(said["measure"], of, statistic=statistic)
+        try:
+            effect = _effect(said, results)
+        except RequestError as error:  # the other claims are checked all the same
+            note = "; ".join(filter(None, [note, f"not measured: {error}"]))
     measure = said["measure"]
     shown = [", ".join(f"{k} {v}" for k, v in said[part].items()) for part in ("of", "against") if said.get(part)]
     if shown:
@@ -181,9 +178,29 @@ def _claim(said: Mapping[str, Any], results: Results | None) -> Claim:
         effect=effect,
         unit=said.get("unit", ""),
         to_decide=said.get("to_decide", ""),
-        note=said.get("note", ""),
+        note=note,
         **{name: said[name] for name in _BOUNDS if name in said},
     )
+
+
+def _effect(said: Mapping[str, Any], results: Results) -> Effect | None:
+    """Return what a claim of the file is checked by."""
+    of, statistic = said.get("of", {}), said.get("statistic", "mean")
+    if "against" not in said:
+        return results.level(said["measure"], of, statistic=statistic)
+    relative = said.get("relative", False)
+    return results.difference(said["measure"], of, said["against"], relative=relative, statistic=statistic)
+
+
+def _check_claim(said: Mapping[str, Any], where: str, factors: Mapping[str, Any]) -> None:
+    """Refuse a claim that no results could be checked by: rather now than when all cells are done."""
+    for part in ("of", "against"):
+        for name in said.get(part, {}):
+            if name not in factors:
+                raise unknown(f"factor under {part} of {where}", name, tuple(factors))
+    if said.get("statistic", "mean") not in get_args(Statistic):
+        raise unknown(f"statistic of {where}", said["statistic"], get_args(Statistic))
+    _claim(said, None)  # refuses bounds that are missing or leave no room
 
 
 def _check(said: object, allowed: Mapping[str, type], where: str, needed: Sequence[str] = ()) -> None:

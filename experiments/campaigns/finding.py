@@ -2,8 +2,10 @@
 
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,15 +43,26 @@ def find_study(text: str, chosen: Mapping[str, Any] | None = None) -> Study:
     return find_class(text)(**(chosen or {}))
 
 
-def find_class(text: str) -> type[Study]:
-    """Return the class of a study; see `find_study`."""
+def find_class(text: str, within: tuple[str, ...] = ()) -> type[Study]:
+    """Return the class of a study; see `find_study`.
+
+    Parameters
+    ----------
+    text
+        What stands for it.
+    within
+        The TOML files that stand on it.
+    """
     if text.lower().endswith(".toml"):
-        return declared(Path(text), find_class)
+        file = os.path.realpath(text)
+        if file in within:
+            raise RequestError(f"{text} stands on itself", "a study that does the work is needed")
+        return declared(Path(text), partial(find_class, within=(*within, file)))
     path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
     if path.lower().endswith(".py"):
         return _class_of_file(path, name)
     if text not in STUDIES:
-        if Path(text).suffix or Path(text).exists():
+        if Path(text).suffix or os.path.lexists(text):
             raise RequestError(
                 f"no study can be read from {text}", f"names ending in {' or '.join(_FILES)} are allowed"
             )

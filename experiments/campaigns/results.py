@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.statistics import Effect, Statistic, bootstrap, having, paired
+from experiments.campaigns.statistics import Effect, Statistic, bootstrap, having, paired, require_numbers
 from experiments.campaigns.study import REPLICATION, Value, unknown
 
 
@@ -110,11 +110,9 @@ class Results:
         *,
         relative: bool = False,
     ) -> Effect | None:
-        for name, value in (*of.items(), *(against or {}).items()):
+        for name in (*of, *(against or {})):
             if name not in self.factors:
                 raise unknown("factor", name, tuple(self.factors))
-            if value not in self.factors[name]:
-                raise unknown(f"value of factor {name}", str(value), tuple(map(str, self.factors[name])))
         if self.table.empty:
             return None
         names = tuple(self.factors)
@@ -129,6 +127,11 @@ class Results:
         measures
             The measures; none for all.
 
+        Raises
+        ------
+        RequestError
+            A measure is no number.
+
         Returns
         -------
         pandas.DataFrame
@@ -139,6 +142,8 @@ class Results:
         columns = ["measure", *self.factors, "cells", "q1", "median", "q3", "mean"]
         if self.table.empty or not shown:
             return pd.DataFrame(columns=columns)
+        for name in shown:
+            require_numbers(self.table, name)
         by = list(self.factors)
         means = self.table.groupby([*by, REPLICATION], dropna=False, sort=False)[shown].mean()
         parts = []

@@ -69,7 +69,7 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
     Raises
     ------
     RequestError
-        There are no values, or one is not finite.
+        There are no values, or one is not finite; the statistic is unknown, or the confidence out of range.
 
     References
     ----------
@@ -80,6 +80,10 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
         raise RequestError(f"a bootstrap of values of shape {found.shape}", "one dimension of at least one is needed")
     if not np.isfinite(found).all():
         raise RequestError(f"a bootstrap of {np.sum(~np.isfinite(found))} values that are not finite")
+    if statistic not in _STATISTICS:
+        raise unknown("statistic", statistic, tuple(_STATISTICS))
+    if not 0 < confidence < 1:
+        raise RequestError(f"confidence is {confidence:g}", "a number between 0 and 1 is allowed")
     measured = _STATISTICS[statistic]
     estimate = float(measured(found))
     if len(found) < ENOUGH:
@@ -155,8 +159,7 @@ def paired(
     """
     if measure not in table:
         raise unknown("measure", measure, [name for name in table.columns if name not in {*factors, REPLICATION}])
-    if not pd.api.types.is_numeric_dtype(table[measure]):
-        raise RequestError(f"measure {measure!r} is of type {table[measure].dtype}", "numbers are allowed")
+    require_numbers(table, measure)
     first = _choice(table, measure, factors, of, without={*of, *(against or {})})
     if against is None:
         return first.groupby(level=REPLICATION).mean()
@@ -168,6 +171,12 @@ def paired(
             raise RequestError(f"{measure!r} relative to {_shown(against)}, which is 0 in a replication")
         difference /= second
     return difference.groupby(level=REPLICATION).mean()
+
+
+def require_numbers(table: pd.DataFrame, measure: str) -> None:
+    """Refuse a measure that is no number."""
+    if not pd.api.types.is_numeric_dtype(table[measure]):
+        raise RequestError(f"measure {measure!r} is of type {table[measure].dtype}", "numbers are allowed")
 
 
 def _choice(

@@ -1,7 +1,9 @@
 """Study: a design of independent cells, what one cell does, and what is to be told of the results."""
 
 import difflib
+import inspect
 import itertools
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from simmodels.errors import RequestError, UnknownNameError
+from experiments.inputs import LARGEST, told
+from simmodels.errors import RequestError, SimModelsError, UnknownNameError
 from simmodels.streams import entropy, stream
 
 if TYPE_CHECKING:
@@ -29,6 +32,13 @@ NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 REPLICATION: Final = "replication"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+def _require_named(where: str, **parts: object) -> None:
+    """Refuse what is no mapping of names."""
+    for what, part in parts.items():
+        if not isinstance(part, Mapping):
+            raise RequestError(f"{what} of {where} is {part!r}", "a mapping from names is allowed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +115,11 @@ class Scale:
     factors: Mapping[str, Sequence[Value]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check the number of replications."""
-        if self.replications < 1:
-            raise RequestError(f"{self.replications!r} replications", "an integer >= 1 is allowed")
+        """Check the number of replications, and that the others are by name."""
+        replications: object = self.replications  # a user's file has no types
+        if not isinstance(replications, int) or isinstance(replications, bool) or replications < 1:
+            raise RequestError(f"replications is {replications!r}", "an integer >= 1 is allowed")
+        _require_named("a scale", parameters=self.parameters, factors=self.factors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +150,7 @@ class Study(ABC):
     """
 
     name: str = ""
-    """What it is called, on the command line and in its results; by default the class's name, ``my_study`` of ``MyStudy``."""
+    """What it is called, on the command line and in its results; by default its class's name, as ``my_study``."""
     version: int = 1
     """Raise it, and all cells are run anew; changes of the code that a cell runs are noticed anyway."""
     parameters: Mapping[str, Value] = NONE
@@ -158,8 +170,9 @@ class Study(ABC):
         if "name" not in cls.__dict__:
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
-    def __init__(self, **chosen: Value | Sequence[Value]) -> None:
+    def __init__(self, /, **chosen: Value | Sequence[Value]) -> None:
         self.chosen: dict[str, Any] = dict(chosen)
+        _require_named(f"study {self.name}", parameters=self.parameters, factors=self.factors, scales=self.scales)
         for name in chosen:
             if name not in {*self.parameters, *self.factors, "replications"}:
                 raise unknown(
@@ -167,8 +180,12 @@ class Study(ABC):
                 )
         if not _FILE_NAME.fullmatch(self.name):
             raise RequestError(f"a study named {self.name!r}", "letters, digits, _, - and . are allowed")
-        for scale in self.scales:
-            self.design(scale)
+        if isinstance(self.measures, str) or not all(isinstance(name, str) for name in self.measures):
+            raise RequestError(f"measures of study {self.name} is {self.measures!r}", "a list of names is allowed")
+        for name, scale in self.scales.items():
+            if not isinstance(scale, Scale):
+                raise RequestError(f"scale {name!r} of study {self.name} is {scale!r}", "a Scale is allowed")
+            self.design(name)
 
     @property
     def title(self) -> str:
@@ -200,7 +217,7 @@ class Study(ABC):
             for name, value in {**self.parameters, **at.parameters}.items()
         }
         factors = {
-            name: _values(name, self.chosen.get(name, values))
+            name: factor_values(name, self.chosen.get(name, values))
             for name, values in {**self.factors, **at.factors}.items()
         }
         for name in (*parameters, *factors):
@@ -210,10 +227,7 @@ class Study(ABC):
                 )
             if name in parameters and name in factors:
                 raise RequestError(f"{name!r} is both a parameter and a factor of {self.name}")
-        replications = self.chosen.get("replications", at.replications)
-        if not isinstance(replications, int) or isinstance(replications, bool):
-            raise RequestError(f"replications is {replications!r}", "an integer >= 1 is allowed")
-        Scale(replications=replications)
+        replications = Scale(replications=self.chosen.get("replications", at.replications)).replications
         return Design(parameters=parameters, factors=factors, replications=replications)
 
     # -- what a study is ----------------------------------------------------------------------------
@@ -264,33 +278,65 @@ class Study(ABC):
         return ()
 
 
+def asked(study: Study, what: str, *args: object) -> Any:  # noqa: ANN401  what the method returns
+    """Return what a method of a study returns; a mistake in a user's file is told with its line.
+
+    What it hands out one by one is all asked for.
+
+    Raises
+    ------
+    RequestError
+        The method of a user's study fails.
+    """
+    try:
+        found = getattr(study, what)(*args)
+        return tuple(found) if isinstance(found, Iterator) else found
+    except Exception as error:
+        if type(study).__module__.startswith("experiments.") or isinstance(error, SimModelsError):
+            raise
+        raise RequestError(f"{what} of study {study.name}: {told(error, [inspect.getfile(type(study))])}") from error
+
+
 def unknown(kind: str, name: str, known: Sequence[str]) -> UnknownNameError:
     """Return the error of a name that is not among those known; it offers the near ones."""
     return UnknownNameError(kind, name, tuple(difflib.get_close_matches(name, known)), tuple(known))
 
 
 def _value(name: str, value: object) -> Value:
-    """Return the value of a parameter or a factor; refuse what no table can hold."""
-    if hasattr(value, "item"):
+    """Return the value of a parameter or a factor; refuse what neither a table nor JSON can hold."""
+    if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and value != value:  # noqa: PLR0124  NaN, which equals nothing
-        raise RequestError(f"{name} is NaN", "None stands for absence")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise RequestError(f"{name} is {value}", "finite numbers are allowed; None stands for absence")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise RequestError(f"{name} is {value}", "whole numbers up to 2^53 are allowed, which a float can hold too")
+    if isinstance(value, str) and not is_text(value):
+        raise RequestError(f"{name} is {value!r}", "text that UTF-8 can hold is allowed")
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise RequestError(f"{name} is {value!r}", "None, a bool, a number or a text is allowed")
 
 
-def _values(name: str, values: object) -> tuple[Value, ...]:
+def is_text(text: str) -> bool:
+    """Return whether UTF-8 can hold a text; bytes of a command line or a file's name that are no text stay outside."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def factor_values(name: str, values: object) -> tuple[Value, ...]:
     """Return the values of a factor, each once."""
     several = values if isinstance(values, Iterable) and not isinstance(values, str | Mapping) else [values]
     found = tuple(_value(name, value) for value in several)
     if not found:
         raise RequestError(f"factor {name!r} has no values", "at least one is needed")
-    if len({(type(value), value) for value in found}) < len(found):
-        raise RequestError(f"factor {name!r} has a value twice: {', '.join(map(str, found))}", "each once is allowed")
     kinds = {_kind(value) for value in found if value is not None}
     if len(kinds) > 1:
         raise RequestError(f"factor {name!r} has values that are {' and '.join(sorted(kinds))}", "one kind is allowed")
+    if len(set(found)) < len(found):  # 1 and 1.0 are one value: a column of the table has them as the same
+        raise RequestError(f"factor {name!r} has a value twice: {', '.join(map(str, found))}", "each once is allowed")
     return found
 
 

@@ -1,0 +1,237 @@
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from experiments.campaigns import Results, Study
+from experiments.campaigns.declared import declared
+from experiments.campaigns.finding import find_class, find_study
+from simmodels.errors import FileFormatError, RequestError, SimModelsError
+from tests.experiments.campaigns.conftest import Write
+
+FILE = """
+    study = "counting.py"
+    title = "What is declared"
+    measures = ["found"]
+
+    [parameters]
+    base = 5
+    kind = "b"
+
+    [factors]
+    size = [3, 4, 5]
+
+    [scales.smoke]
+    replications = 1
+    factors = { size = [3] }
+
+    [scales.large]
+    replications = 9
+
+    [[claims]]
+    text = "five is more than three"
+    measure = "found"
+    of = { size = 5 }
+    against = { size = 3 }
+    relative = true
+    unit = "%"
+    more_than = 0.5
+    note = "by hand"
+
+    [[claims]]
+    text = "much is found"
+    measure = "found"
+    statistic = "median"
+    at_least = 17
+"""
+
+
+BOTH = FILE.replace('kind = "b"', "").replace("size = [3, 4, 5]", 'size = [3, 4, 5]\n    kind = ["a", "b"]')
+
+
+@pytest.fixture
+def study(write: Write) -> Study:
+    write()
+    return find_study(write(FILE, "mine.toml"))
+
+
+def results(study: Study, scale: str) -> Results:
+    rows = [
+        {**cell.factors, "replication": cell.replication, **study.run_cell(cell)}  # type: ignore[dict-item]
+        for cell in study.cells(scale, 0)
+    ]
+    return Results(table=pd.DataFrame(rows), factors=study.design(scale).factors)
+
+
+def test_a_file_says_what_is_different_from_the_study_that_it_stands_on(study: Study) -> None:
+    assert (study.name, study.title, study.measures) == ("mine", "What is declared", ("found",))
+    design = study.design("small")
+    assert (design.parameters, design.factors, design.replications) == (
+        {"base": 5, "kind": "b"},
+        {"size": (3, 4, 5)},
+        6,
+    )
+    assert study.design("smoke").factors == {"size": (3,)}
+    assert (study.design("smoke").replications, study.design("large").replications) == (1, 9)
+
+
+def test_its_claims_are_checked_on_the_results(write: Write) -> None:
+    write()
+    study = find_study(write(BOTH, "both.toml"))
+    own, relative, median = study.claims(results(study, "small"))
+    assert (own.text, own.verdict, own.found()) == ("b is more", "holds", "1 [1, 1]")
+    assert relative.measure == "found of size 5 minus that of size 3, as a fraction of the latter"
+    assert relative.effect is not None
+    assert relative.effect.estimate == pytest.approx((10 / 15 + 10 / 16) / 2)
+    assert (relative.verdict, relative.note, relative.unit) == ("holds", "by hand", "%")
+    assert (median.effect.estimate, median.verdict) == (20.5, "holds")  # type: ignore[union-attr]
+
+
+def test_a_claim_of_cells_that_a_campaign_does_not_have_is_not_measured(write: Write) -> None:
+    write()
+    study = find_study(write(BOTH, "both.toml"))
+    _, relative, median = study.claims(results(study, "smoke"))
+    assert (relative.effect, relative.verdict) == (None, "undecided")
+    assert median.effect is not None
+
+
+def test_a_claim_that_cannot_be_measured_says_why_and_leaves_the_report_whole(write: Write) -> None:
+    write()
+    study = find_study(write(BOTH, "both.toml"), {"size": [0, 3, 5]})
+    table = results(study, "small")
+    zero = Results(table=table.table.assign(found=0.0), factors=table.factors)
+    _, relative, _ = study.claims(zero)
+    assert (relative.effect, relative.verdict) == (None, "undecided")
+    assert relative.note == "by hand; not measured: 'found' relative to size 3, which is 0 in a replication"
+
+
+def test_a_file_may_stand_on_another_and_on_a_study_with_a_name(study: Study, write: Write) -> None:
+    other = find_study(write('study = "mine.toml"\n[parameters]\nbase = 7', "other.toml"))
+    assert other.design("smoke").parameters == {"base": 7, "kind": "b"}
+    assert find_study(write('study = "replay"\nname = "x"\nfactors = { load = [0.5, 0.7] }', "y.toml")).name == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("study = ", "it is no TOML: Invalid value"),
+        ("", "the file has no study; it is needed"),
+        ("study = 3", "study of the file is 3; a text is allowed"),
+        ('study = "replya"', "unknown study 'replya'; did you mean replay? known: replay"),
+        ('study = "none.py"', "no study can be read from "),
+        ('study = "replay"\nstuyd = 1', "unknown key of the file 'stuyd'; did you mean study? known: study, name"),
+        ('study = "replay"\nname = "a b"', "a study named 'a b'; letters, digits, _, - and . are allowed"),
+        ('study = "replay"\nfactors = 1', "factors of the file is 1; a table is allowed"),
+        ('study = "replay"\n[factors]\nordre = ["SAF"]', "unknown name under factors for study replay 'ordre'; did"),
+        ('study = "replay"\n[factors]\norder = []', "factor 'order' has no values; at least one is needed"),
+        ('study = "replay"\n[factors]\norder = ["SAF", 1]', "factor 'order' has values that are numbers and texts;"),
+        ('study = "replay"\n[parameters]\njobs = [1]', "jobs is [1]; None, a bool, a number or a text is allowed"),
+        ('study = "replay"\n[parameters]\njobs = 2020-01-01', "jobs is datetime.date(2020, 1, 1); None, a bool"),
+        ('study = "replay"\n[parameters]\nload = nan', "load is nan; finite numbers are allowed; None stands for"),
+        ('study = "replay"\nmeasures = [1]', "measures of study mine is (1,); a list of names is allowed"),
+        ('study = "replay"\nscales = { smoke = 3 }', "scale 'smoke' is 3; a table is allowed"),
+        ('study = "replay"\n[scales.x]\nreplications = 0', "replications is 0; an integer >= 1 is allowed"),
+        ('study = "replay"\n[scales.x]\nreplications = true', "replications of scale 'x' is True; a whole number is"),
+        ('study = "replay"\n[scales.x.factors]\ny = [1]', "unknown factor of mine at scale x 'y'; known: order"),
+        ('study = "replay"\n[parameters]\njobs = 1\n[factors]\njobs = [1]', "'jobs' is both a parameter and a factor"),
+        ('study = "replay"\nclaims = [1]', "claim 1 is 1; a table is allowed"),
+        ('study = "replay"\n[[claims]]\ntext = "x"', "claim 1 has no measure; it is needed"),
+        ('study = "replay"\n[[claims]]\ntext = "x"\nmeasure = "y"', "claim 'x' has no bound; more_than, less_than"),
+        ('study = "replay"\n[[claims]]\ntext = "x"\nmeasure = "y"\nmore_than = "1"', "more_than of claim 1 is '1'; a"),
+        (
+            'study = "replay"\n[[claims]]\ntext = "x"\nmeasure = "y"\nat_most = 1\nstatistic = "mode"',
+            "unknown statistic of claim 1 'mode'; known: mean, median",
+        ),
+        (
+            'study = "replay"\n[[claims]]\ntext = "x"\nmeasure = "y"\nat_most = 1\nof = { ordre = "SAF" }',
+            "unknown factor under of of claim 1 'ordre'; did you mean order? known: order",
+        ),
+        ('study = "mine.toml"', "{path} stands on itself; a study that does the work is needed"),
+        ("x = " + "[" * 5000, "it is no TOML: "),
+        ("x = " + "9" * 5000, "it is no TOML: "),
+    ],
+)  # fmt: skip
+def test_a_file_that_does_not_keep_to_the_format_is_refused_with_its_name(
+    text: str, message: str, write: Write
+) -> None:
+    path = write(text, "mine.toml")
+    with pytest.raises(FileFormatError) as caught:
+        find_study(path)
+    assert str(caught.value).startswith(f"{path}: {message.replace('{path}', path)}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"no study can be read from .*none\.toml: no such file or directory"):
+        find_study(str(tmp_path / "none.toml"))
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(FileFormatError, match=r"bytes\.toml: it is no TOML: 'utf-8' codec can't decode"):
+        find_study(str(tmp_path / "bytes.toml"))
+
+
+SCALARS = (
+    st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=3) | st.sampled_from(["SAF", "order", "F2"])
+)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["order", "jobs", "replications", "factors", "text", "x"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+KEYS = ["name", "title", "parameters", "factors", "scales", "measures", "claims", "x"]
+CLAIM = st.dictionaries(
+    st.sampled_from(["text", "measure", "of", "against", "relative", "statistic", "more_than", "at_most", "unit"]),
+    ANYTHING,
+)
+CONTENT = st.fixed_dictionaries(
+    {"study": st.sampled_from(["replay", "x"]) | ANYTHING},
+    optional={
+        **dict.fromkeys(KEYS, ANYTHING),
+        "claims": st.lists(CLAIM.map(lambda said: {"text": "t", "measure": "m", **said}), max_size=2) | ANYTHING,
+    },
+)
+
+
+def toml(value: Any) -> str:  # noqa: ANN401  what TOML has
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return '"' + "".join(f"\\U{ord(letter):08x}" for letter in value) + '"'
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    return f"{{ {', '.join(f'{toml(key)} = {toml(inner)}' for key, inner in value.items())} }}"
+
+
+@given(CONTENT)
+@example({"study": "replay", "measures": [["x"]]})
+@example({"study": "replay", "factors": {"order": [{"x": 1}]}})
+@example({"study": "replay", "scales": {"x": {"factors": {"order": {"x": 1}}}}})
+def test_whatever_a_file_says_it_is_a_study_or_one_clear_error(
+    tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "fuzzed.toml"
+    path.write_text("".join(f"{key} = {toml(value)}\n" for key, value in content.items()), "utf-8")
+    try:
+        made = declared(path, find_class)()
+    except SimModelsError as error:
+        assert re.match(rf"{re.escape(str(path))}: |no study can be read", str(error))  # noqa: PT017  any error of ours
+    else:
+        assert list(made.cells("smoke", 0))
+
+
+@given(st.binary() | st.text().map(str.encode))
+def test_whatever_bytes_a_file_has_there_is_one_clear_error(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "bytes.toml"
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError):
+        declared(path, find_class)

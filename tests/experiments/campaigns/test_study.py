@@ -1,0 +1,206 @@
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.campaigns import Cell, Scale, Study
+from experiments.campaigns.study import asked, factor_values, is_text
+from simmodels.errors import RequestError, SimModelsError, UnknownNameError
+
+
+class TwoByTwo(Study):
+    """How two sizes of two kinds differ.
+
+    More is said below.
+    """
+
+    parameters: ClassVar = {"base": 10}
+    factors: ClassVar = {"kind": ("a", "b"), "size": (1, 2)}
+    scales: ClassVar = {
+        "smoke": Scale(replications=2),
+        "wide": Scale(replications=1, parameters={"base": 20}, factors={"size": (1, 2, 3)}),
+    }
+
+    def run_cell(self, cell: Cell) -> Mapping[str, Any]:
+        return {"found": cell["base"] * cell["size"]}
+
+
+def study(**parts: object) -> type[Study]:
+    return type("Mine", (TwoByTwo,), {"factors": {}, "parameters": {}, "scales": {"smoke": Scale()}, **parts})
+
+
+# -- cells ------------------------------------------------------------------------------------------
+
+
+def test_the_design_is_the_product_of_the_factors_a_replication_after_the_other() -> None:
+    cells = list(TwoByTwo().cells("smoke", 3))
+    assert [(c.replication, c["kind"], c["size"]) for c in cells] == [
+        (replication, kind, size) for replication in (0, 1) for kind in "ab" for size in (1, 2)
+    ]
+    assert {(cell.seed, cell["base"]) for cell in cells} == {(3, 10)}
+
+
+def test_a_study_without_factors_has_a_cell_a_replication() -> None:
+    assert [cell.factors for cell in study()().cells("smoke", 0)] == [{}]
+
+
+def test_a_scale_may_change_parameters_and_factors() -> None:
+    design = TwoByTwo().design("wide")
+    assert (design.parameters, design.factors["size"], design.replications) == ({"base": 20}, (1, 2, 3), 1)
+
+
+def test_what_is_chosen_stands_at_any_scale() -> None:
+    chosen = TwoByTwo(base=1, size=5, kind=["b"], replications=3)
+    for scale in TwoByTwo.scales:
+        design = chosen.design(scale)
+        assert design.parameters == {"base": 1}
+        assert design.factors == {"kind": ("b",), "size": (5,)}
+        assert design.replications == 3
+
+
+def test_a_cell_has_the_values_of_its_factors_and_parameters_and_no_others() -> None:
+    cell = Cell({"kind": "a"}, 1, 0, {"base": 10})
+    assert (cell["kind"], cell["base"], str(cell)) == ("a", 10, "kind a, replication 1")
+    with pytest.raises(UnknownNameError, match="unknown factor or parameter 'bsae'; did you mean base"):
+        cell["bsae"]
+
+
+def test_what_is_compared_meets_the_same_random_numbers() -> None:
+    first, second = Cell({"kind": "a"}, 1, 7), Cell({"kind": "b"}, 1, 7)
+    assert first.stream("jobs").random() == second.stream("jobs").random()
+    assert first.seed_for("jobs") == second.seed_for("jobs")
+
+
+@given(
+    st.tuples(st.integers(0, 5), st.integers(0, 5), st.text()),
+    st.tuples(st.integers(0, 5), st.integers(0, 5), st.text()),
+)
+def test_other_replications_seeds_and_names_meet_others(a: tuple[int, int, str], b: tuple[int, int, str]) -> None:
+    seeds = [Cell({}, replication, seed).seed_for(name) for replication, seed, name in (a, b)]
+    assert (seeds[0] == seeds[1]) == (a == b)
+
+
+# -- names ------------------------------------------------------------------------------------------
+
+
+def test_a_study_is_named_after_its_class_and_told_by_its_first_line() -> None:
+    assert TwoByTwo.name == "two_by_two"
+    assert TwoByTwo().title == "How two sizes of two kinds differ"
+    assert type("HPC2Study", (TwoByTwo,), {}).name == "hpc2_study"
+    assert type("X", (TwoByTwo,), {"name": "my-own.1", "__doc__": None})().title == ""
+
+
+@pytest.mark.parametrize("name", ["", ".", "a/b", "../a", "a b", "-x", "é"])
+def test_a_name_that_makes_no_folder_is_refused(name: str) -> None:
+    with pytest.raises(RequestError, match="a study named"):
+        study(name=name)()
+
+
+# -- what is refused --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ({"factors": {"a": ()}}, "factor 'a' has no values; at least one is needed"),
+        ({"factors": {"a": (1, 1)}}, "factor 'a' has a value twice: 1, 1; each once is allowed"),
+        ({"factors": {"a": (1, 1.0)}}, "factor 'a' has a value twice: 1, 1.0; each once is allowed"),
+        ({"factors": {"a": (1, "x")}}, "factor 'a' has values that are numbers and texts; one kind is allowed"),
+        ({"factors": {"a": (1, True)}}, "factor 'a' has values that are bools and numbers; one kind is allowed"),
+        ({"factors": {"a": (math.nan,)}}, "a is nan; finite numbers are allowed; None stands for absence"),
+        ({"factors": {"a": (math.inf,)}}, "a is inf; finite numbers are allowed; None stands for absence"),
+        ({"factors": {"a": (2**53 + 1,)}}, "a is 9007199254740993; whole numbers up to 2^53 are allowed"),
+        ({"factors": {"a": ("\udcff",)}}, "a is '\\udcff'; text that UTF-8 can hold is allowed"),
+        ({"factors": {"a": {"x": 1}}}, "a is {'x': 1}; None, a bool, a number or a text is allowed"),
+        ({"factors": {"a": np.zeros((2, 2))}}, "a is array([0., 0.]); None, a bool, a number or a text is allowed"),
+        ({"factors": ["a"]}, "factors of study mine is ['a']; a mapping from names is allowed"),
+        ({"parameters": None}, "parameters of study mine is None; a mapping from names is allowed"),
+        ({"parameters": {"a": [1, 2]}}, "a is [1, 2]; None, a bool, a number or a text is allowed"),
+        ({"parameters": {"a b": 1}}, "a parameter or factor named 'a b'; letters, digits and _ are allowed"),
+        ({"parameters": {"replication": 1}}, "a parameter or factor named 'replication'; letters, digits"),
+        ({"factors": {"replications": [1]}}, "a parameter or factor named 'replications'; letters, digits"),
+        ({"parameters": {"a": 1}, "factors": {"a": [1]}}, "'a' is both a parameter and a factor of mine"),
+        ({"scales": {"x": Scale(parameters={"b": 1})}}, "unknown parameter of mine at scale x 'b'; known: "),
+        ({"scales": {"x": Scale(factors={"b": [1]})}}, "unknown factor of mine at scale x 'b'; known: "),
+        ({"scales": {"x": 3}}, "scale 'x' of study mine is 3; a Scale is allowed"),
+        ({"scales": [3]}, "scales of study mine is [3]; a mapping from names is allowed"),
+        ({"measures": "mean_wait_s"}, "measures of study mine is 'mean_wait_s'; a list of names is allowed"),
+        ({"measures": [1]}, "measures of study mine is [1]; a list of names is allowed"),
+    ],
+)
+def test_a_study_that_says_what_is_not_allowed_is_refused_as_it_is_made(parts: dict[str, Any], text: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        study(**parts)()
+    assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize("replications", [0, -1, 2.5, "3", True, None])
+def test_replications_are_integers_from_one_on(replications: object) -> None:
+    text = f"replications is {replications!r}; an integer >= 1 is allowed"
+    for make in (lambda: Scale(replications=replications), lambda: TwoByTwo(replications=replications)):
+        with pytest.raises(RequestError) as caught:
+            make()
+        assert str(caught.value) == text
+
+
+def test_a_scale_takes_mappings() -> None:
+    with pytest.raises(RequestError, match=r"factors of a scale is \['a'\]; a mapping"):
+        Scale(factors=["a"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["sizes", "self", "name", ""])
+def test_only_parameters_factors_and_replications_can_be_chosen(name: str) -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        TwoByTwo(**{name: 1})
+    assert str(caught.value).startswith(f"unknown parameter or factor of two_by_two {name!r}; ")
+    assert str(caught.value).endswith("known: base, kind, size, replications")
+
+
+def test_a_scale_that_is_not_there_is_told_with_those_that_are() -> None:
+    with pytest.raises(UnknownNameError, match="unknown scale of two_by_two 'smok'; did you mean smoke"):
+        list(TwoByTwo().cells("smok", 0))
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.just({})
+
+
+@given(st.lists(SCALARS, max_size=4) | SCALARS)
+def test_the_values_of_a_factor_are_plain_or_refused(values: object) -> None:
+    try:
+        found = factor_values("x", values)
+    except SimModelsError:
+        return
+    assert found
+    assert len(set(found)) == len(found)
+    assert all(is_text(value) for value in found if isinstance(value, str))
+    assert all(math.isfinite(value) for value in found if isinstance(value, int | float))
+
+
+def test_values_of_numpy_become_those_of_python() -> None:
+    assert [type(value) for value in factor_values("x", np.array([1, 2]))] == [int, int]
+    assert [type(value) for value in factor_values("x", [np.float32(0.5), None])] == [float, type(None)]
+    assert factor_values("x", "abc") == ("abc",)
+    assert factor_values("x", range(3)) == (0, 1, 2)
+
+
+# -- what a study is asked --------------------------------------------------------------------------
+
+
+def test_by_default_there_is_nothing_to_ship_draw_or_claim() -> None:
+    one, none = TwoByTwo(), object()
+    assert (dict(one.inputs("smoke")), dict(one.figures(none)), tuple(one.claims(none))) == ({}, {}, ())  # type: ignore[arg-type]
+
+
+def test_a_mistake_of_a_users_study_is_told_with_its_line() -> None:
+    class Mistaken(TwoByTwo):
+        def claims(self, _results: object) -> Iterator[float]:
+            yield 1 / 0
+
+    with pytest.raises(RequestError) as caught:
+        asked(Mistaken(), "claims", None)
+    assert str(caught.value).startswith(f"claims of study mistaken: {__file__}, line ")
+    assert str(caught.value).endswith(": ZeroDivisionError: division by zero")
