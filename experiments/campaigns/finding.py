@@ -53,6 +53,8 @@ def find_class(text: str, within: tuple[str, ...] = ()) -> type[Study]:
     within
         The TOML files that stand on it.
     """
+    if "\0" in text:
+        raise RequestError(f"no study can be read from {text!r}", "no name of a file has a zero byte")
     if text.lower().endswith(".toml"):
         file = os.path.realpath(text)
         if file in within:

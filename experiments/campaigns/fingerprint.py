@@ -5,17 +5,21 @@ import hashlib
 import inspect
 import json
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from experiments.campaigns.study import Cell, Study
+from experiments.inputs import told
+from simmodels.errors import RequestError
 
 _DIGITS: Final = 32
 _MODELS: Final = ("simmodels", "workloads")
-_RUN_BY_A_CELL: Final = ("run_cell", "inputs")
+_RUN_BY_A_CELL: Final = ("run_cell", "inputs", "__init__")
+_OURS: Final = Path(__file__).resolve().parents[1]
+"""The folder of `experiments`."""
 
 
 def digest(parts: Iterable[bytes]) -> str:
@@ -42,9 +46,20 @@ def cell_key(cell: Cell, context: str) -> str:
     return digest([text.encode()])
 
 
-def inputs_digest(inputs: Mapping[str, Any]) -> tuple[bytes, str]:
-    """Return the inputs of a study as bytes to be shipped, and their digest."""
-    shipped = pickle.dumps(dict(inputs), protocol=5)
+def inputs_digest(study: Study, inputs: object) -> tuple[bytes, str]:
+    """Return the inputs of a study as bytes to be shipped, and their digest.
+
+    Raises
+    ------
+    RequestError
+        They are no mapping, or it is not possible to pickle them.
+    """
+    if not isinstance(inputs, Mapping):
+        raise RequestError(f"inputs of study {study.name} returned {inputs!r}", "a mapping from names is allowed")
+    try:
+        shipped = pickle.dumps(dict(inputs), protocol=5)
+    except Exception as error:  # pickle raises what the objects do
+        raise RequestError(f"the inputs of study {study.name} cannot be pickled: {told(error)}") from error
     return shipped, digest([shipped])
 
 
@@ -54,20 +69,21 @@ def inputs_digest(inputs: Mapping[str, Any]) -> tuple[bytes, str]:
 def code_digest(study: Study) -> str:
     """Return the digest of the code that a cell of the study runs.
 
-    That is all of `simmodels` and `workloads`; the study's `version`; and of the study's file what `run_cell` and
-    `inputs` name, directly or by what they name, without comments and docstrings. A module that they import from beside
-    the study's file, or from `experiments`, counts as a whole. So a change to a figure or a claim leaves the
-    cells as they are.
+    That is all of `simmodels` and `workloads`; the study's `version`; and of the files of the study and of its base
+    classes what `run_cell`, `inputs` and ``__init__`` name, directly or by what they name, without comments and
+    docstrings. A module that they import from beside the study's file, or from `experiments`, counts as a whole, and
+    so do those that it imports. So a change to a figure or a claim leaves the cells as they are.
 
     Parameters
     ----------
     study
         The study.
     """
-    parts = [_models(), str(study.version)]
+    classes: dict[Path, set[str]] = {}
     for cls in type(study).__mro__:
-        if cls.__module__ != Study.__module__ and issubclass(cls, Study):
-            parts.extend(_reached(Path(inspect.getfile(cls)), cls.__name__))
+        if cls.__module__ not in {Study.__module__, "abc", "builtins"}:
+            classes.setdefault(Path(inspect.getfile(cls)), set()).add(cls.__name__)
+    parts = [_models(), str(study.version), *_reached(classes)]
     return digest(part.encode() for part in parts)
 
 
@@ -85,26 +101,56 @@ def _models() -> str:
     return digest(parts)
 
 
-def _reached(path: Path, class_name: str) -> Iterator[str]:
-    """Return the parts of a file that the cells of a study reach, in the order of the file."""
-    tree = ast.parse(path.read_bytes())
-    defined: dict[str, list[ast.stmt]] = {}
-    for node in tree.body:
-        inner = node.body if isinstance(node, ast.ClassDef) and node.name == class_name else [node]
+def _reached(classes: Mapping[Path, set[str]]) -> Iterator[str]:
+    """Return the parts of files that the cells of a study reach, file by file, in the order of each.
+
+    Parameters
+    ----------
+    classes
+        The study's class and its bases, by name, in the files that define them: a method of one calls those of others.
+    """
+    defined: dict[str, list[tuple[Path, ast.stmt]]] = {}
+    for path, names_of_classes in classes.items():
+        for name, statement in _defined(path, names_of_classes):
+            defined.setdefault(name, []).append((path, statement))
+    reached: dict[int, tuple[Path, ast.stmt]] = {}
+    names = [*_RUN_BY_A_CELL, "*"]  # the star: an import that does not say what it brings
+    while names:
+        for path, statement in defined.get(names.pop(), ()):
+            if id(statement) not in reached:
+                reached[id(statement)] = path, statement
+                names += _named(statement)
+    modules: dict[Path, None] = {}
+    folders, seen = [path.parent for path in classes], set(classes)
+    for path in classes:
+        for statement in sorted((one for of, one in reached.values() if of == path), key=lambda node: node.lineno):
+            yield ast.unparse(_without_docstrings(statement))
+            modules |= dict.fromkeys(_imported(statement, folders))
+    for path in modules:
+        yield from _whole(path, folders, seen)
+
+
+def _whole(path: Path, folders: Sequence[Path], seen: set[Path]) -> Iterator[str]:
+    """Return a module as a whole, and those that it imports, each once."""
+    if path not in seen:
+        seen.add(path)
+        tree = _tree(path)
+        yield ast.unparse(_without_docstrings(tree))
+        for module in dict.fromkeys(_imported(tree, folders)):
+            yield from _whole(module, folders, seen)
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes())
+
+
+def _defined(path: Path, classes: set[str]) -> Iterator[tuple[str, ast.stmt]]:
+    """Return the names that a file defines, and those that some of its classes do, each with the statement."""
+    for node in _tree(path).body:
+        inner = node.body if isinstance(node, ast.ClassDef) and node.name in classes else [node]
         for statement in inner:
             for name in _bound(statement):
-                defined.setdefault(name, []).append(statement)
-    reached: dict[int, ast.stmt] = {}
-    names = list(_RUN_BY_A_CELL)
-    while names:
-        for statement in defined.get(names.pop(), ()):
-            if id(statement) not in reached:
-                reached[id(statement)] = statement
-                names += _named(statement)
-    for statement in sorted(reached.values(), key=lambda node: node.lineno):
-        yield ast.unparse(_without_docstrings(statement))
-        for beside in _imported(statement, path):
-            yield ast.unparse(_without_docstrings(ast.parse(beside.read_bytes())))
+                yield name, statement
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
@@ -129,24 +175,24 @@ def _named(statement: ast.stmt) -> Iterator[str]:
             yield node.attr
 
 
-def _imported(statement: ast.stmt, path: Path) -> Iterator[Path]:
-    """Return the files that a statement imports from beside the study's file, or from `experiments`."""
-    for node in ast.walk(statement):
-        modules = (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module]
-            if isinstance(node, ast.ImportFrom) and node.module
-            else []
-        )
-        for module in modules:
-            beside = path.parent / f"{module}.py"
-            if beside.is_file():
-                yield beside
-            elif module.startswith("experiments.") and not module.startswith("experiments.campaigns"):
-                spec = find_spec(module)
-                if spec is not None and spec.origin is not None:
-                    yield Path(spec.origin)
+def _imported(tree: ast.AST, folders: Sequence[Path]) -> Iterator[Path]:
+    """Return the files that code imports from `experiments`, or from folders; of a package there, all that it has."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            # What is imported from a package may be a module of it.
+            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for package, *inner in (module.split(".") for module in modules):
+            if package == _OURS.name:
+                if inner[:1] != ["campaigns"]:
+                    yield from filter(Path.is_file, [_OURS.joinpath(*inner).with_suffix(".py")] if inner else [])
+            elif package not in _MODELS:
+                for folder in folders:
+                    yield from filter(Path.is_file, [folder / f"{package}.py"])
+                    yield from sorted((folder / package).rglob("*.py"))
 
 
 def _without_docstrings(tree: ast.stmt | ast.Module) -> ast.stmt | ast.Module:

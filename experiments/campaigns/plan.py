@@ -1,14 +1,15 @@
 """Plan: the cells of a campaign, each with the name under which its result is kept."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from experiments.campaigns.finding import find_study, reference
 from experiments.campaigns.fingerprint import cell_key, code_digest, digest, inputs_digest
-from experiments.campaigns.study import Cell, Study, Value
+from experiments.campaigns.study import Cell, Study, Value, asked, factor_values
 from simmodels.errors import RequestError
+from simmodels.streams import entropy
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +84,19 @@ class Plan:
         Raises
         ------
         RequestError
-            The study cannot be found, has no such scale, no cells, or two cells that are the same.
+            The study cannot be found, has no such scale, no cells, or two cells that are the same; or what it says of
+            them is not allowed.
         """
-        if seed < 0:
-            raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
+        entropy(seed)  # refuses what is no seed
+        seed = int(seed)
         study = find_study(text, chosen)
         design = study.design(scale)
-        cells = tuple(study.cells(scale, seed))
+        cells: tuple[Cell, ...] = tuple(asked(study, "cells", scale, seed))
         if not cells:
             raise RequestError(f"study {study.name} has no cells at scale {scale}", "at least one is needed")
-        inputs, of_inputs = inputs_digest(study.inputs(scale))
+        for name, values in _varied(study, cells).items():
+            factor_values(name, values)  # refuses what no column can hold
+        inputs, of_inputs = inputs_digest(study, asked(study, "inputs", scale))
         code = code_digest(study) if code is None else code
         context = digest(part.encode() for part in (study.name, code, of_inputs))
         keys = tuple(cell_key(cell, context) for cell in cells)
@@ -111,8 +115,19 @@ class Plan:
     @cached_property
     def factors(self) -> dict[str, tuple[Value, ...]]:
         """The values of each factor, in the order in which the cells have them."""
-        found: dict[str, dict[tuple[str, Value], None]] = {}
-        for cell in self.cells:
-            for name, value in cell.factors.items():
-                found.setdefault(name, {})[type(value).__name__, value] = None
-        return {name: tuple(value for _, value in values) for name, values in found.items()}
+        return _varied(self.study, self.cells)
+
+
+def _varied(study: Study, cells: Sequence[object]) -> dict[str, tuple[Value, ...]]:
+    """Return the values of each factor, in the order in which the cells have them; refuse what is no cell."""
+    found: dict[str, dict[tuple[type, Value], None]] = {}
+    for cell in cells:
+        if not isinstance(cell, Cell):
+            raise RequestError(f"cells of study {study.name} handed out {cell!r}", "a Cell is allowed")
+        for name, value in cell.factors.items():
+            try:
+                found.setdefault(name, {})[type(value), value] = None
+            except TypeError:  # it has no hash
+                factor_values(name, [value])
+                raise
+    return {name: tuple(value for _, value in values) for name, values in found.items()}

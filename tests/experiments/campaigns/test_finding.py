@@ -1,0 +1,133 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from experiments.campaigns.finding import STUDIES, find_class, find_study, listed, reference
+from simmodels.errors import RequestError, SimModelsError, UnknownNameError
+from tests.experiments.campaigns.conftest import COUNTING, Write
+
+TWO = """
+    from experiments.campaigns import Study
+
+
+    class One(Study):
+        def run_cell(self, cell):
+            return {"found": 1}
+
+
+    class Two(One):
+        pass
+"""
+
+
+def test_the_studies_that_have_a_name_are_found_and_listed() -> None:
+    assert [name for name, _ in listed()] == list(STUDIES)
+    for name, title in listed():
+        assert find_study(name).name == name
+        assert title
+
+
+def test_a_python_file_with_one_study_stands_for_it(write: Write) -> None:
+    study = find_study(write(), {"base": 3})
+    assert (study.name, study.design("smoke").parameters) == ("counting", {"base": 3})
+
+
+def test_of_several_studies_one_is_named(write: Write) -> None:
+    path = write(TWO, "two.py")
+    assert find_study(f"{path}:Two").name == "two"
+    with pytest.raises(RequestError) as caught:
+        find_study(path)
+    assert str(caught.value) == f"{path} defines 2 studies; it has One, Two; say {path}:CLASS"
+    with pytest.raises(UnknownNameError) as unknown:
+        find_study(f"{path}:Tow")
+    assert str(unknown.value) == f"unknown study of {path} 'Tow'; did you mean Two? known: One, Two"
+
+
+def test_what_lies_beside_a_file_can_be_imported_when_a_cell_is_run(write: Write) -> None:
+    write("answer = 42", "beside_the_study.py")
+    path = write(
+        """
+        from experiments.campaigns import Study
+
+        class Late(Study):
+            def run_cell(self, cell):
+                import beside_the_study
+                return {"found": beside_the_study.answer}
+        """,
+        "late.py",
+    )
+    study = find_study(path)
+    assert study.run_cell(next(study.cells("smoke", 0))) == {"found": 42}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("x = 1", "{path} defines 0 studies; a subclass of Study with run_cell is needed"),
+        ("from experiments.campaigns import Study", "{path} defines 0 studies; a subclass"),
+        ("from experiments.campaigns import Study\nclass A(Study):\n    pass", "{path} defines 0 studies; a subclass"),
+        ("from experiments.studies.replay import Replay", "{path} defines 0 studies; a subclass"),
+        ("x = 1\ny = 1 / 0", "{path}, line 2: ZeroDivisionError: division by zero"),
+        ("raise SystemExit(3)", "{path}, line 1: SystemExit: 3"),
+        ("def x(:", "{path}, line 1: invalid syntax"),
+        ("import no_such_module", "{path}, line 1: ModuleNotFoundError: No module named 'no_such_module'"),
+    ],
+)
+def test_a_file_that_defines_no_study_is_told_with_its_line(source: str, message: str, write: Write) -> None:
+    path = write(source, "mine.py")
+    with pytest.raises(RequestError) as caught:
+        find_study(path)
+    assert str(caught.value).startswith(message.replace("{path}", path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("replya", "unknown study 'replya'; did you mean replay? known: replay"),
+        ("", "unknown study ''; known: replay"),
+        ("study.txt", "no study can be read from study.txt; names ending in .py or .toml are allowed"),
+        ("none.py", "no study can be read from none.py: no such file or directory"),
+        ("none.py:A", "no study can be read from none.py: no such file or directory"),
+        (".", "no study can be read from .; names ending in .py or .toml are allowed"),
+        ("x\0.py", r"no study can be read from 'x\x00.py'; no name of a file has a zero byte"),
+        ("x\0.toml", r"no study can be read from 'x\x00.toml'; no name"),
+        ("x" * 5000, "unknown study 'xxxx"),
+    ],
+)
+def test_a_text_that_stands_for_no_study_is_refused(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SimModelsError) as caught:
+        find_study(text)
+    assert str(caught.value).startswith(message)
+
+
+@given(st.text())
+@example("\udcff.py")
+@example("\udcff.toml")
+@example("a:b.py:C")
+@example("/.py")
+@example("~.toml")
+def test_whatever_the_text_it_is_a_study_or_one_clear_error(text: str) -> None:
+    for word in (text, f"{text}.py", f"{text}.toml", f"{text}.py:X"):
+        try:
+            find_class(word)
+        except SimModelsError:
+            pass
+        else:
+            assert word in STUDIES
+
+
+def test_a_reference_is_understood_in_any_folder(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(write(COUNTING))
+    write('study = "counting.py"', "mine.toml")
+    monkeypatch.chdir(path.parent)
+    words = ["counting.py", "counting.py:Counting", "mine.toml", "replay"]
+    references = [reference(word) for word in words]
+    monkeypatch.chdir("/")
+    assert [find_study(word).name for word in references] == ["counting", "counting", "mine", "replay"]
+    assert references[1] == f"{path}:Counting"
+    assert Path(references[2]).is_absolute()

@@ -1,0 +1,120 @@
+import pickle
+import textwrap
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.campaigns.plan import Plan
+from simmodels.errors import RequestError, UnknownNameError
+from tests.experiments.campaigns.conftest import COUNTING, Write
+
+SCALES = """
+    from experiments.campaigns import Cell, Study
+
+
+    class Mine(Study):
+        parameters = {"base": 1}
+
+        def run_cell(self, cell):
+            return {"found": 1}
+
+"""
+
+
+def mine(body: str) -> str:
+    return textwrap.dedent(SCALES) + textwrap.indent(textwrap.dedent(body), "    ")
+
+
+def test_a_plan_has_the_cells_of_the_design_each_with_a_name_of_its_own(write: Write) -> None:
+    plan = Plan.of(write(), "smoke", 3)
+    assert plan.cells == tuple(plan.study.cells("smoke", 3))
+    assert len(set(plan.keys)) == len(plan.keys) == 8
+    assert plan.factors == {"kind": ("a", "b"), "size": (1, 2)}
+
+
+def test_what_is_shipped_finds_the_study_again(write: Write) -> None:
+    shipment = pickle.loads(pickle.dumps(Plan.of(write(), "smoke", 3, {"base": 4}).shipment))
+    assert (shipment.seed, shipment.parameters, shipment.chosen) == (3, {"base": 4}, {"base": 4})
+    assert pickle.loads(shipment.inputs) == {}
+
+
+def test_a_larger_campaign_has_the_cells_of_a_smaller_one(write: Write) -> None:
+    small, large = (Plan.of(write(), scale, 0).keys for scale in ("smoke", "small"))
+    assert set(small) < set(large)
+
+
+@pytest.mark.parametrize(("more", "chosen"), [({"seed": 1}, {}), ({}, {"base": 2})])
+def test_other_seeds_and_parameters_have_other_cells(
+    more: dict[str, Any], chosen: dict[str, Any], write: Write
+) -> None:
+    one = Plan.of(write(), "smoke", 0).keys
+    assert set(one).isdisjoint(Plan.of(write(), "smoke", **{"seed": 0, **more}, chosen=chosen).keys)
+
+
+def test_a_seed_of_numpy_is_that_of_python(write: Write) -> None:
+    assert Plan.of(write(), "smoke", np.int64(5)).keys == Plan.of(write(), "smoke", 5).keys  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [-1, "1", 1.5, None])
+def test_a_seed_is_an_integer_from_zero_on(seed: Any, write: Write) -> None:  # noqa: ANN401
+    with pytest.raises(RequestError, match=f"seed {seed!r}; an integer >= 0 is allowed"):
+        Plan.of(write(), "smoke", seed)
+
+
+def test_an_unknown_scale_is_told(write: Write) -> None:
+    with pytest.raises(UnknownNameError, match="unknown scale of counting 'smal'; did you mean small"):
+        Plan.of(write(), "smal", 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("def cells(self, scale, seed):\n    return []", "study mine has no cells at scale smoke; at least one is"),
+        ("def cells(self, scale, seed):\n    yield 3", "cells of study mine handed out 3; a Cell is allowed"),
+        (
+            "def cells(self, scale, seed):\n    for _ in range(2):\n        yield Cell({}, 0, seed, self.parameters)",
+            "study mine has the cell twice: replication 0; each once is allowed",
+        ),
+        (
+            "def cells(self, scale, seed):\n    yield Cell({}, 0, seed + 1, self.parameters)",
+            "the cell replication 0 of study mine has a seed or parameters of its own; those of the campaign",
+        ),
+        (
+            "def cells(self, scale, seed):\n    yield Cell({'x': 1}, 0, seed, {})",
+            "the cell x 1, replication 0 of study mine has a seed or parameters of its own; those of the campaign",
+        ),
+        (
+            "def cells(self, scale, seed):\n    yield Cell({'x': [1]}, 0, seed, self.parameters)",
+            "x is [1]; None, a bool, a number or a text is allowed",
+        ),
+        (
+            "def cells(self, scale, seed):\n    for x in (1, 'y'):\n        yield Cell({'x': x}, 0, seed, {'base': 1})",
+            "factor 'x' has values that are numbers and texts; one kind is allowed",
+        ),
+        ("def cells(self, scale, seed):\n    yield 1 / 0", "cells of study mine: {path}, line 12: ZeroDivisionError"),
+        ("def inputs(self, scale):\n    raise KeyError('x')", "inputs of study mine: {path}, line 12: KeyError: 'x'"),
+        ("def inputs(self, scale):\n    return [1]", "inputs of study mine returned [1]; a mapping from names is"),
+        ("def inputs(self, scale):\n    return {'x': lambda: 1}", "the inputs of study mine cannot be pickled: "),
+    ],
+)
+def test_a_study_whose_cells_or_inputs_are_not_allowed_is_refused(body: str, message: str, write: Write) -> None:
+    path = write(mine(body), "mine.py")
+    with pytest.raises(RequestError) as caught:
+        Plan.of(path, "smoke", 0)
+    assert str(caught.value).startswith(message.replace("{path}", path))
+
+
+def test_cells_may_have_factors_that_others_lack(write: Write) -> None:
+    body = (
+        "def cells(self, scale, seed):\n    for x in (2, 1):\n        yield Cell({'x': x}, 0, seed, self.parameters)\n"
+    )
+    plan = Plan.of(write(mine(body + "    yield Cell({'y': 'z'}, 0, seed, self.parameters)"), "mine.py"), "smoke", 0)
+    assert plan.factors == {"x": (2, 1), "y": ("z",)}
+
+
+def test_with_the_code_that_cells_were_run_with_their_names_are_found_again(write: Write) -> None:
+    plan = Plan.of(write(), "smoke", 0)
+    changed = write(COUNTING.replace("drawn}", "drawn + 1}"))
+    assert Plan.of(changed, "smoke", 0).keys != plan.keys
+    assert Plan.of(changed, "smoke", 0, code=plan.shipment.code).keys == plan.keys
