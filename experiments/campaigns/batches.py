@@ -4,6 +4,7 @@ A batch's file has a line for each row of each cell: the cell's name (`CELL`), t
 none if the cell has no rows), how long the cell took (`SECONDS`), and the row's values.
 """
 
+import math
 import os
 import pickle
 import platform
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.fingerprint import code_digest
 from experiments.campaigns.plan import Shipment
-from experiments.campaigns.study import REPLICATION, Cell, Rows, Study, Value
+from experiments.campaigns.study import REPLICATION, Cell, Rows, Study, Value, is_text
 from experiments.inputs import LARGEST, told
 from simmodels.errors import RequestError
 
@@ -154,7 +155,7 @@ def plain_rows(rows: Rows, factors: Mapping[str, Value]) -> list[dict[str, Any]]
     """
     several: object = rows
     if isinstance(rows, pd.DataFrame):
-        several = rows.to_dict("records")
+        several = _records(rows)
     elif isinstance(rows, Mapping):
         several = [rows]
     if isinstance(several, str) or not isinstance(several, Iterable):
@@ -167,6 +168,23 @@ def plain_rows(rows: Rows, factors: Mapping[str, Value]) -> list[dict[str, Any]]
                 if name in row:
                     row[name] = float(row[name])
     return plain
+
+
+def _records(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return the rows of a table; refuse one that would lose something."""
+    if any(name is not None for name in table.index.names):
+        names = ", ".join(map(str, table.index.names))
+        raise ValueError(f"the DataFrame has the index {names}, which no column holds; reset_index() makes it columns")
+    if not table.columns.is_unique:
+        twice = ", ".join(map(str, table.columns[table.columns.duplicated()].unique()))
+        raise ValueError(f"the DataFrame has several columns named {twice}; each once is allowed")
+    # Where a text or an object is missing, pandas has NaN, which as a value is a number.
+    others = {name for name, kind in table.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)}
+    return [
+        {name: None if name in others and isinstance(value, float) and math.isnan(value) else value
+         for name, value in row.items()}
+        for row in table.to_dict("records")
+    ]  # fmt: skip
 
 
 def _kinds(rows: Sequence[Mapping[str, Any]]) -> dict[str, type]:
@@ -203,8 +221,8 @@ def _plain_row(row: object, factors: Mapping[str, Value]) -> dict[str, Any]:
         raise TypeError(f"a row is {_shown(row)}; a mapping is allowed")
     plain: dict[str, Any] = {}
     for name, given in row.items():
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"a column is named {name!r}; a text is allowed")
+        if not isinstance(name, str) or not name or not is_text(name):
+            raise TypeError(f"a column is named {name!r}; a text that UTF-8 can hold is allowed")
         if name in factors or name in OURS or name == REPLICATION:
             raise ValueError(f"a column is named {name!r}, as a factor or a column of the campaign is")
         value = given.item() if isinstance(given, np.generic) else given
@@ -214,7 +232,11 @@ def _plain_row(row: object, factors: Mapping[str, Value]) -> dict[str, Any]:
             raise ValueError(f"{name} is {value}; whole numbers up to 2^53 are allowed, which a float can hold too")
         if not isinstance(value, bool | int | float | str):
             raise TypeError(f"{name} is {_shown(value)}; None, a bool, a number or a text is allowed")
-        # Of a subclass, such as a member of an enumeration, the plain value.
+        if isinstance(value, str):
+            value = str.__str__(value)  # of a member of an enumeration its value, where str() would tell its name
+            if not is_text(value):
+                raise ValueError(f"{name} is {_shown(value)}; text that UTF-8 can hold is allowed")
+        # Of a subclass the plain value.
         plain[name] = next(kind for kind in (bool, int, float, str) if isinstance(value, kind))(value)
     return plain
 

@@ -1,0 +1,261 @@
+import enum
+import io
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.campaigns.batches import CELL, OURS, ROW, SECONDS, groups, parquet, plain_rows, run_batch, table_of
+from experiments.campaigns.plan import Plan
+from simmodels.errors import RequestError
+from tests.experiments.campaigns.conftest import COUNTING, Write
+
+
+class Colour(str, enum.Enum):  # noqa: UP042  the older kind, whose str() is its name
+    RED = "red"
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+class Loud(float):
+    """A float of its own kind."""
+
+
+def plain(rows: object) -> list[dict[str, Any]]:
+    return plain_rows(rows, {"size": 1})  # type: ignore[arg-type]
+
+
+# -- rows -------------------------------------------------------------------------------------------
+
+
+def test_a_row_several_rows_and_a_table_are_rows() -> None:
+    rows = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+    assert plain(rows) == plain(iter(rows)) == plain(tuple(rows)) == plain(pd.DataFrame(rows)) == rows
+    assert plain(rows[0]) == plain([rows[0]]) == rows[:1]
+    assert plain([]) == plain(pd.DataFrame()) == []
+    assert plain({}) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (np.int32(3), 3),
+        (np.float32(0.5), 0.5),
+        (np.bool_(True), True),
+        (np.str_("x"), "x"),
+        (Colour.RED, "red"),
+        (Level.HIGH, 3),
+        (Loud(0.5), 0.5),
+        (2**53, 2**53),
+        (math.inf, math.inf),
+        ("", ""),
+    ],
+)
+def test_a_value_becomes_a_plain_one(value: object, expected: object) -> None:
+    [row] = plain({"x": value})
+    assert row == {"x": expected}
+    assert type(row["x"]) is type(expected)
+
+
+def test_a_number_that_is_none_stays_and_what_is_absent_is_left_out() -> None:
+    [row] = plain({"a": None, "b": pd.NA, "c": pd.NaT, "d": math.nan})
+    assert list(row) == ["d"]
+    assert math.isnan(row["d"])
+
+
+def test_what_is_missing_in_a_table_is_absent_but_for_numbers() -> None:
+    table = pd.DataFrame({
+        "text": ["x", None],
+        "object": pd.Series([True, None], dtype=object),
+        "nullable": pd.Series([1, None], dtype="Int64"),
+        "number": [1.0, None],
+    })  # fmt: skip
+    first, second = plain(table)
+    assert first == {"text": "x", "object": True, "nullable": 1, "number": 1.0}
+    assert list(second) == ["number"]
+
+
+def test_whole_numbers_beside_floats_become_floats() -> None:
+    rows = plain([{"a": 1, "b": 1}, {"a": 0.5}, {"a": None, "b": 2}])
+    assert rows == [{"a": 1.0, "b": 1}, {"a": 0.5}, {"b": 2}]
+    assert [type(value) for row in rows for value in row.values()] == [float, int, float, int]
+
+
+def rows_that_fail() -> Iterator[dict[str, int]]:
+    yield {"a": 1}
+    raise KeyError("x")
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "text"),
+    [
+        (None, TypeError, "run_cell returned NoneType 'None'; a mapping, several, or a DataFrame is allowed"),
+        ("abc", TypeError, "run_cell returned str 'abc'; a mapping, several, or a DataFrame is allowed"),
+        (3.0, TypeError, "run_cell returned float '3.0'; a mapping, several, or a DataFrame is allowed"),
+        ([1], TypeError, "a row is int '1'; a mapping is allowed"),
+        (b"x", TypeError, "a row is int '120'; a mapping is allowed"),
+        ({1: 2}, TypeError, "a column is named 1; a text that UTF-8 can hold is allowed"),
+        ({"": 2}, TypeError, "a column is named ''; a text that UTF-8 can hold is allowed"),
+        ({"\udcff": 2}, TypeError, "a column is named '\\udcff'; a text that UTF-8 can hold is allowed"),
+        ({"size": 2}, ValueError, "a column is named 'size', as a factor or a column of the campaign is"),
+        ({"replication": 2}, ValueError, "a column is named 'replication', as a factor or a column of the campaign is"),
+        ({CELL: 2}, ValueError, "a column is named '_cell', as a factor or a column of the campaign is"),
+        ({"x": [1]}, TypeError, "x is list '[1]'; None, a bool, a number or a text is allowed"),
+        ({"x": 1j}, TypeError, "x is complex '1j'; None, a bool, a number or a text is allowed"),
+        ({"x": b"y"}, TypeError, "x is bytes \"b'y'\"; None, a bool, a number or a text is allowed"),
+        ({"x": np.zeros(2)}, TypeError, "x is ndarray '[0. 0.]'; None, a bool, a number or a text is allowed"),
+        ({"x": np.datetime64("2020-01-01")}, TypeError, "x is date '2020-01-01'; None, a bool, a number or a text"),
+        ({"x": pd.Timestamp("2020-01-01")}, TypeError, "x is Timestamp '2020-01-01 00:00:00'; None, a bool, a number"),
+        ({"x": 2**53 + 1}, ValueError, "x is 9007199254740993; whole numbers up to 2^53 are allowed"),
+        ({"x": -(2**64)}, ValueError, "x is -18446744073709551616; whole numbers up to 2^53 are allowed"),
+        ({"x": "a\udcff"}, ValueError, "x is str 'a\\udcff'; text that UTF-8 can hold is allowed"),
+        ([{"x": 1}, {"x": "1"}], TypeError, "x is int in one row and str in another"),
+        ([{"x": 1}, {"x": True}], TypeError, "x is int in one row and bool in another"),
+        ([{"x": 0.5}, {"x": 1}, {"x": "1"}], TypeError, "x is float in one row and str in another"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "the DataFrame has several columns named a; each"),
+        (pd.DataFrame({"a": [1]}, pd.Index([3], name="job")), ValueError, "the DataFrame has the index job, which no"),
+        (pd.DataFrame([[1]]), TypeError, "a column is named 0; a text that UTF-8 can hold is allowed"),
+        (pd.Series([1, 2]), TypeError, "a row is int '1'; a mapping is allowed"),
+        (rows_that_fail(), KeyError, "'x'"),
+    ],
+)
+def test_what_is_no_row_is_refused(rows: object, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as caught:
+        plain(rows)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith(text)
+
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=3) | st.binary()
+    | st.floats(width=32).map(np.float32) | st.integers(-9, 9).map(np.int8) | st.datetimes() | st.just([])
+)  # fmt: skip
+NAMES = st.sampled_from(["a", "b", "size", "", "_row"]) | st.text(max_size=2) | st.integers(0, 1)
+ROWS = st.lists(st.dictionaries(NAMES, SCALARS, max_size=3), max_size=3)
+
+
+@given(ROWS | SCALARS | st.lists(SCALARS, max_size=2) | st.lists(st.fixed_dictionaries({"a": SCALARS}), max_size=3))
+def test_whatever_a_cell_returns_is_a_file_that_can_be_read_or_one_clear_error(rows: object) -> None:
+    try:
+        found = plain(rows)
+    except (TypeError, ValueError):
+        return
+    [group] = groups([("key", 0.5, found)])
+    table = pq.read_table(io.BytesIO(parquet(table_of(group))))
+    read = table.drop_columns(list(OURS)).to_pylist()
+    assert len(read) == max(len(found), 1)
+    for row, expected in zip(read, found or [{}], strict=True):
+        kept = {name: value for name, value in row.items() if value is not None}
+        assert repr(kept) == repr({name: expected[name] for name in kept})
+        assert set(expected) == set(kept)
+
+
+@given(ROWS)
+def test_a_table_is_read_as_its_rows_are(rows: list[dict[Any, Any]]) -> None:
+    try:
+        found = plain(rows)
+        table = pd.DataFrame(found)
+    except (TypeError, ValueError):
+        return
+    texts = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
+    again = plain(table)
+    assert [{name: row.get(name) for name in texts} for row in again] == [
+        {name: row.get(name) for name in texts} for row in found
+    ]
+
+
+# -- files ------------------------------------------------------------------------------------------
+
+
+def test_a_file_has_a_line_a_row_and_one_for_a_cell_without_rows() -> None:
+    table = table_of([("k", 0.5, [{"a": 1}, {"b": "x"}]), ("l", 0.25, []), ("m", 1.0, [{"a": 3, "b": "y"}])])
+    assert table.to_pydict() == {
+        CELL: ["k", "k", "l", "m"],
+        ROW: [0, 1, None, 0],
+        SECONDS: [0.5, 0.5, 0.25, 1.0],
+        "a": [1, None, None, 3],
+        "b": [None, "x", None, "y"],
+    }
+    assert [column.type for column in table.schema] == [pa.string(), pa.int32(), pa.float64(), pa.int64(), pa.string()]
+    assert table_of([]).num_rows == 0
+
+
+def test_cells_whose_values_are_of_other_kinds_go_into_other_files() -> None:
+    done = [("k", 0.0, [{"a": 1}]), ("l", 0.0, [{"a": 0.5}]), ("m", 0.0, [{"a": 2, "b": 1}]), ("n", 0.0, [{"b": "x"}])]
+    assert [[key for key, _, _ in group] for group in groups(done)] == [["k", "m"], ["l", "n"]]
+    assert groups([]) == []
+
+
+KINDS = st.sampled_from([1, 0.5, True, "x"])
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), KINDS), max_size=6))
+def test_in_a_group_each_column_is_of_one_kind_and_no_cell_is_lost(rows: list[dict[str, Any]]) -> None:
+    found = groups([(str(number), 0.0, [row]) for number, row in enumerate(rows)])
+    assert sorted(int(key) for group in found for key, _, _ in group) == list(range(len(rows)))
+    for group in found:
+        for name in "abc":
+            assert len({type(row[name]) for _, _, [row] in group if name in row}) <= 1
+
+
+def test_the_same_rows_are_the_same_bytes() -> None:
+    done = [("k", 0.5, [{"a": 1, "b": "x"}])]
+    assert parquet(table_of(done)) == parquet(table_of(done))
+
+
+# -- in the worker ----------------------------------------------------------------------------------
+
+
+def jobs(plan: Plan) -> list[tuple[str, Any, int]]:
+    return [(key, dict(cell.factors), cell.replication) for key, cell in zip(plan.keys, plan.cells, strict=True)]
+
+
+def test_a_batch_tells_what_came_of_each_cell(write: Write) -> None:
+    plan = Plan.of(write(), "smoke", 0)
+    outcome = run_batch(plan.shipment, jobs(plan))
+    [(keys, content)] = outcome.files
+    assert (keys, outcome.failures, len(outcome)) == (plan.keys, [], 8)
+    table = pq.read_table(io.BytesIO(content))
+    assert table["found"].to_pylist() == [10, 20, 11, 21] * 2
+    assert sum(table[SECONDS].to_pylist()) == pytest.approx(outcome.seconds)
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("return None", "TypeError: run_cell returned NoneType 'None'; a mapping, several, or a DataFrame is allowed"),
+        ("return {'size': 1}", "ValueError: a column is named 'size', as a factor or a column of the campaign is"),
+        ("return {'x': '\\udcff'}", "ValueError: x is str '\\udcff'; text that UTF-8 can hold is allowed"),
+        ("cell['x']", "unknown factor or parameter 'x'; known: kind, size, base"),
+    ],
+)
+def test_a_cell_that_fails_is_told_and_does_not_stop_the_others(fault: str, error: str, write: Write) -> None:
+    mark = "drawn = float"
+    path = write(COUNTING.replace(mark, f"if cell['size'] == 1:\n                {fault}\n            {mark}"))
+    plan = Plan.of(path, "smoke", 0)
+    outcome = run_batch(plan.shipment, jobs(plan))
+    assert [failure.error for failure in outcome.failures] == [error] * 4
+    assert len(outcome) == 8
+    assert outcome.failures[0].key == plan.keys[0]
+    assert "process" in outcome.failures[0].worker
+    if "return" not in fault:
+        assert path in outcome.failures[0].traceback
+        assert "batches.py" not in outcome.failures[0].traceback
+
+
+def test_a_worker_with_other_code_refuses(write: Write) -> None:
+    plan = Plan.of(write(), "smoke", 0)
+    write(COUNTING.replace("drawn}", "drawn + 1}"))
+    with pytest.raises(RequestError, match=r"has other code of schedlab or of study .*; the code that the campaign"):
+        run_batch(plan.shipment, jobs(plan))
