@@ -52,7 +52,7 @@ def boxes(
     for name in (by, *(() if within is None else (within,))):
         if name not in results.factors:
             raise RequestError(f"boxes by {name!r}", f"a factor is allowed: {', '.join(results.factors)}")
-    if measure not in results.table:
+    if measure not in results.measures:
         raise RequestError(f"boxes of {measure!r}", f"a measure is allowed: {', '.join(results.measures)}")
     means = results.table.groupby([*results.factors, REPLICATION], dropna=False, sort=False)[measure].mean()
     table = means.reset_index()

@@ -1,14 +1,13 @@
 """Report: what came of a campaign, as tables, figures, checked claims, and one page that needs nothing else."""
 
 import base64
-import inspect
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
@@ -17,11 +16,14 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.campaigns.store import MANIFEST, read_json
-from experiments.campaigns.study import Study
-from experiments.inputs import reason, told
+from experiments.campaigns.study import Study, asked
+from experiments.inputs import reason
 from experiments.outputs import made_folder
-from simmodels.errors import RequestError, SimModelsError
+from simmodels.errors import RequestError
 from simmodels.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PAGE: Final = "report.html"
 RESULTS: Final = "results"
@@ -71,16 +73,14 @@ def write_report(campaign: Campaign) -> Report:
     files: list[str] = []
     try:
         files += _write_table(folder, RESULTS, results.table, parquet=True)
-        tables = _asked(study, "tables", results)
-        figures = _asked(study, "figures", results)
-        claims = tuple(_asked(study, "claims", results))
-        for name, table in tables.items():
-            files += _write_table(made_folder(folder / "tables"), _slug(name), table, within="tables/")
+        tables, figures, claims = _tables(study, results), _figures(study, results), _claims(study, results)
+        for slug, table in zip(_slugs(tables), tables.values(), strict=True):
+            files += _write_table(made_folder(folder / "tables"), slug, table, within="tables/")
         drawn = {}
-        for name, figure in figures.items():
+        for slug, (name, figure) in zip(_slugs(figures), figures.items(), strict=True):
             from experiments.drawing import save  # noqa: PLC0415  matplotlib is slow to import: only where it draws
 
-            files.append(f"figures/{_slug(name)}.svg")
+            files.append(f"figures/{slug}.svg")
             made_folder(folder / "figures")
             save(figure, folder / files[-1])
             drawn[name] = (files[-1], (folder / files[-1]).read_bytes())
@@ -88,21 +88,39 @@ def write_report(campaign: Campaign) -> Report:
             files += _write_table(folder, "claims", claims_table(claims))
         page = _page(campaign, tables, drawn, claims)
         with replacing(folder / PAGE) as temporary:
-            temporary.write_text(page, "utf-8")
+            temporary.write_text(page, "utf-8", errors="backslashreplace")  # a command's words may be no text
     except OSError as error:
         raise RequestError(f"cannot write the report to {folder}: {reason(error)}") from error
     return Report(claims, (*files, PAGE))
 
 
-def _asked(study: Study, what: str, results: Results) -> Any:  # noqa: ANN401  what the study returns
-    """Return what a study makes of its results; a mistake in a user's file is told with its line."""
-    try:
-        return getattr(study, what)(results)
-    except Exception as error:
-        file = inspect.getfile(type(study))
-        if type(study).__module__.startswith("experiments.") or isinstance(error, SimModelsError):
-            raise
-        raise RequestError(f"{what} of study {study.name}: {told(error, [file])}", "the results are kept") from error
+def _tables(study: Study, results: Results) -> dict[str, pd.DataFrame]:
+    """Return the tables that a study makes of its results; an index that has a name, as of groups, becomes columns."""
+    tables = asked(study, "tables", results)
+    if not isinstance(tables, Mapping) or not all(isinstance(table, pd.DataFrame) for table in tables.values()):
+        raise RequestError(f"tables of study {study.name} returned {_brief(tables)}", "DataFrames by name are allowed")
+    return {str(name): table if table.index.names == [None] else table.reset_index() for name, table in tables.items()}
+
+
+def _figures(study: Study, results: Results) -> "dict[str, Figure]":
+    """Return the figures that a study makes of its results."""
+    figures = asked(study, "figures", results)
+    if not isinstance(figures, Mapping) or not all(hasattr(figure, "savefig") for figure in figures.values()):
+        raise RequestError(f"figures of study {study.name} returned {_brief(figures)}", "Figures by name are allowed")
+    return {str(name): figure for name, figure in figures.items()}
+
+
+def _claims(study: Study, results: Results) -> tuple[Claim, ...]:
+    """Return the claims that a study makes, checked on its results."""
+    found = asked(study, "claims", results)
+    if not isinstance(found, Sequence) or not all(isinstance(one, Claim) for one in found):
+        raise RequestError(f"claims of study {study.name} returned {_brief(found)}", "a list of Claims is allowed")
+    return tuple(found)
+
+
+def _brief(value: object) -> str:
+    """Return a value in a line that is not long."""
+    return " ".join(repr(value).split())[:80]
 
 
 def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
@@ -127,9 +145,17 @@ def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
     )
 
 
-def _slug(name: str) -> str:
-    """Return a name as the name of a file."""
-    return re.sub(r"[^\w.-]+", "-", name.lower()).strip("-.") or "unnamed"
+def _slugs(names: Iterable[str]) -> list[str]:
+    """Return names as names of files, each another."""
+    slugs: list[str] = []
+    for name in names:
+        slug = wanted = re.sub(r"[^\w.-]+", "-", name.lower()).strip("-.") or "unnamed"
+        number = 1
+        while slug in slugs:
+            number += 1
+            slug = f"{wanted}-{number}"
+        slugs.append(slug)
+    return slugs
 
 
 def _write_table(folder: Path, name: str, table: pd.DataFrame, *, within: str = "", parquet: bool = False) -> list[str]:
@@ -160,7 +186,7 @@ def _page(
     ).from_string(source)
     manifest = read_json(campaign.store.folder / MANIFEST)
     runs = [read_json(path) for path in sorted(campaign.store.runs.glob("[!.]*.json"))]
-    failures = list(campaign.failed.values())
+    failures = [campaign.failed[key] for key in campaign.plan.keys if key in campaign.failed]
     return template.render(
         study=campaign.plan.study,
         manifest=manifest,
@@ -172,7 +198,7 @@ def _page(
             (name, path, f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}")
             for name, (path, content) in figures.items()
         ],
-        tables=[_shown(name, table) for name, table in tables.items()],
+        tables=[_shown(name, slug, table) for slug, (name, table) in zip(_slugs(tables), tables.items(), strict=True)],
         runs=runs,
         failures=failures[:_MOST_FAILURES],
         more_failures=max(0, len(failures) - _MOST_FAILURES),
@@ -180,13 +206,13 @@ def _page(
     )
 
 
-def _shown(name: str, table: pd.DataFrame) -> dict[str, Any]:
+def _shown(name: str, slug: str, table: pd.DataFrame) -> dict[str, Any]:
     """Return a table as the page shows it: of each value its text, and what it is sorted by if it is a number."""
     rows = [[_cell(value) for value in row] for row in table.head(_MOST_ROWS).itertuples(index=False, name=None)]
-    numeric = [pd.api.types.is_numeric_dtype(table[column]) for column in table.columns]
+    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]
     return {
         "name": name,
-        "path": f"tables/{_slug(name)}.csv",
+        "path": f"tables/{slug}.csv",
         "columns": list(zip(map(str, table.columns), numeric, strict=True)),
         "rows": rows,
         "all": len(table),
@@ -199,7 +225,13 @@ def _cell(value: object) -> tuple[str, object]:
         value = value.item()
     if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return "-", ""
+    if isinstance(value, bool):
+        return str(value), int(value)
+    if isinstance(value, int):
+        return f"{value:,}", value
     if isinstance(value, float):
-        text = f"{value:,.0f}" if abs(value) >= 10_000 or value.is_integer() else f"{value:,.4g}"
+        if math.isinf(value):
+            return f"{value}", f"{value}inity".title()  # as JavaScript has it
+        text = f"{value:,.0f}" if abs(value) >= 9_999.5 or value.is_integer() else f"{value:,.4g}"
         return text, value
-    return (f"{value:,}", value) if isinstance(value, int) and not isinstance(value, bool) else (str(value), str(value))
+    return str(value), str(value)

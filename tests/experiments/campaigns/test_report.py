@@ -1,0 +1,305 @@
+import base64
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.campaigns import Claim, Effect, run
+from experiments.campaigns.report import PAGE, _slugs, claims_table, write_report
+from experiments.campaigns.running import Campaign, opened
+from simmodels.errors import RequestError
+from tests.experiments.campaigns.conftest import COUNTING, Write
+
+HOSTILE = "<script>alert('1')</script>\"&amp;"
+
+TELLING = (
+    COUNTING
+    + """
+        def tables(self, results):
+            import pandas as pd
+            return {
+                "summary": results.summary(),
+                HOSTILE: pd.DataFrame({HOSTILE: [HOSTILE]}),
+                "Summary": results.table.groupby("kind")[["found"]].mean(),
+                "long": pd.DataFrame({"n": range(1000), "x": [0.5] * 1000}),
+                "odd": pd.DataFrame([[True, float("inf"), None, 12345.6, 9999.7]], columns=list("abcdd")),
+            }
+
+        def figures(self, results):
+            from experiments.campaigns.plots import boxes
+            figure = boxes(results, "found", by="kind", label=HOSTILE)
+            return {"found": figure, HOSTILE: figure}
+"""
+)
+TELLING = TELLING.replace("class Counting", f"HOSTILE = {HOSTILE!r}\n\n\n    class Counting").replace(
+    'text="b is more"', "text=HOSTILE, note=HOSTILE, unit=HOSTILE"
+)
+
+
+class Page(HTMLParser):
+    """A page that was read: what each tag says, which links there are, and whether tags are closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.tags: list[str] = []
+        self.cells: list[tuple[dict[str, str | None], str]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in {"meta", "link", "br", "img"}:
+            self.open.append(tag)
+        self.links += [value or "" for name, value in attrs if name in {"href", "src", "action", "srcset"}]
+        assert not [name for name, _ in attrs if name.startswith("on") or name == "style"]
+        if tag == "td":
+            self.cells.append((dict(attrs), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.setdefault(self.open[-1] if self.open else "", []).append(data)
+        if "td" in self.open:
+            attrs, text = self.cells[-1]
+            self.cells[-1] = attrs, text + data
+
+
+def reported(path: str, out: Path, **more: Any) -> tuple[Campaign, Page, str]:  # noqa: ANN401
+    campaign = run(path, out=out, scale="smoke", workers=0, **more)
+    write_report(campaign)
+    text = (out / PAGE).read_text("utf-8")
+    return campaign, Page(text), text
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+# -- what is written --------------------------------------------------------------------------------
+
+
+def test_a_report_is_tables_figures_claims_and_a_page(write: Write, out: Path) -> None:
+    campaign = run(write(TELLING), out=out, scale="smoke", workers=0)
+    report = write_report(campaign)
+    assert [claim.verdict for claim in report.claims] == ["undecided"]
+    assert report.files == (
+        "results.csv",
+        "results.parquet",
+        "tables/summary.csv",
+        "tables/script-alert-1-script-amp.csv",
+        "tables/summary-2.csv",
+        "tables/long.csv",
+        "tables/odd.csv",
+        "figures/found.svg",
+        "figures/script-alert-1-script-amp.svg",
+        "claims.csv",
+        "report.html",
+    )
+    assert all((out / name).stat().st_size for name in report.files)
+    results = campaign.results().table
+    pd.testing.assert_frame_equal(pd.read_parquet(out / "results.parquet"), results)
+    assert pd.read_csv(out / "results.csv")["found"].tolist() == results["found"].tolist()
+    assert pd.read_csv(out / "tables/summary-2.csv").to_dict("list") == {"kind": ["a", "b"], "found": [15.0, 16.0]}
+    assert len(pd.read_csv(out / "tables/long.csv")) == 1000
+
+
+def test_the_same_campaign_has_the_same_report(write: Write, out: Path) -> None:
+    campaign, _, first = reported(write(TELLING), out)
+    files = {path: path.read_bytes() for path in out.rglob("*") if path.suffix in {".csv", ".svg", ".parquet"}}
+    write_report(campaign)
+    assert (out / PAGE).read_text("utf-8") == first
+    assert {path: path.read_bytes() for path in files} == files
+
+
+def test_the_table_of_claims_says_what_to_run_only_where_it_is_undecided() -> None:
+    bounds = {"text": "t", "source": "s", "measure": "m", "more_than": 0.0}
+    table = claims_table([
+        Claim(effect=Effect(1, 0.5, 2, 9), **bounds),
+        Claim(effect=None, to_decide="more", **bounds),
+        Claim(effect=None, **bounds),
+    ])  # fmt: skip
+    assert table["verdict"].tolist() == ["holds", "undecided", "undecided"]
+    assert table["to_decide"].tolist() == ["", "more", "more replications: --scale paper, or --set replications=N"]
+    assert table.loc[0, ["expected", "estimate", "low", "high", "replications"]].tolist() == ["> 0", 1, 0.5, 2, 9]
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_each_name_makes_a_file_of_its_own_in_its_folder(names: list[str]) -> None:
+    slugs = _slugs(names)
+    assert len({slug.lower() for slug in slugs}) == len(names)
+    assert all(slug and "/" not in slug and not slug.startswith(".") for slug in slugs)
+
+
+# -- the page ---------------------------------------------------------------------------------------
+
+
+def test_the_page_needs_nothing_from_elsewhere(write: Write, out: Path) -> None:
+    _, page, text = reported(write(TELLING), out)
+    for link in page.links:
+        assert link == "data:," or link.startswith("data:image/svg+xml;base64,") or (out / link).is_file()
+    assert "claims.csv" in page.links
+    assert not re.search(r"@import|url\(|https?://|fetch\(|XMLHttpRequest", text)
+    for link in page.links:
+        if link.startswith("data:image"):
+            drawn = base64.b64decode(link.partition(",")[2]).decode()
+            assert not re.search(r'(?:href|src)="(?!#)', drawn)
+            assert "<script" not in drawn
+
+
+def test_what_is_hostile_is_shown_and_not_obeyed(write: Write, out: Path) -> None:
+    _, page, text = reported(write(TELLING), out, command=[HOSTILE, "\udcff"], chosen={"kind": [HOSTILE, "b"]})
+    assert page.tags.count("script") == 1
+    assert "alert(" not in "".join(page.texts["script"])
+    assert text.count("<script>") == 1
+    assert HOSTILE in page.texts["h3"]
+    assert any(HOSTILE in said for said in page.texts["code"])
+    assert any(HOSTILE in said for said in page.texts["th"])
+    assert any(shown == HOSTILE for _, shown in page.cells)
+    assert page.texts["h1"] == ["What is counted, and <b>shown</b>"]
+
+
+def test_a_long_table_is_shown_by_its_first_rows_with_a_link_to_all(write: Write, out: Path) -> None:
+    _, page, text = reported(write(TELLING), out)
+    assert "the first 200 of 1,000 rows · " in text
+    assert sum(attrs.get("data-value") == "199" for attrs, _ in page.cells) == 1
+    assert sum(attrs.get("data-value") == "200" for attrs, _ in page.cells) == 0
+
+
+def test_numbers_are_shown_short_and_sorted_in_full(write: Write, out: Path) -> None:
+    _, page, _ = reported(write(TELLING), out)
+    shown = {text: attrs.get("data-value") for attrs, text in page.cells}
+    assert {name: shown[name] for name in ("True", "inf", "12,346", "10,000", "-")} == {
+        "True": "1",
+        "inf": "Infinity",
+        "12,346": "12345.6",
+        "10,000": "9999.7",
+        "-": None,
+    }
+    # Each value to sort by is empty or a number, as JavaScript reads it.
+    for attrs, _ in page.cells:
+        value = attrs.get("data-value")
+        assert value in {None, "", "Infinity"} or math.isfinite(float(value or ""))
+
+
+def test_failures_are_shown_with_their_tracebacks(write: Write, out: Path) -> None:
+    mark = "drawn = float"
+    fault = f"if cell['size'] == 1:\n                raise ValueError({HOSTILE!r} + '\\udcff')\n            {mark}"
+    _, page, text = reported(write(COUNTING.replace(mark, fault)), out)
+    assert "4 of 8 cells done,\n4 failed" in text
+    assert "This campaign is not complete" in text
+    assert page.tags.count("details") == 4
+    assert page.texts["summary"][0].startswith(f"kind a, size 1, replication 0: ValueError: {HOSTILE}")
+    assert "counting.py" in page.texts["pre"][0]
+
+
+def test_of_many_failures_the_first_are_shown(write: Write, out: Path) -> None:
+    mark = "drawn = float"
+    fault = f"if cell['size'] == 1:\n                1 / 0\n            {mark}"
+    _, page, text = reported(write(COUNTING.replace(mark, fault)), out, chosen={"replications": 15})
+    assert page.tags.count("details") == 20
+    assert "and 10 more, in the folder <code>failures</code>" in text
+
+
+def test_code_that_has_changed_since_is_told(write: Write, out: Path) -> None:
+    note = "The code has changed since these cells were run"
+    _, _, text = reported(write(), out)
+    assert note not in text
+    write(COUNTING.replace("drawn}", "drawn + 1}"))
+    write_report(opened(out))
+    assert note in (out / PAGE).read_text("utf-8")
+
+
+def test_the_page_says_where_the_results_come_from(write: Write, out: Path) -> None:
+    _, page, text = reported(write(), out, seed=5, command=["schedlab", "run", "x"])
+    told = " ".join(page.texts["dd"])
+    about = json.loads((out / "manifest.json").read_text("utf-8"))
+    assert "base = 10" in told
+    assert "a, b" in told
+    assert f"digest {about['code']}" in told
+    assert "seed 5" in text
+    assert "schedlab run x" in page.texts["code"]
+
+
+# -- what is refused --------------------------------------------------------------------------------
+
+
+def test_without_a_cell_that_is_done_there_is_no_report(write: Write, out: Path) -> None:
+    campaign = run(
+        write(COUNTING.replace("drawn = float", "1 / 0\n            drawn = float")), out=out, scale="smoke", workers=0
+    )
+    with pytest.raises(RequestError) as caught:
+        write_report(campaign)
+    assert str(caught.value) == f"{out}: no cell of study counting is done; at least one is needed for a report"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("def tables(self, results):\n    return results.table", "tables of study counting returned kind size"),
+        (
+            "def tables(self, results):\n    return {'x': 1}",
+            "tables of study counting returned {'x': 1}; DataFrames",
+        ),
+        ("def figures(self, results):\n    return [1]", "figures of study counting returned [1]; Figures by name are"),
+        ("def figures(self, results):\n    return {'x': 1}", "figures of study counting returned {'x': 1}; Figures by"),
+        (
+            "def claims(self, results):\n    return 1",
+            "claims of study counting returned 1; a list of Claims is allowed",
+        ),
+        (
+            "def claims(self, results):\n    yield 1",
+            "claims of study counting returned (1,); a list of Claims is allowed",
+        ),
+        ("def claims(self, results):\n    yield 1 / 0", "claims of study counting: {path}, line 20: ZeroDivisionError"),
+        (
+            "def figures(self, results):\n    return x",
+            "figures of study counting: {path}, line 20: NameError: name",
+        ),
+        (
+            "def claims(self, results):\n    results.level('wiat')",
+            "unknown measure 'wiat'; known: drawn, found",
+        ),
+    ],
+)
+@pytest.mark.parametrize("toml", [False, True])
+def test_a_mistake_in_what_a_study_tells_is_told_in_a_line(
+    body: str, message: str, toml: bool, write: Write, out: Path
+) -> None:
+    lines = COUNTING.rstrip().partition("        def claims")[0].rstrip().splitlines()
+    source = "\n".join([*lines, "", *(f"        {line}" for line in body.splitlines())])
+    line = len(source.splitlines())
+    path = write(source)
+    named = write('study = "counting.py"\nname = "counting"', "x.toml") if toml else path
+    with pytest.raises(RequestError) as caught:
+        write_report(run(named, out=out, scale="smoke", workers=0))
+    if toml:  # its claims are a list, those of the file that it stands on first
+        message = message.replace("(1,)", "[1]").replace(
+            " returned 1; a list of Claims is allowed", ": TypeError: Value after *"
+        )
+    assert str(caught.value).startswith(message.replace("line 20", f"line {line}").replace("{path}", path))
+    assert "\n" not in str(caught.value)
+    assert (out / "results.csv").is_file()
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(write: Write, out: Path) -> None:
+    campaign = run(write(), out=out, scale="smoke", workers=0)
+    (out / "tables").write_text("in the way")
+    with pytest.raises(RequestError, match=r"cannot write to folder .*tables: .*tables is not a folder"):
+        write_report(campaign)
+    (out / "tables").unlink()
+    (out / PAGE).mkdir()
+    with pytest.raises(RequestError, match=r"cannot write the report to .*: is a directory"):
+        write_report(campaign)
