@@ -1,5 +1,6 @@
 """Commands of campaigns: what ``run``, ``report`` and ``new`` do, once their options are read."""
 
+import re
 import tomllib
 from collections.abc import Sequence
 from importlib import resources
@@ -20,6 +21,9 @@ from simmodels.errors import RequestError
 
 _STYLES = {"holds": "green", "fails": "red", "undecided": "yellow"}
 _MOST_TOLD = 3
+_STUDY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TAKEN = {"Cell", "Claim", "Results", "Scale", "Study", "True", "False", "None"}
+_MORE = re.compile(r"[#\n\r]")
 
 
 def run_study(
@@ -37,7 +41,7 @@ def run_study(
     json: bool,
 ) -> int:
     """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
-    chosen = dict(map(_setting, settings))
+    chosen = _chosen(settings)
     if workers is not None and dask is not None:
         raise RequestError("--workers with --dask", "one of them is allowed: dask has workers of its own")
     part = Shard.parse(shard)
@@ -92,14 +96,19 @@ def report_on(folder: Path, *, json: bool) -> int:
 
 def new_study(name: str, *, toml: bool) -> int:
     """Write the skeleton of a study; return the exit status."""
-    if not name.isidentifier() or not name.isascii():
-        raise RequestError(f"a study named {name!r}", "letters, digits and _ are allowed, no digit first")
+    if not _STUDY_NAME.fullmatch(name):
+        raise RequestError(f"a study named {name!r}", "letters, digits and _ are allowed, a letter first")
+    class_name = "".join(part.capitalize() for part in name.split("_"))
+    if class_name in _TAKEN and not toml:
+        raise RequestError(
+            f"a study named {name!r}", f"another is needed: its file imports, or Python has, {class_name}"
+        )
     path = Path(f"{name}.toml" if toml else f"{name}.py")
     source = (resources.files("experiments.campaigns") / f"skeleton.{path.suffix[1:]}.txt").read_text("utf-8")
-    class_name = "".join(part.capitalize() for part in name.split("_"))
+    names = {"NAME": name, "CLASS": class_name}
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(source.replace("NAME", name).replace("CLASS", class_name))
+            file.write(re.sub(r"NAME|CLASS", lambda found: names[found[0]], source))
     except FileExistsError:
         raise RequestError(f"{path} is there already", "another name is allowed") from None
     except OSError as error:
@@ -108,21 +117,28 @@ def new_study(name: str, *, toml: bool) -> int:
     return DONE
 
 
-def _setting(text: str) -> tuple[str, Any]:
-    """Return name and value of a setting such as ``order=FCFS,SAF``: values as TOML writes them, or plain texts."""
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise RequestError(f"--set {text!r}", "NAME=VALUE is allowed")
-    values = [_value(part.strip()) for part in value.split(",")]
-    return name.strip(), values[0] if len(values) == 1 else values
+def _chosen(settings: Sequence[str]) -> dict[str, Any]:
+    """Return what settings such as ``order=FCFS,SAF`` say, by name: values as TOML writes them, or plain texts."""
+    chosen: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise RequestError(f"--set {text!r}", "NAME=VALUE is allowed")
+        if name in chosen:
+            raise RequestError(f"--set gives {name} twice", "NAME=VALUE,VALUE gives it several values")
+        values = [_value(part.strip()) for part in value.split(",")]
+        chosen[name] = values[0] if len(values) == 1 else values
+    return chosen
 
 
 def _value(text: str) -> Any:  # noqa: ANN401  a number, a bool, a text or none
     if text.lower() == "none":
         return None
+    if _MORE.search(text):  # TOML would leave a comment out, and take a second line for another value
+        return text
     try:
         found = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # also: a number of thousands of digits, brackets in brackets
         return text
     return found if isinstance(found, bool | int | float | str) else text
 
@@ -142,7 +158,7 @@ def _show_claims(campaign: Campaign, claims: Sequence[Claim]) -> None:
 
 def _tell_failures(campaign: Campaign, *, retried: bool) -> None:
     """Say which cells failed, and why."""
-    failures = list(campaign.failed.values())
+    failures = [campaign.failed[key] for key in campaign.plan.keys if key in campaign.failed]
     for failure in failures[:_MOST_TOLD]:
         cell = ", ".join(f"{name} {value}" for name, value in failure["cell"].items())
         complain(f"cell {cell} failed: {failure['error']}")

@@ -1,0 +1,337 @@
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from experiments import campaigning
+from experiments.campaigns.running import Shard
+from experiments.campaigns.study import Study
+from experiments.cli import main
+from simmodels.errors import RequestError, SimModelsError
+
+STUDY = """from experiments.campaigns import Claim, Scale, Study
+
+
+class Counting(Study):
+    parameters = {"base": 10, "fail": False}
+    factors = {"kind": ["a", "b"], "size": [1, 2]}
+    scales = {"smoke": Scale(replications=2), "small": Scale(replications=6)}
+
+    def run_cell(self, cell):
+        if cell["fail"] and cell["size"] == 2:
+            raise ValueError("no such size")
+        return {"found": cell["base"] * cell["size"] + (cell["kind"] == "b")}
+
+    def claims(self, results):
+        effect = results.difference("found", {"kind": "b"}, {"kind": "a"})
+        return [Claim(text="b is more", source="here", measure="found", effect=effect, more_than=0)]
+"""
+
+
+class Answer(NamedTuple):
+    """What a command line came to."""
+
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Answer]
+
+
+@pytest.fixture(autouse=True)
+def as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Forget the orders and the modules of a test's own files after it."""
+    monkeypatch.setattr("simmodels.decisions.orders._users", {})
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if name.startswith("_study_"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run the command line here, in a folder of its own with a study."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    (tmp_path / "counting.py").write_text(STUDY)
+
+    def answer(*words: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["schedlab", *map(str, words)])
+        status = main()
+        return Answer(status, *capsys.readouterr())
+
+    return answer
+
+
+def smoke(run: Run, *words: object) -> Answer:
+    return run("run", "counting.py", "--scale", "smoke", "--workers", 0, *words)
+
+
+# -- run --------------------------------------------------------------------------------------------
+
+
+def test_a_run_does_all_cells_and_shows_the_claims(run: Run) -> None:
+    answer = smoke(run)
+    assert answer.status == 0
+    assert answer.out.startswith("claims of counting, scale smoke\n")
+    assert "b is more" in answer.out
+    assert "1 (no interval: 2 replications)" in answer.out
+    assert answer.err.splitlines()[-2:] == [
+        "counting: 8 of 8 cells are done, 8 run just now",
+        "wrote results/counting/report.html and 4 tables and figures beside it",
+    ]
+    assert Path("results/counting/report.html").is_file()
+    command = json.loads(next(Path("results/counting/runs").iterdir()).read_text())["command"]
+    assert command == ["schedlab", "run", "counting.py", "--scale", "smoke", "--workers", "0"]
+
+
+def test_running_again_runs_nothing_again(run: Run) -> None:
+    smoke(run)
+    assert smoke(run).err.splitlines()[0] == "counting: 8 of 8 cells are done, 0 run just now"
+    answer = run("run", "counting.py", "-j", 0)
+    assert "counting: 24 of 24 cells are done, 16 run just now" in answer.err
+    assert "1 [1, 1]" in answer.out
+    assert "holds" in answer.out
+
+
+def test_json_is_one_object_and_nothing_else(run: Run) -> None:
+    answer = run("run", "counting.py", "-j", 0, "--json", "--out", "there", "--seed", 3)
+    told = json.loads(answer.out)
+    assert (told["study"], told["scale"], told["seed"], told["interrupted"]) == ("counting", "small", 3, False)
+    assert told["cells"] == {"planned": 24, "done": 24, "run": 24, "failed": 0}
+    assert told["claims"] == [
+        {"claim": "b is more", "source": "here", "expected": "> 0", "estimate": 1.0, "low": 1.0, "high": 1.0,
+         "verdict": "holds"},
+    ]  # fmt: skip
+    assert (told["out"], told["files"][-1]) == ("there", "report.html")
+    again = run("report", "there", "--json")
+    assert (again.status, json.loads(again.out)) == (0, {**told, "cells": {**told["cells"], "run": 0}})
+
+
+def test_cells_that_fail_are_told_and_the_others_reported(run: Run) -> None:
+    answer = smoke(run, "--set", "fail=true", "--json")
+    assert answer.status == 1
+    assert json.loads(answer.out)["cells"] == {"planned": 8, "done": 4, "run": 8, "failed": 4}
+    errors = [line for line in answer.err.splitlines() if line.startswith("error: ")]
+    assert errors[0] == "error: cell kind a, size 2, replication 0 failed: ValueError: no such size"
+    assert len(errors) == 3
+    assert "4 cells failed; tracebacks are in results/counting/failures; --retry-failed runs them again" in answer.err
+    again = smoke(run, "--set", "fail=true")
+    assert (again.status, "0 run just now" in again.err) == (1, True)
+    again = smoke(run, "--set", "fail=true", "--retry-failed")
+    assert (again.status, "4 run just now" in again.err, "runs them again" in again.err) == (1, True, False)
+
+
+def test_when_all_cells_fail_there_is_no_report(run: Run) -> None:
+    answer = smoke(run, "-s", "fail=true", "-s", "size=2", "--json")
+    assert (answer.status, json.loads(answer.out)["files"]) == (1, [])
+    assert not Path("results/counting/report.html").exists()
+    answer = run("report", "results/counting")
+    assert answer == (
+        2,
+        "",
+        "error: results/counting: no cell of study counting is done; at least one is needed for a report\n",
+    )
+
+
+def test_shards_make_one_campaign_and_the_last_one_reports(run: Run) -> None:
+    first = smoke(run, "--shard", "1/2")
+    assert (first.status, first.out) == (0, "")
+    assert first.err.splitlines()[-2:] == [
+        "counting: 4 of 8 cells are done, 4 run just now",
+        "when the other shards are done: schedlab report results/counting",
+    ]
+    assert not Path("results/counting/report.html").exists()
+    assert run("report", "results/counting").err.splitlines()[0] == "counting: 4 of 8 cells are done"
+    assert "wrote results/counting/report.html" in smoke(run, "--shard", "2/2").err
+
+
+def test_values_are_set_from_the_command_line(run: Run) -> None:
+    smoke(run, "-s", "size=3,4", "-s", "base = 1.5", "--set", "replications=1", "--set", "kind=b")
+    table = pd.read_parquet("results/counting/results.parquet")
+    assert table[["kind", "size", "replication", "found"]].to_numpy().tolist() == [["b", 3, 0, 5.5], ["b", 4, 0, 7.0]]
+
+
+def test_a_claim_about_cells_that_were_not_asked_for_leaves_the_report_whole(run: Run) -> None:
+    answer = smoke(run, "-s", "kind=a")
+    assert (answer.status, "not measured" in answer.out) == (0, True)
+
+
+def test_changed_code_is_told_by_the_report_and_run_anew_by_a_run(run: Run) -> None:
+    smoke(run)
+    Path("counting.py").write_text(STUDY.replace('cell["base"] *', 'cell["base"] +'))
+    assert "the code has changed since these cells were run" in run("report", "results/counting").err
+    assert "8 run just now" in smoke(run).err
+    assert "the code has changed" not in run("report", "results/counting").err
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("run", "replya"), "unknown study 'replya'; did you mean replay? known: replay"),
+        (("run", "none.py"), "no study can be read from none.py: no such file or directory"),
+        (
+            ("run", "counting.py", "--scale", "smal"),
+            "unknown scale of counting 'smal'; did you mean small?",
+        ),
+        (("run", "counting.py", "--seed", "-1"), "seed -1; an integer >= 0 is allowed"),
+        (("run", "counting.py", "-s", "size"), "--set 'size'; NAME=VALUE is allowed"),
+        (("run", "counting.py", "-s", "=3"), "--set '=3'; NAME=VALUE is allowed"),
+        (("run", "counting.py", "-s", "size=1", "-s", "size=2"), "--set gives size twice; NAME=VALUE,VALUE gives it"),
+        (("run", "counting.py", "-s", "sise=1"), "unknown parameter or factor of counting 'sise'; did you mean size?"),
+        (("run", "counting.py", "-s", "self=1"), "unknown parameter or factor of counting 'self'; known: base, fail"),
+        (("run", "counting.py", "-s", "size=1,x"), "factor 'size' has values that are numbers and texts; one kind is"),
+        (("run", "counting.py", "-s", "base=1,2"), "base is [1, 2]; None, a bool, a number or a text is allowed"),
+        (("run", "counting.py", "-s", "base=nan"), "base is nan; finite numbers are allowed; None stands for absence"),
+        (("run", "counting.py", "-s", "replications=x"), "replications is 'x'; an integer >= 1 is allowed"),
+        (("run", "counting.py", "--shard", "3/2"), "shard 3/2; i/n with 1 <= i <= n is allowed"),
+        (("run", "counting.py", "--shard", "x"), "shard 'x'; i/n with 1 <= i <= n is allowed, such as 3/100"),
+        (
+            ("run", "counting.py", "-j", "-2"),
+            "-2 workers; an integer >= 1 is allowed; 0 runs the cells in this process",
+        ),
+        (("run", "counting.py", "-j", "1", "--dask", "tcp://x:1"), "--workers with --dask; one of them is allowed"),
+        (("run", "counting.py", "-j", "0", "--out", "counting.py"), "cannot write to folder counting.py: counting.py"),
+        (("report", "nowhere"), "nowhere holds no campaign: it has no manifest.json; the folder of a run is allowed"),
+        (("new", "1st"), "a study named '1st'; letters, digits and _ are allowed, a letter first"),
+    ],
+)
+@pytest.mark.parametrize("json_too", [False, True])
+def test_a_request_that_is_wrong_is_told_in_a_line(
+    words: tuple[str, ...], error: str, json_too: bool, run: Run
+) -> None:
+    asked = [*words, "--json"] if json_too and words[0] != "new" else words
+    answer = run(*asked)
+    assert answer.status == 2
+    assert answer.err.startswith(f"error: {error}")
+    assert len(answer.err.splitlines()) == 1
+    if asked is not words:
+        assert json.loads(answer.out) == {"error": answer.err.removeprefix("error: ").rstrip("\n")}
+
+
+def test_a_folder_that_holds_another_study_is_refused(run: Run) -> None:
+    smoke(run, "--out", "there")
+    answer = run("run", "replay", "--scale", "smoke", "-j", 0, "--out", "there")
+    assert answer == (2, "", "error: there holds a campaign of study counting; another folder is needed\n")
+
+
+# -- settings and shards ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("x=1", 1),
+        ("x = 1.5 ", 1.5),
+        ("x=true,false", [True, False]),
+        ("x=FCFS, SAF", ["FCFS", "SAF"]),
+        ("x=none", None),
+        ("x=None,1", [None, 1]),
+        ('x="1"', "1"),
+        ("x=", ""),
+        ("x=a=b", "a=b"),
+        ("x=my.py:order", "my.py:order"),
+        ("x=3#4", "3#4"),
+        ("x=3\ny = 4", "3\ny = 4"),
+        ("x=2020-01-01", "2020-01-01"),
+        ("x=[1]", "[1]"),
+        ("x=1e3", 1000.0),
+        ("x=1_000", 1000),
+        ("x=" + "9" * 5000, "9" * 5000),
+        ("x=" + "[" * 5000, "[" * 5000),
+    ],
+)
+def test_a_setting_is_as_toml_has_it_or_a_plain_text(text: str, value: object) -> None:
+    found = campaigning._chosen([text])["x"]
+    assert (found, type(found)) == (value, type(value))
+
+
+class Settable(Study):
+    """A study to set things of."""
+
+    parameters = {"a": 1}  # noqa: RUF012
+    factors = {"b": [1, 2]}  # noqa: RUF012
+
+    def run_cell(self, _cell: object) -> dict[str, int]:
+        return {}
+
+
+@given(st.lists(st.text() | st.tuples(st.sampled_from(["a", "b", "replications", "self"]), st.text()).map("=".join)))
+@example(["b=1,1.0"])
+@example(["b=inf"])
+@example(["b=0xffffffffffffffffff"])
+@example(["b='''"])
+def test_whatever_is_set_it_is_a_study_or_one_clear_error(settings: list[str]) -> None:
+    try:
+        study = Settable(**campaigning._chosen(settings))
+    except SimModelsError:
+        return
+    assert len(study.design("smoke").factors["b"]) >= 1
+
+
+@given(st.text() | st.tuples(st.integers(-2, 9), st.integers(-2, 9)).map(lambda pair: f"{pair[0]}/{pair[1]}"))
+@example("²/³")
+@example("1/0")
+def test_whatever_the_text_it_is_a_shard_or_one_clear_error(text: str) -> None:
+    try:
+        shard = Shard.parse(text)
+    except RequestError:
+        return
+    assert 1 <= shard.number <= shard.of
+
+
+@given(st.integers(1, 12), st.integers(0, 50))
+def test_each_cell_is_in_one_shard(count: int, place: int) -> None:
+    assert sum(place in Shard(number, count) for number in range(1, count + 1)) == 1
+
+
+# -- new --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["py", "toml"])
+@pytest.mark.parametrize("name", ["waits", "my_2nd_study", "CLASS"])
+def test_what_new_writes_runs_as_it_is(name: str, ending: str, run: Run) -> None:
+    answer = run("new", name, *(["--toml"] if ending == "toml" else []))
+    assert answer == (0, "", f"wrote {name}.{ending}; try it: schedlab run {name}.{ending} --scale smoke\n")
+    assert f"run {name}.{ending} --scale" in Path(f"{name}.{ending}").read_text()
+    answer = run("run", f"{name}.{ending}", "--scale", "smoke", "-j", 0, "--set", "jobs=50", "--json", "--out", "there")
+    told = json.loads(answer.out)
+    assert (answer.status, told["cells"]) == (0, {"planned": 8, "done": 8, "run": 8, "failed": 0})
+    assert [claim["verdict"] for claim in told["claims"]] == ["undecided"]
+    assert [name for name in told["files"] if name.endswith(".svg")]
+    assert "NAME" not in Path("there/report.html").read_text().replace("NAME.", "")
+
+
+def test_what_is_there_is_not_overwritten(run: Run) -> None:
+    answer = run("new", "counting")
+    assert answer == (2, "", "error: counting.py is there already; another name is allowed\n")
+    assert Path("counting.py").read_text() == STUDY
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../a", "é", "_", "_2", "1", "a-b"])
+def test_a_name_that_is_none_of_a_study_is_refused(name: str, run: Run) -> None:
+    answer = run("new", "--", name)
+    assert answer == (2, "", f"error: a study named {name!r}; letters, digits and _ are allowed, a letter first\n")
+
+
+@pytest.mark.parametrize("name", ["none", "claim", "study", "true"])
+def test_a_name_whose_class_has_another_meaning_is_refused(name: str, run: Run) -> None:
+    answer = run("new", name)
+    assert answer.status == 2
+    assert answer.err.startswith(f"error: a study named {name!r}; another is needed: its file imports, or Python has,")
+    assert not Path(f"{name}.py").exists()
+
+
+@pytest.mark.parametrize("name", ["class", "lambda", "if"])
+def test_a_word_of_python_names_a_study(name: str, run: Run) -> None:
+    run("new", name)
+    assert run("run", f"{name}.py", "--scale", "smoke", "-j", 0, "-s", "jobs=50", "-s", "load=0.7").status == 0
