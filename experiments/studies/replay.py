@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas as pd
 
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Rows, Scale, Study
+from experiments.campaigns.study import Cell, Design, Rows, Scale, Study, Value, unknown
 from experiments.inputs import WorkloadFile, named_order
+from simmodels.decisions.options import Backfilling
 from simmodels.errors import RequestError
 from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR
@@ -52,9 +53,9 @@ class Replay(Study):
     def inputs(self, scale: str) -> Mapping[str, Any]:
         """Return the log, if there is one, and the sources of orders that are files: the results depend on them."""
         design = self.design(scale)
-        files = {str(order).rpartition(".py")[0] + ".py" for order in design.factors["order"] if ".py" in str(order)}
-        sources = {name: Path(name).read_bytes() for name in sorted(files)}
-        return sources | ({_LOG: self._log} if design.parameters["workload"] else {})
+        paths = [str(order).rpartition(":")[0] or str(order) for order in _all(design, "order")]
+        sources = {path: Path(path).read_bytes() for path in sorted(set(paths)) if path.lower().endswith(".py")}
+        return sources | ({_LOG: self._log(design)} if _one(design, "workload") else {})
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
         """Hand out the cells of the design; a log has so many windows, and no more.
@@ -62,24 +63,44 @@ class Replay(Study):
         Raises
         ------
         RequestError
-            An order is unknown, or more replications are asked for than the log has windows.
+            An order or a backfilling is unknown, a number is none or out of its range, or more replications are asked
+            for than the log has windows.
         """
         design = self.design(scale)
-        for order in design.factors["order"]:
+        for name in ("jobs", "load", "tau_s", "cores", "threshold_h", "window_days"):
+            for value in _all(design, name):
+                _require_number(name, value)
+        for order in _all(design, "order"):
             named_order(str(order))
-        if design.parameters["workload"]:
-            windows = _windows(self._log, float(design.parameters["window_days"] or 0))
+        for backfilling in _all(design, "backfilling"):
+            if backfilling not in get_args(Backfilling):
+                raise unknown("backfilling", str(backfilling), get_args(Backfilling))
+        if _one(design, "workload"):
+            log = self._log(design)
+            days = _one(design, "window_days")
+            windows = _windows(log, days if isinstance(days, int | float) else 0.0)
             if design.replications > windows:
-                what = f"{design.replications} replications of {self._log.name}, which has {windows} whole windows"
-                raise RequestError(what, f"--set replications={windows}, or another window_days, is allowed")
+                what = f"{design.replications} replications of {log.name}, which has {windows} whole windows"
+                allowed = f"--set replications={windows}, or another window_days, is allowed"
+                raise RequestError(what, allowed if windows else "fewer window_days are allowed")
         return super().cells(scale, seed)
 
+    def _log(self, design: Design) -> Workload:
+        """Return the log, read once."""
+        clean = str(_one(design, "clean") or "")
+        cores = _one(design, "cores")
+        filters = tuple(part.strip() for part in clean.split(",") if part.strip())
+        file = WorkloadFile(
+            path=Path(str(_one(design, "workload"))), cores=None if cores is None else int(cores), filters=filters
+        )
+        if file not in self._logs:
+            self._logs[file] = file.read()
+        return self._logs[file]
+
     @cached_property
-    def _log(self) -> Workload:
-        """The log, read once."""
-        of = {**self.parameters, **self.chosen}
-        filters = tuple(part.strip() for part in str(of["clean"]).split(",") if part.strip())
-        return WorkloadFile(path=Path(of["workload"]), cores=of["cores"], filters=filters).read()
+    def _logs(self) -> dict[WorkloadFile, Workload]:
+        """The logs that were read."""
+        return {}
 
     def run_cell(self, cell: Cell) -> Rows:
         """Return the figures of merit of one simulation."""
@@ -107,21 +128,45 @@ class Replay(Study):
         return {"summary": results.summary(self.measures), "differences": _differences(results, self.measures)}
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
-        """Return waits and slowdowns by order."""
+        """Return waits and slowdowns by order, or by what is varied."""
         from experiments.campaigns.plots import boxes  # noqa: PLC0415  matplotlib is slow to import
 
-        within = next((name for name in ("backfilling", "threshold_h") if len(results.factors.get(name, ())) > 1), None)
+        varied = [name for name, values in results.factors.items() if len(values) > 1]
+        if not results.factors:
+            return {}
+        by, *others = dict.fromkeys([*(["order"] if "order" in results.factors else []), *varied, *results.factors])
+        within = next((name for name in others if name in varied), None)
         names = {"mean_wait_s": "mean wait (s)", "mean_bounded_slowdown": "mean bounded slowdown"}
         return {
-            label.capitalize() + " by order": boxes(results, name, by="order", within=within, label=label)
+            f"{label.capitalize()} by {by}": boxes(results, name, by=by, within=within, label=label)
             for name, label in names.items()
         }
 
 
+def _all(design: Design, name: str) -> tuple[Value, ...]:
+    """Return the values that a factor has, or the one of a parameter: a TOML file may make either of the other."""
+    return design.factors[name] if name in design.factors else (design.parameters[name],)
+
+
+def _one(design: Design, name: str) -> Value:
+    """Return the value of what cannot be varied here."""
+    values = _all(design, name)
+    if len(values) > 1:
+        raise RequestError(f"{name} has {len(values)} values", "one is allowed, as all cells share the log")
+    return values[0]
+
+
+def _require_number(name: str, value: Value) -> None:
+    """Refuse what is no number, but for None where it may be."""
+    if value is None and name in {"cores", "threshold_h"}:
+        return
+    kinds = int if name in {"cores", "jobs"} else int | float
+    if isinstance(value, bool) or not isinstance(value, kinds) or value < 0:
+        raise RequestError(f"{name} is {value!r}", f"{'an integer' if kinds is int else 'a number'} >= 0 is allowed")
+
+
 def _windows(log: Workload, days: float) -> int:
     """Return how many whole windows of so many days a log has; 0 days: one window, all of it."""
-    if days < 0:
-        raise RequestError(f"window_days is {days:g}", "a number >= 0 is allowed")
     if days == 0:
         return 1
     span_s = float(np.ptp(log.submit_s))
@@ -130,7 +175,7 @@ def _windows(log: Workload, days: float) -> int:
 
 def _differences(results: Results, measures: tuple[str, ...]) -> pd.DataFrame:
     """Return how much each order differs from the first, paired by replication, in each measure."""
-    first, *others = results.factors["order"]
+    first, *others = results.factors.get("order", (None,))
     rows = []
     for measure in measures:
         for order in others:
