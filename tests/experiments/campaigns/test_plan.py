@@ -63,8 +63,8 @@ def test_a_seed_is_an_integer_from_zero_on(seed: Any, write: Write) -> None:  # 
 
 
 def test_an_unknown_scale_is_told(write: Write) -> None:
-    with pytest.raises(UnknownNameError, match="unknown scale of counting 'smal'; did you mean small"):
-        Plan.of(write(), "smal", 0)
+    with pytest.raises(UnknownNameError, match="unknown scale of counting 'smalll'; did you mean small"):
+        Plan.of(write(), "smalll", 0)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_values_without_cells_have_an_empty_place() -> None:
     [
         ("wait", {"by": "ordre"}, "boxes by 'ordre'; a factor is allowed: order, threshold"),
         ("wait", {"by": "order", "within": "x"}, "boxes by 'x'; a factor is allowed: order, threshold"),
-        ("wiat", {"by": "order"}, "boxes of 'wiat'; a measure is allowed: wait"),
+        ("waitt", {"by": "order"}, "boxes of 'waitt'; a measure is allowed: wait"),
         ("text", {"by": "order"}, "boxes of 'text'; a measure is allowed: wait"),
         ("order", {"by": "order"}, "boxes of 'order'; a measure is allowed: wait"),
     ],

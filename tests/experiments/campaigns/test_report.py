@@ -269,8 +269,8 @@ def test_without_a_cell_that_is_done_there_is_no_report(write: Write, out: Path)
             "figures of study counting: {path}, line 20: NameError: name",
         ),
         (
-            "def claims(self, results):\n    results.level('wiat')",
-            "unknown measure 'wiat'; known: drawn, found",
+            "def claims(self, results):\n    results.level('waitt')",
+            "unknown measure 'waitt'; known: drawn, found",
         ),
     ],
 )

@@ -72,7 +72,7 @@ def test_none_is_a_value_like_others() -> None:
 @pytest.mark.parametrize(
     ("measure", "more", "text"),
     [
-        ("wiat", {"of": SAF}, "unknown measure 'wiat'; did you mean wait? known: wait, zero, text"),
+        ("waitt", {"of": SAF}, "unknown measure 'waitt'; did you mean wait? known: wait, zero, text"),
         ("wait", {"of": {"ordre": 1}}, "unknown factor 'ordre'; did you mean order? known: order, load"),
         ("wait", {"of": SAF, "against": {"x": 1}}, "unknown factor 'x'; known: order, load"),
         ("zero", {"of": SAF, "against": FCFS, "relative": True},
