@@ -53,7 +53,10 @@ class Effect:
 
 
 def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: float = 0.95, seed: int = 0) -> Effect:
-    """Return mean or median of independent values, with its bootstrap interval (bias-corrected and accelerated).
+    """Return mean or median of independent values, with its bootstrap interval.
+
+    Of the mean it is the studentized one (bootstrap-t), of the median the bias-corrected and accelerated one of scipy.
+    For a mean of few or skewed values, the latter was found to be too narrow (5 normal values: 83 % instead of 95 %).
 
     Parameters
     ----------
@@ -73,7 +76,8 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
 
     References
     ----------
-    Efron 1987, "Better bootstrap confidence intervals", doi:10.1080/01621459.1987.10478410; `scipy.stats.bootstrap`.
+    Efron 1987, "Better bootstrap confidence intervals", doi:10.1080/01621459.1987.10478410; Efron and Tibshirani 1993,
+    "An introduction to the bootstrap", chapter 12; `scipy.stats.bootstrap`.
     """
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or not len(found):
@@ -90,10 +94,31 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
         return Effect(estimate, None, None, len(found), confidence)
     if (found == found[0]).all():  # no spread to resample
         return Effect(estimate, estimate, estimate, len(found), confidence)
-    low, high = _interval(found, statistic, confidence, seed, "BCa")
+    low = high = math.nan
+    if statistic == "mean":
+        low, high = _of_mean(found, confidence, seed)
+    if not (math.isfinite(low) and math.isfinite(high)):  # a median; or too many resamples are of one value only
+        low, high = _interval(found, statistic, confidence, seed, "BCa")
     if not (math.isfinite(low) and math.isfinite(high)):  # no acceleration: a median that no single value moves
         low, high = _interval(found, statistic, confidence, seed, "percentile")
     return Effect(estimate, low, high, len(found), confidence)
+
+
+def _of_mean(values: NDArray[np.float64], confidence: float, seed: int) -> tuple[float, float]:
+    """Return the ends of the studentized bootstrap interval of a mean."""
+    draws = stream(seed, "bootstrap")
+    count, mean, error = len(values), values.mean(), values.std(ddof=1) / math.sqrt(len(values))
+    studentized = []
+    for begun in range(0, _RESAMPLES, _BATCH):
+        resamples = values[draws.integers(count, size=(min(_BATCH, _RESAMPLES - begun), count))]
+        distance, spread = resamples.mean(axis=1) - mean, resamples.std(axis=1, ddof=1) / math.sqrt(count)
+        # One value, drawn again and again, has no spread: it lies infinitely far off.
+        far = np.where(distance == 0, 0.0, np.copysign(np.inf, distance))
+        with np.errstate(over="ignore"):  # nearly no spread is nearly infinitely far
+            studentized.append(np.divide(distance, spread, out=far, where=spread > 0))
+    tail = (1.0 - confidence) / 2.0
+    low, high = np.quantile(np.concatenate(studentized), (tail, 1.0 - tail), method="inverted_cdf")
+    return float(mean - high * error), float(mean - low * error)
 
 
 def _interval(
