@@ -105,9 +105,11 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
 
 
 def _of_mean(values: NDArray[np.float64], confidence: float, seed: int) -> tuple[float, float]:
-    """Return the ends of the studentized bootstrap interval of a mean."""
+    """Return the ends of the studentized bootstrap interval of a mean; NaN or infinite where there is none."""
     draws = stream(seed, "bootstrap")
     count, mean, error = len(values), values.mean(), values.std(ddof=1) / math.sqrt(len(values))
+    if not error:  # the squares of so small differences are 0
+        return math.nan, math.nan
     studentized = []
     for begun in range(0, _RESAMPLES, _BATCH):
         resamples = values[draws.integers(count, size=(min(_BATCH, _RESAMPLES - begun), count))]
