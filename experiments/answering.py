@@ -147,6 +147,14 @@ def show(title: str, table: Table) -> None:
     console.print(Text(title, style="bold"), table)
 
 
+def say(sentence: str) -> None:
+    """Print a sentence to stdout, as a point of a list."""
+    console = _Console(highlight=False)
+    points = Table.grid(padding=(0, 1))
+    points.add_row("-", Text(sentence))
+    console.print(points)
+
+
 def print_json(answer: Mapping[str, object]) -> None:
     """Print one JSON object to stdout."""
     typer.echo(json.dumps(plain(answer), indent=2, allow_nan=False))

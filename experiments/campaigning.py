@@ -11,8 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from experiments.answering import DONE, FAILED, INTERRUPTED, complain, print_json, remark, show
-from experiments.campaigns.claims import Claim
+from experiments.answering import DONE, FAILED, INTERRUPTED, complain, print_json, remark, say, show
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, Shard, opened, run
@@ -65,7 +64,7 @@ def run_study(
     if json:
         print_json(_answer(campaign, report))
     elif report is not None:
-        _show_claims(campaign, report.claims)
+        _show(campaign, report)
     remark(f"{campaign.plan.study.name}: {campaign.done:,} of {cells:,} cells are done, {campaign.run:,} run just now")
     _tell_failures(campaign, retried=retry_failed)
     if report is not None:
@@ -85,7 +84,7 @@ def report_on(folder: Path, *, json: bool) -> int:
     if json:
         print_json(_answer(campaign, report))
     else:
-        _show_claims(campaign, report.claims)
+        _show(campaign, report)
     remark(f"{campaign.plan.study.name}: {campaign.done:,} of {len(campaign.plan.cells):,} cells are done")
     if campaign.changed:
         remark("the code has changed since these cells were run: running the study now would run them anew")
@@ -143,8 +142,11 @@ def _value(text: str) -> Any:  # noqa: ANN401  a number, a bool, a text or none
     return found if isinstance(found, bool | int | float | str) else text
 
 
-def _show_claims(campaign: Campaign, claims: Sequence[Claim]) -> None:
-    """Print the claims, checked."""
+def _show(campaign: Campaign, report: Report) -> None:
+    """Print the findings, and the claims, checked."""
+    for finding in report.findings:
+        say(finding)
+    claims = report.claims
     if not claims:
         return
     table = Table(box=box.SIMPLE, pad_edge=False)
@@ -193,6 +195,7 @@ def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:
             }
             for claim in (report.claims if report is not None else ())
         ],
+        "findings": list(report.findings) if report is not None else [],
         "out": str(campaign.store.folder),
         "files": list(report.files) if report is not None else [],
     }

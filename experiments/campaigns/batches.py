@@ -11,7 +11,7 @@ import platform
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.fingerprint import code_digest
 from experiments.campaigns.plan import Shipment
-from experiments.campaigns.study import REPLICATION, Cell, Rows, Study, Value, is_text
+from experiments.campaigns.study import REPLICATION, Cell, Rows, Study, Value, is_text, used_inputs
 from experiments.inputs import LARGEST, told
 from simmodels.errors import RequestError
 
@@ -111,10 +111,11 @@ def run_batch(shipment: Shipment, jobs: Sequence[Job]) -> Outcome:
     done: list[Done] = []
     total = 0.0
     for key, factors, replication in jobs:
-        cell = Cell(factors, replication, shipment.seed, shipment.parameters, inputs)
+        cell = Cell(factors, replication, shipment.seed, shipment.parameters)
         begun = time.perf_counter()
         try:
-            rows = plain_rows(study.run_cell(cell), factors)
+            used = {name: inputs[name] for name in used_inputs(study, cell, shipment.inputs)}
+            rows = plain_rows(study.run_cell(replace(cell, inputs=used)), factors)
         except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the study raises
             trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
             shown = "".join(traceback.format_exception(type(error), error, trace))
@@ -128,6 +129,19 @@ def run_batch(shipment: Shipment, jobs: Sequence[Job]) -> Outcome:
     return Outcome(outcome.files, outcome.failures, total)
 
 
+class _Inputs(dict[str, Any]):
+    """Inputs by name, each unpacked when it is first used."""
+
+    def __init__(self, pickled: Mapping[str, bytes]) -> None:
+        super().__init__()
+        self.pickled = pickled
+
+    def __missing__(self, name: str) -> object:
+        """Unpack an input."""
+        self[name] = pickle.loads(self.pickled[name])  # noqa: S301  our own, sent by the runner
+        return self[name]
+
+
 def _open(shipment: Shipment) -> tuple[Study, dict[str, Any]]:
     """Return study and inputs of a shipment; they are looked up and unpacked once."""
     if not _opened or _opened[0][0] is not shipment:
@@ -135,8 +149,7 @@ def _open(shipment: Shipment) -> tuple[Study, dict[str, Any]]:
         if code_digest(study) != shipment.code:
             what = f"the worker on {platform.node()} has other code of schedlab or of study {shipment.study}"
             raise RequestError(what, "the code that the campaign was started with is needed there")
-        inputs = pickle.loads(shipment.inputs)  # noqa: S301  our own, sent by the runner
-        _opened[:] = [(shipment, study, inputs)]
+        _opened[:] = [(shipment, study, _Inputs(shipment.inputs))]
     return _opened[0][1:]
 
 

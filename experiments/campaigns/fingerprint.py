@@ -39,28 +39,27 @@ def cell_key(cell: Cell, context: str) -> str:
     cell
         The cell.
     context
-        The digest of what all cells share: name, code and inputs of the study.
+        The digest of what it shares with others: name and code of the study, and the inputs that it uses.
     """
     values = {**cell.parameters, **cell.factors}
     text = json.dumps([context, cell.seed, cell.replication, values], sort_keys=True)
     return digest([text.encode()])
 
 
-def inputs_digest(study: Study, inputs: object) -> tuple[bytes, str]:
-    """Return the inputs of a study as bytes to be shipped, and their digest.
+def pickled_inputs(study: Study, inputs: object) -> dict[str, bytes]:
+    """Return the inputs of a study as bytes to be shipped, by name.
 
     Raises
     ------
     RequestError
-        They are no mapping, or it is not possible to pickle them.
+        They are no mapping from names, or it is not possible to pickle them.
     """
-    if not isinstance(inputs, Mapping):
+    if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):
         raise RequestError(f"inputs of study {study.name} returned {inputs!r}", "a mapping from names is allowed")
     try:
-        shipped = pickle.dumps(dict(inputs), protocol=5)
+        return {name: pickle.dumps(value, protocol=5) for name, value in inputs.items()}
     except Exception as error:  # pickle raises what the objects do
         raise RequestError(f"the inputs of study {study.name} cannot be pickled: {told(error)}") from error
-    return shipped, digest([shipped])
 
 
 # -- code -------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from experiments.campaigns.finding import find_study, reference
-from experiments.campaigns.fingerprint import cell_key, code_digest, digest, inputs_digest
-from experiments.campaigns.study import Cell, Study, Value, asked, factor_values
+from experiments.campaigns.fingerprint import cell_key, code_digest, digest, pickled_inputs
+from experiments.campaigns.study import Cell, Study, Value, asked, factor_values, used_inputs
 from simmodels.errors import RequestError
 from simmodels.streams import entropy
 
@@ -25,7 +25,7 @@ class Shipment:
     seed, parameters
         What all cells share.
     inputs
-        What `Study.inputs` made, pickled.
+        What `Study.inputs` made, each pickled, by name.
     """
 
     study: str
@@ -33,7 +33,7 @@ class Shipment:
     code: str
     seed: int
     parameters: Mapping[str, Value]
-    inputs: bytes
+    inputs: Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ class Plan:
             raise RequestError(f"study {study.name} has no cells at scale {scale}", "at least one is needed")
         for name, values in _varied(study, cells).items():
             factor_values(name, values)  # refuses what no column can hold
-        inputs, of_inputs = inputs_digest(study, asked(study, "inputs", scale))
+        inputs = pickled_inputs(study, asked(study, "inputs", scale))
         code = code_digest(study) if code is None else code
-        context = digest(part.encode() for part in (study.name, code, of_inputs))
-        keys = tuple(cell_key(cell, context) for cell in cells)
+        contexts = _Contexts(study, code, inputs)
+        keys = tuple(cell_key(cell, contexts.of(cell)) for cell in cells)
         seen: dict[str, Cell] = {}
         for key, cell in zip(keys, cells, strict=True):
             if key in seen:
@@ -116,6 +116,24 @@ class Plan:
     def factors(self) -> dict[str, tuple[Value, ...]]:
         """The values of each factor, in the order in which the cells have them."""
         return _varied(self.study, self.cells)
+
+
+class _Contexts:
+    """What a cell shares with others, as a digest: the study's name, its code, and the inputs that the cell uses."""
+
+    def __init__(self, study: Study, code: str, inputs: Mapping[str, bytes]) -> None:
+        self.study = study
+        self.code = code
+        self.inputs = {name: digest([content]) for name, content in inputs.items()}
+        self._known: dict[tuple[str, ...], str] = {}
+
+    def of(self, cell: Cell) -> str:
+        """Return the digest for a cell."""
+        names = used_inputs(self.study, cell, self.inputs)
+        if names not in self._known:
+            parts = [self.study.name, self.code, *(part for name in names for part in (name, self.inputs[name]))]
+            self._known[names] = digest(part.encode() for part in parts)
+        return self._known[names]
 
 
 def _varied(study: Study, cells: Sequence[object]) -> dict[str, tuple[Value, ...]]:

@@ -30,6 +30,8 @@ RESULTS: Final = "results"
 _TEMPLATE: Final = "report.html.j2"
 _MOST_ROWS: Final = 200
 """A table of more rows is shown by its first ones, with a link to all."""
+_MOST_CSV_ROWS: Final = 500_000
+"""Of more rows there is no CSV: it would be slow to write, and too long for what opens it."""
 _MOST_FAILURES: Final = 20
 _TO_DECIDE: Final = "more replications: --scale paper, or --set replications=N"
 
@@ -44,17 +46,21 @@ class Report:
         The claims, checked.
     files
         The files, as paths within the campaign's folder.
+    findings
+        What the study concludes, in sentences.
     """
 
     claims: tuple[Claim, ...]
     files: tuple[str, ...]
+    findings: tuple[str, ...] = ()
 
 
 def write_report(campaign: Campaign) -> Report:
     """Write what came of a campaign to its folder.
 
-    The folder gets ``results.parquet`` and ``results.csv`` (all rows), ``tables/NAME.csv``, ``figures/NAME.svg``,
-    ``claims.csv``, and ``report.html`` with all of it: one page that needs no other file and no network.
+    The folder gets ``results.parquet`` and ``results.csv`` (all rows; no CSV of more than 500,000),
+    ``tables/NAME.csv``, ``figures/NAME.svg``, ``claims.csv``, and ``report.html`` with all of it: one page that needs
+    no other file and no network.
 
     Parameters
     ----------
@@ -72,8 +78,9 @@ def write_report(campaign: Campaign) -> Report:
     results = campaign.results()
     files: list[str] = []
     try:
-        files += _write_table(folder, RESULTS, results.table, parquet=True)
+        files += _write_results(folder, results.table)
         tables, figures, claims = _tables(study, results), _figures(study, results), _claims(study, results)
+        findings = tuple(map(str, asked(study, "findings", results)))
         for slug, table in zip(_slugs(tables), tables.values(), strict=True):
             files += _write_table(made_folder(folder / "tables"), slug, table, within="tables/")
         drawn = {}
@@ -86,12 +93,12 @@ def write_report(campaign: Campaign) -> Report:
             drawn[name] = (files[-1], (folder / files[-1]).read_bytes())
         if claims:
             files += _write_table(folder, "claims", claims_table(claims))
-        page = _page(campaign, tables, drawn, claims)
+        page = _page(campaign, tables, drawn, claims, findings, files)
         with replacing(folder / PAGE) as temporary:
             temporary.write_text(page, "utf-8", errors="backslashreplace")  # a command's words may be no text
     except OSError as error:
         raise RequestError(f"cannot write the report to {folder}: {reason(error)}") from error
-    return Report(claims, (*files, PAGE))
+    return Report(claims, (*files, PAGE), findings)
 
 
 def _tables(study: Study, results: Results) -> dict[str, pd.DataFrame]:
@@ -158,16 +165,21 @@ def _slugs(names: Iterable[str]) -> list[str]:
     return slugs
 
 
-def _write_table(folder: Path, name: str, table: pd.DataFrame, *, within: str = "", parquet: bool = False) -> list[str]:
-    """Write a table as CSV, and as Parquet if asked; return the files' names."""
+def _write_results(folder: Path, table: pd.DataFrame) -> list[str]:
+    """Write all rows, as Parquet, and as CSV if they are not too many; return the files' names."""
+    with replacing(folder / f"{RESULTS}.parquet") as temporary:
+        table.to_parquet(temporary, engine="pyarrow", index=False)
+    if len(table) > _MOST_CSV_ROWS:
+        (folder / f"{RESULTS}.csv").unlink(missing_ok=True)  # of a smaller scale
+        return [f"{RESULTS}.parquet"]
+    return [*_write_table(folder, RESULTS, table), f"{RESULTS}.parquet"]
+
+
+def _write_table(folder: Path, name: str, table: pd.DataFrame, *, within: str = "") -> list[str]:
+    """Write a table as CSV; return the file's name."""
     with replacing(folder / f"{name}.csv") as temporary:
         table.to_csv(temporary, index=False, lineterminator="\n")
-    names = [f"{within}{name}.csv"]
-    if parquet:
-        with replacing(folder / f"{name}.parquet") as temporary:
-            table.to_parquet(temporary, engine="pyarrow", index=False)
-        names.append(f"{within}{name}.parquet")
-    return names
+    return [f"{within}{name}.csv"]
 
 
 # -- the page ---------------------------------------------------------------------------------------
@@ -178,6 +190,8 @@ def _page(
     tables: Mapping[str, pd.DataFrame],
     figures: Mapping[str, tuple[str, bytes]],
     claims: Sequence[Claim],
+    findings: Sequence[str],
+    files: Sequence[str],
 ) -> str:
     """Return the page."""
     source = (resources.files("experiments.campaigns") / _TEMPLATE).read_text("utf-8")
@@ -193,6 +207,8 @@ def _page(
         campaign=campaign,
         cells=len(campaign.plan.cells),
         claims=claims,
+        findings=findings,
+        results=[name for name in files if name.startswith(RESULTS)],
         to_decide=_TO_DECIDE,
         figures=[
             (name, path, f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}")

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -253,9 +253,16 @@ class Study(ABC):
     def inputs(self, scale: str) -> Mapping[str, Any]:  # noqa: ARG002  those who need it override it
         """Return what all cells share and what is slow to make, such as a log: made once, shipped once to each worker.
 
-        It is found again in `Cell.inputs`. It must be possible to pickle it.
+        It is found again in `Cell.inputs`. It must be possible to pickle it, to the same bytes each time: no sets.
         """
         return NONE
+
+    def uses(self, cell: Cell) -> Collection[str] | None:  # noqa: ARG002  those with several inputs override it
+        """Return the names of the inputs that a cell uses, and gets; None for all.
+
+        A change of another input is then no reason to run it anew.
+        """
+        return None
 
     @abstractmethod
     def run_cell(self, cell: Cell) -> Rows:
@@ -269,6 +276,10 @@ class Study(ABC):
         """Return the tables of the report, by name: by default medians and quartiles by the factors."""
         return {"summary": results.summary(self.measures)}
 
+    def findings(self, results: "Results") -> Sequence[str]:  # noqa: ARG002  those who conclude override it
+        """Return what the report says first, a sentence or a few each; by default nothing."""
+        return ()
+
     def figures(self, results: "Results") -> Mapping[str, "Figure"]:  # noqa: ARG002  those who draw override it
         """Return the figures of the report, by name; by default none."""
         return NONE
@@ -276,6 +287,23 @@ class Study(ABC):
     def claims(self, results: "Results") -> Sequence["Claim"]:  # noqa: ARG002  those who claim override it
         """Return what is claimed, checked on the results; by default nothing."""
         return ()
+
+
+def used_inputs(study: Study, cell: Cell, inputs: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the inputs that a cell uses, sorted.
+
+    Raises
+    ------
+    RequestError
+        There is no such input.
+    """
+    names = asked(study, "uses", cell)
+    if names is None:
+        return tuple(sorted(inputs))
+    for name in names:
+        if name not in inputs:
+            raise unknown(f"input of study {study.name}", name, sorted(inputs))
+    return tuple(sorted(names))
 
 
 def asked(study: Study, what: str, *args: object) -> Any:  # noqa: ANN401  what the method returns

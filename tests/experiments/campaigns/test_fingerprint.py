@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from experiments.campaigns import Cell
 from experiments.campaigns.finding import find_study
-from experiments.campaigns.fingerprint import cell_key, code_digest, digest, inputs_digest
+from experiments.campaigns.fingerprint import cell_key, code_digest, digest, pickled_inputs
 from experiments.campaigns.plan import Plan
 from simmodels.errors import RequestError
 from tests.experiments.campaigns.conftest import COUNTING, Write
@@ -220,12 +220,12 @@ def test_names_and_digests_are_the_same_in_another_process_with_another_hash_see
 def test_inputs_that_cannot_be_shipped_are_refused(write: Write) -> None:
     study = find_study(write())
     with pytest.raises(RequestError, match="the inputs of study counting cannot be pickled: "):
-        inputs_digest(study, {"x": lambda: 1})
+        pickled_inputs(study, {"x": lambda: 1})
     with pytest.raises(RequestError, match="inputs of study counting returned 3; a mapping from names is allowed"):
-        inputs_digest(study, 3)
+        pickled_inputs(study, 3)
 
 
 def test_other_inputs_have_another_digest(write: Write) -> None:
     study = find_study(write())
-    assert inputs_digest(study, {"x": 1}) == inputs_digest(study, {"x": 1})
-    assert inputs_digest(study, {"x": 1})[1] != inputs_digest(study, {"x": 2})[1]
+    assert pickled_inputs(study, {"x": 1}) == pickled_inputs(study, {"x": 1})
+    assert pickled_inputs(study, {"x": 1}) != pickled_inputs(study, {"x": 2})

@@ -1,10 +1,14 @@
 import pickle
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from experiments.campaigns.batches import run_batch
 from experiments.campaigns.plan import Plan
 from simmodels.errors import RequestError, UnknownNameError
 from tests.experiments.campaigns.conftest import COUNTING, Write
@@ -36,7 +40,7 @@ def test_a_plan_has_the_cells_of_the_design_each_with_a_name_of_its_own(write: W
 def test_what_is_shipped_finds_the_study_again(write: Write) -> None:
     shipment = pickle.loads(pickle.dumps(Plan.of(write(), "smoke", 3, {"base": 4}).shipment))
     assert (shipment.seed, shipment.parameters, shipment.chosen) == (3, {"base": 4}, {"base": 4})
-    assert pickle.loads(shipment.inputs) == {}
+    assert shipment.inputs == {}
 
 
 def test_a_larger_campaign_has_the_cells_of_a_smaller_one(write: Write) -> None:
@@ -118,3 +122,52 @@ def test_with_the_code_that_cells_were_run_with_their_names_are_found_again(writ
     changed = write(COUNTING.replace("drawn}", "drawn + 1}"))
     assert Plan.of(changed, "smoke", 0).keys != plan.keys
     assert Plan.of(changed, "smoke", 0, code=plan.shipment.code).keys == plan.keys
+
+
+TWO_LOGS = """
+from experiments.campaigns import Scale, Study
+
+
+class Logs(Study):
+    \"\"\"Logs, each used by its own cells.\"\"\"
+
+    parameters = {"b": 1}
+    factors = {"log": ["a", "b"]}
+    scales = {"smoke": Scale()}
+
+    def inputs(self, scale):
+        return {"a": [1, 2], "b": [self.design(scale).parameters["b"]]}
+
+    def uses(self, cell):
+        return [cell["log"]]
+
+    def run_cell(self, cell):
+        return {"sum": sum(cell.inputs[cell["log"]]), "inputs": len(cell.inputs)}
+"""
+
+
+def test_a_cell_has_the_inputs_that_it_uses_and_depends_on_no_others(tmp_path: Path) -> None:
+    data = tmp_path / "b.txt"
+    path = tmp_path / "logs.py"
+    path.write_text(
+        TWO_LOGS.replace(
+            '[self.design(scale).parameters["b"]]', f"[int(__import__('pathlib').Path({str(data)!r}).read_text())]"
+        )
+    )
+    data.write_text("5")
+    first = Plan.of(str(path), "smoke", 0)
+    jobs = [(key, dict(cell.factors), 0) for key, cell in zip(first.keys, first.cells, strict=True)]
+    table = pq.read_table(pa.BufferReader(run_batch(first.shipment, jobs).files[0][1]))
+    assert table["sum"].to_pylist() == [3, 5]
+    assert table["inputs"].to_pylist() == [1, 1]
+    data.write_text("6")
+    then = Plan.of(str(path), "smoke", 0)
+    assert then.keys[0] == first.keys[0]
+    assert then.keys[1] != first.keys[1]
+
+
+def test_an_input_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "logs.py"
+    path.write_text(TWO_LOGS.replace('return [cell["log"]]', 'return ["x"]'))
+    with pytest.raises(UnknownNameError, match="unknown input of study logs 'x'"):
+        Plan.of(str(path), "smoke", 0)

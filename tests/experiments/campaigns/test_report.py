@@ -303,3 +303,25 @@ def test_a_folder_that_cannot_be_written_to_is_told(write: Write, out: Path) -> 
     (out / PAGE).mkdir()
     with pytest.raises(RequestError, match=r"cannot write the report to .*: is a directory"):
         write_report(campaign)
+
+
+def test_findings_stand_first_and_a_table_of_very_many_rows_has_no_csv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "told.py"
+    path.write_text(
+        "from experiments.campaigns import Scale, Study\n\n\nclass Told(Study):\n"
+        "    scales = {'smoke': Scale(replications=3)}\n\n"
+        "    def run_cell(self, cell):\n        return {'x': cell.replication}\n\n"
+        "    def findings(self, results):\n        return [f'The largest is {results.table[\"x\"].max()} <b>.']\n"
+    )
+    campaign = run(str(path), out=tmp_path / "out", scale="smoke", workers=0)
+    report = write_report(campaign)
+    assert report.findings == ("The largest is 2 <b>.",)
+    assert "<li>The largest is 2 &lt;b&gt;.</li>" in (tmp_path / "out" / "report.html").read_text()
+    assert {"results.csv", "results.parquet"} <= set(report.files)
+    monkeypatch.setattr("experiments.campaigns.report._MOST_CSV_ROWS", 2)
+    report = write_report(campaign)
+    assert "results.csv" not in report.files
+    assert not (tmp_path / "out" / "results.csv").exists()
+    assert "results.csv" not in (tmp_path / "out" / "report.html").read_text()
