@@ -4,27 +4,38 @@ All places give the same results; they differ in how a worker starts, how it get
 learns that it died.
 """
 
+import ctypes
+import logging
 import multiprocessing
 import os
 import signal
 import sys
 import threading
+import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from queue import SimpleQueue
 from typing import Any, Final, Self
 
 from experiments.campaigns.batches import Job, Outcome, run_batch
 from experiments.campaigns.plan import Shipment
 from experiments.inputs import told
-from simmodels.errors import RequestError, StoppedError
+from simmodels.errors import RequestError, SimModelsError, StoppedError
 
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 KEPT: Final = "what was finished is kept, and the same command goes on"
 _PATIENCE_S: Final = 60.0
+_TALKERS: Final = ("distributed", "distributed.client", "tornado.application")
+_STILLBORN: Final = 3
+"""So many workers in a row that die before they are ready: it is not by chance."""
+_INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
+_SET_DEATH_SIGNAL: Final = 1
+"""PR_SET_PDEATHSIG of Linux's prctl."""
+_Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]]
 
 
 class Place(ABC):
@@ -48,7 +59,7 @@ class Place(ABC):
     def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
         """Have a batch run."""
 
-    def restart(self) -> None:
+    def restart(self) -> None:  # noqa: B027  most places see to it themselves
         """Make it fit for use again, after a worker died.
 
         Raises
@@ -56,7 +67,6 @@ class Place(ABC):
         StoppedError
             That is not possible.
         """
-        raise StoppedError("the worker died, and it is this process")
 
     @abstractmethod
     def __enter__(self) -> Self: ...
@@ -84,6 +94,10 @@ class Here(Place):
 # -- processes of this machine ----------------------------------------------------------------------
 
 
+class WorkerDiedError(Exception):
+    """The worker of a batch was killed, or crashed."""
+
+
 class Processes(Place):
     """Processes of this machine, started afresh (spawned); they end when this process does, however it ends.
 
@@ -95,90 +109,214 @@ class Processes(Place):
         How many processes, >= 1.
     """
 
-    lost = (BrokenProcessPool, CancelledError)
+    lost = (WorkerDiedError, CancelledError)
 
     def __init__(self, shipment: Shipment, workers: int) -> None:
         super().__init__(shipment)
         if workers < 1:
             raise RequestError(f"{workers} workers", "an integer >= 1 is allowed; 0 runs the cells in this process")
         self.workers = workers
-        self._executor: Executor | None = None
-        self._lifeline: Connection | None = None
+        self._crew: _Crew | None = None
         self._outside: dict[str, str | None] = {}
 
     def __enter__(self) -> Self:
         # A worker has one core: libraries with threads of their own would only stand in each other's way.
         self._outside = {name: os.environ.get(name) for name in _THREADS}
         os.environ.update({name: "1" for name, value in self._outside.items() if value is None})
-        self.restart()
+        self._crew = _Crew(self.shipment, self.workers)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop()
+        if self._crew is not None:
+            self._crew.shutdown(cancel_futures=True)
         for name, value in self._outside.items():
             if value is None:
                 os.environ.pop(name, None)
 
-    def restart(self) -> None:
-        """Start processes anew; what the old ones were doing is dropped."""
-        self._stop()
-        held, self._lifeline = multiprocessing.get_context("spawn").Pipe(duplex=False)
-        self._executor = ProcessPoolExecutor(
-            self.workers,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_begin_worker,
-            initargs=(self.shipment, held),
-        )
-        self._held = held  # is sent to each worker when that starts
-
     def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
         """Have a batch run."""
-        if self._executor is None:
+        if self._crew is None:
             raise RuntimeError("the place is not entered")
-        with _without_interrupts():  # a process may be started; it shall leave Ctrl-C to this one
-            return self._executor.submit(_run_here, jobs)
-
-    def _stop(self) -> None:
-        if self._executor is not None and self._lifeline is not None:
-            self._lifeline.close()  # ends the workers at once
-            self._held.close()
-            self._executor.shutdown(wait=True, cancel_futures=True)
-            self._executor = None
+        return self._crew.submit(run_batch, jobs)
 
 
-_shipped: list[Shipment] = []
-"""In a worker: what the cells share."""
+class _Crew(Executor):
+    """Processes, each at the end of a line of its own, with a thread here that holds the other end.
+
+    Why not `ProcessPoolExecutor`: its workers share one line. One that is killed while it tells a result leaves half a
+    message there, for the rest of which the runner waits for ever; and when one dies, all others are ended.
+
+    Parameters
+    ----------
+    shipment
+        What the cells share: the first argument of all that is submitted.
+    workers
+        How many processes.
+    """
+
+    def __init__(self, shipment: Shipment, workers: int) -> None:
+        self._shipment = shipment
+        self._calls: SimpleQueue[tuple[Future[Any], _Call] | None] = SimpleQueue()
+        self._changing = threading.Lock()
+        self._workers: set[_Worker] = set()
+        self._ended = False
+        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(workers)]
+        with _without_interrupts():  # the threads inherit this, and from them the workers: Ctrl-C is for the runner
+            for thread in self._threads:
+                thread.start()
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ANN401
+        """Have a function called in a worker, with what the cells share before its own arguments."""
+        future: Future[Any] = Future()
+        self._calls.put((future, (function, args, kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  its base's
+        """End the workers; at once if what is under way is given up."""
+        if cancel_futures:
+            with self._changing:
+                self._ended = True
+                for worker in self._workers:
+                    worker.kill()
+        for _ in self._threads:
+            self._calls.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def _serve(self) -> None:
+        """Keep a worker, and have it do one call after the other."""
+        worker, fault = self._begun()
+        while (call := self._calls.get()) is not None:
+            future, what = call
+            if self._ended or not future.set_running_or_notify_cancel():
+                future.cancel()
+                continue
+            if worker is None:
+                future.set_exception(StoppedError(f"no worker can be started: {fault}", KEPT))
+                continue
+            try:
+                done, answer = worker.ask(what)
+            except WorkerDiedError as error:
+                self._end(worker)
+                worker, fault = self._begun()
+                future.set_exception(error)
+            except Exception as error:  # noqa: BLE001  it is for the one who waits for the future
+                future.set_exception(error)
+            else:
+                future.set_result(answer) if done else future.set_exception(answer)
+        self._end(worker)
+
+    def _begun(self) -> tuple["_Worker | None", str]:
+        """Return a worker that is ready; or None, and why there is none."""
+        for _ in range(_STILLBORN):
+            worker = None
+            try:
+                with self._changing:
+                    if self._ended:
+                        return None, ""
+                    worker = _Worker()
+                    self._workers.add(worker)
+                worker.ask(self._shipment)
+            except WorkerDiedError:
+                self._end(worker)
+            except Exception as error:  # noqa: BLE001  there is nobody here to tell it
+                self._end(worker)
+                return None, told(error)
+            else:
+                return worker, ""
+        return None, f'{_STILLBORN} died as they began (a script that calls run needs if __name__ == "__main__")'
+
+    def _end(self, worker: "_Worker | None") -> None:
+        """End a worker, if there is one."""
+        if worker is not None:
+            with self._changing:
+                self._workers.discard(worker)
+            worker.end()
 
 
-def _begin_worker(shipment: Shipment, lifeline: Connection) -> None:
-    """Get a worker ready."""
-    _shipped[:] = [shipment]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+class _Worker:
+    """A process at the end of a line."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._line, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs,))
+        self._process.start()
+        theirs.close()  # so that the line ends when the worker does
+
+    def ask(self, what: object) -> Any:  # noqa: ANN401  whatever it answers
+        """Tell it something, and return its answer.
+
+        Raises
+        ------
+        WorkerDiedError
+            It is no more.
+        """
+        try:
+            self._line.send(what)
+            return self._line.recv()
+        except (EOFError, OSError) as error:
+            raise WorkerDiedError from error
+
+    def kill(self) -> None:
+        """End it at once, though it may hold Python's lock in compiled code."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End it, and leave nothing of it behind."""
+        self.kill()
+        self._process.join()
+        self._process.close()
+        self._line.close()
+
+
+# -- in such a process ------------------------------------------------------------------------------
+
+
+def _work(line: Connection) -> None:
+    """Do what is asked for over a line, one call after the other, until it is closed or the runner dies."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
+    if sys.platform == "linux":  # elsewhere, a cell in compiled code that holds Python's lock comes to its end first
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if sys.stdout is not None and sys.stderr is not None:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a cell prints is no answer of the command
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    asked: SimpleQueue[Any] = SimpleQueue()
+    threading.Thread(target=_listen, args=(line, asked), daemon=True).start()
+    shipment = asked.get()
+    line.send(True)  # noqa: FBT003  it is ready
+    while True:
+        function, args, kwargs = asked.get()
+        try:
+            answer = True, function(shipment, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001  it is raised again by the runner
+            if not isinstance(error, SimModelsError):
+                error.add_note(traceback.format_exc())
+            answer = False, error
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        line.send(answer)
 
 
-def _end_with(lifeline: Connection) -> None:
-    """End this worker when the runner closes the line, or dies."""
+def _listen(line: Connection, asked: "SimpleQueue[Any]") -> None:
+    """Take in what is asked for; end this worker when the runner closes the line, or dies."""
     try:
-        lifeline.recv()
+        while True:
+            asked.put(line.recv())
     except (EOFError, OSError):
         os._exit(1)
 
 
-def _run_here(jobs: Sequence[Job]) -> Outcome:
-    """Run a batch in a worker."""
-    return run_batch(_shipped[0], jobs)
-
-
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Hold SIGINT back, for this thread and the processes started in it."""
+    """Hold SIGINT and SIGTERM back, for this thread and the threads and processes started in it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    resource_tracker.ensure_running()  # it is started with the first process, and lets the signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
     try:
         yield
     finally:
@@ -211,6 +349,7 @@ class Dask(Place):
         self._client: Any = None
         self._executor: Any = None
         self._sent: Any = None
+        self._levels: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         try:
@@ -226,13 +365,23 @@ class Dask(Place):
             what = f"the dask scheduler at {self.address} has no workers after {_PATIENCE_S:g} s"
             raise RequestError(what, "dask worker ADDRESS starts one") from error
         self._executor = self._client.get_executor(pure=False)
-        self._send()
+        try:
+            self._send()
+        except BaseException:
+            self.__exit__()
+            raise
+        # It tells at length, with tracebacks, that a scheduler has gone; we do in a line.
+        self._levels = {name: logging.getLogger(name).level for name in _TALKERS}
+        for name in _TALKERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=False)
         self._sent = None
         self._client.close(timeout=5)
+        for name, level in self._levels.items():
+            logging.getLogger(name).setLevel(level)
 
     def restart(self) -> None:
         """Send the workers again what the cells share: those that had it may have died."""
