@@ -175,6 +175,7 @@ def run(
     store = Store(out)
     _claim(store, plan)
     kept = _Run(store, plan, part, command)
+    store.compact()  # runs that were killed may have left many small files, which are slow to read
     done, failed = store.done(), store.failed()
     todo = [
         place

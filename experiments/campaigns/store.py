@@ -13,10 +13,10 @@ that do the same cell write the same rows; reading takes one of them. So nothing
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -37,9 +37,15 @@ from simmodels.files import remove_leftovers, replacing
 MANIFEST: Final = "manifest.json"
 LOOSE: Final = 256
 """So many small files are left as they are; more are put together."""
-_LARGE: Final = 64 * 2**20
-"""A file of so many bytes is not small; files are put together up to this, so that a group fits in memory."""
+_LARGEST: Final = 4_000_000
+"""Files are put together up to so many values, which fit in memory; one of half as many is small no more."""
+_MOST_FILES: Final = 5_000
+"""Of so many files at a time, though they be small: each takes some memory of its own."""
+_MANY_ROWS: Final = 10_000
 _ATTEMPTS: Final = 20
+_KINDS: Final = {"bool": "a bool", "int64": "a whole number", "double": "a float", "string": "a text"}
+_NUMBERS: Final = {"int64", "double"}
+T = TypeVar("T")
 
 
 class Store:
@@ -75,7 +81,8 @@ class Store:
         FileFormatError
             A file of cells is damaged.
         """
-        return {key for path in self._files() for key in self._keys_of(path)}
+        self._keys = self._of_each(self._keys_of)  # and what is known of files that have gone is forgotten
+        return {key for keys in self._keys.values() for key in keys}
 
     def failed(self) -> dict[str, dict[str, Any]]:
         """Return what is recorded of the cells that failed, by their names."""
@@ -100,13 +107,7 @@ class Store:
         StoppedError
             It cannot be written, as on a full disk.
         """
-        name = f"{digest(key.encode() for key in sorted(keys))}.parquet"
-        try:
-            with replacing(self.cells / name, durable=True) as temporary:
-                temporary.write_bytes(content)
-        except OSError as error:
-            raise StoppedError(f"cannot write to {self.cells}: {reason(error)}", KEPT) from error
-        self._keys[name] = tuple(keys)
+        name = self._put(keys, content)
         for key in keys:
             (self.failures / f"{key}.json").unlink(missing_ok=True)
         return name
@@ -158,11 +159,18 @@ class Store:
             A file of cells is damaged.
         """
         wanted = set(keys)
-        for _ in range(_ATTEMPTS):
-            with suppress(FileNotFoundError):  # another runner has put files together since they were listed
-                paths = [path for path in self._files() if not wanted.isdisjoint(self._keys_of(path))]
-                return _in_order(_together([_of(_read(path), wanted) for path in paths]), cells, keys)
-        raise StoppedError(f"the files of {self.cells} change while they are read", "try again when that is over")
+
+        def rows(path: Path) -> pa.Table | None:
+            return None if wanted.isdisjoint(self._keys_of(path)) else _of(_read(path), wanted)
+
+        found = self._of_each(rows)
+        parts = [part for _, part in sorted(found.items()) if part is not None]
+        try:
+            table = _together(parts)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            what = _conflict(parts, dict(zip(keys, cells, strict=True)))
+            raise RequestError(what, "values of one kind in a column are allowed") from None
+        return _in_order(table, cells, keys)
 
     def compact(self, more_than: int = LOOSE) -> int:
         """Put small files together if there are many; return how many were.
@@ -174,26 +182,27 @@ class Store:
         more_than
             So many small files are left as they are.
         """
-        sizes = {}
+        small = {}
         for path in self._files():
-            with suppress(FileNotFoundError):
-                sizes[path] = path.stat().st_size
-        small = {path: size for path, size in sizes.items() if size < _LARGE // 2}
+            with suppress(FileNotFoundError):  # another runner was faster
+                values = _values(path)
+                if values < _LARGEST // 2:
+                    small[path] = values
         if len(small) <= more_than:
             return 0
         gone = 0
         for group in _groups(small):
             parts: dict[Path, pa.Table] = {}
             for path in group:
-                with suppress(FileNotFoundError):  # another runner was faster
+                with suppress(FileNotFoundError):
                     parts[path] = _read(path)
             for paths in _alike(parts):
                 table = _together([parts[path] for path in paths])
-                keys: list[str] = table[CELL].unique().to_pylist()
-                new = self.add(keys, parquet(table))
+                new = self._put(table[CELL].unique().to_pylist(), parquet(table))
                 for path in paths:
                     if path.name != new:
                         path.unlink(missing_ok=True)
+                        self._keys.pop(path.name, None)
                         gone += 1
         return gone
 
@@ -203,14 +212,38 @@ class Store:
         """Return the files of cells, by name."""
         return sorted(self.cells.glob("[!.]*.parquet"))
 
+    def _of_each(self, read: Callable[[Path], T]) -> dict[str, T]:
+        """Return what is read of each file, by its name.
+
+        Another runner may put files together meanwhile, and the names in a folder are not read at one instant. But the
+        cells of a file that goes are in one that was there before: so new ones are looked for until there are none.
+        """
+        found: dict[str, T] = {}
+        for _ in range(_ATTEMPTS):  # others may go on adding cells for ever
+            new = [path for path in self._files() if path.name not in found]
+            if not new:
+                break
+            for path in new:
+                with suppress(FileNotFoundError):
+                    found[path.name] = read(path)
+        return found
+
     def _keys_of(self, path: Path) -> tuple[str, ...]:
-        """Return the names of the cells of a file; none if it has just gone."""
+        """Return the names of the cells of a file."""
         if path.name not in self._keys:
-            try:
-                self._keys[path.name] = tuple(_read(path, [CELL])[CELL].unique().to_pylist())
-            except FileNotFoundError:
-                return ()
+            self._keys[path.name] = tuple(_read(path, [CELL])[CELL].unique().to_pylist())
         return self._keys[path.name]
+
+    def _put(self, keys: Sequence[str], content: bytes) -> str:
+        """Write a file of cells; return its name."""
+        name = f"{digest(key.encode() for key in sorted(keys))}.parquet"
+        try:
+            with replacing(self.cells / name, durable=True) as temporary:
+                temporary.write_bytes(content)
+        except OSError as error:
+            raise StoppedError(f"cannot write to {self.cells}: {reason(error)}", KEPT) from error
+        self._keys[name] = tuple(keys)
+        return name
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -234,25 +267,40 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def _read(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Return the table of a file."""
-    try:
-        with pq.ParquetFile(path) as file:
-            table = file.read(columns)
-    except (pa.ArrowInvalid, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        what = f"it cannot be read ({reason(error)}); remove it, and its cells are run again"
-        raise FileFormatError(str(path), None, what) from error
+    with _damage_told(path), pq.ParquetFile(path) as file:
+        # Threads cost more than they gain where there is little to read, and there may be many such files.
+        table = file.read(columns, use_threads=file.metadata.num_rows > _MANY_ROWS)
     if CELL not in table.column_names:
         raise FileFormatError(str(path), None, f"it has no column {CELL}; only files of cells may be in this folder")
     return table
 
 
+def _values(path: Path) -> int:
+    """Return how many values a file has."""
+    # Its length would not tell how much memory they take: it is compressed.
+    with _damage_told(path):
+        about = pq.read_metadata(path)
+    return int(about.num_rows * about.num_columns)
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    """Have it told which file is damaged, and what to do."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        what = f"it cannot be read ({reason(error)}); remove it, and its cells are run again"
+        raise FileFormatError(str(path), None, what) from error
+
+
 def _groups(sizes: Mapping[Path, int]) -> Iterator[list[Path]]:
-    """Hand out groups of files that are not too large together."""
+    """Hand out groups of files that are not too large together, by how many values each has."""
     group: list[Path] = []
     total = 0
     for path, size in sizes.items():
-        if group and total + size > _LARGE:
+        if group and (total + size > _LARGEST or len(group) == _MOST_FILES):
             yield group
             group, total = [], 0
         group.append(path)
@@ -287,10 +335,7 @@ def _of(part: pa.Table, wanted: set[str]) -> pa.Table:
 def _together(parts: Sequence[pa.Table]) -> pa.Table:
     """Return the rows of several tables, each cell once."""
     parts = [table_of([]), *parts]
-    try:
-        table = pa.concat_tables(parts, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        raise RequestError(_conflict(parts), "values of one kind in a column are allowed") from None
+    table = pa.concat_tables(parts, promote_options="permissive")
     origin = np.repeat(np.arange(len(parts)), list(map(len, parts)))
     cell = table[CELL].combine_chunks().dictionary_encode().indices.to_numpy()
     first = np.full(int(cell.max(initial=-1)) + 1, len(parts))
@@ -298,16 +343,18 @@ def _together(parts: Sequence[pa.Table]) -> pa.Table:
     return table.take(np.flatnonzero(origin == first[cell]))
 
 
-def _conflict(parts: Sequence[pa.Table]) -> str:
+def _conflict(parts: Sequence[pa.Table], cells: Mapping[str, Cell]) -> str:
     """Return which column has values of two kinds, and where."""
-    kinds: dict[str, dict[str, str]] = {}
+    kinds: dict[str, dict[str, Cell]] = {}
     for part in parts:
         for column in part.schema:
             if column.name not in OURS:
-                kinds.setdefault(column.name, {}).setdefault(str(column.type), str(part[CELL][0]))
-    for name, found in kinds.items():
-        if len(found) > 1 and set(found) != {"int64", "double"}:
-            return f"column {name!r} is " + " and ".join(f"{kind} in cell {cell}" for kind, cell in found.items())
+                key = part.filter(part[column.name].is_valid())[CELL][0].as_py()
+                kinds.setdefault(column.name, {}).setdefault(str(column.type), cells[key])
+    for name, found in sorted(kinds.items()):
+        if len(found) > 1 and set(found) != _NUMBERS:
+            told = [f"{_KINDS.get(kind, kind)} in the cell ({cell})" for kind, cell in found.items()]
+            return f"column {name!r} is {' and '.join(told)}"
     return "the cells' columns do not go together"
 
 
