@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-_TEMPORARY: Final = re.compile(r"\.(?P<node>.*)\.(?P<process>\d+)\.[0-9a-f]{8}\..+")
+_TEMPORARY: Final = re.compile(r"\.(?P<machine>.*)\.(?P<process>\d+)\.[0-9a-f]{8}\..+")
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: {target.parent} is not a folder")
     # The name ends as the target's does, because writers choose format and compression by it.
-    temporary = target.with_name(f".{platform.node()}.{os.getpid()}.{uuid.uuid4().hex[:8]}.{target.name}")
+    temporary = target.with_name(f".{_machine()}.{os.getpid()}.{uuid.uuid4().hex[:8]}.{target.name}")
     try:
         yield temporary
         if durable:
@@ -53,10 +53,19 @@ def remove_leftovers(folder: Path) -> int:
     removed = 0
     for path in folder.glob(".*"):
         found = _TEMPORARY.fullmatch(path.name)
-        if found is not None and found["node"] == platform.node() and not _runs(int(found["process"])):
+        if found is not None and found["machine"] == _machine() and not _runs(int(found["process"])):
             path.unlink(missing_ok=True)
             removed += 1
     return removed
+
+
+def _machine() -> str:
+    """Return the name of this machine; in a container with process numbers of its own, also that of the container."""
+    try:
+        space = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:  # only Linux has it
+        return platform.node()
+    return f"{platform.node()}.{space}"
 
 
 def _runs(process: int) -> bool:
