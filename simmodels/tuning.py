@@ -51,20 +51,24 @@ class Feedback:
     def __init__(self, jobs: Workload, *, cores: int, options: QueueOptions, orders: tuple[str, ...]) -> None:
         second = options.backfill_order
         self._replays = [Replay(jobs, cores=cores, options=options.with_order(name, second)) for name in orders]
-        self._done = 0
+        self._arrived = 0
 
-    def waits_s(self, stop: int) -> Floats:
-        """Return float64[orders, jobs], the waits of the next period's jobs.
+    def waits_s(self, first: int, stop: int) -> Floats:
+        """Return float64[orders, jobs], the waits of the jobs of a period.
+
+        What was asked for before is not run again, so several strategies can share one feedback, if their periods are
+        the same.
 
         Parameters
         ----------
-        stop
-            The first slot that is not of the period.
+        first, stop
+            The slots of the period: `first` is the `stop` of the period before.
         """
-        first, self._done = self._done, stop
-        for replay in self._replays:
-            replay.run(slots=stop)
-        return np.array([(replay.start_s - replay.submit_s)[first:stop] for replay in self._replays])
+        if stop > self._arrived:
+            self._arrived = stop
+            for replay in self._replays:
+                replay.run(slots=stop)
+        return np.array([replay.start_s[first:stop] - replay.submit_s[first:stop] for replay in self._replays])
 
 
 class Course:
@@ -135,7 +139,7 @@ def _workload(columns: Columns) -> Workload:
 
 
 def _preloaded(waiting: Columns, started: Columns, begin_s: float) -> Columns:
-    """Return the jobs of a simulation that begins with a queue: what waits, then what started; none before it begins."""
+    """Return the jobs of a simulation that begins with a queue: what waits, then what started."""
     submit_s, runtime_s, estimate_s, cores = (np.concatenate(pair) for pair in zip(waiting, started, strict=True))
     submit_s[: len(waiting[0])] = begin_s
     submit_s = np.maximum(submit_s, begin_s)
@@ -146,7 +150,7 @@ def _preloaded(waiting: Columns, started: Columns, begin_s: float) -> Columns:
 def _simulated(jobs: Columns, strategy: Strategy, cores: int, options: QueueOptions) -> Floats:
     """Return float64[orders, jobs], the waits of jobs on an empty machine under each order of a strategy."""
     orders = tuple(strategy.orders)
-    return Feedback(_workload(jobs), cores=cores, options=options, orders=orders).waits_s(len(jobs[0]))
+    return Feedback(_workload(jobs), cores=cores, options=options, orders=orders).waits_s(0, len(jobs[0]))
 
 
 # -- the process clock ------------------------------------------------------------------------------
@@ -318,6 +322,7 @@ def replay_tuned(
     from_s: float = 0.0,
     seed: int = 0,
     name: str = "",
+    feedback: Feedback | None = None,
 ) -> Tuned:
     """Return the schedule of a workload whose order a strategy chooses, period by period; by the compiled clock.
 
@@ -331,6 +336,8 @@ def replay_tuned(
         See `Tuner`.
     cores, options, seed
         As for `simmodels.replay.run.Replay`; the options' order is that before the first period.
+    feedback
+        Of this workload, machine, options, orders and periods, to be shared by strategies; None for one of its own.
 
     Raises
     ------
@@ -342,15 +349,16 @@ def replay_tuned(
     course = Course(strategy, seed=seed, name=name)
     submit_s = replay.submit_s
     slots = len(submit_s)
-    feedback = None
-    if strategy.simulates and not getattr(strategy, "preload", False):
+    if not strategy.simulates or getattr(strategy, "preload", False):
+        feedback = None
+    elif feedback is None:
         feedback = Feedback(_workload(replay.columns), cores=cores, options=options, orders=tuple(strategy.orders))
-    # As in `Tuner`: the clock begins at the first submit, and the periods that are over by then are not told of.
-    passed = max(0, math.floor((float(submit_s[0]) - from_s) / period_s)) if slots else 0
+    # The clock begins at the trace's zero, as in `simmodels.simulate`: periods that are over by then are not told of.
+    passed = max(0, math.floor((float(submit_s.min(initial=0.0)) - from_s) / period_s))
     replay.run(from_s + passed * period_s)
     arrived = int(np.searchsorted(submit_s, from_s + passed * period_s))
     if feedback is not None:
-        feedback.waits_s(arrived)
+        feedback.waits_s(0, arrived)
     not_ended = np.flatnonzero(~(replay.end_s[:arrived] < from_s + passed * period_s))
     not_started = not_ended[np.isnan(replay.start_s[not_ended])]
     while True:
@@ -371,7 +379,7 @@ def replay_tuned(
         counted = started if getattr(strategy, "counts", "finished") == "started" else ended
         simulated_s = None
         if feedback is not None:
-            simulated_s = feedback.waits_s(arrived)
+            simulated_s = feedback.waits_s(first, arrived)
         elif strategy.simulates:
             waiting = _taken(replay.columns, replay.waiting_slots())
             jobs = _preloaded(waiting, _taken(replay.columns, np.sort(started)), begin_s)

@@ -7,6 +7,7 @@ from workloads.batsim import read_batsim
 from workloads.batsim_jobs import batsim_jobs, write_batsim_jobs
 from workloads.cleaning import FILTERS, clean
 from workloads.lublin import LublinParameters, lublin
+from workloads.resampling import resample
 from workloads.swf import read_swf, write_swf
 from workloads.tsafrir import TsafrirParameters, tsafrir_estimates
 
@@ -19,6 +20,7 @@ __all__ = [
     "lublin",
     "read_batsim",
     "read_swf",
+    "resample",
     "tsafrir_estimates",
     "write_batsim_jobs",
     "write_swf",

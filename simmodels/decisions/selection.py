@@ -1,7 +1,7 @@
 """Selection: which order to use in the next period, learned from what the periods before cost.
 
-A *strategy* is a state machine without a clock: it observes what a period cost and returns a new memory; from a memory, and
-numbers drawn for it, it chooses. `simmodels.tuning` applies one to a scheduler.
+A *strategy* is a state machine without a clock: it observes what a period cost and returns a new memory; from a
+memory, and numbers drawn for it, it chooses. `simmodels.tuning` applies one to a scheduler.
 
 References
 ----------
@@ -155,7 +155,8 @@ class FullFeedback(Strategy):
     decay
         What a cost is multiplied by when it is a period older, in (0, 1].
     noise
-        How far a simulated wait may be wrong: it is multiplied by a number drawn uniformly from 1 - noise to 1 + noise; in [0, 1].
+        How far a simulated wait may be wrong: it is multiplied by a number drawn uniformly from 1 - noise to 1 + noise;
+        in [0, 1].
     noise_of
         ``"job"``: another number for each job; ``"period"``: one for each period and order, as the published program
         has it.

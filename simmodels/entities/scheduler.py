@@ -1,7 +1,6 @@
 """QueueScheduler: one queue in front of one cluster; it wakes once per instant and asks a pass."""
 
-from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from simpy.events import PENDING, Event
@@ -13,6 +12,9 @@ from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import LAST, Environment, Process
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workload import Job, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _ROOM: Final = 1024  # slots at first
 
