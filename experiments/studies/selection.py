@@ -257,7 +257,8 @@ def _shares(used: Sequence[int], period_s: float, weeks: int) -> NDArray[np.floa
     inside = week < weeks
     np.add.at(shares, (week[inside], np.asarray(used)[inside]), 1.0)
     total = shares.sum(axis=1, keepdims=True)
-    return np.divide(shares, total, out=shares, where=total > 0)
+    divided: NDArray[np.float64] = np.divide(shares, total, out=shares, where=total > 0)
+    return divided
 
 
 def _rows(schedule: Schedule, shares: NDArray[np.float64] | None, weeks: int) -> Iterator[dict[str, Any]]:

@@ -45,6 +45,7 @@ def curves(table: pd.DataFrame, strategies: Sequence[str]) -> Figure:
     """Return the summed waits against FCFS over the weeks (figures 2 to 4): means, and 10th to 90th percentiles."""
     sums = table.pivot_table(index=["replication", "strategy"], columns="week", values="wait_s").cumsum(axis=1)
     found = [name for name in strategies if name in sums.index.get_level_values("strategy")]
+    bands: list[np.ndarray] = []
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.2, 3.6))
         axes = figure.add_subplot()
@@ -65,10 +66,12 @@ def curves(table: pd.DataFrame, strategies: Sequence[str]) -> Figure:
                 )
                 low, high = np.nanpercentile(part[:, known], [10, 90], axis=0)
                 axes.fill_between(weeks, low, high, color=ink, alpha=0.12, linewidth=0)
+                bands.append(np.concatenate((low[len(low) // 8 :], high[len(high) // 8 :])))  # the first weeks scatter
         axes.axhline(0.0, color=INK, linewidth=0.8)
         axes.set_xlabel("week")
         axes.set_ylabel("summed waits against FCFS (%)")
-        axes.set_ylim(-100, min(100.0, max(10.0, axes.get_ylim()[1])))
+        shown = np.concatenate(bands) if bands else np.array([-10.0, 10.0])
+        axes.set_ylim(max(-100.0, shown.min() - 5.0), shown.max() + 5.0)
         axes.grid(axis="y")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         figure.tight_layout()
@@ -93,6 +96,6 @@ def shares(table: pd.DataFrame, strategies: Sequence[str]) -> Figure:
             axes.set_xlim(1, max(2, int(means.index.max()) + 1))
             if number == 0:
                 axes.set_ylabel("share of the periods")
-        figure.tight_layout()
-        figure.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        figure.tight_layout(rect=(0.0, 0.0, 0.86, 1.0))
+        figure.legend(loc="center right")
     return figure
