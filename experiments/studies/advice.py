@@ -48,8 +48,8 @@ class Advice(Study):
     """Which order would be best for this cluster.
 
     The orders are run on the log itself, and on resamples of it (weeks drawn from those of its users), which say how
-    far the answer is luck. Tuners say how soon the answer could have been found while the machine ran. For each order, the
-    weights of a multifactor priority are fitted that are most like it, and run too.
+    far the answer is luck. Tuners say how soon the answer could have been found while the machine ran. For each order,
+    the weights of a multifactor priority are fitted that are most like it, and run too.
     """
 
     parameters = {"workload": "", "cores": None, "clean": "strong", "current": "FCFS", "weeks": None}
@@ -217,9 +217,9 @@ def _tuners(results: Results) -> pd.DataFrame:
         for replication, of in table[table["policy"] == name].groupby("replication"):
             if replication not in waits.index:
                 continue
-            of_orders = waits.xs(replication)
-            best = float(of_orders.min())
-            good = set(of_orders.index[of_orders <= (1.0 + _NEAR) * best])
+            of_orders: dict[str, float] = waits.loc[[replication]].iloc[0].to_dict()
+            best = min(of_orders.values())
+            good = {order for order, wait_s in of_orders.items() if wait_s <= (1.0 + _NEAR) * best}
             weeks = of.dropna(subset=["used"]).sort_values("week")
             hits = weeks["used"].isin(good).to_numpy()
             later = np.cumsum(hits[::-1])[::-1] / np.arange(len(hits), 0, -1)  # of each week: the part from it on
@@ -283,7 +283,8 @@ def _advice(results: Results, current: str, log: Workload) -> Iterator[str]:
             yield "That interval has 0 in it: on another year of the same users it could as well have been worse."
     yield (
         f"The longest wait would have been {best['longest wait (h)']:.0f} h "
-        f"(under {current} {now['longest wait (h)']:.0f} h), the 95th percentile {best['95 % wait (h)']:.1f} h ({now['95 % wait (h)']:.1f} h)."
+        f"(under {current} {now['longest wait (h)']:.0f} h), "
+        f"the 95th percentile {best['95 % wait (h)']:.1f} h ({now['95 % wait (h)']:.1f} h)."
     )
     near = orders[orders["mean wait (h)"] <= (1.0 + _NEAR) * best["mean wait (h)"]]
     calmest = near.sort_values("longest wait (h)").iloc[0]
@@ -297,7 +298,8 @@ def _advice(results: Results, current: str, log: Workload) -> Iterator[str]:
         when = row["after (weeks, median of these)"]
         found = f"settles on good orders in {part:.0f} % of the resamples"
         found += f", after {when:.0f} weeks in the median" if pd.notna(when) else ""
-        yield f"A {row['tuner']} {found}; it waits {row['waits against the best order (%)']:.0f} % longer than the best."
+        longer = row["waits against the best order (%)"]
+        yield f"A {row['tuner']} {found}; its waits are {longer:.0f} % longer than those of the best order."
     weights = _weights(results)
     if not weights.empty:
         mine = weights[weights["like"] == best["order"]]

@@ -67,9 +67,9 @@ class Weights:
 def fit_weights(schedule: Schedule, like: str) -> Weights:
     """Return the weights of a multifactor priority that put jobs most like an order does.
 
-    Pairs of jobs are drawn that waited at the same time; of each it is known which one the order puts first. The weights
-    are those of a logistic regression on the differences of the factors (without a constant, and with a small penalty so
-    that there always is one solution), scaled to whole numbers.
+    Pairs of jobs are drawn that waited at the same time; of each it is known which one the order puts first. The
+    weights are those of a logistic regression on the differences of the factors (without a constant, and with a small
+    penalty so that there always is one solution), scaled to whole numbers.
 
     Parameters
     ----------
