@@ -20,11 +20,12 @@ from simmodels.workload import Workload
 from workloads.batsim import read_batsim
 from workloads.cleaning import clean
 from workloads.files import COMPRESSIONS
+from workloads.sacct import is_sacct, read_sacct
 from workloads.swf import read_swf
 
 _UNITS: Final = {"": SECOND, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
 _DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
-_UNREMARKABLE: Final = ("lines", "comment lines", "blank lines", "jobs")
+_UNREMARKABLE: Final = ("lines", "comment lines", "header lines", "blank lines", "job steps", "jobs")
 LARGEST: Final = 2**53
 """The largest whole number that is taken: beyond it, floats skip some."""
 OVERSIZED: Final = "dropped: wider than the machine"
@@ -63,8 +64,8 @@ class WorkloadFile:
     Parameters
     ----------
     path
-        A log in the Standard Workload Format, or a Batsim workload if the name ends in ``.json``; plain
-        or compressed.
+        A log in the Standard Workload Format; a Batsim workload if the name ends in ``.json``; Slurm's
+        accounting if it begins as ``sacct --parsable2`` does. Plain or compressed.
     cores
         The size of the machine; None for the one that the file says.
     filters
@@ -130,7 +131,9 @@ class WorkloadFile:
         name = self.path.name.lower()
         for suffix in COMPRESSIONS:
             name = name.removesuffix(suffix)
-        return read_batsim(self.path, flops_per_s=self.flops_per_s) if name.endswith(".json") else read_swf(self.path)
+        if name.endswith(".json"):
+            return read_batsim(self.path, flops_per_s=self.flops_per_s)
+        return read_sacct(self.path) if name.endswith(".sacct") or is_sacct(self.path) else read_swf(self.path)
 
 
 def _require_runnable(jobs: Workload, cores: int) -> None:

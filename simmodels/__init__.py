@@ -5,6 +5,7 @@
 
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import TWELVE_ORDERS, order, orders
+from simmodels.decisions.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
 from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import Environment
 from simmodels.entities.recorder import Recorder
@@ -20,21 +21,26 @@ from simmodels.errors import (
 )
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate
+from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.version import __version__
 from simmodels.workload import Job, Workload
 
 __all__ = [
     "DAY",
+    "EXP3",
     "HOUR",
     "MINUTE",
     "SECOND",
     "TWELVE_ORDERS",
+    "UCB1",
     "WEEK",
     "Attempt",
     "Cluster",
     "Environment",
+    "EpsilonGreedy",
     "FileFormatError",
+    "FullFeedback",
     "IllegalScheduleError",
     "ImpossibleJobError",
     "Job",
@@ -42,15 +48,19 @@ __all__ = [
     "Order",
     "Outcome",
     "QueueScheduler",
+    "RandomOrder",
     "Recorder",
     "RequestError",
     "Schedule",
     "SimModelsError",
     "Source",
+    "Strategy",
+    "Tuner",
     "UnknownNameError",
     "Workload",
     "__version__",
     "order",
     "orders",
+    "replay_tuned",
     "simulate",
 ]

@@ -11,7 +11,7 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, UnknownNameError
-from simmodels.replay.run import replay_workload
+from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
 from simmodels.workload import Workload
 
@@ -106,7 +106,9 @@ def simulate(
         warm_jobs=warm_jobs,
     )
     if engine != "simpy":
-        return replay_workload(workload, cores=size, options=options, seed=seed)
+        replay = Replay(workload, cores=size, options=options, seed=seed)
+        replay.run()
+        return replay.schedule()
     env = Environment(seed=seed, start_s=float(workload.submit_s.min(initial=0.0)))
     cluster = Cluster(env, "cluster", cores=size)
     scheduler = QueueScheduler(env, cluster, **options.by_name())

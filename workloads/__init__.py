@@ -7,6 +7,8 @@ from workloads.batsim import read_batsim
 from workloads.batsim_jobs import batsim_jobs, write_batsim_jobs
 from workloads.cleaning import FILTERS, clean
 from workloads.lublin import LublinParameters, lublin
+from workloads.resampling import resample
+from workloads.sacct import read_sacct
 from workloads.swf import read_swf, write_swf
 from workloads.tsafrir import TsafrirParameters, tsafrir_estimates
 
@@ -18,7 +20,9 @@ __all__ = [
     "clean",
     "lublin",
     "read_batsim",
+    "read_sacct",
     "read_swf",
+    "resample",
     "tsafrir_estimates",
     "write_batsim_jobs",
     "write_swf",

@@ -139,9 +139,9 @@ def _no_request_but_others(workload: Workload, _: int) -> Rows:
 
 
 def _use_the_size_that_is_there(workload: Workload) -> Workload:
-    """Return the workload with requested cores, or allocated cores where these are not positive."""
-    allocated, requested = _sizes(workload)
-    return replace(workload, cores=np.where(requested > 0, requested, allocated))
+    """Return the workload with the number of cores that is positive, where only one of the two is."""
+    sizes = _sizes(workload)
+    return replace(workload, cores=np.where(np.minimum(*sizes) < 1, np.maximum(*sizes), workload.cores))
 
 
 def _cut_at_estimate(workload: Workload) -> Workload:

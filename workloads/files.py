@@ -6,7 +6,7 @@ import lzma
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.files import replacing
@@ -23,13 +23,14 @@ _COMPRESS: Final[dict[str, Callable[[bytes], bytes]]] = {
     ".xz": lzma.compress,
 }
 COMPRESSIONS: Final = tuple(_COMPRESS)
+_OPEN: Final[dict[str, Callable[[Path], Any]]] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 def stem(path: Path) -> str:
     """Return the file's name without the suffixes of its compression and its format."""
     name = path.name
-    for suffix in (*COMPRESSIONS, ".swf", ".json", ".txt"):
+    for suffix in (*COMPRESSIONS, ".swf", ".json", ".sacct", ".txt"):
         name = name[: -len(suffix)] if name.lower().endswith(suffix) and len(name) > len(suffix) else name
     return name
 
@@ -67,6 +68,28 @@ def read_whole(path: Path) -> bytes:
     if not raw:
         raise FileFormatError(str(path), None, "the file is empty")
     return raw.removeprefix(_BYTE_ORDER_MARK)
+
+
+def read_start(path: Path, size: int = 1 << 14) -> bytes:
+    """Return the first bytes of a file, decompressed, to see what it is; none of one that cannot be read.
+
+    Parameters
+    ----------
+    path
+        The file.
+    size
+        How many bytes at most.
+    """
+    try:
+        with path.open("rb") as raw:
+            start = raw.read(size)
+        kind = next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), None)
+        if kind is not None:
+            with _OPEN[kind](path) as packed:
+                start = packed.read(size)
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):  # whoever reads all of it will tell
+        return b""
+    return start.removeprefix(_BYTE_ORDER_MARK)
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -14,7 +14,10 @@ from experiments.campaigns.study import Study, unknown
 from experiments.inputs import run_file
 from simmodels.errors import RequestError
 
-STUDIES: Final = {"replay": "experiments.studies.replay:Replay"}
+STUDIES: Final = {
+    "replay": "experiments.studies.replay:Replay",
+    "selection": "experiments.studies.selection:Selection",
+}
 """The studies that have a name, and where their classes are."""
 _FILES: Final = (".py", ".toml")
 

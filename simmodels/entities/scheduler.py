@@ -1,6 +1,6 @@
 """QueueScheduler: one queue in front of one cluster; it wakes once per instant and asks a pass."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from simpy.events import PENDING, Event
@@ -12,6 +12,9 @@ from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import LAST, Environment, Process
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workload import Job, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _ROOM: Final = 1024  # slots at first
 
@@ -62,6 +65,7 @@ class QueueScheduler:
             queue_depth=queue_depth,
             warm_jobs=warm_jobs,
         )
+        self.watchers: list[Callable[[Job], None]] = []  # are told of each job that is submitted here
         self.order_changes = 0
         self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
         self._kill = overrun == "kill"
@@ -106,6 +110,8 @@ class QueueScheduler:
             limit = self.cluster.cores
             raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {limit} are allowed here")
         self.env.publish("submitted", job)
+        for look_on in self.watchers:
+            look_on(job)
         self._submitted.append(job)
         self._ring()
 

@@ -4,11 +4,16 @@ It keeps no rule of its own: what an event does and what starts is `simmodels.de
 same that the process clock calls. One event costs O(log running jobs) here, and what the pass costs.
 """
 
+from typing import Final
+
 import numpy as np
+from numba import types
+from numba.experimental import structref
 
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.queue import arrive, decide, finish
+from simmodels.decisions.structure import Structure
 
 
 @compiled
@@ -51,43 +56,108 @@ def _pop(ends, slots, size):
     return first
 
 
+@structref.register
+class ClockType(Structure):
+    """The numba type of `Clock`."""
+
+
+class Clock(structref.StructRefProxy):
+    """A Python handle on a clock: where a replay is; made by `new_clock`."""
+
+
+structref.define_boxing(ClockType, Clock)
+
+_F1 = types.float64[::1]
+_I1 = types.int64[::1]
+CLOCK: Final = ClockType(
+    [
+        ("ends", _F1),  # a heap of the ends of what runs
+        ("slots", _I1),
+        ("size", types.int64),
+        ("coming", types.int64),  # slots from this on have not arrived
+        # by event only
+        ("turn", _I1),  # the slots in the order they started
+        ("turns", types.int64),
+        ("due", _I1),  # the turns that end at this instant and had no pass yet, increasing
+        ("first_due", types.int64),
+        ("last_due", types.int64),
+        ("now", types.float64),
+    ]
+)
+
+
 @compiled
-def replay(queue, by_event, kill, started, ended):
-    """Run all jobs of a queue whose columns are filled in; return whether it came to the end.
+def new_clock(slots, by_event):
+    """Return a clock at which nothing has happened yet.
+
+    Parameters
+    ----------
+    slots
+        How many slots the queue has.
+    by_event
+        As for `replay`.
+    """
+    clock = structref.new(CLOCK)
+    clock.ends = np.empty(64, np.float64)
+    clock.slots = np.empty(64, np.int64)
+    clock.size = 0
+    clock.coming = 0
+    clock.turn = np.empty(slots if by_event else 0, np.int64)
+    clock.turns = 0
+    clock.due = np.empty(64, np.int64)
+    clock.first_due = 0
+    clock.last_due = 0
+    clock.now = 0.0
+    return clock
+
+
+@compiled
+def replay(queue, clock, by_event, kill, until, stop, started, ended):
+    """Go on with the jobs of a queue whose columns are filled in; return whether no job was refused.
 
     Parameters
     ----------
     queue
         The state (`simmodels.decisions.state.open_queue`); columns by slot, in (submit, input) order.
+    clock
+        Where the replay is; it goes on from there.
     by_event
         One pass after each event (at equal times submissions in slot order, then completions in the
         order in which the jobs started), instead of one pass after all events of an instant. A job
         that ends just when it was expected to end frees its cores at the first event of that instant.
     kill
         A job is stopped at its estimate, instead of running on.
+    until
+        It stops before the first instant at or after this.
+    stop
+        Only slots below this arrive. When they all have ended, it stops: the next call may let others
+        arrive, even at earlier instants, at an empty queue.
     started, ended
-        float64[n], written by slot.
+        float64[n], written by slot when a job starts; `ended` may be later than `until`.
 
     Returns
     -------
     bool
         False if an order gave no number for the job of slot ``queue.refused``.
     """
-    n = queue.submit.size
-    ends = np.empty(64, np.float64)
-    slots = np.empty(64, np.int64)
-    size = 0
-    coming = 0
-    turn = np.empty(n if by_event else 0, np.int64)  # the slots in the order they started
-    turns = 0
-    due = np.empty(64, np.int64)  # the turns that end at this instant and had no pass yet, increasing
-    first_due = 0
-    last_due = 0
-    now = 0.0
-    while coming < n or size > 0 or first_due < last_due:
-        submit = queue.submit[coming] if coming < n else np.inf
+    ends = clock.ends
+    slots = clock.slots
+    size = clock.size
+    coming = clock.coming
+    turn = clock.turn
+    turns = clock.turns
+    due = clock.due
+    first_due = clock.first_due
+    last_due = clock.last_due
+    now = clock.now
+    fine = True
+    while coming < stop or size > 0 or first_due < last_due:
+        submit = queue.submit[coming] if coming < stop else np.inf
         if first_due == last_due:
-            now = min(submit, ends[0] if size > 0 else np.inf)
+            coming_now = min(submit, ends[0] if size > 0 else np.inf)
+            if coming_now >= until:
+                break
+            now = coming_now
             first_due = 0
             last_due = 0
         if by_event:
@@ -105,7 +175,7 @@ def replay(queue, by_event, kill, started, ended):
                     k -= 1
                 due[k] = own
                 last_due += 1
-            if coming < n and submit == now:
+            if coming < stop and submit == now:
                 arrive(queue, now)
                 coming += 1
             else:
@@ -117,12 +187,13 @@ def replay(queue, by_event, kill, started, ended):
             while size > 0 and ends[0] == now:
                 finish(queue, _pop(ends, slots, size), now)
                 size -= 1
-            while coming < n and queue.submit[coming] == now:
+            while coming < stop and queue.submit[coming] == now:
                 arrive(queue, now)
                 coming += 1
         placed = decide(queue, now)
         if queue.refused >= 0:
-            return False
+            fine = False
+            break
         if size + placed > ends.size:
             ends = longer(ends, 2 * (size + placed))
             slots = longer(slots, 2 * (size + placed))
@@ -140,4 +211,13 @@ def replay(queue, by_event, kill, started, ended):
                 turns += 1
             _push(ends, slots, size, now + runs, own)
             size += 1
-    return True
+    clock.ends = ends
+    clock.slots = slots
+    clock.size = size
+    clock.coming = coming
+    clock.turns = turns
+    clock.due = due
+    clock.first_due = first_due
+    clock.last_due = last_due
+    clock.now = now
+    return fine

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simmodels.decisions.orders import find_order
 from simmodels.decisions.state import open_queue, refused
-from simmodels.replay.clock import _pop, _push, replay
+from simmodels.replay.clock import _pop, _push, new_clock, replay
 
 
 @given(st.lists(st.none() | st.tuples(st.integers(0, 5).map(float), st.integers(0, 9)), max_size=80))
@@ -36,7 +36,8 @@ def replayed(
     order = find_order(options.pop("order", "FCFS"))
     queue = open_queue((*columns, np.array(width, np.int64)), free=cores, order=order, **options)
     started, ended = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-    assert replay(queue, by_event, kill, started, ended)
+    clock = new_clock(len(rows), by_event)
+    assert replay(queue, clock, by_event, kill, math.inf, len(rows), started, ended)
     return started.tolist(), ended.tolist()
 
 
@@ -92,6 +93,6 @@ def test_it_stops_where_an_order_gives_no_number() -> None:
     order = find_order(lambda submit: math.nan if submit > 0.0 else submit)
     queue = open_queue(columns, free=1, order=order, backfilling="none")
     started, ended = np.full(2, np.nan), np.full(2, np.nan)
-    assert not replay(queue, False, False, started, ended)
+    assert not replay(queue, new_clock(2, False), False, False, math.inf, 2, started, ended)
     assert refused(queue) == (1, 1.0)
     assert np.isnan(started).tolist() == [False, True]

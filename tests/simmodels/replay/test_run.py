@@ -6,7 +6,7 @@ import pytest
 
 import simmodels as sm
 from simmodels.decisions.options import QueueOptions
-from simmodels.replay.run import replay_workload
+from simmodels.replay.run import Replay
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.streams import stream
 from simmodels.workload import Workload
@@ -74,7 +74,9 @@ def test_a_log_longer_than_the_first_room_of_the_process_clock_is_scheduled_alik
 
 
 def run(workload: Workload, *, cores: int = 2, seed: int = 0, **options: object) -> Schedule:
-    return replay_workload(workload, cores=cores, options=QueueOptions.checked(**options), seed=seed)
+    replay = Replay(workload, cores=cores, options=QueueOptions.checked(**options), seed=seed)
+    replay.run()
+    return replay.schedule()
 
 
 SORTED = Workload([1, 2, 3], [0, 1, 2], [10, 10, 5], [10, 4, 5], [1, 2, 1])

@@ -1,0 +1,370 @@
+"""Selection: which order to use in the next period, learned from what the periods before cost.
+
+A *strategy* is a state machine without a clock: it observes what a period cost and returns a new memory; from a
+memory, and numbers drawn for it, it chooses. `simmodels.tuning` applies one to a scheduler.
+
+References
+----------
+V. Reis, D. Trystram and others, "Online (bandit) policy selection for EASY-backfilling", draft of 2017: full and noisy
+feedback, epsilon-greedy.
+
+P. Auer, N. Cesa-Bianchi and P. Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine Learning 47,
+2002, doi:10.1023/A:1013689704352: UCB1.
+
+P. Auer, N. Cesa-Bianchi, Y. Freund and R. Schapire, "The nonstochastic multiarmed bandit problem", SIAM Journal on
+Computing 32, 2002, doi:10.1137/S0097539701398375: EXP3.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simmodels.decisions.orders import TWELVE_ORDERS, find_order
+from simmodels.errors import RequestError
+
+Floats = NDArray[np.float64]
+Jobs = Literal["finished", "started"]
+
+UNIFORMS: Final = 2
+"""So many uniform numbers are drawn for each choice, whether it needs them or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """What a period showed.
+
+    Parameters
+    ----------
+    used
+        The order that was used, by its place among the strategy's.
+    wait_s
+        The waits of the jobs that finished (or started) in the period, added up.
+    jobs
+        How many these were.
+    simulated_s
+        float64[orders], what each order would have cost: the sum of waits in a simulation; None if nobody simulated.
+    """
+
+    used: int
+    wait_s: float
+    jobs: int
+    simulated_s: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a strategy remembers.
+
+    Parameters
+    ----------
+    periods
+        How many periods it has observed.
+    cost
+        float64[orders], what each order has cost.
+    count
+        float64[orders], what that is divided by: jobs, or periods.
+    weight
+        float64[orders], logarithms of weights (EXP3).
+    largest
+        The largest cost of a period so far, by which costs are scaled.
+    """
+
+    periods: int
+    cost: Floats
+    count: Floats
+    weight: Floats
+    largest: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strategy:
+    """Chooses an order for each period; the base of all strategies.
+
+    Parameters
+    ----------
+    orders
+        The orders among which it chooses, by name.
+
+    Raises
+    ------
+    RequestError
+        There is no order, one is unknown, or one is there twice.
+    """
+
+    orders: Sequence[str] = TWELVE_ORDERS
+
+    simulates: ClassVar[bool] = False
+    """Whether it needs to know what each order would have cost."""
+
+    def __post_init__(self) -> None:
+        """Check the orders."""
+        object.__setattr__(self, "orders", tuple(self.orders))
+        if not self.orders:
+            raise RequestError("a strategy without orders", "at least one is needed")
+        found = [find_order(name) for name in self.orders]
+        if len(set(found)) < len(found):
+            raise RequestError(f"a strategy with an order twice: {', '.join(self.orders)}", "each once is allowed")
+
+    def begin(self) -> Memory:
+        """Return the memory of one who has seen nothing."""
+        none = np.zeros(len(self.orders))
+        return Memory(0, none, none, none)
+
+    def observe(self, memory: Memory, period: Period) -> Memory:  # noqa: ARG002  those who learn override it
+        """Return the memory after a period."""
+        return replace(memory, periods=memory.periods + 1)
+
+    def choose(self, memory: Memory, uniforms: Floats) -> int:
+        """Return the order of the next period, by its place.
+
+        Parameters
+        ----------
+        memory
+            What was seen so far.
+        uniforms
+            float64[UNIFORMS], drawn in [0, 1).
+        """
+        raise NotImplementedError
+
+    def _any(self, uniform: float) -> int:
+        """Return any of the orders, each as likely as the others."""
+        return int(uniform * len(self.orders))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomOrder(Strategy):
+    """Any of the orders, each as likely as the others, in each period anew."""
+
+    def choose(self, memory: Memory, uniforms: Floats) -> int:  # noqa: ARG002  it learns nothing
+        """Return the order of the next period, by its place."""
+        return self._any(uniforms[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullFeedback(Strategy):
+    """The order that would have cost least so far, had the jobs of each period been simulated under it.
+
+    Parameters
+    ----------
+    orders
+        The orders among which it chooses; of equal costs the first is taken.
+    decay
+        What a cost is multiplied by when it is a period older, in (0, 1].
+    noise
+        How far a simulated wait may be wrong: it is multiplied by a number drawn uniformly from 1 - noise to 1 + noise;
+        in [0, 1].
+    noise_of
+        ``"job"``: another number for each job; ``"period"``: one for each period and order, as the published program
+        has it.
+    preload
+        Whether what waits at the end of a period stands in the queue at the beginning of its simulation, and what
+        *started* in the period is simulated instead of what was submitted, as the published program has it.
+
+    Raises
+    ------
+    RequestError
+        A number is not what is allowed.
+    """
+
+    decay: float = 1.0
+    noise: float = 0.0
+    noise_of: Literal["job", "period"] = "job"
+    preload: bool = False
+
+    simulates: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        super().__post_init__()
+        _require_decay(self.decay)
+        if not 0.0 <= self.noise <= 1.0:
+            raise RequestError(f"noise is {self.noise!r}", "0 to 1 is allowed")
+        if self.noise_of not in {"job", "period"}:
+            raise RequestError(f"noise_of is {self.noise_of!r}", "job or period is allowed")
+
+    def observe(self, memory: Memory, period: Period) -> Memory:
+        """Return the memory after a period."""
+        if period.simulated_s is None:
+            raise RequestError("a period without simulated costs", "full feedback needs them")
+        return replace(memory, periods=memory.periods + 1, cost=self.decay * memory.cost + period.simulated_s)
+
+    def choose(self, memory: Memory, uniforms: Floats) -> int:  # noqa: ARG002  it leaves nothing to chance
+        """Return the order of the next period, by its place."""
+        return int(np.argmin(memory.cost))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Bandit(Strategy):
+    """A strategy that sees only what the order in use costs.
+
+    Parameters
+    ----------
+    orders
+        The orders among which it chooses.
+    counts
+        Which jobs a period pays for: those that finished in it, or (as the published program has it) started in it.
+    """
+
+    counts: Jobs = "finished"
+
+    def __post_init__(self) -> None:
+        """Check which jobs count."""
+        super().__post_init__()
+        if self.counts not in {"finished", "started"}:
+            raise RequestError(f"counts is {self.counts!r}", "finished or started is allowed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonGreedy(_Bandit):
+    """Mostly the order whose jobs have waited least in the mean, and now and then any.
+
+    An order none of whose periods has a job counts as the best of all, so each is tried; of equal ones the first is
+    taken.
+
+    Parameters
+    ----------
+    orders, counts
+        See `Strategy`; which jobs a period pays for.
+    epsilon
+        How likely any order is taken instead of the best, in [0, 1]. (The published program is told the opposite: how
+        likely the best is taken.)
+    epsilon_decay
+        What epsilon is multiplied by from period to period, in (0, 1].
+    decay
+        What costs and jobs are multiplied by when they are a period older, in (0, 1].
+    pseudo_jobs
+        So many jobs that have not waited are added to each order, >= 0; the published program adds one.
+
+    Raises
+    ------
+    RequestError
+        A number is not what is allowed.
+    """
+
+    epsilon: float = 0.5
+    epsilon_decay: float = 1.0
+    decay: float = 1.0
+    pseudo_jobs: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        super().__post_init__()
+        if not 0.0 <= self.epsilon <= 1.0:
+            raise RequestError(f"epsilon is {self.epsilon!r}", "0 to 1 is allowed")
+        if not 0.0 <= self.pseudo_jobs < math.inf:
+            raise RequestError(f"pseudo_jobs is {self.pseudo_jobs!r}", "a number >= 0 is allowed")
+        _require_decay(self.decay)
+        _require_decay(self.epsilon_decay, "epsilon_decay")
+
+    def observe(self, memory: Memory, period: Period) -> Memory:
+        """Return the memory after a period."""
+        cost, count = self.decay * memory.cost, self.decay * memory.count
+        cost[period.used] += period.wait_s
+        count[period.used] += period.jobs
+        return replace(memory, periods=memory.periods + 1, cost=cost, count=count)
+
+    def choose(self, memory: Memory, uniforms: Floats) -> int:
+        """Return the order of the next period, by its place."""
+        if uniforms[0] < self.epsilon * self.epsilon_decay**memory.periods:
+            return self._any(uniforms[1])
+        count = memory.count + self.pseudo_jobs
+        mean = np.full(len(count), -math.inf)
+        np.divide(memory.cost, count, out=mean, where=count > 0)
+        return int(np.argmin(mean))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UCB1(_Bandit):
+    """The order with the highest upper confidence bound (Auer, Cesa-Bianchi and Fischer 2002, figure 1).
+
+    The reward of a period is 1 less its mean wait, as a part of the largest mean wait of any period so far; periods
+    without a job teach nothing. Each order is tried once at first, in their order.
+
+    Parameters
+    ----------
+    orders, counts
+        See `Strategy`; which jobs a period pays for.
+    exploration
+        What the square root is multiplied by, >= 0; the authors' is 1.
+    """
+
+    exploration: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        super().__post_init__()
+        if not 0.0 <= self.exploration < math.inf:
+            raise RequestError(f"exploration is {self.exploration!r}", "a number >= 0 is allowed")
+
+    def observe(self, memory: Memory, period: Period) -> Memory:
+        """Return the memory after a period."""
+        if not period.jobs:
+            return replace(memory, periods=memory.periods + 1)
+        mean_s = period.wait_s / period.jobs
+        cost, count = memory.cost.copy(), memory.count.copy()
+        cost[period.used] += mean_s
+        count[period.used] += 1
+        largest = max(memory.largest, mean_s)
+        return replace(memory, periods=memory.periods + 1, cost=cost, count=count, largest=largest)
+
+    def choose(self, memory: Memory, uniforms: Floats) -> int:  # noqa: ARG002  it leaves nothing to chance
+        """Return the order of the next period, by its place."""
+        if (memory.count == 0).any():
+            return int(np.argmin(memory.count))
+        mean = memory.cost / memory.count / (memory.largest or 1.0)
+        bound = np.sqrt(2.0 * math.log(memory.count.sum()) / memory.count)
+        return int(np.argmax(1.0 - mean + self.exploration * bound))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EXP3(_Bandit):
+    """An order drawn by weights that grow exponentially with its rewards (Auer et al. 2002, figure 1).
+
+    The reward is that of `UCB1`.
+
+    Parameters
+    ----------
+    orders, counts
+        See `Strategy`; which jobs a period pays for.
+    gamma
+        The share of the choices that is left to chance, in (0, 1].
+    """
+
+    gamma: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        super().__post_init__()
+        if not 0.0 < self.gamma <= 1.0:
+            raise RequestError(f"gamma is {self.gamma!r}", "more than 0, at most 1 is allowed")
+
+    def observe(self, memory: Memory, period: Period) -> Memory:
+        """Return the memory after a period."""
+        if not period.jobs:
+            return replace(memory, periods=memory.periods + 1)
+        mean_s = period.wait_s / period.jobs
+        largest = max(memory.largest, mean_s)
+        reward = 1.0 - mean_s / largest if largest else 1.0
+        weight = memory.weight.copy()
+        weight[period.used] += self.gamma * reward / (self.probabilities(memory)[period.used] * len(self.orders))
+        return replace(memory, periods=memory.periods + 1, weight=weight - weight.max(), largest=largest)
+
+    def probabilities(self, memory: Memory) -> Floats:
+        """Return float64[orders], how likely each is chosen."""
+        weights = np.exp(memory.weight - memory.weight.max())
+        mixed: Floats = (1.0 - self.gamma) * weights / weights.sum() + self.gamma / len(self.orders)
+        return mixed
+
+    def choose(self, memory: Memory, uniforms: Floats) -> int:
+        """Return the order of the next period, by its place."""
+        edges = np.cumsum(self.probabilities(memory))
+        return min(int(np.searchsorted(edges, uniforms[1], side="right")), len(self.orders) - 1)
+
+
+def _require_decay(decay: float, name: str = "decay") -> None:
+    if not 0.0 < decay <= 1.0:
+        raise RequestError(f"{name} is {decay!r}", "more than 0, at most 1 is allowed")

@@ -1,0 +1,197 @@
+"""A strategy on either clock: the same schedule, costs that a schedule bears out, and choices drawn by hand."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simmodels as sm
+import workloads as wl
+from simmodels.decisions.options import QueueOptions
+from simmodels.decisions.selection import Strategy
+from simmodels.tuning import Feedback, Tuned, replay_tuned
+
+STRATEGIES = [
+    sm.RandomOrder(),
+    sm.EpsilonGreedy(),
+    sm.EpsilonGreedy(epsilon=0.0, counts="started", pseudo_jobs=1.0, decay=0.9),
+    sm.UCB1(),
+    sm.EXP3(),
+    sm.FullFeedback(),
+    sm.FullFeedback(noise=0.15, decay=0.8),
+    sm.FullFeedback(noise=0.2, noise_of="period", preload=True),
+]
+PERIOD_S = 100.0
+
+
+def by_processes(
+    workload: sm.Workload, strategy: Strategy, *, cores: int, period_s: float, from_s: float = 0.0, **options: object
+) -> tuple[sm.Schedule, sm.Tuner]:
+    env = sm.Environment(seed=5, start_s=float(workload.submit_s.min(initial=0.0)))
+    cluster = sm.Cluster(env, "one", cores=cores)
+    scheduler = sm.QueueScheduler(env, cluster, **options)  # type: ignore[arg-type]
+    sm.Source(env, workload, into=scheduler)
+    recorder = sm.Recorder(env)
+    tuner = sm.Tuner(env, scheduler, strategy, period_s=period_s, from_s=from_s)
+    env.run()
+    return recorder.schedule(), tuner
+
+
+def compiled(
+    workload: sm.Workload, strategy: Strategy, *, cores: int, period_s: float, from_s: float = 0.0, **options: object
+) -> Tuned:
+    chosen = QueueOptions.checked(**options)  # type: ignore[arg-type]
+    return replay_tuned(workload, strategy, cores=cores, options=chosen, period_s=period_s, from_s=from_s, seed=5)
+
+
+jobs = st.lists(
+    st.tuples(st.integers(0, 600), st.integers(0, 200), st.integers(1, 250), st.integers(1, 4)),
+    min_size=1,
+    max_size=40,
+)
+
+
+def workload_of(rows: list[tuple[int, int, int, int]]) -> sm.Workload:
+    submit, runtime, estimate, cores = zip(*rows, strict=True)
+    return sm.Workload(np.arange(len(rows)), submit, runtime, estimate, cores)
+
+
+@given(
+    rows=jobs,
+    strategy=st.sampled_from(STRATEGIES),
+    threshold_s=st.sampled_from([None, 50.0]),
+    backfill_order=st.sampled_from([None, "LQF"]),
+    decide=st.sampled_from(["instant", "event"]),
+    period_s=st.sampled_from([37.5, PERIOD_S]),
+    from_s=st.sampled_from([0.0, 120.0]),
+)
+def test_both_clocks_choose_the_same_orders_and_give_the_same_schedule(
+    rows: list[tuple[int, int, int, int]],
+    strategy: Strategy,
+    threshold_s: float | None,
+    backfill_order: str | None,
+    decide: str,
+    period_s: float,
+    from_s: float,
+) -> None:
+    workload = workload_of(rows)
+    options = {"threshold_s": threshold_s, "backfill_order": backfill_order, "decide": decide}
+    one, tuner = by_processes(workload, strategy, cores=4, period_s=period_s, from_s=from_s, **options)
+    other = compiled(workload, strategy, cores=4, period_s=period_s, from_s=from_s, **options)
+    assert (one.start_s == other.schedule.start_s).all()
+    assert tuner.course.used == other.course.used
+    assert (tuner.course.memory.cost == other.course.memory.cost).all()
+
+
+@pytest.mark.parametrize("name", sm.TWELVE_ORDERS)
+def test_a_tuner_with_one_order_gives_that_orders_schedule(name: str) -> None:
+    log = wl.lublin(jobs=400, cores=32, seed=2, load=1.0)
+    tuned = compiled(log, sm.EpsilonGreedy(orders=[name]), cores=32, period_s=sm.DAY, threshold_s=sm.HOUR)
+    alone = sm.simulate(log, cores=32, order=name, threshold_s=sm.HOUR)
+    assert (tuned.schedule.start_s == alone.start_s).all()
+
+
+@pytest.mark.parametrize("counts", ["finished", "started"])
+def test_the_costs_of_a_bandit_can_be_recomputed_from_the_schedule_to_the_last_bit(counts: str) -> None:
+    log = wl.lublin(jobs=500, cores=32, seed=4, load=1.1)
+    strategy = sm.EpsilonGreedy(counts=counts)  # type: ignore[arg-type]
+    tuned = compiled(log, strategy, cores=32, period_s=sm.DAY / 4)
+    schedule, used = tuned.schedule, tuned.course.used
+    wait_s = schedule.start_s - log.submit_s
+    when_s = schedule.end_s if counts == "finished" else schedule.start_s
+    cost, count = np.zeros(12), np.zeros(12)
+    for period, order in enumerate(used[:-1]):  # the last one is not over
+        begin_s = period * tuned.period_s
+        inside = (when_s >= begin_s) & (when_s < begin_s + tuned.period_s)
+        cost[order] += math.fsum(wait_s[inside])
+        count[order] += inside.sum()
+    assert (cost == tuned.course.memory.cost).all()
+    assert (count == tuned.course.memory.count).all()
+
+
+def test_simulated_costs_are_those_of_each_periods_jobs_run_alone_from_an_empty_machine() -> None:
+    log = wl.lublin(jobs=300, cores=32, seed=3, load=1.2)
+    options = QueueOptions.checked(threshold_s=sm.HOUR)
+    feedback = Feedback(log, cores=32, options=options, orders=("FCFS", "SAF", "SEXP"))
+    first = 0
+    for stop in (80, 81, 200, 300):
+        alone = [
+            sm.simulate(log.take(slice(first, stop)), cores=32, order=name, threshold_s=sm.HOUR)
+            for name in ("FCFS", "SAF", "SEXP")
+        ]
+        expected = [schedule.start_s - log.submit_s[first:stop] for schedule in alone]
+        assert (feedback.waits_s(first, stop) == np.array(expected)).all()
+        first = stop
+    assert (feedback.waits_s(0, 80)[0] >= 0).all(), "and what is done can be asked for again"
+
+
+def test_full_feedback_finds_the_best_order_of_a_stationary_trace() -> None:
+    # Each day the same: a wide job that blocks, and many short ones that would pass it.
+    day = [(0, 20_000, 20_000, 3), (10, 30_000, 30_000, 4), *((20 + k, 60, 60, 1) for k in range(50))]
+    rows = [(submit + d * 86_400, *rest) for d in range(20) for submit, *rest in day]
+    log = workload_of(rows)
+    tuned = compiled(log, sm.FullFeedback(), cores=4, period_s=sm.DAY)
+    waits = {name: sm.simulate(log, cores=4, order=name).metrics()["mean_wait_s"] for name in sm.TWELVE_ORDERS}
+    best = min(waits.values())
+    for place in tuned.course.used[1:]:
+        assert waits[sm.TWELVE_ORDERS[place]] == best, "from the second day on"
+
+
+def test_the_order_changes_at_the_beginning_of_a_period_and_not_before() -> None:
+    # Period 0 uses the first order, FCFS. LCFS costs less in it, so from 100 s on the last goes first: of the three
+    # that wait when the second ends at 105 s, that of 91 s, then that of 90 s, and that of 2 s comes last.
+    rows = [(0, 60, 60, 1), (1, 45, 45, 1), (2, 5, 5, 1), (90, 30, 30, 1), (91, 1, 1, 1)]
+    log = workload_of(rows)
+    one, tuner = by_processes(log, sm.FullFeedback(orders=["FCFS", "LCFS"]), cores=1, period_s=PERIOD_S)
+    assert [tuner.strategy.orders[place] for place in tuner.course.used] == ["FCFS", "LCFS"]
+    assert one.start_s.tolist() == [0.0, 60.0, 136.0, 106.0, 105.0]
+
+
+def test_jobs_that_end_at_a_boundary_belong_to_the_period_that_begins() -> None:
+    log = workload_of([(0, 100, 100, 1), (1, 100, 100, 1)])
+    tuned = compiled(log, sm.EpsilonGreedy(orders=["FCFS", "LCFS"], epsilon=0.0), cores=1, period_s=PERIOD_S)
+    # Ends at 100 and 200: period 0 has none, so FCFS is still untried; period 1 has the first, period 2 the second.
+    assert tuned.course.used == [0, 0, 1]
+    assert tuned.course.memory.count.tolist() == [1.0, 0.0]
+
+
+def test_two_tuners_of_one_environment_end() -> None:
+    env = sm.Environment(seed=1)
+    for name in ("a", "b"):
+        cluster = sm.Cluster(env, name, cores=4)
+        scheduler = sm.QueueScheduler(env, cluster)
+        sm.Source(env, workload_of([(0, 500, 500, 1)]), into=scheduler)
+        sm.Tuner(env, scheduler, sm.UCB1(), period_s=PERIOD_S, name=name)
+    env.run()
+    assert env.now <= 600.0
+
+
+@pytest.mark.parametrize("period_s", [0.0, -1.0, math.inf, math.nan])
+def test_a_period_that_is_none_is_refused(period_s: float) -> None:
+    with pytest.raises(sm.RequestError, match="period_s is"):
+        compiled(workload_of([(0, 1, 1, 1)]), sm.UCB1(), cores=4, period_s=period_s)
+
+
+def test_a_replay_stops_before_an_instant_and_goes_on_as_if_it_had_not() -> None:
+    log = wl.lublin(jobs=300, cores=32, seed=6, load=1.0)
+    whole = sm.simulate(log, cores=32, order="SAF")
+    replay = sm.tuning.Replay(log, cores=32, options=QueueOptions.checked(order="SAF"))
+    for until_s in np.linspace(0.0, float(whole.end_s.max()), 23):
+        replay.run(float(until_s))
+        started = replay.start_s[~np.isnan(replay.start_s)]
+        assert (started < until_s).all()
+    replay.run()
+    assert (replay.schedule().start_s == whole.start_s).all()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: type(strategy).__name__)
+@pytest.mark.parametrize("period_s", [sm.DAY, sm.WEEK])
+def test_both_clocks_agree_on_a_whole_log(shared: Path, strategy: Strategy, period_s: float) -> None:
+    log = wl.clean(wl.read_swf(shared / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"), "strong")
+    one, _ = by_processes(log, strategy, cores=100, period_s=period_s, threshold_s=40 * sm.HOUR)
+    other = compiled(log, strategy, cores=100, period_s=period_s, threshold_s=40 * sm.HOUR)
+    assert (one.start_s == other.schedule.start_s).all()

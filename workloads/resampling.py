@@ -1,0 +1,167 @@
+"""Resampling: new traces out of a log, made of whole weeks of its users.
+
+References
+----------
+V. Reis, D. Trystram and others, "Online (bandit) policy selection for EASY-backfilling", draft of 2017, section on
+traces.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final, Literal, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simmodels.errors import RequestError
+from simmodels.streams import stream
+from simmodels.units import DAY, WEEK
+from simmodels.workload import Workload
+
+How = Literal["drawn", "permuted"]
+
+BEFORE: Final = "resampled away: before the first whole week"
+AFTER: Final = "resampled away: in the last, partial week"
+LEFT_OUT: Final = "resampled away: cores or runtime unknown"
+ENDS: Final = "resampled away: in the first or last week"
+_EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday; Monday is 0
+_ZONE: Final = re.compile(r";?\s*TimeZone(|String):\s*(\S+)")
+
+
+def resample(
+    log: Workload,
+    *,
+    weeks: int = 104,
+    seed: int = 0,
+    index: int = 0,
+    how: How = "drawn",
+    monday: bool = True,
+) -> Workload:
+    """Return a new trace: each week of it has, of each user of the log, the jobs of a week of the log drawn by chance.
+
+    Jobs keep their place within the week. So a user's habits stay, and so do the hours of the day and the days of the
+    week; how users and weeks come together is new.
+
+    Parameters
+    ----------
+    log
+        A log of at least one whole week. Where no user is known, all jobs are of one.
+    weeks
+        How many weeks the new trace has, >= 1.
+    seed, index
+        The same seed and index give the same trace; another index, another trace.
+    how
+        ``"drawn"``: each week of each user is drawn uniformly, as the paper says. ``"permuted"``: a user's weeks come
+        in random order, each once before any comes again, and the first and last week of the log are left out, as in
+        the published program.
+    monday
+        Whether weeks begin on Monday at 00:00, if the log says when it began; else, and if it does not, they begin at
+        its first submit. The hour is that of the time zone that the log names (the one in force when it began), or UTC.
+
+    Returns
+    -------
+    Workload
+        Jobs in order of (submit, week, user, input), numbered from 1; zero is the beginning of the first week. The
+        extras have ``source_job_id``. Its `counts` say what of the log stood outside whole weeks.
+
+    Raises
+    ------
+    RequestError
+        The log has no whole week, or a number is not what is allowed.
+
+    Notes
+    -----
+    A week is a slice of submits, half open. Cost: linear in the jobs made and in users x weeks.
+    """
+    if weeks < 1:
+        raise RequestError(f"{weeks} weeks", "an integer >= 1 is allowed")
+    if how not in get_args(How):
+        raise RequestError(f"how is {how!r}", f"one of {', '.join(get_args(How))} is allowed")
+    counts = dict(log.counts)
+    known = log.known()
+    counts[LEFT_OUT] = int((~known).sum())
+    jobs = log if known.all() else log.take(known)
+    begin_s = _first_week(jobs, monday=monday)
+    whole = int((float(jobs.submit_s.max(initial=begin_s)) - begin_s) // WEEK)
+    first, last = (1, whole - 1) if how == "permuted" else (0, whole)
+    if last <= first:
+        raise RequestError(
+            f"{log.name!r} has {max(whole, 0)} whole weeks", f"at least {3 if how == 'permuted' else 1} are needed"
+        )
+    week = np.floor_divide(jobs.submit_s - begin_s, WEEK).astype(np.int64)
+    counts[BEFORE] = int((week < 0).sum())
+    counts[AFTER] = int((week >= whole).sum())
+    if how == "permuted":
+        counts[ENDS] = int(((week == 0) | (week == whole - 1)).sum())
+    users, user = np.unique(jobs.user_id, return_inverse=True)
+    inside = np.flatnonzero((week >= first) & (week < last))
+    source = inside[np.lexsort((inside, week[inside], user[inside]))]  # by user, then week, then input
+    span = last - first
+    place = user[source] * span + week[source] - first  # of each (user, week), in order
+    bounds = np.searchsorted(place, np.arange(len(users) * span + 1))
+    draws = stream(seed, "resample", index)
+    if how == "drawn":
+        chosen = draws.integers(span, size=(weeks, len(users)))
+    else:
+        chosen = _permuted(draws, weeks, len(users), span)
+    taken = (np.arange(len(users)) * span + chosen).ravel()  # week by week, user by user
+    lengths = bounds[taken + 1] - bounds[taken]
+    rows = source[_ranges(bounds[taken], lengths)]
+    into = np.repeat(np.repeat(np.arange(weeks), len(users)), lengths)
+    submit_s = jobs.submit_s[rows] - begin_s - week[rows] * WEEK + into * WEEK
+    order = np.argsort(submit_s, kind="stable")
+    rows, submit_s = rows[order], submit_s[order]
+    return Workload(
+        np.arange(1, len(rows) + 1),
+        submit_s,
+        jobs.runtime_s[rows],
+        jobs.estimate_s[rows],
+        jobs.cores[rows],
+        jobs.user_id[rows],
+        name=f"{log.name}, resample {index}",
+        max_cores=log.max_cores,
+        counts=counts,
+        extras={"source_job_id": jobs.job_id[rows]},
+    )
+
+
+def _first_week(jobs: Workload, *, monday: bool) -> float:
+    """Return when the first whole week of a log begins, in seconds since its zero."""
+    first_s = float(jobs.submit_s.min(initial=np.inf))
+    if not np.isfinite(first_s):
+        raise RequestError(f"{jobs.name!r} has no jobs to resample", "at least one whole week is needed")
+    if jobs.start_unix_s is None or not monday:
+        return first_s
+    zero_s = jobs.start_unix_s + _ahead_of_utc_s(jobs)  # the trace's zero, on the clocks of the place
+    weeks = (zero_s + first_s + _EPOCH_WEEKDAY * DAY) / WEEK  # since a Monday
+    return float(np.ceil(weeks) * WEEK - _EPOCH_WEEKDAY * DAY - zero_s)
+
+
+def _ahead_of_utc_s(log: Workload) -> float:
+    """Return how far the clocks were ahead of UTC where and when a log began, as far as its header says."""
+    said = {found[1]: found[2] for line in log.header if (found := _ZONE.match(line))}
+    try:
+        if "String" in said:
+            began = datetime.fromtimestamp(log.start_unix_s or 0, UTC)
+            ahead = began.astimezone(ZoneInfo(said["String"])).utcoffset()
+            return 0.0 if ahead is None else ahead.total_seconds()
+        return float(said.get("", 0.0))
+    except (ValueError, ZoneInfoNotFoundError):  # no zone that anybody knows
+        return 0.0
+
+
+def _permuted(draws: np.random.Generator, weeks: int, users: int, span: int) -> NDArray[np.int64]:
+    """Return int64[weeks, users]: for each user the weeks of the log in random order, again and again."""
+    rounds = -(-weeks // span)
+    orders = draws.permuted(np.broadcast_to(np.arange(span), (users, rounds, span)), axis=2)
+    chosen: NDArray[np.int64] = orders.reshape(users, rounds * span)[:, :weeks].T
+    return chosen
+
+
+def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of several ranges, one after the other."""
+    total = int(lengths.sum())
+    ends = np.cumsum(lengths)
+    found: NDArray[np.int64] = np.arange(total) + np.repeat(starts - ends + lengths, lengths)
+    return found

@@ -1,0 +1,547 @@
+"""Slurm's accounting, as `sacct` prints it, read into a `Workload`: to replay one's own cluster.
+
+References
+----------
+SchedMD, "sacct", manual of Slurm 24.11, https://slurm.schedmd.com/sacct.html (fields, states, formats). That the
+elapsed time leaves out the suspended one, and that a job that never started may be given its end as its start, is in
+Slurm's source: ``src/plugins/accounting_storage/mysql/as_mysql_jobacct_process.c``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from simmodels.errors import FileFormatError, RequestError
+from simmodels.workload import Workload
+from workloads.files import read_start, read_whole, stem
+from workloads.sacct_lines import COMMAND, Faults, Header, Numbers, Rows, find_header, tables
+from workloads.sacct_values import (
+    BAD,
+    UNLIMITED,
+    Floats,
+    by_value,
+    duration,
+    limit,
+    limit_in_minutes,
+    memory_is_per,
+    memory_mb,
+    moments,
+    tres_cpus,
+    tres_memory_mb,
+    whole,
+)
+
+Keep = Literal["last", "all"]
+Submit = Literal["submit", "eligible"]
+Cores = Literal["allocated", "requested"]
+
+_UNKNOWN: Final = -1
+_JOB: Final = r"^[0-9]{1,18}(_[0-9]{1,10}|_\[.*|\+[0-9]{1,10})?$"
+_RAW: Final = r"^[0-9]{1,18}$"
+
+# What is read, each from the first of these columns that the file has and that knows it.
+_VALUES: Final[dict[str, tuple[tuple[str, Callable[[str], float]], ...]]] = {
+    "elapsed": (("elapsedraw", whole), ("elapsed", duration)),
+    "suspended": (("suspended", duration),),
+    "limit": (("timelimitraw", limit_in_minutes), ("timelimit", limit)),
+    "allocated": (("alloccpus", whole), ("ncpus", whole), ("alloctres", tres_cpus)),
+    "requested": (("reqcpus", whole), ("reqtres", tres_cpus)),
+}
+# The same, for what no job needs: what cannot be read there is unknown.
+_OPTIONAL: Final[dict[str, tuple[tuple[str, Callable[[str], float]], ...]]] = {
+    "memory": (("reqmem", memory_mb), ("reqtres", tres_memory_mb)),
+    "memory_is_per": (("reqmem", memory_is_per),),
+    "nodes": (("nnodes", whole),),
+    "priority": (("priority", whole),),
+    "restarts": (("restarts", whole),),
+    "uid": (("uid", whole),),
+    "group_id": (("gid", whole),),
+}
+_SHOWN: Final = {
+    name.lower(): name
+    for name in (
+        *("ElapsedRaw", "Elapsed", "Suspended", "TimelimitRaw", "Timelimit"),
+        *("AllocCPUS", "NCPUS", "AllocTRES", "ReqCPUS", "ReqTRES"),
+    )
+}
+_TIMES: Final = ("submit", "eligible", "start", "end")
+_TEXTS: Final = ("state", "user", "account", "partition", "qos", "cluster", "jobname")
+
+# States by their first word; any other is that of a job that ended.
+_WAITING: Final = ("PENDING", "CONFIGURING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+_STILL_THERE: Final = ("RUNNING", "SUSPENDED", "RESIZING", "COMPLETING", "STOPPED", "SIGNALING", "STAGE_OUT")
+_TAKEN_OUT: Final = ("CANCELLED", "DEADLINE", "REVOKED")
+_STATUS: Final = {"COMPLETED": 1, "CANCELLED": 5, "REVOKED": 5}
+"""The status that the Standard Workload Format gives a state; 0, failed, for others that ended."""
+
+
+def read_sacct(
+    path: str | PathLike[str],
+    *,
+    name: str | None = None,
+    keep: Keep = "last",
+    submit: Submit = "submit",
+    cores: Cores = "allocated",
+    unlimited_s: float | None = None,
+    timezone: str | None = None,
+    strict: bool = False,
+) -> Workload:
+    """Return the workload of a file that Slurm's ``sacct --parsable2`` (or ``--parsable``) wrote.
+
+    The first line names the columns, in any order and of any case. Needed are JobID or JobIDRaw; Submit;
+    Start; ElapsedRaw, Elapsed or End; AllocCPUS, NCPUS, ReqCPUS, AllocTRES or ReqTRES; State. Every record of
+    a job gives one job, in the order of the file. Steps (``123.batch``) are left out, and counted.
+
+    - ``runtime_s`` is the elapsed time, in which Slurm does not count the time suspended; without it, end less start
+      less Suspended. It is unknown (-1) for a job that never started, or is still there, or whose end is unknown.
+    - ``cores`` are those allocated if that is > 0, else those requested: a job that has nodes to itself occupies all
+      of them, whatever it asked for.
+    - ``estimate_s`` is the time limit; the runtime where there is none.
+    - ``submit_s`` counts from the first submit; ``start_unix_s`` is the instant of that.
+    - ``job_id`` is JobIDRaw, else JobID; if that is no number (an array's ``123_4``) or comes twice, jobs are
+      numbered 1, 2, ... The text is kept as the extra ``slurm_id``.
+    - ``user_id`` numbers the users 1, 2, ... by name; without User, it is UID.
+
+    Parameters
+    ----------
+    path
+        The file: plain or compressed by gzip, bzip2 or xz. Its lines may end in LF, CRLF or CR.
+    name
+        What figures and tables shall call it; None for the file's name without suffixes.
+    keep
+        Which records of one JobID (of one cluster) become jobs: requeued jobs have several if sacct was called with
+        ``--duplicates``. ``"last"`` is the one submitted last, and Slurm says that a job is submitted again when it
+        is requeued. ``"all"`` makes a job of each attempt.
+    submit
+        What counts as the submit: ``"submit"``, or ``"eligible"``, from which on a job may start that was held,
+        depended on others or asked for a later begin. Its Submit is taken where Eligible is unknown.
+    cores
+        Which number of cores counts, where both are known and > 0.
+    unlimited_s
+        The estimate of jobs without a time limit (``UNLIMITED``), in seconds; None for the longest limit or
+        runtime of the file.
+    timezone
+        Where the times were printed, as ``"Europe/Berlin"``: sacct prints local time. None takes them as UTC, so
+        that what spans a change of the clock is an hour wrong; with a zone, a time that the clock showed twice is
+        taken as the first, and counted. Times that sacct was told to print as seconds or with a zone are exact
+        anyway.
+    strict
+        Whether a line that cannot be read raises, instead of being left out and counted.
+
+    Returns
+    -------
+    Workload
+        Its `extras` have ``wait_s``, ``requested_s`` (the limit), ``status`` as in the Standard Workload Format and
+        ``state``, ``slurm_id`` as text. If the file says them, also: ``allocated_cores``, ``requested_cores``,
+        ``requested_memory_mb`` of the whole job, ``requested_memory_kb`` a core, ``suspended_s``, ``nodes``,
+        ``priority``, ``restarts``, ``group_id``, ``partition`` as a number, and ``partition_name``, ``user``,
+        ``account``, ``qos``, ``cluster``, ``job_name`` as text. What is unknown is -1.
+
+        Its `counts` say what became of each line: lines are header lines, blank lines, job steps, bad lines,
+        repeated records, earlier attempts left out, and jobs. The bad lines are counted by reason, with the
+        number of the first. The others say what was filled in.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be read, is truncated or empty, has no header, lacks a column, or holds no job; `strict`, and
+        a line cannot be read. The text names the first such line.
+    RequestError
+        An option has a value that is not allowed.
+
+    Notes
+    -----
+    A file of n bytes takes O(n) time; compiled code reads pieces of it (see benchmarks/). A ``|`` within a job's name
+    does no harm if JobName is the last column; else the line has too many fields, and is counted as bad.
+    """
+    zone = _checked(keep, submit, cores, unlimited_s, timezone)
+    where = Path(path)
+    data = read_whole(where)
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    header = find_header(data)
+    if header is None:
+        what = "no header: the first line shall name columns with | between them, JobID among them, as this makes it: "
+        raise FileFormatError(str(where), 1, what + COMMAND)
+    _require_columns(where, header, submit)
+    counts = dict.fromkeys(("lines", "header lines", "blank lines", "job steps"), 0) | {
+        "header lines": 1,
+        "blank lines": header.number - 1,
+    }
+    clock = {"times that the clock showed twice": 0, "times that the clock skipped": 0}
+    faults = Faults(where)
+    records = _records(data, header, zone, counts, clock, faults, strict=strict)
+    del data  # twice the file's size is enough
+    if records is None:
+        fault = f"; the first that cannot be read: {faults.first()}" if faults.found else ""
+        raise FileFormatError(str(where), None, f"no line holds a job; a file holds at least one{fault}")
+    records, dropped = _kept(records, keep)
+    counts |= faults.counts() | dropped
+    return _workload(records, counts | clock, stem(where) if name is None else name, submit, cores, unlimited_s)
+
+
+def is_sacct(path: Path) -> bool:
+    """Return whether a file begins with the header of sacct's output."""
+    header = find_header(read_start(path).replace(b"\r", b"\n"))
+    return header is not None
+
+
+# -- what is asked ------------------------------------------------------------------------------------
+
+
+def _checked(keep: str, submit: str, cores: str, unlimited_s: float | None, timezone: str | None) -> ZoneInfo | None:
+    """Return the zone; refuse options that are not allowed."""
+    for option, value, allowed in (("keep", keep, Keep), ("submit", submit, Submit), ("cores", cores, Cores)):
+        if value not in get_args(allowed):
+            raise RequestError(f"{option} is {value!r}", f"{' or '.join(map(repr, get_args(allowed)))} is allowed")
+    if unlimited_s is not None and not 0 < unlimited_s < np.inf:
+        raise RequestError(f"unlimited_s is {unlimited_s}", "a finite number > 0 is allowed")
+    if timezone is None:
+        return None
+    try:
+        return ZoneInfo(timezone)
+    except (OSError, ValueError, KeyError) as error:  # ZoneInfoNotFoundError is a KeyError
+        raise RequestError(f"timezone is {timezone!r}", "a name such as 'Europe/Berlin' is allowed") from error
+
+
+def _require_columns(path: Path, header: Header, submit: Submit) -> None:
+    """Refuse a file that lacks a column."""
+    needs = [("Submit",), ("Start",), ("ElapsedRaw", "Elapsed", "End"), ("State",)]
+    needs += [("AllocCPUS", "NCPUS", "ReqCPUS", "AllocTRES", "ReqTRES")]
+    needs += [("Eligible",)] if submit == "eligible" else []
+    missing = [" or ".join(names) for names in needs if not any(name.lower() in header.columns for name in names)]
+    if missing:
+        what = f"no column {'; none '.join(missing)}; all are there if this makes the file: {COMMAND}"
+        raise FileFormatError(str(path), header.number, what)
+
+
+# -- records ------------------------------------------------------------------------------------------
+
+Records = dict[str, Any]
+"""Columns of equal length: arrays of numbers, and dictionary-encoded texts."""
+
+
+def _records(
+    data: bytes,
+    header: Header,
+    zone: ZoneInfo | None,
+    counts: dict[str, int],
+    clock: dict[str, int],
+    faults: Faults,
+    *,
+    strict: bool,
+) -> Records | None:
+    """Return the records of jobs, None if there are none."""
+    there = header.columns.keys()
+    encoded = {name for sources in (_VALUES | _OPTIONAL).values() for name, _ in sources} | set(_TEXTS)
+    wanted = dict.fromkeys(("jobid", "jobidraw", *_TIMES), False) | dict.fromkeys(sorted(encoded), True)
+    wanted = {name: is_encoded for name, is_encoded in wanted.items() if name in there}
+    memos: dict[str, dict[str, float]] = {}
+    parts = []
+    for lines, columns in tables(data, header, wanted, counts, faults):
+        part = _read(lines, columns, zone, counts, clock, faults, memos)
+        if strict and faults.found:
+            raise faults.first()
+        if len(part["line"]):
+            parts.append(part)
+    if strict and faults.found:
+        raise faults.first()
+    return {name: _joined([part.pop(name) for part in parts]) for name in list(parts[0])} if parts else None
+
+
+def _joined(columns: Sequence[Any]) -> Any:  # noqa: ANN401  (numbers or texts)
+    """Return parts of a column as one."""
+    if isinstance(columns[0], np.ndarray):
+        return np.concatenate(columns)
+    return pa.chunked_array(columns).unify_dictionaries().combine_chunks()
+
+
+def _read(
+    lines: Numbers,
+    columns: Mapping[str, Any],
+    zone: ZoneInfo | None,
+    counts: dict[str, int],
+    clock: dict[str, int],
+    faults: Faults,
+    memos: dict[str, dict[str, float]],
+) -> Records:
+    """Return the records of a piece of the file."""
+    ids = columns["jobid" if "jobid" in columns else "jobidraw"]
+    step = _mask(pc.match_substring(ids, "."))
+    counts["job steps"] += int(step.sum())
+    if step.any():
+        columns = {name: column.filter(pa.array(~step)) for name, column in columns.items()}
+        lines = lines[~step]
+    good = np.ones(len(lines), dtype=np.bool_)
+
+    def refuse(bad: Rows, reason: str, column: str) -> None:
+        rows = np.flatnonzero(bad & good)
+        if len(rows):
+            faults.add(reason, lines[rows], str(columns[column][int(rows[0])].as_py()))
+            good[rows] = False
+
+    for name, pattern, shown in (("jobid", _JOB, "JobID"), ("jobidraw", _RAW, "JobIDRaw")):
+        if name in columns:
+            refuse(~_mask(pc.match_substring_regex(columns[name], pattern)), f"{shown} is no job's", name)
+    record: Records = {"line": lines}
+    for name in _TIMES:
+        if name in columns:
+            record[name] = moments(columns[name], zone, clock)
+            refuse(record[name] == BAD, f"{name.capitalize()} is no time", name)
+    refuse(np.isnan(record["submit"]), "Submit is unknown", "submit")
+    record |= _numbers(columns, memos, refuse)
+    refuse(_mask(pc.equal(columns["state"].cast(pa.string()), "")), "State is empty", "state")
+    ids = columns["jobid" if "jobid" in columns else "jobidraw"]
+    numbers = columns.get("jobidraw", ids)
+    plain = _mask(pc.match_substring_regex(numbers, _RAW))
+    record["number"] = pc.fill_null(pc.if_else(plain, numbers, None).cast(pa.int64()), _UNKNOWN).to_numpy()
+    record["id"] = ids.dictionary_encode()
+    record |= {name: columns[name] for name in _TEXTS if name in columns}
+    return record if good.all() else _taken(record, good)
+
+
+def _numbers(
+    columns: Mapping[str, Any], memos: dict[str, dict[str, float]], refuse: Callable[[Rows, str, str], None]
+) -> Records:
+    """Return the columns of numbers; what of them a job needs and cannot be read is refused."""
+    record: Records = {}
+    for what, sources in (_VALUES | _OPTIONAL).items():
+        for name, read in sources:
+            if name not in columns:
+                continue
+            values = by_value(columns[name], read, memos.setdefault(f"{what} {name}", {}))
+            if what in _VALUES:
+                refuse(values == BAD, f"{_SHOWN[name]} cannot be read", name)
+            values[values == BAD] = np.nan
+            record[what] = np.where(np.isnan(record[what]), values, record[what]) if what in record else values
+    return record
+
+
+def _mask(found: Any) -> Rows:  # noqa: ANN401  (pyarrow has no types)
+    """Return what pyarrow found as an array."""
+    mask: Rows = found.to_numpy(zero_copy_only=False)
+    return mask
+
+
+def _taken(records: Records, rows: Rows) -> Records:
+    """Return these rows."""
+    return {
+        name: column[rows] if isinstance(column, np.ndarray) else column.filter(pa.array(rows))
+        for name, column in records.items()
+    }
+
+
+def _codes(column: Any) -> Numbers:  # noqa: ANN401  (pyarrow has no types)
+    """Return the place of each text in the dictionary, in which a text stands once."""
+    codes: Numbers = column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
+
+
+def _kept(records: Records, keep: Keep) -> tuple[Records, dict[str, int]]:
+    """Return the records that become jobs, and how many were left out why."""
+    who = {"id": _codes(records["id"])}
+    if "cluster" in records:  # one number may be in use on several clusters
+        who["cluster"] = _codes(records["cluster"])
+    same = {name: records[name] for name in ("submit", "start", "end", "elapsed") if name in records}
+    frame = pd.DataFrame(who | same | {"state": _codes(records["state"])})
+    repeated = frame.duplicated(keep="last").to_numpy()
+    if repeated.any():
+        records, frame = _taken(records, ~repeated), frame[~repeated].reset_index(drop=True)
+    latest = frame.sort_values("submit", kind="stable").duplicated(list(who), keep="last").sort_index().to_numpy()
+    counts = {
+        "repeated records": int(repeated.sum()),
+        "earlier attempts left out": int(latest.sum()) if keep == "last" else 0,
+        "earlier attempts that are jobs": int(latest.sum()) if keep == "all" else 0,
+    }
+    return (_taken(records, ~latest) if keep == "last" and latest.any() else records), counts
+
+
+# -- the workload -------------------------------------------------------------------------------------
+
+
+def _workload(
+    records: Records, counts: dict[str, int], name: str, submit: Submit, cores: Cores, unlimited_s: float | None
+) -> Workload:
+    """Return the workload of the records."""
+    jobs = len(records["line"])
+    states = [text.partition(" ")[0].rstrip("+").upper() for text in records["state"].dictionary.to_pylist()]
+    submitted = records["submit"]
+    if submit == "eligible":
+        submitted = np.where(np.isnan(records["eligible"]), submitted, records["eligible"])
+    zero = float(np.floor(submitted.min()))
+    runtime, started, why = _runtimes(records, states)
+    estimate, asked, filled = _estimates(records, runtime, unlimited_s)
+    taken, sizes = _cores(records, jobs, cores)
+    number = records["number"]
+    own = bool((number >= 0).all() and (np.diff(np.sort(number)) > 0).all())
+    user_id, texts = _users(records, jobs)
+    ids = records["id"].to_pylist()
+    extras: dict[str, NDArray[Any]] = {
+        "wait_s": np.where(started, np.nan_to_num(records["start"]) - submitted, _UNKNOWN),
+        "requested_s": asked,
+        **sizes,
+        **_memory(records, taken),
+        "status": _by_state(records, [_status(state) for state in states]),
+        "slurm_id": np.array(ids, dtype=np.object_),
+        **texts,
+    }
+    for extra, column in (("suspended_s", "suspended"), ("nodes", "nodes"), ("priority", "priority")):
+        if column in records:
+            extras[extra] = _known(records[column])
+    for column in ("restarts", "group_id"):
+        if column in records:
+            extras[column] = _known(records[column])
+    unknown = {"eligible times unknown": int(np.isnan(records["eligible"]).sum())} if submit == "eligible" else {}
+    return Workload(
+        job_id=number if own else np.arange(1, jobs + 1),
+        submit_s=submitted - zero,
+        runtime_s=runtime,
+        estimate_s=estimate,
+        cores=taken,
+        user_id=user_id,
+        name=name,
+        start_unix_s=int(zero),
+        counts={
+            **{key: counts.pop(key) for key in ("lines", "header lines", "blank lines", "job steps")},
+            **counts,
+            "jobs": jobs,
+            **unknown,
+            "jobs numbered anew": 0 if own else jobs,
+            "array records that stand for several tasks": sum("[" in text for text in ids),
+            "components of heterogeneous jobs": sum("+" in text for text in ids),
+            **why,
+            **filled,
+            "cores taken from requested cores": _filled(sizes, "allocated_cores", "requested_cores"),
+            "cores unknown": int((taken < 0).sum()),
+            "jobs out of submit order": int((np.diff(submitted) < 0).sum()),
+        },
+        extras=extras,
+    )
+
+
+def _by_state(records: Records, values: Sequence[Any]) -> NDArray[Any]:
+    """Return the value that the state of each record has."""
+    return np.array(values)[_codes(records["state"])]
+
+
+def _status(state: str) -> int:
+    """Return the status of a state in the Standard Workload Format."""
+    return _UNKNOWN if state in _WAITING or state in _STILL_THERE else _STATUS.get(state, 0)
+
+
+def _known(values: Floats) -> Floats:
+    """Return the values with -1 for what is unknown."""
+    known: Floats = np.where(np.isnan(values), float(_UNKNOWN), values)
+    return known
+
+
+def _runtimes(records: Records, states: Sequence[str]) -> tuple[Floats, Rows, dict[str, int]]:
+    """Return the runtimes, which jobs have started, and how many runtimes are unknown why."""
+    start = records["start"]
+    length = records.get("elapsed", np.full(len(start), np.nan))
+    ended = ~np.isnan(records["end"]) if "end" in records else np.ones(len(start), dtype=np.bool_)
+    if "end" in records:
+        span = records["end"] - start - np.nan_to_num(records.get("suspended", np.zeros(len(start))))
+        length = np.where(np.isnan(length), span, length)
+    taken_out = _by_state(records, [state in _TAKEN_OUT for state in states])
+    # Slurm gives a job that never started its end as its start, depending on the version.
+    nothing = (np.nan_to_num(length) <= 0) & (taken_out | (records.get("allocated", np.ones(len(start))) == 0))
+    never = np.isnan(start) | _by_state(records, [state in _WAITING for state in states]) | nothing
+    there = ~never & _by_state(records, [state in _STILL_THERE for state in states])
+    no_end = ~never & ~there & (~ended | np.isnan(length))
+    unknown = never | there | no_end
+    why = {
+        "runtimes unknown": int(unknown.sum()),
+        "runtimes unknown: never started": int(never.sum()),
+        "runtimes unknown: still running": int(there.sum()),
+        "runtimes unknown: end unknown": int(no_end.sum()),
+        "runtimes below 0 taken as 0": int((~unknown & (length < 0)).sum()),
+    }
+    return np.where(unknown, float(_UNKNOWN), np.maximum(length, 0)), ~never, why
+
+
+def _estimates(records: Records, runtime: Floats, unlimited_s: float | None) -> tuple[Floats, Floats, dict[str, int]]:
+    """Return the estimates, the limits that were asked for, and what was filled in how often."""
+    limits = records.get("limit", np.full(len(runtime), np.nan))
+    unlimited = limits == UNLIMITED
+    asked = np.where(np.isnan(limits) | unlimited, float(_UNKNOWN), limits)
+    longest = max(float(asked.max()), float(runtime.max())) if unlimited_s is None else unlimited_s
+    estimate = np.where(unlimited, longest, np.where(asked > 0, asked, runtime))
+    missing = ~unlimited & (asked <= 0)
+    return (
+        estimate,
+        asked,
+        {
+            "jobs without a time limit": int(unlimited.sum()),
+            "estimates taken from runtimes": int((missing & (runtime >= 0)).sum()),
+            "estimates unknown": int((estimate < 0).sum()),
+        },
+    )
+
+
+def _cores(records: Records, jobs: int, cores: Cores) -> tuple[Numbers, dict[str, Numbers]]:
+    """Return the cores that count, and both numbers as far as the file says them."""
+    sizes = {
+        f"{what}_cores": _known(records[what]).astype(np.int64)
+        for what in ("allocated", "requested")
+        if what in records
+    }
+    none = np.full(jobs, _UNKNOWN, dtype=np.int64)
+    first, second = sizes.get("allocated_cores", none), sizes.get("requested_cores", none)
+    if cores == "requested":
+        first, second = second, first
+    taken = np.where(first > 0, first, second)
+    return np.where(taken > 0, taken, _UNKNOWN), sizes
+
+
+def _filled(sizes: Mapping[str, Numbers], wanted: str, other: str) -> int:
+    """Return of how many jobs one number of cores is not there, and the other is."""
+    if other not in sizes:
+        return 0
+    return int(((sizes[other] > 0) & ~(sizes[wanted] > 0 if wanted in sizes else False)).sum())
+
+
+def _memory(records: Records, cores: Numbers) -> dict[str, Floats]:
+    """Return the memory asked for: in MiB for the whole job, in KiB a core; -1 where unknown."""
+    if "memory" not in records:
+        return {}
+    per = np.nan_to_num(records.get("memory_is_per", np.zeros(len(cores))))
+    requested = records.get("requested", np.full(len(cores), np.nan))
+    cpus = np.where(records.get("allocated", requested) > 0, records.get("allocated", requested), requested)
+    nodes = records.get("nodes", np.full(len(cores), np.nan))
+    total = records["memory"] * np.choose(per.astype(np.int64), [np.ones(len(cores)), nodes, cpus])
+    return {
+        "requested_memory_mb": _known(total),
+        "requested_memory_kb": _known(np.where(cores > 0, total * 1024 / np.maximum(cores, 1), np.nan)),
+    }
+
+
+def _users(records: Records, jobs: int) -> tuple[Numbers, dict[str, NDArray[Any]]]:
+    """Return the numbers of the users, and the extras that name things."""
+    extras: dict[str, NDArray[Any]] = {}
+    named = {"user": "user", "account": "account", "partition": "partition_name", "qos": "qos"}
+    for column, extra in (named | {"cluster": "cluster", "jobname": "job_name", "state": "state"}).items():
+        if column in records:
+            texts = np.array(records[column].dictionary.to_pylist(), dtype=np.object_)
+            extras[extra] = texts[_codes(records[column])]
+    if "partition" in records:
+        extras["partition"] = _numbered(records["partition"])
+    if "user" in records:
+        return _numbered(records["user"]), extras
+    return _known(records["uid"]).astype(np.int64) if "uid" in records else np.full(jobs, _UNKNOWN), extras
+
+
+def _numbered(column: Any) -> Numbers:  # noqa: ANN401  (pyarrow has no types)
+    """Return the texts as numbers from 1 on, in their sorted order; -1 for an empty one."""
+    texts, codes = column.dictionary.to_pylist(), _codes(column)
+    used = sorted({texts[code] for code in np.unique(codes)} - {""})
+    number = {text: at for at, text in enumerate(used, start=1)}
+    return np.array([number.get(text, _UNKNOWN) for text in texts], dtype=np.int64)[codes]
