@@ -28,9 +28,42 @@ _MORE = re.compile(r"[#\n\r]")
 def run_study(
     study: str,
     *,
+    settings: Sequence[str],
+    workloads: Sequence[str] = (),
+    workers: int | None,
+    dask: str | None,
+    **options: Any,  # noqa: ANN401  those of _run
+) -> int:
+    """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
+    chosen = _chosen(settings)
+    if workers is not None and dask is not None:
+        raise RequestError("--workers with --dask", "one of them is allowed: dask has workers of its own")
+    if workloads:
+        if "workload" in chosen:
+            raise RequestError("--workload with --set workload=", "one of them is allowed")
+        chosen["workload"] = list(workloads) if len(workloads) > 1 else workloads[0]
+    return _run(study, chosen, workers=workers, dask=dask, **options)
+
+
+def advise(
+    workload: Path,
+    *,
+    cores: int | None,
+    clean: str,
+    current: str,
+    **options: Any,  # noqa: ANN401  those of _run
+) -> int:
+    """Say which order and threshold would have been best on a log; return the exit status."""
+    chosen = {"workload": str(workload), "cores": cores, "clean": clean, "current": current}
+    return _run("advice", chosen, dask=None, shard="1/1", retry_failed=True, **options)
+
+
+def _run(
+    study: str,
+    chosen: dict[str, Any],
+    *,
     scale: str,
     seed: int,
-    settings: Sequence[str],
     workers: int | None,
     dask: str | None,
     shard: str,
@@ -40,9 +73,6 @@ def run_study(
     json: bool,
 ) -> int:
     """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
-    chosen = _chosen(settings)
-    if workers is not None and dask is not None:
-        raise RequestError("--workers with --dask", "one of them is allowed: dask has workers of its own")
     part = Shard.parse(shard)
     folder = out if out is not None else Path("results") / find_study(study, chosen).name
     campaign = run(

@@ -320,6 +320,7 @@ def demo(
 
 app.command()(cli_campaigns.run)
 app.command()(cli_campaigns.report)
+app.command()(cli_campaigns.advise)
 app.command()(cli_campaigns.new)
 
 

@@ -15,16 +15,29 @@ _Json = Annotated[
 ]
 
 
+_Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        "-j",
+        metavar="N",
+        rich_help_panel=_WHERE,
+        help="How many processes; 0: in this one.",
+        show_default="one a core",
+    ),
+]
+_Scale = Annotated[str, typer.Option(metavar="NAME", rich_help_panel=_DESIGN, help="How large: smoke, small or paper.")]
+_Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=_DESIGN, help="The seed of all that is drawn.")]
+
+
 @answering
 def run(
     *,
     study: Annotated[
         str, typer.Argument(metavar="STUDY", help="A name (see list), or a file: my_study.py, my_study.toml.")
     ],
-    scale: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel=_DESIGN, help="How large: smoke, small or paper.")
-    ] = "small",
-    seed: Annotated[int, typer.Option(metavar="N", rich_help_panel=_DESIGN, help="The seed of all that is drawn.")] = 0,
+    scale: _Scale = "small",
+    seed: _Seed = 0,
     chosen: Annotated[
         list[str] | None,
         typer.Option(
@@ -35,17 +48,17 @@ def run(
             help="Another value of a parameter, others of a factor (comma-separated), or of replications.",
         ),
     ] = None,
-    workers: Annotated[
-        int | None,
+    workload: Annotated[
+        list[str] | None,
         typer.Option(
-            "--workers",
-            "-j",
-            metavar="N",
-            rich_help_panel=_WHERE,
-            help="How many processes; 0: in this one.",
-            show_default="one a core",
+            "--workload",
+            "-w",
+            metavar="FILE,...",
+            rich_help_panel=_DESIGN,
+            help="The log, or logs, of a study that takes some: --set workload=FILE,...",
         ),
     ] = None,
+    workers: _Workers = None,
     dask: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", rich_help_panel=_WHERE, help="A running dask scheduler: tcp://host:8786."),
@@ -75,10 +88,64 @@ def run(
         scale=scale,
         seed=seed,
         settings=chosen or (),
+        workloads=[part.strip() for text in workload or () for part in text.split(",") if part.strip()],
         workers=workers,
         dask=dask,
         shard=shard,
         retry_failed=retry_failed,
+        out=out,
+        command=["schedlab", *sys.argv[1:]],
+        json=json,
+    )
+
+
+@answering
+def advise(
+    *,
+    workload: Annotated[
+        Path,
+        typer.Option(
+            "--workload",
+            "-w",
+            metavar="FILE",
+            rich_help_panel=_DESIGN,
+            help="Your log: in the Standard Workload Format, or what sacct printed.",
+        ),
+    ],
+    cores: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            rich_help_panel=_DESIGN,
+            help="The size of the machine.",
+            show_default="the one that the file says",
+        ),
+    ] = None,
+    clean: Annotated[
+        str, typer.Option(metavar="FILTER,...", rich_help_panel=_DESIGN, help="Drop or mend jobs by filters; see list.")
+    ] = "strong",
+    current: Annotated[
+        str, typer.Option(metavar="ORDER", rich_help_panel=_DESIGN, help="The order that you have now.")
+    ] = "FCFS",
+    scale: _Scale = "small",
+    seed: _Seed = 0,
+    workers: _Workers = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", rich_help_panel=_ANSWER, help="The folder for the page and its tables.")
+    ] = Path("results/advice"),
+    json: _Json = False,
+) -> int:
+    """Say which order and threshold would have been best on a log of yours, and how sure that is."""
+    from experiments import campaigning  # noqa: PLC0415  the help does not wait for the models
+
+    return campaigning.advise(
+        workload,
+        cores=cores,
+        clean=clean,
+        current=current,
+        scale=scale,
+        seed=seed,
+        workers=workers,
         out=out,
         command=["schedlab", *sys.argv[1:]],
         json=json,

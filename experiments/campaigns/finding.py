@@ -15,6 +15,7 @@ from experiments.inputs import run_file
 from simmodels.errors import RequestError
 
 STUDIES: Final = {
+    "advice": "experiments.studies.advice:Advice",
     "replay": "experiments.studies.replay:Replay",
     "selection": "experiments.studies.selection:Selection",
 }

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +18,7 @@ from experiments.studies.weights import fit_weights
 from simmodels.decisions.options import QueueOptions
 from simmodels.decisions.orders import TWELVE_ORDERS
 from simmodels.decisions.selection import EpsilonGreedy, FullFeedback, Strategy
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, UnknownNameError
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate
 from simmodels.tuning import replay_tuned
@@ -82,6 +83,13 @@ class Advice(Study):
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
         """Hand out the cells: the log once, with weights; a resample in each replication, with tuners."""
         design = self.design(scale)
+        current, orders = (
+            design.parameters["current"],
+            [name for name in design.factors["policy"] if name in TWELVE_ORDERS],
+        )
+        if current not in orders:
+            near = tuple(get_close_matches(str(current).upper(), orders))
+            raise UnknownNameError("current order", str(current), near, tuple(map(str, orders)))
         first = design.factors["threshold_h"][0]
         for cell in super().cells(scale, seed):
             on_log, policy = cell["trace"] == LOG, cell["policy"]
@@ -217,8 +225,8 @@ def _tuners(results: Results) -> pd.DataFrame:
         for replication, of in table[table["policy"] == name].groupby("replication"):
             if replication not in waits.index:
                 continue
-            of_orders: dict[str, float] = waits.loc[[replication]].iloc[0].to_dict()
-            best = min(of_orders.values())
+            of_orders = dict(zip(waits.columns, waits.loc[[replication]].to_numpy()[0], strict=True))
+            best = float(min(of_orders.values()))
             good = {order for order, wait_s in of_orders.items() if wait_s <= (1.0 + _NEAR) * best}
             weeks = of.dropna(subset=["used"]).sort_values("week")
             hits = weeks["used"].isin(good).to_numpy()
@@ -297,9 +305,9 @@ def _advice(results: Results, current: str, log: Workload) -> Iterator[str]:
         part = row["found a good order in (% of resamples)"]
         when = row["after (weeks, median of these)"]
         found = f"settles on good orders in {part:.0f} % of the resamples"
-        found += f", after {when:.0f} weeks in the median" if pd.notna(when) else ""
+        found += f", after {_weeks_of(when)} in the median" if pd.notna(when) else ""
         longer = row["waits against the best order (%)"]
-        yield f"A {row['tuner']} {found}; its waits are {longer:.0f} % longer than those of the best order."
+        yield f"A {row['tuner']}, {found}; its waits are {longer:.0f} % longer than those of the best order."
     weights = _weights(results)
     if not weights.empty:
         mine = weights[weights["like"] == best["order"]]
@@ -313,6 +321,11 @@ def _advice(results: Results, current: str, log: Workload) -> Iterator[str]:
         "What this cannot know: users would submit otherwise if they waited otherwise; and priorities, partitions and "
         "reservations of your machine were not modelled."
     )
+
+
+def _weeks_of(count: float) -> str:
+    """Return a number of weeks in words."""
+    return "1 week" if round(count) == 1 else f"{count:.0f} weeks"
 
 
 def _limit(row: "pd.Series[Any]") -> str:
