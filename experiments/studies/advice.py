@@ -89,7 +89,7 @@ class Advice(Study):
         )
         if current not in orders:
             near = tuple(get_close_matches(str(current).upper(), orders))
-            raise UnknownNameError("current order", str(current), near, tuple(map(str, orders)))
+            raise UnknownNameError("current order", str(current), near, tuple(orders))
         first = design.factors["threshold_h"][0]
         for cell in super().cells(scale, seed):
             on_log, policy = cell["trace"] == LOG, cell["policy"]
