@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 import simmodels as sm
 import workloads as wl
 from experiments.campaigns.running import opened, run
@@ -62,6 +64,27 @@ def read() -> Figures:
     return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": _peak_mb()}
 
 
+def read_slurm(*, jobs: int) -> Figures:
+    """Read an accounting of Slurm of so many random jobs, in one file."""
+    draw = np.random.default_rng(1)
+    columns = "JobID|JobIDRaw|User|Partition|State|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|AllocCPUS"
+    submit = np.datetime64("2023-01-01T00:00:00") + np.cumsum(draw.integers(0, 60, jobs)).astype("m8[s]")
+    start = submit + draw.integers(0, 10_000, jobs).astype("m8[s]")
+    elapsed, cores, users = draw.integers(0, 100_000, jobs), draw.integers(1, 512, jobs), draw.integers(0, 400, jobs)
+    end = start + elapsed.astype("m8[s]")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "jobs.sacct"
+        with path.open("w", encoding="utf-8") as file:
+            file.write(f"{columns}|ReqMem|JobName\n")
+            for row, times in enumerate(zip(submit, start, end, strict=True)):
+                given = f"{row}|{row}|user{users[row]}|cpu|COMPLETED|{times[0]}|{times[0]}|{times[1]}|{times[2]}"
+                file.write(f"{given}|{elapsed[row]}|1440|{cores[row]}|{cores[row]}|{cores[row]}G|job{row}\n")
+        begun = time.perf_counter()
+        log = wl.read_sacct(path, strict=True)
+        wall_s = time.perf_counter() - begun
+    return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": _peak_mb()}
+
+
 def synthetic(*, jobs: int, engine: str, order: str = "FCFS", load: float = 0.9) -> Figures:
     """Replay a Lublin-Feitelson workload on 1,024 cores."""
     log = wl.lublin(jobs=jobs, cores=1024, seed=1, load=load)
@@ -94,7 +117,10 @@ def campaign(*, study: str, workers: int) -> Figures:
 
 def _cases() -> dict[str, Callable[[], Figures]]:
     """Return every case by its name, in the order in which they are measured."""
-    cases: dict[str, Callable[[], Figures]] = {"read Curie": read}
+    cases: dict[str, Callable[[], Figures]] = {
+        "read Curie": read,
+        "read Slurm, 10^6 jobs": lambda: read_slurm(jobs=10**6),
+    }
     for engine in ("compiled", "simpy"):
         for order in ("FCFS", "SAF"):
             cases[f"Curie EASY-{order} {engine}"] = lambda o=order, e=engine: curie(engine=e, order=o)  # type: ignore[misc]

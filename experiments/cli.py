@@ -29,7 +29,7 @@ _Workload = Annotated[
         "-w",
         metavar="FILE",
         rich_help_panel=_MACHINE,
-        help="A log in the Standard Workload Format, or a Batsim workload (.json); plain, .gz, .bz2 or .xz.",
+        help="A log (Standard Workload Format, Slurm's sacct -P) or a Batsim workload (.json); also .gz, .bz2 or .xz.",
     ),
 ]
 _Cores = Annotated[

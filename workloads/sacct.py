@@ -44,7 +44,8 @@ Submit = Literal["submit", "eligible"]
 Cores = Literal["allocated", "requested"]
 
 _UNKNOWN: Final = -1
-_JOB: Final = r"^[0-9]{1,18}(_[0-9]{1,10}|_\[.*|\+[0-9]{1,10})?$"
+_JOB: Final = r"^[0-9]{1,18}(_[0-9]{1,10}|_[\[*].*|\+[0-9]{1,10})?$"
+_STEP: Final = r"^[0-9]{1,18}(_[0-9]{1,10}|_[\[*][^.]*|\+[0-9]{1,10})?\.[^.]+$"
 _RAW: Final = r"^[0-9]{1,18}$"
 
 # What is read, each from the first of these columns that the file has and that knows it.
@@ -275,7 +276,7 @@ def _read(
 ) -> Records:
     """Return the records of a piece of the file."""
     ids = columns["jobid" if "jobid" in columns else "jobidraw"]
-    step = _mask(pc.match_substring(ids, "."))
+    step = _mask(pc.match_substring_regex(ids, _STEP))
     counts["job steps"] += int(step.sum())
     if step.any():
         columns = {name: column.filter(pa.array(~step)) for name, column in columns.items()}

@@ -67,7 +67,7 @@ def limit(text: str) -> float:
 def limit_in_minutes(text: str) -> float:
     """Return the seconds of a time limit in whole minutes, as ``TimelimitRaw`` has it."""
     number = whole(text)
-    return limit(text) if number in {BAD, UNKNOWN} or math.isnan(number) else number * MINUTE or UNKNOWN
+    return number * MINUTE or UNKNOWN if number >= 0 else limit(text)
 
 
 def tres_cpus(text: str) -> float:
