@@ -50,10 +50,14 @@ def test_what_is_written_takes_the_place_of_the_old_file_at_the_end_only(tmp_pat
 def test_a_body_that_fails_leaves_the_old_file_and_nothing_else(durable: bool, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
-    writing = replacing(path, durable=durable)
-    writing.__enter__().write_text("half")
+
+    def fail() -> None:
+        with replacing(path, durable=durable) as temporary:
+            temporary.write_text("half")
+            raise ZeroDivisionError
+
     with pytest.raises(ZeroDivisionError):
-        writing.__exit__(ZeroDivisionError, ZeroDivisionError(), None)
+        fail()
     assert path.read_text() == "old"
     assert names(tmp_path) == ["a.txt"]
 
