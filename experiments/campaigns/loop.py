@@ -24,7 +24,7 @@ _MANY: Final = 16
 _FIRST_ALONE_S: Final = 60.0
 """The first cell is alone for so long: what it compiles, the other workers then find compiled."""
 _DEATHS: Final = 2
-"""The cells of a batch during which so many workers died are run one by one, alone."""
+"""The cells of a batch during which so many workers died are run one by one, alone; one that is alone then, fails."""
 
 
 @dataclass(slots=True)
@@ -75,6 +75,15 @@ class Loop:
         RequestError
             The workers cannot run cells at all.
         """
+        try:
+            self._run()
+        finally:  # Ctrl-C, or one batch that cannot be kept, takes nothing from those that have come back
+            for future in [future for future in self._flying if future.done() and not future.cancelled()]:
+                if future.exception() is None:
+                    self._keep(future.result())
+
+    def _run(self) -> None:
+        """Send batches, and keep what comes of them, until there are no more."""
         self._send(_Batch([self._waiting.popleft()]))
         wait(self._flying, timeout=_FIRST_ALONE_S)
         while self._waiting or self._again or self._suspects or self._flying:
@@ -129,13 +138,13 @@ class Loop:
         """Keep what came of batches; return those whose worker died."""
         died = []
         for future in landed:
-            batch = self._flying.pop(future)
             try:
                 self._keep(future.result())
             except self.where.lost:
-                died.append(batch)
+                died.append(self._flying[future])
             except ImportError as error:
                 raise RequestError(f"a worker cannot run cells: {error}", "schedlab must be installed there") from error
+            del self._flying[future]
         return died
 
     def _keep(self, outcome: Outcome) -> None:
@@ -149,10 +158,10 @@ class Loop:
     def _repeat(self, batch: _Batch) -> None:
         """See to a batch whose worker died: it is run again, at last cell by cell, and then it is known which it is."""
         batch.deaths += 1
-        if self._alone:
+        if batch.deaths < _DEATHS:
+            (self._suspects if self._alone else self._again).append(batch)
+        elif self._alone:
             what = "its worker died while it ran alone: it was killed (out of memory?), or crashed"
             self._keep(Outcome(failures=[Failure(self.plan.keys[batch.places[0]], what)]))
-        elif batch.deaths < _DEATHS:
-            self._again.append(batch)
         else:
             self._suspects.extend(_Batch([place]) for place in batch.places)

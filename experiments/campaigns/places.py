@@ -189,8 +189,9 @@ class _Crew(Executor):
         worker, fault = self._begun()
         while (call := self._calls.get()) is not None:
             future, what = call
-            if self._ended or not future.set_running_or_notify_cancel():
+            if self._ended:
                 future.cancel()
+            if not future.set_running_or_notify_cancel():
                 continue
             if worker is None:
                 future.set_exception(StoppedError(f"no worker can be started: {fault}", KEPT))

@@ -291,7 +291,7 @@ def _damage_told(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except (pa.ArrowException, OSError) as error:
-        what = f"it cannot be read ({reason(error)}); remove it, and its cells are run again"
+        what = f"it cannot be read ({' '.join(reason(error).split())}); remove it, and its cells are run again"
         raise FileFormatError(str(path), None, what) from error
 
 

@@ -1,0 +1,549 @@
+import errno
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from experiments.campaigns import store as module
+from experiments.campaigns.batches import CELL, Failure, groups, parquet, plain_rows, table_of
+from experiments.campaigns.store import Store, read_json
+from experiments.campaigns.study import Cell
+from simmodels.errors import FileFormatError, RequestError, StoppedError
+
+CELLS = [Cell({"kind": kind}, replication) for replication in range(20) for kind in "ab"]
+KEYS = [f"{number:032x}" for number in range(len(CELLS))]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "campaign")
+
+
+def add(store: Store, rows: dict[int, Any], *, together: bool = True) -> None:
+    """Add rows of cells, as a batch does, or each in a file of its own."""
+    done = [(KEYS[place], 0.5, plain_rows(given, CELLS[place].factors)) for place, given in rows.items()]
+    for batch in [done] if together else [[one] for one in done]:
+        for group in groups(batch):
+            store.add([key for key, _, _ in group], parquet(table_of(group)))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def table(store: Store) -> pd.DataFrame:
+    return store.table(CELLS, KEYS)
+
+
+# -- cells and their table --------------------------------------------------------------------------
+
+
+def test_the_table_has_factors_replication_then_what_was_measured_in_the_order_of_the_cells(store: Store) -> None:
+    add(store, {3: [{"z": 1.5, "a": "x"}, {"z": 2.5, "a": "y"}]})
+    add(store, {0: {"z": 0.5, "a": "w"}})
+    found = table(store)
+    assert found.columns.tolist() == ["kind", "replication", "a", "z"]
+    assert found.to_dict("list") == {
+        "kind": ["a", "b", "b"],
+        "replication": [0, 1, 1],
+        "a": ["w", "x", "y"],
+        "z": [0.5, 1.5, 2.5],
+    }
+
+
+def test_a_cell_without_rows_is_done_and_has_no_line(store: Store) -> None:
+    add(store, {0: [], 1: {"x": 1}})
+    assert store.done() == set(KEYS[:2])
+    assert len(table(store)) == 1
+    assert Store(store.folder).done() == set(KEYS[:2])
+
+
+def test_a_store_of_nothing_gives_a_table_of_nothing(store: Store) -> None:
+    assert store.done() == set()
+    assert table(store).columns.tolist() == ["kind", "replication"]
+    assert len(table(store)) == 0
+    assert store.compact(0) == 0
+
+
+def test_two_runners_that_do_the_same_cells_leave_one_set_of_rows(store: Store) -> None:
+    add(store, {0: {"x": 1}, 1: {"x": 2}})
+    add(store, {1: {"x": 2}, 2: {"x": 3}})
+    add(store, {1: {"x": 2}})
+    assert table(store)["x"].tolist() == [1, 2, 3]
+    store.compact(0)
+    assert len(names(store.cells)) == 1
+    assert table(store)["x"].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("rows", "kinds"),
+    [
+        ({0: {"x": 1}, 1: {"x": 2}}, {"x": "int64"}),
+        ({0: {"x": 1}, 1: {"x": 2.5}}, {"x": "float64"}),
+        ({0: {"x": 1}, 1: {"x": None}}, {"x": "float64"}),
+        ({0: {"x": 1}, 1: [{"x": 1.5}, {"x": 2}], 2: {"x": None}}, {"x": "float64"}),
+        ({0: {"x": "t"}, 1: {"x": None}, 2: {"y": True}}, {"x": "str", "y": "object"}),
+        ({0: {"x": True}, 1: {"x": False}}, {"x": "bool"}),
+        ({0: {"x": None}, 1: {}}, {}),
+    ],
+)
+def test_the_kinds_of_columns_depend_on_the_values_alone(
+    rows: dict[int, Any], kinds: dict[str, str], tmp_path: Path
+) -> None:
+    """Neither on which cells were a batch, nor on the order, nor on what was put together, nor on other campaigns."""
+    tables = []
+    for number, (together, order, others, compacted) in enumerate(
+        itertools.product([True, False], [list(rows), list(rows)[::-1]], [True, False], [True, False])
+    ):
+        store = Store(tmp_path / str(number))
+        if others:  # of another scale: its cells have other names
+            add(store, {10: {"x": 1.5, "y": 1}, 11: {"x": "other", "w": 1}, 12: {"x": False}, 13: {"x": 7}})
+        add(store, {place: rows[place] for place in order}, together=together)
+        if compacted:
+            store.compact(0)
+        tables.append(store.table(CELLS[:5], KEYS[:5]))
+    assert {name: str(kind) for name, kind in tables[0].dtypes.items() if name in "wxy"} == kinds
+    for other in tables[1:]:
+        pd.testing.assert_frame_equal(tables[0], other, check_exact=True)
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_values_of_two_kinds_are_told_with_column_kinds_and_cells(compacted: bool, store: Store) -> None:
+    add(store, {0: {"fine": 1, "x": 1}, 1: {"fine": 2.5, "x": "text"}, 2: {"x": 3}})
+    if compacted:
+        store.compact(0)
+    with pytest.raises(RequestError) as raised:
+        table(store)
+    text = str(raised.value)
+    assert text.startswith("column 'x' is ")
+    assert "a whole number in the cell (kind a, replication 0)" in text
+    assert "a text in the cell (kind b, replication 0)" in text
+    assert store.done() == set(KEYS[:3])  # nothing is lost by it
+
+
+def test_a_column_that_only_cells_of_another_campaign_have_is_not_in_the_table(store: Store) -> None:
+    add(store, {0: {"x": 1}, 10: {"x": 1, "other": 2}})
+    store.compact(0)
+    assert store.table(CELLS[:5], KEYS[:5]).columns.tolist() == ["kind", "replication", "x"]
+
+
+# -- failures ---------------------------------------------------------------------------------------
+
+
+def test_a_failure_is_recorded_and_goes_when_the_cell_is_done(store: Store) -> None:
+    store.add_failure(Failure(KEYS[0], "bad", "trace", "here"), CELLS[0])
+    assert store.failed() == {
+        KEYS[0]: {
+            "cell": {"kind": "a", "replication": 0},
+            "seed": 0,
+            "error": "bad",
+            "worker": "here",
+            "traceback": "trace",
+        }
+    }
+    add(store, {1: {"x": 1}})
+    assert set(store.failed()) == {KEYS[0]}
+    add(store, {0: {"x": 1}})
+    assert store.failed() == {}
+
+
+# -- damaged and foreign files ----------------------------------------------------------------------
+
+
+def _whole() -> bytes:
+    return parquet(table_of([(KEYS[0], 0.5, [{"x": 1.0, "y": "t"}])]))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"PAR1", b"garbage" * 100, _whole()[:-1], _whole()[: len(_whole()) // 2], _whole()[40:], bytes(5000)],
+    ids=["empty", "magic", "garbage", "cut by a byte", "cut in half", "without its head", "zeros"],
+)
+@pytest.mark.parametrize("asked", ["done", "table", "compact"])
+def test_a_damaged_file_is_told_by_its_name_and_what_to_do(content: bytes, asked: str, store: Store) -> None:
+    add(store, {1: {"x": 1}})
+    bad = store.cells / "bad.parquet"
+    bad.write_bytes(content)
+    ask: dict[str, Callable[[], object]] = {
+        "done": store.done,
+        "table": lambda: table(store),
+        "compact": lambda: store.compact(0),
+    }
+    with pytest.raises(FileFormatError) as raised:
+        ask[asked]()
+    assert raised.value.path == str(bad)
+    assert "remove it, and its cells are run again" in str(raised.value)
+    assert "\n" not in str(raised.value)
+    bad.unlink()
+    assert store.done() == {KEYS[1]}
+
+
+def test_a_file_that_is_none_of_ours_is_told(store: Store) -> None:
+    pq.write_table(pa.table({"x": [1]}), store.cells / "foreign.parquet")
+    for ask in (store.done, lambda: table(store), lambda: store.compact(0)):
+        add(store, {1: {"x": 1}})
+        with pytest.raises(FileFormatError, match=r"foreign\.parquet: .*it has no column _cell"):
+            ask()
+
+
+def test_bytes_that_changed_are_an_error_that_names_the_file_if_they_are_noticed_at_all(store: Store) -> None:
+    whole, drawn = _whole(), random.Random(3)
+    bad = store.cells / "bad.parquet"
+    told: list[FileFormatError] = []
+    for _ in range(300):
+        content = bytearray(whole)
+        content[drawn.randrange(len(content))] ^= 1 << drawn.randrange(8)
+        bad.write_bytes(content)
+        fresh = Store(store.folder)
+        try:
+            fresh.done()
+            table(fresh)
+        except FileFormatError as error:
+            told.append(error)
+    assert {error.path for error in told} == {str(bad)}
+    assert len(told) > 100
+
+
+def test_hidden_files_and_files_of_other_kinds_are_not_read(store: Store) -> None:
+    (store.cells / ".other.1.0123abcd.x.parquet").write_text("half")
+    (store.cells / "notes.txt").write_text("mine")
+    assert store.done() == set()
+
+
+def test_what_a_killed_runner_was_writing_is_removed_when_the_folder_is_opened(store: Store) -> None:
+    source = """
+import os, signal, sys
+from experiments.campaigns.store import Store
+from simmodels.files import replacing
+store = Store(sys.argv[1])
+for folder in (store.folder, store.cells, store.failures, store.runs):
+    replacing(folder / "x.parquet").__enter__().write_text("half")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", source, str(store.folder)], check=False)
+    assert len([path for path in store.folder.rglob(".*") if path.is_file()]) == 4
+    assert Store(store.folder).done() == set()
+    assert not [path for path in store.folder.rglob(".*") if path.is_file()]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "3", '"text"', "\x00", "{'a': 1}"])
+def test_json_that_is_no_object_is_told_by_its_name(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(content)
+    with pytest.raises(FileFormatError, match=r"manifest\.json: it (is no JSON|holds no JSON object)"):
+        read_json(path)
+
+
+# -- a disk that is full, a folder that cannot be written to ----------------------------------------
+
+
+@pytest.mark.parametrize("at", ["writing", "replace"])
+def test_a_full_disk_is_told_and_leaves_what_was_there(at: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(store, {0: {"x": 1}, 1: {"x": 2}}, together=False)
+    before = table(store)
+
+    def full(self: Path, *_: object) -> None:
+        if at == "writing":
+            self.touch()  # and then there is no room for what shall be in it
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        for method in ("write_bytes", "write_text") if at == "writing" else ("replace",):
+            patch.setattr(Path, method, full)
+        for work in (lambda: add(store, {2: {"x": 1}}), lambda: store.compact(0), lambda: store.write("a.json", {})):
+            with pytest.raises(StoppedError, match="no space left on device; what was finished is kept"):
+                work()
+    assert not [path for path in store.folder.rglob(".*") if path.is_file()]
+    pd.testing.assert_frame_equal(table(Store(store.folder)), before)
+    add(store, {2: {"x": 1}})
+    assert store.done() == set(KEYS[:3])
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(RequestError, match="cannot write to folder"):
+            Store(folder)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_only_be_read_is_refused(store: Store) -> None:
+    store.folder.chmod(0o500)
+    try:
+        with pytest.raises(RequestError, match="cannot write to folder"):
+            Store(store.folder)
+    finally:
+        store.folder.chmod(0o700)
+
+
+def test_a_disk_that_may_only_be_read_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", refused)
+    with pytest.raises(RequestError, match=r"cannot write to folder .*read-only file system"):
+        Store(store.folder)
+
+
+# -- putting files together -------------------------------------------------------------------------
+
+
+def test_few_files_are_left_as_they_are(store: Store) -> None:
+    add(store, {place: {"x": place} for place in range(10)}, together=False)
+    before = names(store.cells)
+    assert store.compact(10) == 0
+    assert names(store.cells) == before
+    assert store.compact(9) == 10
+    assert len(names(store.cells)) == 1
+
+
+def test_files_whose_columns_are_of_other_kinds_stay_apart(store: Store) -> None:
+    add(store, {0: {"x": 1}, 1: {"x": 2}, 2: {"x": 1.5}, 3: {"x": "t"}, 4: {"y": 1}, 5: {"x": 2.5}}, together=False)
+    store.compact(0)
+    kinds = sorted(str(pq.read_schema(path).field("x").type) for path in store.cells.iterdir())
+    assert kinds == ["double", "int64", "string"]
+    assert store.done() == set(KEYS[:6])
+
+
+@pytest.mark.parametrize("crash", ["before the new file", "before the first goes", "half-way", "before the last goes"])
+def test_a_crash_while_files_are_put_together_changes_nothing(
+    crash: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(store, {place: {"x": place, "y": f"t{place}"} for place in range(8)}, together=False)
+    before = table(store)
+    left = {"before the new file": 0, "before the first goes": 0, "half-way": 4, "before the last goes": 7}[crash]
+    unlink = Path.unlink
+
+    def crashing(self: Path, missing_ok: bool = False) -> None:
+        nonlocal left
+        if self.suffix == ".parquet" and not self.name.startswith("."):
+            if not left:
+                raise KeyboardInterrupt
+            left -= 1
+        unlink(self, missing_ok=missing_ok)
+
+    def crashed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", crashing)
+        if crash == "before the new file":
+            patch.setattr(Path, "replace", crashed)
+        with pytest.raises(KeyboardInterrupt):
+            store.compact(0)
+    again = Store(store.folder)
+    assert again.done() == set(KEYS[:8])
+    pd.testing.assert_frame_equal(table(again), before)
+    again.compact(0)
+    assert len(names(store.cells)) == 1
+    pd.testing.assert_frame_equal(table(Store(store.folder)), before)
+
+
+def test_large_files_are_left_alone_and_groups_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = 6  # of one row: three columns are ours
+    monkeypatch.setattr(module, "_LARGEST", 4 * values)
+    for place in range(10):
+        add(store, {place: {"x": place, "y": 1, "z": 2}})
+    add(store, {10: [{"x": number, "y": 1, "z": 2} for number in range(2)]})  # half of the limit is large
+    large = store.cells / store.add([KEYS[11]], parquet(table_of([(KEYS[11], 0.5, [{"x": 1, "y": 1, "z": 2}] * 5)])))
+    before, content = table(store), large.read_bytes()
+    store.compact(0)
+    assert large.read_bytes() == content
+    sizes = sorted(pq.read_metadata(path).num_rows for path in store.cells.iterdir())
+    assert sizes == [2, 2, 4, 4, 5]
+    pd.testing.assert_frame_equal(table(Store(store.folder)), before)
+    monkeypatch.setattr(module, "_MOST_FILES", 2)
+    monkeypatch.setattr(module, "_LARGEST", 1000)
+    store.compact(0)
+    assert len(names(store.cells)) == 3
+    pd.testing.assert_frame_equal(table(Store(store.folder)), before)
+
+
+def test_many_cells_added_one_by_one_take_little_memory_and_few_files(tmp_path: Path) -> None:
+    """What is known of files that have gone is forgotten."""
+    count = 600
+    keys = [f"{number:032x}" for number in range(count)]
+    cells = [Cell({"a": number}) for number in range(count)]
+    store = Store(tmp_path)
+    content = {key: parquet(table_of([(key, 0.5, [{"x": 1}])])) for key in keys}
+    tracemalloc.start()
+    for number, key in enumerate(keys):
+        store.add([key], content[key])
+        if number % 50 == 49:
+            store.compact(25)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(names(store.cells)) <= 26
+    assert len(store.table(cells, keys)) == count
+    assert sum(map(len, store._keys.values())) <= 2 * count
+    assert held < 1_500_000
+
+
+def test_thousands_of_cells_in_files_of_their_own_are_put_together_and_read_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_FILES", 1_000)
+    count = 2_000
+    store = Store(tmp_path)
+    keys = [f"{number:032x}" for number in range(count)]
+    cells = [Cell({"a": number % 10}, number // 10) for number in range(count)]
+    for number, key in enumerate(keys):
+        (store.cells / f"{key}.parquet").write_bytes(parquet(table_of([(key, 0.5, [{"x": number, "y": number / 2}])])))
+    assert store.compact() == count
+    assert len(names(store.cells)) == 2
+    assert store.done() == set(keys)
+    assert store.table(cells, keys)["x"].tolist() == list(range(count))
+
+
+# -- others at the same time ------------------------------------------------------------------------
+
+
+def test_a_file_that_goes_while_the_folder_is_read_takes_nothing_out_of_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another runner puts files together just after they were listed, each time anew."""
+    add(store, {place: {"x": place} for place in range(12)}, together=False)
+    before, files, times = table(store), Store._files, 0
+
+    def listed(self: Store) -> list[Path]:
+        nonlocal times
+        found = files(self)
+        if self.folder == store.folder and self is not other and times < 5:
+            times += 1
+            other.compact(0)
+            add(other, {times: {"x": times}})
+        return found
+
+    other = Store(store.folder)
+    monkeypatch.setattr(Store, "_files", listed)
+    for ask in ("done", "table", "compact"):
+        times = 0
+        add(other, {place: {"x": place} for place in range(12)}, together=False)
+        fresh = Store(store.folder)
+        if ask == "done":
+            assert fresh.done() == set(KEYS[:12])
+        elif ask == "table":
+            pd.testing.assert_frame_equal(table(fresh), before)
+        else:
+            fresh.compact(0)
+    monkeypatch.undo()
+    pd.testing.assert_frame_equal(table(Store(store.folder)), before)
+
+
+def test_a_listing_that_misses_a_file_put_together_meanwhile_takes_nothing_out(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The names in a folder are not read at one instant: what goes may be missed, and what came for it, too."""
+    add(store, {place: {"x": place} for place in range(6)}, together=False)
+    before, files, missed = table(store), Store._files, [4]
+
+    def partial(self: Store) -> list[Path]:
+        return files(self)[: -missed.pop()] if missed else files(self)
+
+    monkeypatch.setattr(Store, "_files", partial)
+    pd.testing.assert_frame_equal(table(Store(store.folder)), before)
+
+
+@pytest.fixture
+def helpers(store: Store) -> Iterator[Callable[[str, int], list[subprocess.Popen[str]]]]:
+    """Start processes that work on the store until their stdin is closed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(work: str, count: int) -> list[subprocess.Popen[str]]:
+        source = f"""
+import random, sys, threading
+from experiments.campaigns.batches import parquet, table_of
+from experiments.campaigns.store import Store
+store, drawn = Store(sys.argv[1]), random.Random(int(sys.argv[2]))
+ended = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+keys = [f"{{n:032x}}" for n in range({len(KEYS)})]
+print("ready", flush=True)
+rounds = 0
+while not ended.is_set() or rounds < 20:
+    rounds += 1
+    {work}
+"""
+        for number in range(count):
+            process = subprocess.Popen(
+                [sys.executable, "-c", source, str(store.folder), str(number)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            started.append(process)
+        for process in started:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        return started
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def ended(processes: Sequence[subprocess.Popen[str]]) -> None:
+    """Let helpers end, and see that nothing went wrong with them."""
+    for process in processes:
+        _, errors = process.communicate()
+        assert (process.returncode, errors) == (0, "")
+
+
+def test_several_that_put_files_together_while_one_adds_and_one_reads_lose_nothing(
+    store: Store, helpers: Callable[[str, int], list[subprocess.Popen[str]]]
+) -> None:
+    processes = helpers("store.compact(0)", 2)
+    added: set[str] = set()
+    for _ in range(4):
+        for place in range(len(CELLS)):
+            add(store, {place: {"x": place, "y": f"t{place}"}})
+            added.add(KEYS[place])
+            if place % 4 == 0:
+                reader = Store(store.folder)
+                assert reader.done() == added
+                assert len(table(reader)) == len(added)
+    ended(processes)
+    assert table(Store(store.folder))["x"].tolist() == list(range(len(CELLS)))
+
+
+def test_threads_of_one_program_may_each_have_a_store_of_the_same_folder(store: Store) -> None:
+    errors: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        own, drawn = Store(store.folder), random.Random(seed)
+        try:
+            for place in drawn.sample(range(len(CELLS)), len(CELLS)):
+                add(own, {place: {"x": place}})
+                own.compact(drawn.randrange(8))
+                own.done()
+        except BaseException as error:  # noqa: BLE001  it is looked at below
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert table(Store(store.folder))["x"].tolist() == list(range(len(CELLS)))
+
+
+def test_a_run_is_written_as_json_whole(store: Store) -> None:
+    store.write("runs/one.json", {"a": float("nan"), "b": (1, 2)})
+    assert json.loads((store.runs / "one.json").read_text("utf-8")) == {"a": None, "b": [1, 2]}
+    assert CELL == "_cell"

@@ -1,0 +1,173 @@
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simmodels import files
+from simmodels.files import remove_leftovers, replacing
+
+
+@pytest.fixture
+def dead() -> int:
+    """Return the number of a process that is no more."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+@pytest.fixture
+def alive() -> Iterator[int]:
+    """Return the number of another process that runs."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield process.pid
+    process.communicate(b"\n")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def leftover(process: int, machine: str | None = None) -> str:
+    return f".{files._machine() if machine is None else machine}.{process}.0123abcd.table.parquet"
+
+
+def test_what_is_written_takes_the_place_of_the_old_file_at_the_end_only(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+        assert temporary.parent == path.parent
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_body_that_fails_leaves_the_old_file_and_nothing_else(durable: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def fail() -> None:
+        with replacing(path, durable=durable) as temporary:
+            temporary.write_text("half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_body_that_writes_nothing_is_an_error_and_leaves_the_old_file(durable: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(FileNotFoundError), replacing(path, durable=durable):
+        pass
+    assert path.read_text() == "old"
+
+
+def test_a_file_in_no_folder_is_refused_with_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "a.txt"
+    with pytest.raises(FileNotFoundError, match="is not a folder") as raised, replacing(path):
+        pytest.fail("the body was entered")
+    assert str(path) in str(raised.value)
+
+
+def test_the_temporary_name_is_hidden_ends_as_the_file_does_and_is_new_each_time(tmp_path: Path) -> None:
+    with replacing(tmp_path / "a.csv.gz") as one, replacing(tmp_path / "a.csv.gz") as two:
+        assert one != two
+        for temporary in (one, two):
+            assert temporary.name.startswith(".")
+            assert temporary.name.endswith(".a.csv.gz")
+            temporary.write_text("x")
+
+
+def test_a_durable_file_is_forced_to_disk_before_it_takes_its_place_and_then_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, steps = tmp_path / "a.txt", []
+    fsync, replace = os.fsync, Path.replace
+
+    def forced(handle: int) -> None:
+        steps.append(("forced", Path(f"/proc/self/fd/{handle}").resolve()) if sys.platform == "linux" else ("forced",))
+        fsync(handle)
+
+    def replaced(self: Path, target: Path) -> Path:
+        steps.append(("replaced", self) if sys.platform == "linux" else ("replaced",))
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", forced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    with replacing(path, durable=True) as temporary:
+        temporary.write_text("x")
+    assert [step[0] for step in steps] == ["forced", "replaced", "forced"]
+    if sys.platform == "linux":
+        assert [step[1] for step in steps] == [temporary, temporary, tmp_path]
+    steps.clear()
+    with replacing(path) as temporary:
+        temporary.write_text("x")
+    assert [step[0] for step in steps] == ["replaced"]
+
+
+def test_a_folder_that_nobody_may_force_to_disk_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_handle: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "fsync", refused)
+    with replacing(tmp_path / "a.txt", durable=True) as temporary:
+        temporary.write_text("x")
+    assert (tmp_path / "a.txt").read_text() == "x"
+
+
+def test_leftovers_are_removed_only_if_they_are_of_a_dead_process_of_this_machine(
+    tmp_path: Path, dead: int, alive: int
+) -> None:
+    kept = [
+        leftover(alive),
+        leftover(os.getpid()),
+        leftover(dead, f"{platform.node()}x"),
+        leftover(dead, "elsewhere.4026531836"),
+        ".hidden",
+        f".{files._machine()}.{dead}.table.parquet",  # nothing of ours: it has no random part
+        leftover(dead).removeprefix("."),
+        "table.parquet",
+    ]
+    for name in [*kept, leftover(dead)]:
+        (tmp_path / name).write_text("")
+    assert remove_leftovers(tmp_path) == 1
+    assert names(tmp_path) == sorted(kept)
+
+
+def test_what_a_killed_process_was_writing_is_a_leftover(tmp_path: Path) -> None:
+    source = """
+import os, signal, sys
+from simmodels.files import replacing
+with replacing(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", source, str(tmp_path / "a.txt")], check=False)
+    assert len(names(tmp_path)) == 1
+    assert remove_leftovers(tmp_path) == 1
+    assert names(tmp_path) == []
+
+
+def test_a_leftover_of_a_container_with_the_same_name_is_kept(
+    tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / leftover(dead)).write_text("")
+    monkeypatch.setattr(files, "_machine", lambda: f"{platform.node()}.1")
+    assert remove_leftovers(tmp_path) == 0
+
+
+def test_a_process_of_another_user_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_process: int, _signal: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", refused)
+    assert files._runs(1)
