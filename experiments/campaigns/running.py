@@ -27,7 +27,7 @@ from simmodels.errors import RequestError, StoppedError
 from simmodels.version import __version__
 
 _PACKAGES: Final = ("numpy", "numba", "scipy", "pandas", "pyarrow", "simpy", "networkx", "matplotlib")
-_SHARD: Final = re.compile(r"(\d+)/(\d+)")
+_SHARD: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)

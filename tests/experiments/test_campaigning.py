@@ -177,7 +177,7 @@ def test_changed_code_is_told_by_the_report_and_run_anew_by_a_run(run: Run) -> N
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("run", "replya"), "unknown study 'replya'; did you mean replay? known: replay"),
+        (("run", "replya"), "unknown study 'replya'; did you mean replay? known: "),
         (("run", "none.py"), "no study can be read from none.py: no such file or directory"),
         (
             ("run", "counting.py", "--scale", "smalll"),

@@ -121,7 +121,7 @@ def test_a_file_may_stand_on_another_and_on_a_study_with_a_name(study: Study, wr
         ("study = ", "it is no TOML: Invalid value"),
         ("", "the file has no study; it is needed"),
         ("study = 3", "study of the file is 3; a text is allowed"),
-        ('study = "replya"', "unknown study 'replya'; did you mean replay? known: replay"),
+        ('study = "replya"', "unknown study 'replya'; did you mean replay? known: "),
         ('study = "none.py"', "no study can be read from "),
         ('study = "replay"\nstuyd = 1', "unknown key of the file 'stuyd'; did you mean study? known: study, name"),
         ('study = "replay"\nname = "a b"', "a study named 'a b'; letters, digits, _, - and . are allowed"),
