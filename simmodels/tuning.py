@@ -242,8 +242,9 @@ class Tuner:
         sources = self.env.all(Source)
         fed = bool(sources) and not any(source.process.is_alive for source in sources)
         # What ends just now belongs to the period that begins now, whether it is known already or not.
-        ending = any(_end_s(attempt) >= self.env.now for attempt in self._ended)
-        return (fed and not ending and not self.scheduler.jobs_not_done) or self.env.peek() == math.inf
+        if any(_end_s(attempt) >= self.env.now for attempt in self._ended):
+            return False
+        return (fed and not self.scheduler.jobs_not_done) or self.env.peek() == math.inf
 
     def _learned_until(self, end_s: float) -> tuple[list[Job], list[Attempt], list[Attempt]]:
         """Return what was submitted, has started, and has ended before an instant; it is kept here no longer."""

@@ -248,7 +248,7 @@ def test_blocks_are_found_with_their_lines_and_directives() -> None:
     [
         (
             "<!-- test: slip -->\n```python\n```\n",
-            "line 1: unknown directive 'slip'; file, output, exit, skip are allowed",
+            "line 1: unknown directive 'slip'; file, output, exit, save, skip are allowed",
         ),
         ("<!-- test: output -->\nprose\n", "line 2: a directive must stand right above its block"),
         ("```python\nx = 1\n", "a python block is not closed"),

@@ -13,10 +13,13 @@ from simmodels.errors import (
     ImpossibleJobError,
     RequestError,
     SimModelsError,
+    StoppedError,
     UnknownNameError,
 )
 
 CASES = [
+    (StoppedError("the disk is full", "what was finished is kept"), "the disk is full; what was finished is kept"),
+    (StoppedError("the disk is full"), "the disk is full"),
     (SimModelsError("something"), "something"),
     (RequestError("queue_depth is 0", "at least 1 is allowed"), "queue_depth is 0; at least 1 is allowed"),
     (RequestError("two workloads of one name"), "two workloads of one name"),
@@ -82,7 +85,7 @@ def test_every_error_class_of_the_module_is_tried_here() -> None:
 def test_every_error_is_ours_and_those_with_a_builtin_of_its_kind_are_that_too() -> None:
     for error, _ in CASES:
         assert isinstance(error, SimModelsError)
-        assert type(error) is SimModelsError or isinstance(error, ValueError)
+        assert type(error) is SimModelsError or isinstance(error, ValueError | RuntimeError)
     assert issubclass(UnknownNameError, RequestError)
 
 

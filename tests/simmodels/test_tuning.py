@@ -158,6 +158,24 @@ def test_jobs_that_end_at_a_boundary_belong_to_the_period_that_begins() -> None:
     assert tuned.course.memory.count.tolist() == [1.0, 0.0]
 
 
+def test_what_ends_with_the_last_period_is_still_told_of_it() -> None:
+    log = workload_of([(0, 200, 1, 1)])
+    _, tuner = by_processes(log, sm.RandomOrder(), cores=4, period_s=PERIOD_S)
+    assert tuner.course.used == compiled(log, sm.RandomOrder(), cores=4, period_s=PERIOD_S).course.used
+    assert len(tuner.course.used) == 3
+
+
+def test_a_tuner_ends_though_jobs_wait_for_ever() -> None:
+    env = sm.Environment(seed=1)
+    cluster = sm.Cluster(env, "one", cores=4)
+    scheduler = sm.QueueScheduler(env, cluster)
+    sm.Source(env, workload_of([(0, 50, 50, 1), (10, 50, 50, 4)]), into=scheduler)
+    sm.Tuner(env, scheduler, sm.UCB1(), period_s=PERIOD_S)
+    cluster.machines[0].power_off()
+    env.run()
+    assert scheduler.jobs_not_done
+
+
 def test_two_tuners_of_one_environment_end() -> None:
     env = sm.Environment(seed=1)
     for name in ("a", "b"):

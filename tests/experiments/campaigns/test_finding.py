@@ -86,7 +86,7 @@ def test_a_file_that_defines_no_study_is_told_with_its_line(source: str, message
     ("text", "message"),
     [
         ("replya", "unknown study 'replya'; did you mean replay? known: "),
-        ("", "unknown study ''; known: replay"),
+        ("", "unknown study ''; known: "),
         ("study.txt", "no study can be read from study.txt; names ending in .py or .toml are allowed"),
         ("none.py", "no study can be read from none.py: no such file or directory"),
         ("none.py:A", "no study can be read from none.py: no such file or directory"),
