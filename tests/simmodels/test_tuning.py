@@ -167,7 +167,7 @@ def test_what_ends_with_the_last_period_is_still_told_of_it() -> None:
 
 def test_a_tuner_ends_though_jobs_wait_for_ever() -> None:
     env = sm.Environment(seed=1)
-    cluster = sm.Cluster(env, "one", cores=4)
+    cluster = sm.Cluster(env, "one", machines=2, cores_per_machine=2)
     scheduler = sm.QueueScheduler(env, cluster)
     sm.Source(env, workload_of([(0, 50, 50, 1), (10, 50, 50, 4)]), into=scheduler)
     sm.Tuner(env, scheduler, sm.UCB1(), period_s=PERIOD_S)
