@@ -262,7 +262,7 @@ class Tuner:
         if self.strategy.simulates:
             jobs = _columns(submitted)
             if getattr(self.strategy, "preload", False):
-                begun = sorted((attempt.submitted for attempt in started), key=lambda job: job.submit_s)
+                begun = [attempt.submitted for attempt in sorted(started, key=lambda attempt: attempt.slot)]
                 jobs = _preloaded(_columns(self.scheduler.waiting), _columns(begun), begin_s)
             simulated_s = _simulated(jobs, self.strategy, self.scheduler.cluster.cores, self.scheduler.options)
         self.course.learn(waits_s, simulated_s)
