@@ -27,7 +27,9 @@ from simmodels.errors import RequestError, StoppedError
 from simmodels.version import __version__
 
 _PACKAGES: Final = ("numpy", "numba", "scipy", "pandas", "pyarrow", "simpy", "networkx", "matplotlib")
-_SHARD: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
+_NEEDED: Final = {"study": str, "scale": str, "seed": int, "chosen": dict, "code": str}
+"""What a manifest must say for its campaign to be opened."""
+_SHARD: Final = re.compile(r"(\d+)/(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +222,11 @@ def opened(folder: str | os.PathLike[str]) -> Campaign:
     if not path.is_file():
         raise RequestError(f"{folder} holds no campaign: it has no {MANIFEST}", "the folder of a run is allowed")
     about = read_json(path)
-    try:
-        plan = Plan.of(about["study"], about["scale"], about["seed"], about["chosen"], code=about["code"])
-    except KeyError as error:
-        raise RequestError(f"{path} has no {error.args[0]!r}", "the folder of a run is allowed") from error
+    for name, kind in _NEEDED.items():
+        if not isinstance(about.get(name), kind):
+            has = f"a {name!r} that is {about[name]!r}" if name in about else f"no {name!r}"
+            raise RequestError(f"{path} has {has}", "the folder of a run is allowed")
+    plan = Plan.of(about["study"], about["scale"], about["seed"], about["chosen"], code=about["code"])
     return _now(plan, Store(folder), run=0, changed=code_digest(plan.study) != about["code"])
 
 

@@ -1,0 +1,265 @@
+"""The page of a campaign in a real browser: headless Chromium, of Debian's packages chromium and chromium-driver."""
+
+import base64
+import json
+import os
+import shutil
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.campaigns.report import write_report
+from experiments.campaigns.running import run
+
+webdriver = pytest.importorskip("selenium.webdriver")
+
+Driver = Any
+Element = Any
+"""Of selenium."""
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+LOCAL = ("file:", "data:", "about:", "chrome:", "blob:")
+STUDY = """
+    import matplotlib.figure
+    import pandas as pd
+    from experiments.campaigns import Claim, Scale, Study
+
+
+    class Shown(Study):
+        '''Does the page show <script>what</script> was found?'''
+
+        parameters = {"jobs": 1000}
+        factors = {"order": ["FCFS", "SPF", "a name that is rather long for a column"], "load": [0.7, 0.9]}
+        scales = {"smoke": Scale(replications=5)}
+
+        def run_cell(self, cell):
+            if cell["load"] == 0.9 and cell["order"] == "SPF" and cell.replication == 4:
+                raise ArithmeticError("</pre><script>document.title = 'broken'</script>")
+            wait = 1000 * cell["load"] - 100 * len(cell["order"]) + cell.stream("w").random()
+            return {"wait_s": wait, "text": "x"}
+
+        def tables(self, results):
+            mixed = {
+                "number": [10.5, None, -3.0, 200.0, 1e6, 0.25],
+                "count": [1, 10, 2, 30, 20, 3],
+                "text": ["b", "a", "C", "é", "10", "9"],
+                "wide": ["a column of words that go on for a while, to fill a line or two of a phone"] * 6,
+            }
+            return {**super().tables(results), "mixed": pd.DataFrame(mixed)}
+
+        def figures(self, results):
+            figure = matplotlib.figure.Figure()
+            figure.subplots().plot([1, 2, 3])
+            return {"A line": figure}
+
+        def claims(self, results):
+            one = results.difference("wait_s", {"order": "SPF"}, {"order": "FCFS"})
+            two = results.difference("wait_s", {"order": "FCFS"}, {"order": "SPF"})
+            return [
+                Claim(text="SPF has longer waits", source="here, Fig. 1", measure="wait", effect=one, more_than=0),
+                Claim(text="FCFS has longer waits", source="there", measure="wait", effect=two, less_than=0),
+                Claim(text="nobody knows", source="nowhere", measure="nothing", effect=None, less_than=0),
+            ]
+"""
+
+
+@pytest.fixture(scope="module")
+def programs() -> tuple[str, str]:
+    """Return the paths of Chromium and its driver; skip the test without them, or fail in CI."""
+    found = shutil.which("chromium"), shutil.which("chromedriver")
+    if None in found:
+        message = "no chromium and chromedriver: Debian's packages are chromium and chromium-driver"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+    return found  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a campaign with all that a page can show."""
+    path = tmp_path_factory.mktemp("shown")
+    (path / "shown.py").write_text(textwrap.dedent(STUDY), "utf-8")
+    campaign = run(str(path / "shown.py"), out=path / "out", scale="smoke", workers=0)
+    write_report(campaign)
+    return path / "out"
+
+
+@pytest.fixture(scope="module")
+def driver(programs: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs[0]
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
+    yield started
+    started.quit()
+
+
+@pytest.fixture
+def page(driver: Driver, folder: Path) -> Driver:
+    """Return the browser with the page freshly loaded in a wide window."""
+    size(driver, 1200, 900)
+    driver.get((folder / "report.html").as_uri())
+    return driver
+
+
+def size(driver: Driver, width: int, height: int) -> None:
+    """Have the page seen as on a screen of this size."""
+    about = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", about)
+
+
+def table(page: Driver, title: str) -> Element:
+    return page.find_element("xpath", f"//h3[text()='{title}']/following::table[1]")
+
+
+def column(found: Element, name: str) -> list[str]:
+    """Return the texts of a column, from the top."""
+    heads = [head.text for head in found.find_elements("css selector", "th")]
+    place = next(place for place, head in enumerate(heads) if head.split("\n")[0].startswith(name))
+    rows = found.find_elements("css selector", "tbody tr")
+    return [row.find_elements("css selector", "td")[place].text for row in rows]
+
+
+def button(found: Element, name: str) -> Element:
+    return next(one for one in found.find_elements("css selector", "th button") if one.text.startswith(name))
+
+
+def test_the_page_loads_from_its_file_without_an_error_and_without_the_network(page: Driver, tmp_path: Path) -> None:
+    assert page.title == "shown · schedlab"
+    assert [line for line in page.get_log("browser") if line["level"] in {"SEVERE", "WARNING"}] == []
+    asked = []
+    for line in page.get_log("performance"):
+        message = json.loads(line["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            asked.append(message["params"]["request"]["url"])
+    assert any(url.endswith("report.html") for url in asked)
+    assert [url for url in asked if not url.startswith(LOCAL)] == []
+    assert all(
+        page.execute_script("return arguments[0].complete && arguments[0].naturalWidth > 0", image)
+        for image in page.find_elements("css selector", "figure img")
+    )
+    page.save_screenshot(str(tmp_path / "wide.png"))
+
+
+def test_what_a_study_says_is_text_and_no_script(page: Driver) -> None:
+    assert page.find_element("css selector", "h1").text == "Does the page show <script>what</script> was found?"
+    assert "document.title = 'broken'" in page.page_source
+    assert page.title == "shown · schedlab"
+
+
+def test_links_lead_to_files_that_are_there(page: Driver, folder: Path) -> None:
+    links = [link.get_dom_attribute("href") for link in page.find_elements("css selector", "a")]
+    assert "results.csv" in links
+    for link in links:
+        assert (folder / link).is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "rising"),
+    [
+        ("number", ["-3", "0.25", "10.5", "200", "1,000,000", "-"]),
+        ("count", ["1", "2", "3", "10", "20", "30"]),
+        ("text", ["10", "9", "a", "b", "C", "é"]),
+    ],
+)
+def test_a_click_on_a_heading_sorts_and_another_turns_it_round(name: str, rising: list[str], page: Driver) -> None:
+    """Numbers by size and texts by letter; what is missing stands last either way."""
+    found = table(page, "mixed")
+    before = column(found, name)
+    assert sorted(before) == sorted(rising)
+    head = button(found, name).find_element("xpath", "..")
+    assert head.get_dom_attribute("aria-sort") is None
+    button(found, name).click()
+    assert column(found, name) == rising
+    assert head.get_dom_attribute("aria-sort") == "ascending"
+    button(found, name).click()
+    there = [value for value in rising if value != "-"]
+    assert column(found, name) == there[::-1] + ["-"] * (len(rising) - len(there))
+    assert head.get_dom_attribute("aria-sort") == "descending"
+    button(found, name).click()
+    assert column(found, name) == rising
+
+
+def test_rows_stay_whole_and_only_one_heading_says_that_it_sorts(page: Driver) -> None:
+    found = table(page, "mixed")
+    before = set(zip(*(column(found, name) for name in ("number", "count", "text")), strict=True))
+    button(found, "number").click()
+    button(found, "text").click()
+    assert set(zip(*(column(found, name) for name in ("number", "count", "text")), strict=True)) == before
+    assert len(found.find_elements("css selector", "th[aria-sort]")) == 1
+
+
+def test_claims_are_sorted_by_what_was_found_and_those_that_found_nothing_stand_last(page: Driver) -> None:
+    found = page.find_element("css selector", "table.claims")
+    assert len(column(found, "verdict")) == 3
+    for _ in range(2):
+        button(found, "found").click()
+        assert column(found, "claim")[-1] == "nobody knows"
+    assert column(found, "claim")[0] != "nobody knows"
+
+
+@pytest.mark.parametrize("key", ["\ue007", " "], ids=["Enter", "space"])
+def test_the_keyboard_sorts_too(key: str, page: Driver) -> None:
+    found = table(page, "mixed")
+    focused = button(found, "count")
+    page.execute_script("arguments[0].focus()", focused)
+    page.switch_to.active_element.send_keys(key)
+    assert column(found, "count") == ["1", "2", "3", "10", "20", "30"]
+    assert page.switch_to.active_element == focused
+
+
+def test_all_that_sorts_can_be_reached_by_the_tab_key(page: Driver) -> None:
+    buttons = len(page.find_elements("css selector", "th button"))
+    reached = set()
+    for _ in range(3 * buttons):
+        page.switch_to.active_element.send_keys("\ue004")
+        element = page.switch_to.active_element
+        if element.tag_name == "button":
+            reached.add(element.id)
+    assert len(reached) == buttons
+
+
+@pytest.mark.parametrize("width", [400, 800])
+def test_on_a_phone_the_page_does_not_scroll_sideways(width: int, page: Driver, tmp_path: Path) -> None:
+    size(page, width, 800)
+    for details in page.find_elements("css selector", "details"):
+        page.execute_script("arguments[0].open = true", details)
+    wide, inner = page.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+    assert inner == width
+    assert wide <= inner
+    page.save_screenshot(str(tmp_path / f"{width}.png"))
+
+
+def test_it_can_be_printed(page: Driver, tmp_path: Path) -> None:
+    printed = page.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})
+    content = base64.b64decode(printed["data"])
+    assert content.startswith(b"%PDF-")
+    assert len(content) > 10_000
+    (tmp_path / "page.pdf").write_bytes(content)
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    size(page, 700, 900)
+    try:
+        wide, inner = page.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+        assert wide <= inner
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_failed_cells_are_shown_with_their_traceback(page: Driver) -> None:
+    [details] = page.find_elements("css selector", "details")
+    assert "order SPF, load 0.9, replication 4: ArithmeticError" in details.text
+    details.find_element("css selector", "summary").click()
+    assert "raise ArithmeticError" in details.find_element("css selector", "pre").text
