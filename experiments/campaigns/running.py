@@ -29,7 +29,7 @@ from simmodels.version import __version__
 _PACKAGES: Final = ("numpy", "numba", "scipy", "pandas", "pyarrow", "simpy", "networkx", "matplotlib")
 _NEEDED: Final = {"study": str, "scale": str, "seed": int, "chosen": dict, "code": str}
 """What a manifest must say for its campaign to be opened."""
-_SHARD: Final = re.compile(r"(\d+)/(\d+)")
+_SHARD: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
