@@ -4,6 +4,7 @@ All places give the same results; they differ in how a worker starts, how it get
 learns that it died.
 """
 
+import atexit
 import ctypes
 import logging
 import multiprocessing
@@ -30,7 +31,7 @@ _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 KEPT: Final = "what was finished is kept, and the same command goes on"
 _PATIENCE_S: Final = 60.0
 _TALKERS: Final = ("distributed", "distributed.client", "tornado.application")
-_STILLBORN: Final = 3
+_STILLBORN: Final = 5
 """So many workers in a row that die before they are ready: it is not by chance."""
 _INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
 _SET_DEATH_SIGNAL: Final = 1
@@ -124,11 +125,20 @@ class Processes(Place):
         self._outside = {name: os.environ.get(name) for name in _THREADS}
         os.environ.update({name: "1" for name, value in self._outside.items() if value is None})
         self._crew = _Crew(self.shipment, self.workers)
+        # Ctrl-C may come here too, or just before the caller is ready to leave. Python would then wait, as it ends, for
+        # workers that nobody ends.
+        atexit.register(self._crew.shutdown, cancel_futures=True)
+        try:
+            self._crew.begin()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._crew is not None:
             self._crew.shutdown(cancel_futures=True)
+            atexit.unregister(self._crew.shutdown)
         for name, value in self._outside.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -161,6 +171,9 @@ class _Crew(Executor):
         self._workers: set[_Worker] = set()
         self._ended = False
         self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(workers)]
+
+    def begin(self) -> None:
+        """Start the workers."""
         with _without_interrupts():  # the threads inherit this, and from them the workers: Ctrl-C is for the runner
             for thread in self._threads:
                 thread.start()
@@ -182,7 +195,8 @@ class _Crew(Executor):
             self._calls.put(None)
         if wait:
             for thread in self._threads:
-                thread.join()
+                if thread.ident is not None:  # it was started
+                    thread.join()
 
     def _serve(self) -> None:
         """Keep a worker, and have it do one call after the other."""

@@ -171,10 +171,9 @@ def test_a_worker_that_dies_loses_its_own_batch_only_and_another_takes_its_place
     how: str, two: Processes, jobs: Callable[..., list[Job]]
 ) -> None:
     """Also one that is killed while it tells its result, and so tells the half of it."""
-    for _ in range(2):
-        lost, kept = two.submit(jobs(how, 1)), [two.submit(jobs("well", number)) for number in range(4)]
-        assert isinstance(lost.exception(), two.lost)
-        assert [len(future.result()) for future in kept] == [1] * 4
+    lost, kept = two.submit(jobs(how, 1)), [two.submit(jobs("well", number)) for number in range(4)]
+    assert isinstance(lost.exception(), two.lost)
+    assert [len(future.result()) for future in kept] == [1] * 4
 
 
 def test_a_cell_that_fails_is_told_in_the_outcome(two: Processes, jobs: Callable[..., list[Job]]) -> None:
@@ -204,7 +203,10 @@ def test_workers_that_die_before_they_can_begin_are_no_fault_of_the_cells(
     plan: Plan, jobs: Callable[..., list[Job]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONHOME", "/nowhere")
-    with Processes(plan.shipment, 2) as place, pytest.raises(StoppedError, match="no worker can be started: 3 died"):
+    with (
+        Processes(plan.shipment, 2) as place,
+        pytest.raises(StoppedError, match=f"no worker can be started: {places._STILLBORN} died"),
+    ):
         place.submit(jobs("well", 1)).result()
 
 
@@ -243,7 +245,9 @@ def test_a_script_without_its_guard_is_told_what_it_needs(write: Write, tmp_path
     ended = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     last = ended.stderr.splitlines()[-1]
-    assert last.startswith("simmodels.errors.StoppedError: no worker can be started: 3 died as they began")
+    assert last.startswith(
+        f"simmodels.errors.StoppedError: no worker can be started: {places._STILLBORN} died as they began"
+    )
     assert 'if __name__ == "__main__"' in last
     assert Store(tmp_path / "out").failed() == {}
 
@@ -262,6 +266,35 @@ def test_what_a_cell_prints_is_no_answer_of_the_command(write: Write, tmp_path: 
     ended = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (0, "8\n")
     assert ended.stderr.splitlines() == ["printed by a cell"] * 8
+
+
+@pytest.mark.parametrize("at", ["begin", "after"])
+def test_an_interrupt_as_the_place_is_entered_leaves_no_process(at: str, write: Write, tmp_path: Path) -> None:
+    """Neither within `begin`, nor when nobody is told any more to leave the place: Python ends all the same."""
+    script = write(
+        f"""
+        import sys
+        from experiments.campaigns import places
+        from experiments.campaigns.plan import Plan
+
+        def begin(crew, begin=places._Crew.begin):
+            begin(crew)
+            raise KeyboardInterrupt
+
+        if __name__ == "__main__":
+            if {at!r} == "begin":
+                places._Crew.begin = begin
+            place = places.Processes(Plan.of({write(STUDY, "working.py")!r}, "smoke", 0).shipment, 2)
+            try:
+                place.__enter__()
+            except KeyboardInterrupt:
+                print([thread.is_alive() for thread in place._crew._threads])
+        """,
+        "script.py",
+    )
+    ended = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == ("[False, False]\n" if at == "begin" else "")
 
 
 # -- dask -------------------------------------------------------------------------------------------

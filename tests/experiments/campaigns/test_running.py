@@ -178,7 +178,7 @@ def test_any_number_of_workers_and_any_hash_seed_give_the_same_bytes(
 ) -> None:
     campaign()
     expected = results(tmp_path / "out")
-    for workers, seed in (("0", "1"), ("1", "0"), ("2", "random")):
+    for workers, seed in (("1", "0"), ("2", "random")):
         process = ended(
             command(study, f"--workers={workers}", f"--out=other{workers}", **chosen),
             tmp_path,
