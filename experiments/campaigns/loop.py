@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from experiments.campaigns.batches import Failure, Job, Outcome
-from experiments.campaigns.places import Place
+from experiments.campaigns.places import NEEDED, Place
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.store import LOOSE, Store
@@ -143,7 +143,7 @@ class Loop:
             except self.where.lost:
                 died.append(self._flying[future])
             except ImportError as error:
-                raise RequestError(f"a worker cannot run cells: {error}", "schedlab must be installed there") from error
+                raise RequestError(f"a worker cannot run cells: {error}", NEEDED) from error
             del self._flying[future]
         return died
 

@@ -13,10 +13,11 @@ import signal
 import sys
 import threading
 import traceback
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -29,6 +30,7 @@ from simmodels.errors import RequestError, SimModelsError, StoppedError
 
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 KEPT: Final = "what was finished is kept, and the same command goes on"
+NEEDED: Final = "schedlab must be installed there"
 _PATIENCE_S: Final = 60.0
 _TALKERS: Final = ("distributed", "distributed.client", "tornado.application")
 _STILLBORN: Final = 5
@@ -357,13 +359,15 @@ class Dask(Place):
         self.address = address
         try:
             import distributed  # noqa: PLC0415  an extra, which only those have who use it
+
+            from experiments.campaigns import shipping  # noqa: PLC0415  it needs that
         except ImportError as error:
             raise RequestError("--dask needs the package distributed", "pip install 'schedlab[dask]'") from error
-        self._distributed = distributed
+        self._distributed, self._shipping = distributed, shipping
+        self._name = f"schedlab-{uuid.uuid4().hex}"
         self.lost = (distributed.KilledWorker, CancelledError)
         self._client: Any = None
         self._executor: Any = None
-        self._sent: Any = None
         self._levels: dict[str, int] = {}
 
     def __enter__(self) -> Self:
@@ -381,9 +385,15 @@ class Dask(Place):
             raise RequestError(what, "dask worker ADDRESS starts one") from error
         self._executor = self._client.get_executor(pure=False)
         try:
-            self._send()
-        except BaseException:
+            self._client.register_plugin(self._shipping.Shipping(self._name, self.shipment))
+            self._count()
+        except BaseException as error:
             self.__exit__()
+            if isinstance(error, OSError | TimeoutError):
+                what = f"the dask workers at {self.address} cannot be sent anything: {told(error)}"
+                raise StoppedError(what, KEPT) from error
+            if isinstance(error, ImportError):
+                raise RequestError(f"a dask worker cannot run cells: {error}", NEEDED) from error
             raise
         # It tells at length, with tracebacks, that a scheduler has gone; we do in a line.
         self._levels = {name: logging.getLogger(name).level for name in _TALKERS}
@@ -393,26 +403,26 @@ class Dask(Place):
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=False)
-        self._sent = None
+        if self._client.status == "running":
+            with suppress(OSError, TimeoutError):  # it has gone just now
+                self._client.unregister_worker_plugin(self._name)
         self._client.close(timeout=5)
         for name, level in self._levels.items():
             logging.getLogger(name).setLevel(level)
 
     def restart(self) -> None:
-        """Send the workers again what the cells share: those that had it may have died."""
+        """Count the workers again: dask itself starts others in place of those that died, and ships to them."""
         if self._client.status != "running":
             raise StoppedError(f"the dask scheduler at {self.address} has gone", KEPT)
-        self._send()
-
-    def _send(self) -> None:
         try:
-            self.workers = max(1, sum(self._client.nthreads().values()))
-            self._sent = self._client.scatter(self.shipment, broadcast=True, hash=False)
+            self._count()
         except (OSError, TimeoutError) as error:
-            what = f"the dask workers at {self.address} cannot be sent anything: {told(error)}"
-            raise StoppedError(what, KEPT) from error
+            raise StoppedError(f"the dask scheduler at {self.address} has gone: {told(error)}", KEPT) from error
+
+    def _count(self) -> None:
+        self.workers = max(1, sum(self._client.nthreads().values()))
 
     def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
         """Have a batch run."""
-        future: Future[Outcome] = self._executor.submit(run_batch, self._sent, jobs)
+        future: Future[Outcome] = self._executor.submit(self._shipping.run_there, self._name, jobs)
         return future
