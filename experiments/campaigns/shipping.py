@@ -17,7 +17,7 @@ _shipped: dict[str, Shipment] = {}
 """In a worker: what the cells of each campaign share, by the plugin's name."""
 
 
-class Shipping(WorkerPlugin):  # type: ignore[misc]  # it has no types
+class Shipping(WorkerPlugin):
     """Has what cells share on each worker.
 
     Parameters

@@ -41,6 +41,8 @@ _WEIGHTS: Final = "weights like "
 _MOST_WEEKS: Final = 104
 _NEAR: Final = 0.05
 """An order is good if its waits are at most this much longer than those of the best."""
+_SHORT_H: Final = 1.0 / 60.0
+"""A mean wait below this is hardly one."""
 _SETTLED: Final = 0.8
 """A tuner has found it when from then on it uses good orders in so many of the weeks."""
 
@@ -280,26 +282,28 @@ def _advice(results: Results, current: str, log: Workload) -> Iterator[str]:
     change = f"mean wait against {current} on resamples (%)"
     interval = "" if pd.isna(best["low"]) else f" [{best['low']:.0f} %, {best['high']:.0f} %]"
     if best["order"] == current:
-        yield f"{current} would have kept the mean wait shortest: {best['mean wait (h)']:.2f} h, {_limit(best)}."
+        yield f"{current} would have kept the mean wait shortest: {_span(best['mean wait (h)'])}, {_limit(best)}."
     else:
         yield (
-            f"{best['order']} {_limit(best)} would have kept the mean wait shortest: {best['mean wait (h)']:.2f} h "
-            f"instead of {now['mean wait (h)']:.2f} h under {current} ({_limit(now)}). On resamples of the log it "
-            f"changes the mean wait by {best[change]:.0f} %{interval}."
+            f"{best['order']} {_limit(best)} would have kept the mean wait shortest: "
+            f"{_span(best['mean wait (h)'])} instead of {_span(now['mean wait (h)'])} under {current} ({_limit(now)}). "
+            f"On resamples of the log it changes the mean wait by {best[change]:.0f} %{interval}."
         )
         if pd.notna(best["low"]) and best["low"] < 0.0 < best["high"]:
             yield "That interval has 0 in it: on another year of the same users it could as well have been worse."
     yield (
-        f"The longest wait would have been {best['longest wait (h)']:.0f} h "
-        f"(under {current} {now['longest wait (h)']:.0f} h), "
-        f"the 95th percentile {best['95 % wait (h)']:.1f} h ({now['95 % wait (h)']:.1f} h)."
+        f"The longest wait would have been {_span(best['longest wait (h)'])} "
+        f"(under {current} {_span(now['longest wait (h)'])}), "
+        f"the 95th percentile {_span(best['95 % wait (h)'])} ({_span(now['95 % wait (h)'])})."
     )
+    if now["mean wait (h)"] < _SHORT_H:
+        yield "Jobs hardly wait on this machine, whatever the order: there is little to gain."
     near = orders[orders["mean wait (h)"] <= (1.0 + _NEAR) * best["mean wait (h)"]]
     calmest = near.sort_values("longest wait (h)").iloc[0]
     if calmest["longest wait (h)"] < 0.8 * best["longest wait (h)"]:
         yield (
             f"If long waits weigh more: {calmest['order']} {_limit(calmest)} has a mean wait within 5 % of the best, "
-            f"and no job waits longer than {calmest['longest wait (h)']:.0f} h."
+            f"and no job waits longer than {_span(calmest['longest wait (h)'])}."
         )
     for _, row in _tuners(results).iterrows():
         part = row["found a good order in (% of resamples)"]
@@ -315,12 +319,27 @@ def _advice(results: Results, current: str, log: Workload) -> Iterator[str]:
             yield (
                 f"The weights of a multifactor priority most like {like}: age {age:,} (of seven days), size {size:,} "
                 f"(of the machine; negative: small jobs first), time limit {limit:,} (of the longest). They put "
-                f"{pairs:.0f} % of the pairs of waiting jobs as {like} does, and give a mean wait of {wait_h:.2f} h."
+                f"{pairs:.0f} % of the pairs of waiting jobs as {like} does, and give a mean wait of {_span(wait_h)}."
+            )
+        first = weights.iloc[0]
+        if first["like"] != best["order"]:
+            wait = _span(float(first["mean wait (h)"]))
+            yield (
+                f"Of all weights that were fitted, those like {first['like']} wait least: age {first['age']:,}, "
+                f"size {first['size']:,}, time limit {first['time limit']:,}; mean wait {wait}."
             )
     yield (
         "What this cannot know: users would submit otherwise if they waited otherwise; and priorities, partitions and "
         "reservations of your machine were not modelled."
     )
+
+
+def _span(hours: float) -> str:
+    """Return a duration in the unit that suits it."""
+    for unit, length_h in (("h", 1.0), ("min", 1.0 / 60.0)):
+        if hours >= length_h:
+            return f"{hours / length_h:.3g} {unit}" if hours < 1000 else f"{hours:,.0f} h"
+    return f"{hours * 3600:.3g} s"
 
 
 def _weeks_of(count: float) -> str:
