@@ -115,6 +115,22 @@ def campaign(*, study: str, workers: int) -> Figures:
     }
 
 
+def selection(*, log: str, resamples: int, workers: int) -> Figures:
+    """Run the selection study on resamples of two years of a log: 20 strategies, re-simulations included."""
+    chosen = {"workload": [str(SHARED / "traces" / log)], "variant": ["text"], "replications": resamples}
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        cells = run("selection", out=folder, scale="paper", chosen=chosen, workers=workers).run
+        wall_s = time.perf_counter() - start
+    return {
+        "jobs": cells,
+        "wall_s": wall_s,
+        "jobs_per_s": cells / wall_s,
+        "peak_mb": _peak_mb(),
+        "workers_peak_mb": _peak_mb(resource.RUSAGE_CHILDREN),
+    }
+
+
 def _cases() -> dict[str, Callable[[], Figures]]:
     """Return every case by its name, in the order in which they are measured."""
     cases: dict[str, Callable[[], Figures]] = {
@@ -137,6 +153,9 @@ def _cases() -> dict[str, Callable[[], Figures]]:
         name = f"campaign of 10,000 cells of 10 ms, {workers} workers"
         cases[name] = lambda w=workers: campaign(study="TenMilliseconds", workers=w)  # type: ignore[misc]
     cases["campaign of 100,000 cells of nothing, 2 workers"] = lambda: campaign(study="Nothing", workers=2)
+    for log, resamples in (("KTH-SP2-1996-2.1-cln", 5), ("KTH-SP2-1996-2.1-cln", 20), ("SDSC-BLUE-2000-4.2-cln", 5)):
+        name = f"selection, {log.rsplit('-', 3)[0]}, {resamples} resamples, 2 workers"
+        cases[name] = lambda g=f"{log}.swf.gz", n=resamples: selection(log=g, resamples=n, workers=2)  # type: ignore[misc]
     cases["ten million jobs compiled"] = lambda: synthetic(jobs=10_000_000, engine="compiled")
     return cases
 

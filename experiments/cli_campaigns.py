@@ -58,6 +58,14 @@ def run(
             help="The log, or logs, of a study that takes some: --set workload=FILE,...",
         ),
     ] = None,
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            rich_help_panel=_DESIGN,
+            help="The variant, or variants, of a study that has some: --set variant=NAME,...",
+        ),
+    ] = None,
     workers: _Workers = None,
     dask: Annotated[
         str | None,
@@ -87,7 +95,7 @@ def run(
         study,
         scale=scale,
         seed=seed,
-        settings=chosen or (),
+        settings=[*(chosen or ()), *([] if variant is None else [f"variant={variant}"])],
         workloads=[part.strip() for text in workload or () for part in text.split(",") if part.strip()],
         workers=workers,
         dask=dask,
