@@ -54,7 +54,7 @@ def advise(
     **options: Any,  # noqa: ANN401  those of _run
 ) -> int:
     """Say which order and threshold would have been best on a log; return the exit status."""
-    chosen = {"workload": str(workload), "cores": cores, "clean": clean, "current": current}
+    chosen = {"workload": str(workload), "cores": cores, "clean": clean, "current": current.upper()}
     return _run("advice", chosen, dask=None, shard="1/1", retry_failed=True, **options)
 
 

@@ -22,9 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.units import WEEK
 from simmodels.workload import Workload
 
 Rows = NDArray[np.bool_]
+_HARDLY: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,18 @@ def _estimate_by_runtime(workload: Workload) -> Workload:
     return replace(workload, estimate_s=np.where(workload.estimate_s > 0, workload.estimate_s, workload.runtime_s))
 
 
+def _thin_ends(workload: Workload, _: int) -> Rows:
+    """Return which jobs were submitted in the weeks at either end of the log in which hardly any was."""
+    submit_s = workload.submit_s
+    if not len(submit_s):
+        return np.zeros(0, dtype=np.bool_)
+    weeks, week = np.unique((submit_s - submit_s.min()) // WEEK, return_inverse=True)
+    jobs = np.bincount(week, minlength=len(weeks))
+    busy = np.flatnonzero(jobs >= _HARDLY * np.median(jobs))
+    thin: Rows = (week < busy[0]) | (week > busy[-1])
+    return thin
+
+
 _TOO_WIDE: Final = Step("cores exceed the machine", lambda w, m: w.cores > m)
 _NO_CORES: Final = Step("cores < 1", lambda w, _: w.cores < 1)
 _STRONG: Final = (
@@ -215,6 +229,12 @@ _ALL: Final = (
             _TOO_WIDE,
             Step("runtime cut at the estimate", lambda w, _: w.runtime_s > w.estimate_s, _cut_at_estimate),
         ),
+    ),
+    Filter(
+        "ends",
+        "Weeks at either end of the log with hardly a job (less than 5 % of those of the median week that has any) are "
+        "cut off: jobs that had been held for months when an accounting was taken, or a log that runs out.",
+        (Step("in a week at an end of the log with hardly a job", _thin_ends),),
     ),
 )
 

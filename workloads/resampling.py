@@ -83,11 +83,11 @@ def resample(
     counts[LEFT_OUT] = int((~known).sum())
     jobs = log if known.all() else log.take(known)
     begin_s = _first_week(jobs, monday=monday)
-    whole = int((float(jobs.submit_s.max(initial=begin_s)) - begin_s) // WEEK)
+    whole = _weeks_since(begin_s, jobs)
     first, last = (1, whole - 1) if how == "permuted" else (0, whole)
     if last <= first:
         raise RequestError(
-            f"{log.name!r} has {max(whole, 0)} whole weeks", f"at least {3 if how == 'permuted' else 1} are needed"
+            f"{log.name!r} has {whole} whole weeks", f"at least {3 if how == 'permuted' else 1} are needed"
         )
     week = np.floor_divide(jobs.submit_s - begin_s, WEEK).astype(np.int64)
     counts[BEFORE] = int((week < 0).sum())
@@ -124,6 +124,24 @@ def resample(
         counts=counts,
         extras={"source_job_id": jobs.job_id[rows]},
     )
+
+
+def whole_weeks(log: Workload, *, monday: bool = True) -> int:
+    """Return how many whole weeks a log has, from which `resample` draws.
+
+    Parameters
+    ----------
+    log, monday
+        As in `resample`.
+    """
+    known = log.known()
+    jobs = log if known.all() else log.take(known)
+    return _weeks_since(_first_week(jobs, monday=monday), jobs) if len(jobs) else 0
+
+
+def _weeks_since(begin_s: float, jobs: Workload) -> int:
+    """Return how many whole weeks a log has since its first begins."""
+    return max(0, int((float(jobs.submit_s.max(initial=begin_s)) - begin_s) // WEEK))
 
 
 def _first_week(jobs: Workload, *, monday: bool) -> float:

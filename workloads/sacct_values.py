@@ -22,6 +22,10 @@ Floats = NDArray[np.float64]
 
 UNKNOWN: Final = math.nan
 BAD: Final = -math.inf
+_EARLIEST_S: Final = 631_152_000.0
+"""1990: no batch system of today has an older job; what says so is a clock that was not set."""
+_LATEST_S: Final = 4_102_444_800.0
+"""2100."""
 UNLIMITED: Final = math.inf
 
 _NO_TIME: Final = ("", "Unknown", "None", "NONE", "N/A", "0")
@@ -119,7 +123,7 @@ def by_value(column: Any, read: Callable[[str], float], memo: dict[str, float]) 
 
 
 def moments(column: Any, zone: ZoneInfo | None, counts: dict[str, int]) -> Floats:  # noqa: ANN401  (pyarrow has no types)
-    """Return times as seconds since 1970-01-01 UTC.
+    """Return times as seconds since 1970-01-01 UTC; those before 1990 or after 2099 are `BAD`.
 
     Parameters
     ----------
@@ -145,6 +149,9 @@ def moments(column: Any, zone: ZoneInfo | None, counts: dict[str, int]) -> Float
         if text not in memo:
             memo[text] = _moment(text)
         seconds[row], naive[row] = memo[text]
+    impossible = (np.abs(seconds) < math.inf) & ((seconds < _EARLIEST_S) | (seconds >= _LATEST_S))
+    seconds[impossible] = BAD
+    naive &= ~impossible
     if zone is not None:
         seconds[naive] = _in_utc(seconds[naive], zone, counts)
     return seconds

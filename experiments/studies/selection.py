@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Rows, Scale, Study
+from experiments.campaigns.study import Cell, Rows, Scale, Study, unknown
 from experiments.inputs import WorkloadFile
 from experiments.studies.selection_results import (
+    NOISE,
     OTHERS,
     PERIODS,
     TUNERS,
@@ -35,7 +36,15 @@ from experiments.studies.selection_results import (
 )
 from simmodels.decisions.options import QueueOptions
 from simmodels.decisions.orders import TWELVE_ORDERS
-from simmodels.decisions.selection import EpsilonGreedy, FullFeedback, RandomOrder, Strategy
+from simmodels.decisions.selection import (
+    EXP3,
+    UCB1,
+    EpsilonGreedy,
+    FullFeedback,
+    Jobs,
+    RandomOrder,
+    Strategy,
+)
 from simmodels.errors import RequestError
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
@@ -53,7 +62,8 @@ if TYPE_CHECKING:
 VARIANTS: Final = ("text", "program")
 GENERATED: Final = "generated"
 _FILTERS: Final = {"text": "strong", "program": "program"}
-_PROGRAM_THRESHOLD_S: Final = 200_000.0
+_THRESHOLD_S: Final = {"text": 40 * HOUR, "program": 200_000.0}
+_KINDS: Final = ("full", "noisy", "bandit", "random", "ucb1", "exp3")
 _USERS: Final = 40
 
 
@@ -62,10 +72,16 @@ class Selection(Study):
 
     A replication is a resample of each log: two years of weeks drawn from its users' weeks. On it run the twelve
     orders, and four strategies that choose one of them for each day, or each week. ``variant`` is how: ``text`` as the
-    paper says, ``program`` with the settings of its simulator.
+    paper says, ``program`` with the settings of its simulator; a threshold and a noise that are chosen replace theirs.
+
+    Besides the paper's, a strategy may be ``ucb1`` or ``exp3``, by day or week. ``decay`` is what full feedback and
+    epsilon-greedy multiply past costs by, from period to period, and ``epsilon_decay`` the same of epsilon.
     """
 
-    parameters = {"weeks": 104, "threshold_h": 40.0, "epsilon": 0.5, "noise": 0.15, "cores": None}
+    parameters = {
+        "weeks": 104, "threshold_h": None, "epsilon": 0.5, "epsilon_decay": 1.0, "decay": 1.0, "noise": None,
+        "cores": None,
+    }  # fmt: skip
     factors = {"variant": ("text",), "workload": (GENERATED,), "strategy": (*TWELVE_ORDERS, *TUNERS)}
     scales = {
         "smoke": Scale(replications=5, parameters={"weeks": 8}),
@@ -75,6 +91,25 @@ class Selection(Study):
     measures = ("total_wait_s", "mean_wait_s", "mean_bounded_slowdown")
 
     # -- the cells ----------------------------------------------------------------------------------
+
+    def cells(self, scale: str, seed: int) -> Iterator[Cell]:
+        """Hand out the cells of the design, once its settings are found to be allowed."""
+        design = self.design(scale)
+        _require_allowed("variant", design.factors["variant"], VARIANTS)
+        known = (*TWELVE_ORDERS, *(f"{kind} {period}" for period in PERIODS for kind in _KINDS))
+        _require_allowed("strategy", design.factors["strategy"], known)
+        weeks, cores, threshold_h = (design.parameters[name] for name in ("weeks", "cores", "threshold_h"))
+        for name, value in (("weeks", weeks), ("cores", cores)):
+            if not (isinstance(value, int) and value >= 1) and not (name == "cores" and value is None):
+                raise RequestError(f"{name} is {value!r}", "an integer >= 1 is allowed")
+        if threshold_h is not None and not (isinstance(threshold_h, int | float) and threshold_h >= 0):
+            raise RequestError(
+                f"threshold_h is {threshold_h!r}", "a number of hours >= 0 is allowed; none: the variant's"
+            )
+        for variant in design.factors["variant"]:
+            for kind in _KINDS:
+                _strategy(kind, str(variant), design.parameters)  # it refuses what is not allowed
+        return super().cells(scale, seed)
 
     def inputs(self, scale: str) -> Mapping[str, Any]:
         """Return each log, cleaned as its variant has it."""
@@ -102,7 +137,7 @@ class Selection(Study):
             schedule, shares = done.schedule(), None
         else:
             kind, period = strategy.split()
-            chosen = _strategy(kind, cell)
+            chosen = _strategy(kind, cell["variant"], cell.parameters)
             tuned = replay_tuned(
                 world.trace,
                 chosen,
@@ -122,9 +157,10 @@ class Selection(Study):
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return tables 2 and 3, the regrets, and how well table 2 agrees with the published one."""
         last = last_of(results)
+        strategies = [str(name) for name in results.factors["strategy"] if name not in TWELVE_ORDERS]
         return {
             "table 2: fixed orders against FCFS": against_base(last, OTHERS),
-            "table 3: strategies against FCFS": against_base(last, TUNERS),
+            "table 3: strategies against FCFS": against_base(last, strategies),
             "regret against the best fixed order": regrets(last),
             "agreement with the published table 2": agreement(last),
         }
@@ -141,8 +177,8 @@ class Selection(Study):
             where = f"{name_of(workload)}, {variant}"
             found[f"figure 1: {where}: waits by week"] = drawn.weekly(table)
             found[f"figure 2: {where}: fixed orders"] = drawn.curves(table, OTHERS)
-            found[f"figure 3: {where}: strategies, by day"] = drawn.curves(table, _of("day"))
-            found[f"figure 4: {where}: strategies, by week"] = drawn.curves(table, _of("week"))
+            found[f"figure 3: {where}: strategies, by day"] = drawn.curves(table, _of(results, "day"))
+            found[f"figure 4: {where}: strategies, by week"] = drawn.curves(table, _of(results, "week"))
             found[f"figure 5: {where}: orders used, full feedback"] = drawn.shares(table, ("full day", "full week"))
             found[f"figure 6: {where}: orders used, bandit"] = drawn.shares(table, ("bandit day", "bandit week"))
         return found
@@ -156,8 +192,8 @@ class Selection(Study):
         ]
 
 
-def _of(period: str) -> tuple[str, ...]:
-    return tuple(name for name in TUNERS if name.endswith(period))
+def _of(results: Results, period: str) -> tuple[str, ...]:
+    return tuple(str(name) for name in results.factors["strategy"] if str(name).endswith(f" {period}"))
 
 
 def _input(workload: str, variant: str) -> str:
@@ -193,7 +229,8 @@ class _World:
     def of(cls, log: Workload, cell: Cell) -> "_World":
         """Return the world of a cell: the last one, if it is the same."""
         program = cell["variant"] == "program"
-        threshold_s = _PROGRAM_THRESHOLD_S if program else cell["threshold_h"] * HOUR
+        threshold_h: float | None = cell["threshold_h"]
+        threshold_s = _THRESHOLD_S[cell["variant"]] if threshold_h is None else threshold_h * HOUR
         return _world(_Same(log), cell.seed, cell.replication, cell["weeks"], threshold_s, program)
 
     def feedback(self, period: str) -> Feedback:
@@ -222,19 +259,37 @@ def _world(same: _Same, seed: int, index: int, weeks: int, threshold_s: float, p
     return _World(same.log, seed, index, weeks, threshold_s, program=program)
 
 
-def _strategy(kind: str, cell: Cell) -> Strategy:
-    """Return a strategy, with the settings of the variant."""
-    program = cell["variant"] == "program"
+def _strategy(kind: str, variant: str, of: Mapping[str, Any]) -> Strategy:
+    """Return a strategy, with the settings of the variant, and those that were chosen."""
+    program = variant == "program"
+    counts: Jobs = "started" if program else "finished"
+    for name in ("epsilon", "epsilon_decay", "decay", "noise"):
+        if not isinstance(of[name], int | float) and not (name == "noise" and of[name] is None):
+            raise RequestError(f"{name} is {of[name]!r}", "a number from 0 to 1 is allowed")
     if kind == "random":
         return RandomOrder()
+    if kind == "ucb1":
+        return UCB1(counts=counts)
+    if kind == "exp3":
+        return EXP3(counts=counts)
     if kind == "bandit":
-        if program:
-            return EpsilonGreedy(epsilon=cell["epsilon"], counts="started", pseudo_jobs=1.0)
-        return EpsilonGreedy(epsilon=cell["epsilon"])
-    noise = cell["noise"] if kind == "noisy" else 0.0
-    if program:
-        return FullFeedback(noise=0.2 if noise else 0.0, noise_of="period", preload=True)
-    return FullFeedback(noise=noise)
+        return EpsilonGreedy(
+            epsilon=of["epsilon"],
+            epsilon_decay=of["epsilon_decay"],
+            decay=of["decay"],
+            counts=counts,
+            pseudo_jobs=1.0 if program else 0.0,
+        )
+    noise = (NOISE[variant] if of["noise"] is None else of["noise"]) if kind == "noisy" else 0.0
+    noise_of: Literal["job", "period"] = "period" if program else "job"
+    return FullFeedback(decay=of["decay"], noise=noise, noise_of=noise_of, preload=program)
+
+
+def _require_allowed(name: str, values: Sequence[object], known: Sequence[str]) -> None:
+    """Refuse values of a factor that are not known."""
+    for value in values:
+        if value not in known:
+            raise unknown(name, str(value), known)
 
 
 def _shares(used: Sequence[int], period_s: float, weeks: int) -> NDArray[np.float64]:

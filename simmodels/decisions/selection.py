@@ -31,6 +31,8 @@ Jobs = Literal["finished", "started"]
 
 UNIFORMS: Final = 2
 """So many uniform numbers are drawn for each choice, whether it needs them or not."""
+_FAINT: Final = 1e-100
+"""So many jobs (old ones count for less) are as good as none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Memory:
         float64[orders], what each order has cost.
     count
         float64[orders], what that is divided by: jobs, or periods.
+    used
+        float64[orders], in how many periods each was in use.
     weight
         float64[orders], logarithms of weights (EXP3).
     largest
@@ -76,6 +80,7 @@ class Memory:
     periods: int
     cost: Floats
     count: Floats
+    used: Floats
     weight: Floats
     largest: float = 0.0
 
@@ -112,11 +117,13 @@ class Strategy:
     def begin(self) -> Memory:
         """Return the memory of one who has seen nothing."""
         none = np.zeros(len(self.orders))
-        return Memory(0, none, none, none)
+        return Memory(0, none, none, none, none)
 
-    def observe(self, memory: Memory, period: Period) -> Memory:  # noqa: ARG002  those who learn override it
+    def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
-        return replace(memory, periods=memory.periods + 1)
+        used = memory.used.copy()
+        used[period.used] += 1
+        return replace(memory, periods=memory.periods + 1, used=used)
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:
         """Return the order of the next period, by its place.
@@ -190,7 +197,7 @@ class FullFeedback(Strategy):
         """Return the memory after a period."""
         if period.simulated_s is None:
             raise RequestError("a period without simulated costs", "full feedback needs them")
-        return replace(memory, periods=memory.periods + 1, cost=self.decay * memory.cost + period.simulated_s)
+        return replace(super().observe(memory, period), cost=self.decay * memory.cost + period.simulated_s)
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:  # noqa: ARG002  it leaves nothing to chance
         """Return the order of the next period, by its place."""
@@ -222,8 +229,8 @@ class _Bandit(Strategy):
 class EpsilonGreedy(_Bandit):
     """Mostly the order whose jobs have waited least in the mean, and now and then any.
 
-    An order none of whose periods has a job counts as the best of all, so each is tried; of equal ones the first is
-    taken.
+    An order none of whose periods has a job counts as the best of all, so each is tried: of several the one that was
+    used least, and of these the first. Of equal means the first is taken.
 
     Parameters
     ----------
@@ -262,19 +269,21 @@ class EpsilonGreedy(_Bandit):
 
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
-        cost, count = self.decay * memory.cost, self.decay * memory.count
+        # What is hardly there any more is kept as it is: as 0 jobs it would be an order that was never tried.
+        decay = np.where(memory.count > _FAINT, self.decay, 1.0)
+        cost, count = decay * memory.cost, decay * memory.count
         cost[period.used] += period.wait_s
         count[period.used] += period.jobs
-        return replace(memory, periods=memory.periods + 1, cost=cost, count=count)
+        return replace(super().observe(memory, period), cost=cost, count=count)
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:
         """Return the order of the next period, by its place."""
         if uniforms[0] < self.epsilon * self.epsilon_decay**memory.periods:
             return self._any(uniforms[1])
         count = memory.count + self.pseudo_jobs
-        mean = np.full(len(count), -math.inf)
-        np.divide(memory.cost, count, out=mean, where=count > 0)
-        return int(np.argmin(mean))
+        if (count == 0).any():
+            return _least_used(memory.used, count == 0)
+        return int(np.argmin(memory.cost / count))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,7 +291,8 @@ class UCB1(_Bandit):
     """The order with the highest upper confidence bound (Auer, Cesa-Bianchi and Fischer 2002, figure 1).
 
     The reward of a period is 1 less its mean wait, as a part of the largest mean wait of any period so far; periods
-    without a job teach nothing. Each order is tried once at first, in their order.
+    without a job teach nothing. Each order is tried at first: of those that have not had a period with a job, the one
+    that was used least, and of these the first.
 
     Parameters
     ----------
@@ -302,19 +312,20 @@ class UCB1(_Bandit):
 
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
+        after = super().observe(memory, period)
         if not period.jobs:
-            return replace(memory, periods=memory.periods + 1)
+            return after
         mean_s = period.wait_s / period.jobs
         cost, count = memory.cost.copy(), memory.count.copy()
         cost[period.used] += mean_s
         count[period.used] += 1
         largest = max(memory.largest, mean_s)
-        return replace(memory, periods=memory.periods + 1, cost=cost, count=count, largest=largest)
+        return replace(after, cost=cost, count=count, largest=largest)
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:  # noqa: ARG002  it leaves nothing to chance
         """Return the order of the next period, by its place."""
         if (memory.count == 0).any():
-            return int(np.argmin(memory.count))
+            return _least_used(memory.used, memory.count == 0)
         mean = memory.cost / memory.count / (memory.largest or 1.0)
         bound = np.sqrt(2.0 * math.log(memory.count.sum()) / memory.count)
         return int(np.argmax(1.0 - mean + self.exploration * bound))
@@ -344,14 +355,15 @@ class EXP3(_Bandit):
 
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
+        after = super().observe(memory, period)
         if not period.jobs:
-            return replace(memory, periods=memory.periods + 1)
+            return after
         mean_s = period.wait_s / period.jobs
         largest = max(memory.largest, mean_s)
         reward = 1.0 - mean_s / largest if largest else 1.0
         weight = memory.weight.copy()
         weight[period.used] += self.gamma * reward / (self.probabilities(memory)[period.used] * len(self.orders))
-        return replace(memory, periods=memory.periods + 1, weight=weight - weight.max(), largest=largest)
+        return replace(after, weight=weight - weight.max(), largest=largest)
 
     def probabilities(self, memory: Memory) -> Floats:
         """Return float64[orders], how likely each is chosen."""
@@ -363,6 +375,11 @@ class EXP3(_Bandit):
         """Return the order of the next period, by its place."""
         edges = np.cumsum(self.probabilities(memory))
         return min(int(np.searchsorted(edges, uniforms[1], side="right")), len(self.orders) - 1)
+
+
+def _least_used(used: Floats, among: NDArray[np.bool_]) -> int:
+    """Return the place of the order that was used least; of several the first."""
+    return int(np.argmin(np.where(among, used, math.inf)))
 
 
 def _require_decay(decay: float, name: str = "decay") -> None:

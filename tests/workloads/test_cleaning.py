@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.units import DAY, WEEK
 from simmodels.workload import COLUMNS, Workload
 from workloads import FILTERS, clean, read_swf
 
@@ -141,7 +142,7 @@ def test_a_filter_may_leave_nothing() -> None:
 
 
 def test_every_filter_is_registered_under_its_name_and_says_what_it_is_for() -> None:
-    assert set(FILTERS) == {"runnable", "strong", "program", "regression", "published"}
+    assert set(FILTERS) == {"runnable", "strong", "program", "regression", "published", "ends"}
     for name, chosen in FILTERS.items():
         assert chosen.name == name
         assert chosen.about.endswith(".")
@@ -159,7 +160,7 @@ def test_every_job_is_kept_or_counted_once(given_rows: list[tuple[int, ...]], na
     cleaned = clean(jobs, name)
     dropped = sum(number for key, number in cleaned.counts.items() if key.startswith("dropped: "))
     assert len(cleaned) + dropped == len(jobs)
-    assert cleaned.runnable(10).all()
+    assert name == "ends" or cleaned.runnable(10).all(), "ends looks at nothing but submits"
     kept = np.isin(jobs.job_id, cleaned.job_id)
     for column in ("job_id", "submit_s", "user_id"):
         np.testing.assert_array_equal(getattr(cleaned, column), getattr(jobs, column)[kept])
@@ -199,3 +200,13 @@ def test_real_logs_keep_what_can_run(shared: Path) -> None:
     without_estimates = read_swf(shared / "traces" / "NASA-iPSC-1993-3.1-cln.swf.gz")
     cleaned = clean(without_estimates, "regression")
     assert cleaned.counts["mended: no job has an estimate, the runtime is used"] == len(cleaned) > 18_000
+
+
+def test_weeks_with_hardly_a_job_are_cut_off_at_the_ends_and_kept_in_between() -> None:
+    weeks = np.repeat([0, 40, 41, 42, 43, 44, 90], [1, 100, 100, 2, 100, 100, 4])
+    submit_s = weeks * WEEK + np.arange(len(weeks)) % 7 * DAY
+    jobs = Workload(np.arange(len(weeks)), submit_s, np.ones(len(weeks)), np.ones(len(weeks)), np.ones(len(weeks)))
+    cleaned = clean(jobs, "ends", cores=4)
+    assert cleaned.counts["dropped: in a week at an end of the log with hardly a job"] == 1 + 4
+    assert len(cleaned) == 402
+    assert clean(jobs.head(1), "ends", cores=4).counts["dropped: in a week at an end of the log with hardly a job"] == 0

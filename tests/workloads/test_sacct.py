@@ -364,6 +364,11 @@ def test_local_times_are_taken_as_utc_unless_their_zone_is_said(tmp_path: Path) 
     assert local.start_unix_s == naive.start_unix_s - 3600
 
 
+def test_a_time_beyond_all_clocks_is_a_bad_line_in_any_zone(tmp_path: Path) -> None:
+    path = written(tmp_path, printed({}, {"JobID": "9", "End": "9999-12-31T23:59:59"}))
+    assert read_sacct(path, timezone="America/New_York").counts["bad lines: End is no time"] == 1
+
+
 def test_the_hours_of_a_change_of_the_clock_are_counted(tmp_path: Path) -> None:
     twice = {"Submit": "2024-10-27T02:30:00", "Start": "2024-10-27T04:00:00"}
     skipped = {"JobID": "11", "Submit": "2024-03-31T02:30:00", "Start": "2024-03-31T03:00:00"}
@@ -459,6 +464,8 @@ def test_a_bar_in_a_name_elsewhere_makes_a_bad_line(tmp_path: Path) -> None:
         ({"JobIDRaw": "1_2"}, "JobIDRaw is no job's", "'1_2'"),
         ({"Submit": "yesterday"}, "Submit is no time", "'yesterday'"),
         ({"Submit": "2024-02-30T00:00:00"}, "Submit is no time", "'2024-02-30T00:00:00'"),
+        ({"Submit": "1970-01-01T00:00:00"}, "Submit is no time", "'1970-01-01T00:00:00'"),
+        ({"End": "9999-12-31T23:59:59"}, "End is no time", "'9999-12-31T23:59:59'"),
         ({"Submit": "Unknown"}, "Submit is unknown", "'Unknown'"),
         ({"Start": "08:00"}, "Start is no time", "'08:00'"),
         ({"End": "2024-03-01T25:00:00"}, "End is no time", "'2024-03-01T25:00:00'"),

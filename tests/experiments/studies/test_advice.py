@@ -1,5 +1,6 @@
 """Advice: sentences that follow from simulations, on a log of one's own."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import workloads as wl
 from experiments.campaigns import run
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import Campaign
-from experiments.studies.advice import LOG, RESAMPLE, Advice
+from experiments.studies.advice import Advice
+from experiments.studies.advice_told import LOG, RESAMPLE, _settled
 from experiments.studies.weights import fit_weights
 from simmodels.errors import RequestError, UnknownNameError
 
@@ -31,7 +33,8 @@ def test_the_log_is_run_once_and_resamples_in_each_replication(campaign: Campaig
     assert counts[LOG, "SPF"] == 2
     assert counts[RESAMPLE, "SPF"] == 2 * 5
     assert counts[RESAMPLE, "simulating tuner, by week"] == 5, "at the first threshold only"
-    assert counts[LOG, "weights like SPF"] == 1
+    assert counts[LOG, "weights like SPF"] == 1, "at the last threshold only"
+    assert table.loc[table["policy"] == "weights like SPF", "threshold_h"].isna().all()
     assert (LOG, "bandit tuner, by day") not in counts
 
 
@@ -51,7 +54,8 @@ def test_the_page_begins_with_findings_that_name_the_best_order(campaign: Campai
     assert report.findings[0].startswith("mine.swf.gz: 1,") or report.findings[0].startswith("mine: 1,")
     assert report.findings[1].startswith(f"{best['order']} ")
     assert any("multifactor priority most like" in finding for finding in report.findings)
-    assert any("tuner, by week" in finding for finding in report.findings)
+    assert any("tuner, by week, with a threshold of 40 h" in finding for finding in report.findings)
+    assert any("without a threshold, the mean wait under them" in finding for finding in report.findings)
     assert "cannot know" in report.findings[-1]
 
 
@@ -93,3 +97,80 @@ def test_keys_of_the_weights_are_whole_numbers_of_a_scale() -> None:
     found = np.array([weights.age, weights.size, weights.limit])
     assert np.abs(found).max() == 10_000
     assert 0.5 < weights.alike <= 1.0
+
+
+def advised(folder: Path, log: sm.Workload, **chosen: object) -> tuple[Campaign, list[str]]:
+    wl.write_swf(log, folder / "log.swf")
+    few = {"policy": ["FCFS", "SPF"], "threshold_h": [40.0, None], "workload": str(folder / "log.swf"), "weeks": 2}
+    found = run("advice", out=folder / "out", scale="smoke", workers=0, chosen=few | chosen)
+    return found, list(write_report(found).findings)
+
+
+def some(jobs: int, weeks: float, runtime_s: float, cores: int = 8) -> sm.Workload:
+    submit_s = np.linspace(0.0, weeks * sm.WEEK, jobs)
+    runtimes_s = runtime_s * (1.0 + np.arange(jobs) % 3)
+    return sm.Workload(np.arange(jobs), submit_s, runtimes_s, 2 * runtimes_s, np.full(jobs, 5), max_cores=cores)
+
+
+def test_a_log_without_a_whole_week_gets_a_page_that_says_that_it_cannot_know(tmp_path: Path) -> None:
+    campaign, findings = advised(tmp_path, some(200, 0.4, 3000.0))
+    assert set(campaign.results().table["trace"]) == {LOG}
+    assert "2.8 days" in findings[0]
+    assert any("the log has no whole week" in text for text in findings)
+
+
+def test_a_machine_on_which_nobody_waits_gets_a_page_that_says_so(tmp_path: Path) -> None:
+    campaign, findings = advised(tmp_path, some(200, 3.0, 60.0))
+    assert not campaign.failed
+    assert any("what you have now" in text for text in findings), "nothing is better than nothing"
+    assert any("hardly wait" in text for text in findings)
+
+
+def test_a_log_of_more_work_than_the_machine_can_do_is_told(tmp_path: Path) -> None:
+    _, findings = advised(tmp_path, some(400, 3.0, 40_000.0))
+    assert any("more work than the machine can do" in text for text in findings)
+    fine = tmp_path / "fine"
+    fine.mkdir()
+    assert not any("more work" in text for text in advised(fine, some(400, 3.0, 1_000.0))[1])
+
+
+def test_jobs_that_are_left_out_are_told_with_their_reason(tmp_path: Path) -> None:
+    log = some(200, 3.0, 3000.0)
+    cores = np.where(np.arange(200) % 4 == 0, 9, 5)
+    _, findings = advised(tmp_path, replace(log, cores=cores), cores=8)
+    (said,) = [text for text in findings if text.startswith("Of the file")]
+    assert "dropped: allocated or requested cores exceed the machine: 50" in said
+    assert "That is much" in said
+
+
+def test_a_log_without_limits_is_told(tmp_path: Path) -> None:
+    log = some(200, 3.0, 3000.0)
+    none = replace(log, estimate_s=log.runtime_s, extras={"requested_s": np.full(200, -1.0)})
+    _, findings = advised(tmp_path, none)
+    assert findings[0].endswith("without any limits: the log has none.")
+    assert any("100 % of the jobs have no limit" in text for text in findings)
+
+
+def test_a_job_held_for_months_does_not_thin_out_the_resamples(tmp_path: Path) -> None:
+    log = some(300, 3.0, 3000.0)
+    held = replace(log, submit_s=np.concatenate([[0.0], log.submit_s[1:] + 300 * sm.DAY]))
+    _, findings = advised(tmp_path, held)
+    assert "299 jobs in 3 weeks" in findings[0]
+    assert "in a week at an end of the log with hardly a job: 1" in findings[1]
+
+
+@pytest.mark.parametrize("weeks", [0, -1, 1.5])
+def test_a_number_of_weeks_that_is_none_is_refused(tmp_path: Path, weeks: float) -> None:
+    with pytest.raises(RequestError, match="weeks is"):
+        advised(tmp_path, some(50, 2.0, 100.0), weeks=weeks)
+
+
+def test_a_tuner_has_settled_where_most_of_what_is_left_is_good_and_much_is_left() -> None:
+    settled = [
+        _settled(np.array([bool(int(c)) for c in text])) for text in ("0111", "1101", "0001", "0000", "11110000")
+    ]
+    assert settled[0] == 2
+    assert settled[1:3] == [1 + 3, 4]
+    assert np.isnan(settled[3])
+    assert np.isnan(settled[4])
+    assert np.isnan(_settled(np.array([False] * 39 + [True])))

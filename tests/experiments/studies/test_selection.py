@@ -15,6 +15,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.studies.selection import Selection, _read
 from experiments.studies.selection_results import OTHERS, PUBLISHED, TUNERS, name_of, published_of
+from simmodels.errors import RequestError
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +123,68 @@ def test_on_a_real_log_our_table_2_is_much_like_the_published_one(shared: Path, 
     assert agreement["rank correlation"] > 0.75
     assert agreement["equal signs"] > 0.9
     assert isinstance(tables["table 2: fixed orders against FCFS"], pd.DataFrame)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        ({"variant": "prog"}, "unknown variant 'prog'; did you mean program"),
+        ({"strategy": ["FCFS", "full"]}, "unknown strategy 'full'"),
+        ({"cores": "abc"}, "cores is 'abc'"),
+        ({"cores": 0}, "cores is 0"),
+        ({"weeks": 1.5}, "weeks is 1.5"),
+        ({"weeks": 0}, "weeks is 0"),
+        ({"threshold_h": -4}, "threshold_h is -4"),
+        ({"noise": "much"}, "noise is 'much'"),
+        ({"noise": 2}, "noise is 2"),
+        ({"epsilon": None}, "epsilon is None"),
+        ({"decay": 0.0}, "decay is 0.0"),
+    ],
+)
+def test_settings_that_are_not_allowed_are_refused_before_anything_is_run(chosen: dict[str, object], told: str) -> None:
+    with pytest.raises(RequestError, match=told):
+        Plan.of("selection", "smoke", 0, chosen)
+
+
+def test_what_is_chosen_goes_before_what_the_variant_has(tmp_path: Path) -> None:
+    few = {"weeks": 2, "replications": 1, "variant": "program", "strategy": ["FCFS", "noisy week"]}
+    waits = {}
+    for threshold_h, noise in ((None, None), (1e6, None), (None, 1.0)):
+        out = tmp_path / f"{threshold_h}-{noise}"
+        chosen = few | {"threshold_h": threshold_h, "noise": noise}
+        table = run("selection", out=out, scale="smoke", workers=0, chosen=chosen).results().table
+        waits[threshold_h, noise] = table.dropna(subset=["total_wait_s"])["total_wait_s"].tolist()
+    assert waits[None, None][0] == waits[None, 1.0][0] != waits[1e6, None][0]
+
+
+def test_other_bandits_and_decays_can_be_run(tmp_path: Path) -> None:
+    chosen = {"weeks": 3, "replications": 1, "strategy": ["FCFS", "ucb1 day", "exp3 day", "full day", "bandit day"]}
+    plain = run("selection", out=tmp_path / "plain", scale="smoke", workers=0, chosen=chosen)
+    fading = run("selection", out=tmp_path / "fading", scale="smoke", workers=0, chosen=chosen | {"decay": 0.5})
+    assert not plain.failed
+    assert not fading.failed
+    table = Selection(**chosen).tables(plain.results())["table 3: strategies against FCFS"]
+    assert table["strategy"].tolist() == chosen["strategy"][1:]
+
+
+def test_where_nobody_waits_there_is_a_report_without_effects(tmp_path: Path) -> None:
+    submit_s = np.linspace(0.0, 4 * sm.WEEK, 200)
+    idle = sm.Workload(np.arange(200), submit_s, np.ones(200), np.ones(200), np.ones(200), max_cores=4)
+    wl.write_swf(idle, tmp_path / "idle.swf")
+    chosen = {
+        "weeks": 2,
+        "replications": 5,
+        "workload": str(tmp_path / "idle.swf"),
+        "strategy": ["FCFS", "SPF", "full week"],
+    }
+    results = run("selection", out=tmp_path / "out", scale="smoke", workers=0, chosen=chosen).results()
+    study = Selection(**chosen)
+    assert study.tables(results)["table 2: fixed orders against FCFS"].empty
+    assert {claim.verdict for claim in study.claims(results)} == {"undecided"}
+
+
+def test_the_spread_of_orders_is_none_without_fcfs_to_divide_it_by(tmp_path: Path) -> None:
+    chosen = {"weeks": 2, "replications": 5, "strategy": ["SPF", "SAF"]}
+    results = run("selection", out=tmp_path, scale="smoke", workers=0, chosen=chosen).results()
+    (claim,) = [claim for claim in Selection(**chosen).claims(results) if claim.text.startswith("Orders differ")]
+    assert claim.effect is None

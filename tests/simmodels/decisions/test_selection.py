@@ -59,7 +59,17 @@ def test_the_bandit_tries_each_order_then_takes_the_least_mean_wait() -> None:
 
 def test_a_period_without_jobs_leaves_an_order_untried() -> None:
     strategy = sm.EpsilonGreedy(orders=THREE)
-    assert strategy.choose(after(strategy, [Period(0, 0.0, 0)]), NEVER) == 0
+    assert strategy.choose(after(strategy, [Period(0, 0.0, 0)]), NEVER) == 1, "the next one is tried first"
+    assert strategy.choose(after(strategy, [Period(0, 0.0, 0), Period(1, 5.0, 1), Period(2, 3.0, 1)]), NEVER) == 0
+
+
+@pytest.mark.parametrize("decay", [0.1, 1e-200])
+def test_an_order_that_was_bad_long_ago_is_not_forgotten_however_old_it_is(decay: float) -> None:
+    strategy = sm.EpsilonGreedy(orders=THREE, decay=decay)
+    memory = after(strategy, [Period(0, 100.0, 1), Period(2, 90.0, 1), Period(1, 1.0, 1)])
+    for _ in range(1_000):
+        memory = strategy.observe(memory, Period(1, 1.0, 1))
+        assert strategy.choose(memory, NEVER) == 1
 
 
 def test_a_pseudo_job_lets_untried_orders_cost_nothing_and_weighs_with_the_others() -> None:

@@ -1,0 +1,320 @@
+"""What is told of advice: its tables, and its sentences."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from experiments.campaigns.results import Results
+from experiments.inputs import remarks
+from simmodels.decisions.orders import TWELVE_ORDERS
+from simmodels.units import HOUR, WEEK
+from simmodels.workload import Workload
+
+LOG: Final = "the log"
+RESAMPLE: Final = "a resample"
+WEIGHTS: Final = "weights like "
+_NEAR: Final = 0.05
+"""An order is good if its waits are at most this much longer than those of the best."""
+_SHORT_H: Final = 1.0 / 60.0
+"""A mean wait below this is hardly one."""
+_SETTLED: Final = 0.8
+"""A tuner has found it when from then on it uses good orders in so many of the weeks ..."""
+_LEAST_LEFT: Final = 0.25
+"""... and so much of the weeks is left then: at the end, luck would do."""
+_OVERLOAD: Final = 1.1
+"""So much more work than the machine could do while it came is a mistake in the number of cores, or hopeless."""
+_MANY: Final = 0.05
+"""So many jobs left out, or without a limit, are a word of warning worth."""
+
+
+# -- tables -----------------------------------------------------------------------------------------
+
+
+def _whole(results: Results) -> pd.DataFrame:
+    """Return the rows of whole simulations, without those of the weeks of a tuner."""
+    return results.table.dropna(subset=["mean_wait_s"]) if "mean_wait_s" in results.table else results.table
+
+
+def _at(table: pd.DataFrame, trace: str, policy: str, threshold_h: object) -> pd.DataFrame:
+    """Return the rows of a policy on a trace with a threshold (None: without), by replication."""
+    if table.empty:
+        return table
+    limit = table["threshold_h"].isna() if threshold_h is None else table["threshold_h"] == threshold_h
+    return table[(table["trace"] == trace) & (table["policy"] == policy) & limit].set_index("replication")
+
+
+def _current(results: Results) -> tuple[str, Any]:
+    """Return what all is compared with: the order that the user has now, and the last of the thresholds."""
+    return str(results.parameters["current"]), results.factors["threshold_h"][-1]
+
+
+def _changes(whole: pd.DataFrame, results: Results, policy: str, threshold_h: object) -> NDArray[np.float64]:
+    """Return how much longer the mean wait is than now, as a part of it: of each resample on which anybody waits."""
+    now = _at(whole, RESAMPLE, *_current(results))
+    then = _at(whole, RESAMPLE, policy, threshold_h)
+    if now.empty or then.empty:
+        return np.zeros(0)
+    before_s, after_s = now["mean_wait_s"].align(then["mean_wait_s"], join="inner")
+    waited = before_s > 0.0
+    found: NDArray[np.float64] = (after_s[waited] / before_s[waited] - 1.0).to_numpy(dtype=np.float64)
+    return found
+
+
+def orders_of(results: Results) -> pd.DataFrame:
+    """Return a row an order and threshold: on the log, and against what there is now on resamples."""
+    whole = _whole(results)
+    current, base_h = _current(results)
+    against = f"mean wait against {current} {in_words(base_h)} on resamples (%)"
+    rows: list[dict[str, Any]] = []
+    for threshold_h in results.factors["threshold_h"]:
+        for name in (name for name in results.factors["policy"] if name in TWELVE_ORDERS):
+            on_log = _at(whole, LOG, str(name), threshold_h)
+            if on_log.empty:
+                continue
+            measured = on_log.iloc[0]
+            changes = _changes(whole, results, str(name), threshold_h)
+            low, middle, high = np.percentile(100.0 * changes, (10, 50, 90)) if len(changes) else (None,) * 3
+            rows.append(
+                {
+                    "order": name,
+                    "threshold (h)": threshold_h,
+                    "mean wait (h)": float(measured["mean_wait_s"]) / HOUR,
+                    "95 % wait (h)": float(measured["p95_wait_s"]) / HOUR,
+                    "longest wait (h)": float(measured["max_wait_s"]) / HOUR,
+                    "mean bounded slowdown": float(measured["mean_bounded_slowdown"]),
+                    f"{against}, median": middle,
+                    "10 % of them below": low,
+                    "90 % below": high,
+                    "shorter in": f"{int((changes < 0.0).sum())} of {len(changes)}",
+                }
+            )
+    # Of equal waits, what there is now comes first: nothing else is better.
+    rows.sort(key=lambda row: (row["mean wait (h)"], (row["order"], row["threshold (h)"]) != (current, base_h)))
+    return pd.DataFrame(rows)
+
+
+def tuners_of(results: Results) -> pd.DataFrame:
+    """Return a row a tuner: its waits against the best fixed order of each resample, and when it found a good one."""
+    table = results.table[results.table["trace"] == RESAMPLE] if len(results.table) else results.table
+    if "used" not in table:
+        return pd.DataFrame()
+    first = results.factors["threshold_h"][0]
+    rows = []
+    whole = table.dropna(subset=["mean_wait_s"])
+    limit = whole["threshold_h"].isna() if first is None else whole["threshold_h"] == first
+    fixed = whole[whole["policy"].isin(TWELVE_ORDERS) & limit]
+    waits = fixed.pivot_table(index="replication", columns="policy", values="mean_wait_s")
+    for name in (name for name in results.factors["policy"] if "tuner" in str(name)):
+        settled, regrets, used_well = [], [], []
+        for replication, of in table[table["policy"] == name].groupby("replication"):
+            if replication not in waits.index:
+                continue
+            of_orders = dict(zip(waits.columns, waits.loc[[replication]].to_numpy()[0], strict=True))
+            best = float(min(of_orders.values()))
+            if best <= 0.0:
+                continue
+            good = {order for order, wait_s in of_orders.items() if wait_s <= (1.0 + _NEAR) * best}
+            weeks = of.dropna(subset=["used"]).sort_values("week")
+            hits = weeks["used"].isin(good).to_numpy()
+            settled.append(_settled(hits))
+            used_well.append(hits.mean())
+            regrets.append(float(of["mean_wait_s"].dropna().iloc[0]) / best - 1.0)
+        if regrets:
+            found = np.array(settled, dtype=np.float64)
+            rows.append(
+                {
+                    "tuner": name,
+                    "threshold (h)": first,
+                    "waits against the best order with it (%, median)": 100 * float(np.median(regrets)),
+                    "weeks with a good order (%)": 100 * float(np.mean(used_well)),
+                    "settled on good orders in (% of resamples)": 100 * float(np.mean(~np.isnan(found))),
+                    "in week (median of these)": float(np.nanmedian(found)) if not np.isnan(found).all() else None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _settled(hits: NDArray[np.bool_]) -> float:
+    """Return the first week (from 1) that has a good order, and from which on most do; NaN if there is none."""
+    left = np.arange(len(hits), 0, -1)
+    part = np.cumsum(hits[::-1])[::-1] / left
+    found = np.flatnonzero(hits & (part >= _SETTLED) & (left >= _LEAST_LEFT * len(hits)))
+    return float(found[0] + 1) if len(found) else np.nan
+
+
+def weights_of(results: Results) -> pd.DataFrame:
+    """Return a row an order: the weights most like it, how much like it they are, and the waits under them."""
+    whole = _whole(results)
+    if "alike" not in whole:
+        return pd.DataFrame()
+    rows = whole.dropna(subset=["alike"])
+    return pd.DataFrame(
+        {
+            "like": rows["policy"].str.removeprefix(WEIGHTS),
+            "age": rows["weight_age"].astype(int),
+            "size": rows["weight_size"].astype(int),
+            "time limit": rows["weight_limit"].astype(int),
+            "pairs in the same order (%)": 100 * rows["alike"],
+            "threshold (h)": rows["threshold_h"],
+            "mean wait (h)": rows["mean_wait_s"] / HOUR,
+            "longest wait (h)": rows["max_wait_s"] / HOUR,
+        }
+    ).sort_values("mean wait (h)", ignore_index=True, kind="stable")
+
+
+# -- sentences --------------------------------------------------------------------------------------
+
+
+def advice_of(results: Results, log: Workload) -> Iterator[str]:
+    """Hand out the advice, a few sentences at a time."""
+    orders = orders_of(results)
+    if orders.empty:
+        return
+    yield from _about_the_log(log)
+    current, base_h = _current(results)
+    best = orders.iloc[0]
+    found = orders[(orders["order"] == current) & _same(orders["threshold (h)"], base_h)]
+    if found.empty:  # it is not run yet, or failed
+        return
+    now = found.iloc[0]
+    as_now = f"{current} {in_words(base_h)}"
+    if best.equals(now):
+        yield f"{as_now}, what you have now, would have kept the mean wait shortest: {_span(best['mean wait (h)'])}."
+    else:
+        yield (
+            f"{best['order']} {_limit(best)} would have kept the mean wait shortest: "
+            f"{_span(best['mean wait (h)'])} instead of {_span(now['mean wait (h)'])} under {as_now}."
+        )
+        yield _on_resamples(_changes(_whole(results), results, str(best["order"]), _none_if_nan(best["threshold (h)"])))
+    yield (
+        f"The longest wait would have been {_span(best['longest wait (h)'])} "
+        f"({as_now}: {_span(now['longest wait (h)'])}), "
+        f"the 95th percentile {_span(best['95 % wait (h)'])} ({_span(now['95 % wait (h)'])})."
+    )
+    if now["mean wait (h)"] < _SHORT_H:
+        yield "Jobs hardly wait on this machine, whatever the order: there is little to gain."
+    near = orders[orders["mean wait (h)"] <= (1.0 + _NEAR) * best["mean wait (h)"]]
+    calmest = near.sort_values("longest wait (h)", kind="stable").iloc[0]
+    if calmest["longest wait (h)"] < 0.8 * best["longest wait (h)"]:
+        yield (
+            f"If long waits weigh more: {calmest['order']} {_limit(calmest)} has a mean wait within 5 % of the best, "
+            f"and no job waits longer than {_span(calmest['longest wait (h)'])}."
+        )
+    yield from _about_tuners(tuners_of(results))
+    yield from _about_weights(weights_of(results), str(best["order"]))
+    yield (
+        "What this cannot know: users would submit otherwise if they waited otherwise; and priorities, partitions and "
+        "reservations of your machine were not modelled."
+    )
+
+
+def _about_the_log(log: Workload) -> Iterator[str]:
+    """Say what was run, what of it was left out, and whether it can be believed."""
+    weeks = np.ptp(log.submit_s) / WEEK
+    span = f"{weeks:.0f} weeks" if weeks >= 2 else f"{7 * weeks:.1f} days"
+    asked = log.extras.get("requested_s")
+    without = 0.0 if asked is None else float((~(np.asarray(asked) > 0)).mean())
+    limits = "with the limits that the users gave" if without < 1.0 else "without any limits: the log has none"
+    yield (
+        f"{log.name}: {len(log):,} jobs in {span} on {log.max_cores:,} cores. The orders were run as orders of EASY "
+        f"backfilling, {limits}."
+    )
+    said = remarks(log.counts)
+    if said:
+        gone = sum(count for key, count in log.counts.items() if key.startswith(("dropped", "left out", "bad lines")))
+        much = gone > _MANY * (gone + len(log))
+        yield f"Of the file: {'; '.join(said)}." + (" That is much: the advice is about the rest only." if much else "")
+    if without > _MANY:
+        yield (
+            f"{without:.0%} of the jobs have no limit".replace("%", " %")
+            + "; their runtime, or the longest limit, stood for it: orders by limit could be better or worse than here."
+        )
+    work_s = float((log.runtime_s * log.cores)[log.known()].sum()) / (log.max_cores or 1)
+    if work_s > _OVERLOAD * np.ptp(log.submit_s):
+        yield (
+            "The jobs are more work than the machine can do in the time in which they came: waits only grow. Is the "
+            "number of cores right?"
+        )
+
+
+def _on_resamples(changes: NDArray[np.float64]) -> str:
+    """Say what happens on resamples of the log."""
+    if not len(changes):
+        return "Nothing says how far this is luck: the log has no whole week, or nobody waits in any resample of it."
+    low, middle, high = np.percentile(100.0 * changes, (10, 50, 90))
+    better = int((changes < 0.0).sum())
+    text = (
+        f"On resamples of the log it changes the mean wait by {middle:.0f} % in the median "
+        f"({low:.0f} % to {high:.0f} % in eight of ten), and shortens it in {better} of {len(changes)}."
+    )
+    doubtful = better < 0.9 * len(changes)
+    return text + (" With another year of the same users it could as well have been worse." if doubtful else "")
+
+
+def _about_tuners(tuners: pd.DataFrame) -> Iterator[str]:
+    """Say how soon it could have been found."""
+    for _, row in tuners.iterrows():
+        part = row["settled on good orders in (% of resamples)"]
+        when = row["in week (median of these)"]
+        found = f"uses a good order in {row['weeks with a good order (%)']:.0f} % of the weeks, and "
+        found += f"settles on good ones in {part:.0f} % of the resamples"
+        found += f" (in week {when:.0f} in the median)" if pd.notna(when) else ""
+        longer = row["waits against the best order with it (%, median)"]
+        limit = in_words(_none_if_nan(row["threshold (h)"]))
+        than = f"its waits are {longer:.0f} % longer than those of the best order {limit}"
+        yield f"A {row['tuner']}, {limit}, {found}; {than}."
+
+
+def _about_weights(weights: pd.DataFrame, best: str) -> Iterator[str]:
+    """Say what a batch system that orders by weights could be told."""
+    if weights.empty:
+        return
+    mine = weights[weights["like"] == best]
+    row = (mine if len(mine) else weights).iloc[0]
+    yield (
+        f"The weights of a multifactor priority most like {row['like']}: age {row['age']:,} (of seven days), size "
+        f"{row['size']:,} (of the machine; negative: small jobs first), time limit {row['time limit']:,} (of the "
+        f"longest). They put {row['pairs in the same order (%)']:.0f} % of the pairs of waiting jobs as {row['like']} "
+        f"does; {_waits(row)}."
+    )
+    first = weights.iloc[0]
+    if first["like"] != row["like"]:
+        yield (
+            f"Of all weights that were fitted, those like {first['like']} wait least: age {first['age']:,}, "
+            f"size {first['size']:,}, time limit {first['time limit']:,}; {_waits(first)}."
+        )
+
+
+def _waits(row: "pd.Series[Any]") -> str:
+    """Return the waits under weights, in words."""
+    mean, longest = _span(row["mean wait (h)"]), _span(row["longest wait (h)"])
+    return f"{_limit(row)}, the mean wait under them is {mean}, the longest {longest}"
+
+
+def _same(column: "pd.Series[Any]", threshold_h: object) -> "pd.Series[Any]":
+    return column.isna() if threshold_h is None else column == threshold_h
+
+
+def _none_if_nan(value: object) -> object:
+    return None if pd.isna(value) else value  # type: ignore[call-overload]
+
+
+def _span(hours: float) -> str:
+    """Return a duration in the unit that suits it."""
+    for unit, length_h in (("h", 1.0), ("min", 1.0 / 60.0)):
+        if hours >= length_h:
+            return f"{hours / length_h:.3g} {unit}" if hours < 1000 else f"{hours:,.0f} h"
+    return f"{hours * 3600:.3g} s"
+
+
+def in_words(threshold_h: object) -> str:
+    """Return a threshold in words."""
+    return "without a threshold" if threshold_h is None else f"with a threshold of {threshold_h:g} h"
+
+
+def _limit(row: "pd.Series[Any]") -> str:
+    """Return the threshold of a row, in words."""
+    return in_words(_none_if_nan(row["threshold (h)"]))
