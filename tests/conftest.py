@@ -1,6 +1,7 @@
 """What all tests share: the shared data beside the checkout, and how hypothesis draws its examples."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,11 @@ settings.register_profile("dev", deadline=None, suppress_health_check=_SLOW, pri
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, database=None)
 settings.register_profile("full", settings.get_profile("ci"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI else "dev"))
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and so would the commands that they start, some of
+# which are sent one.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # figures are drawn to files, on machines without a screen
 
