@@ -129,7 +129,7 @@ def run_lanes(lanes, problem):
             before, used_before = load(lanes.ends, s - 1), load(lanes.used, s - 1)
             used = where_greater(new, end, add(used_before, q), used)
             moved = where_greater(before, new, new, before)
-            end = where_greater(end, moved, end, moved)
+            end = where_greater(new, end, moved, end)
             store(lanes.ends, s, end)
             store(lanes.used, s, used)
             wait = where_greater(used, left, end, wait)

@@ -6,6 +6,7 @@ Rosa, Carastan-Santos, Goldman 2023, "An experimental analysis of regression-obt
 the scheme is that of Carastan-Santos, de Camargo 2017, doi 10.1145/3126908.3126955.
 """
 
+import difflib
 import math
 import operator
 from collections.abc import Iterable
@@ -151,7 +152,8 @@ class Pair:
             The delay is no finite number >= 0.
         """
         if initial_state not in get_args(Initial):
-            raise UnknownNameError("initial state", str(initial_state), (), get_args(Initial))
+            near = difflib.get_close_matches(str(initial_state), get_args(Initial))
+            raise UnknownNameError("initial state", str(initial_state), tuple(near), get_args(Initial))
         require_finite("dispatch_delay_s", dispatch_delay_s, least=0.0)
         time_s = 0.0
         limit_s = math.inf if initial_state == "started" else float(self.jobs.submit_s[self.initial_jobs - 1])

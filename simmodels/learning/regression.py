@@ -5,6 +5,7 @@ References
 Rosa, Carastan-Santos, Goldman 2023, "An experimental analysis of regression-obtained HPC scheduling heuristics", JSSPP.
 """
 
+import difflib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ class Fit:
         """
         kinds = {"paper": self.vif_paper, "centred": self.vif_centred}
         if vif not in kinds:
-            raise UnknownNameError("VIF", str(vif), (), tuple(kinds))
+            raise UnknownNameError("VIF", str(vif), tuple(difflib.get_close_matches(str(vif), kinds)), tuple(kinds))
         return {term: value for term, value in zip(self.terms, kinds[vif], strict=True) if value is not None}
 
     def predict(self, p: ArrayLike, q: ArrayLike, r: ArrayLike) -> NDArray[np.float64]:
@@ -189,7 +190,7 @@ def fit_polynomial(
     """
     form = terms.upper() if isinstance(terms, str) else ""
     if isinstance(terms, str) and form not in FORMS:
-        raise UnknownNameError("form", terms, (), tuple(FORMS))
+        raise UnknownNameError("form", terms, tuple(difflib.get_close_matches(form, FORMS)), tuple(FORMS))
     names = FORMS[form] if form else as_terms(terms)
     columns = _columns(scores)
     weight = _weights(columns, weights)

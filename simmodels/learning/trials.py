@@ -10,6 +10,7 @@ References
 Rosa, Carastan-Santos, Goldman 2023, "An experimental analysis of regression-obtained HPC scheduling heuristics", JSSPP.
 """
 
+import difflib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -176,8 +177,8 @@ def score_jobs(
     for task, part in zip(tasks, _in_threads(_Task.run, tasks, _workers(workers), told), strict=True):
         sums[task.pair].append(part)
     reckon = _stratified if stratified else _published
-    # Blocks are summed in their order, whoever ran them.
-    tables = [_table(pair, *reckon(np.concatenate(parts).sum(axis=0))) for pair, parts in zip(found, sums, strict=True)]
+    # Which blocks are a task does not depend on the threads, and tasks are summed in their order.
+    tables = [_table(pair, *reckon(np.sum(parts, axis=0))) for pair, parts in zip(found, sums, strict=True)]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -206,12 +207,13 @@ class _Task:
         )
 
     def run(self) -> NDArray[np.float64]:
-        """Return float64[blocks, jobs, 3]: number, sum and sum of squares of AVGbsld by first job."""
+        """Return float64[jobs, 3]: number, sum and sum of squares of AVGbsld by first job."""
         jobs = len(self.problem.p)
         sums = np.zeros((self.blocks, jobs, 3))
         lanes = new_lanes(jobs, len(self.problem.ends) - 1)
         run_blocks(self.problem, lanes, self.keys, self.shuffle, self.stratified, self.first, self.trials, sums)
-        return sums
+        found: NDArray[np.float64] = sums.sum(axis=0)
+        return found
 
 
 def _in_threads(
@@ -279,7 +281,7 @@ def _problem(pair: Pair, initial_state: Initial, dispatch_delay_s: float, tau_s:
 
 def _require_name(kind: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
-        raise UnknownNameError(kind, str(name), (), known)
+        raise UnknownNameError(kind, str(name), tuple(difflib.get_close_matches(str(name), known)), known)
 
 
 def _as_orders(orders: ArrayLike, jobs: int) -> NDArray[np.uint8]:

@@ -200,7 +200,7 @@ def test_weights_are_checked(weights: object, text: str) -> None:
 def test_missing_columns_and_unknown_forms_are_refused() -> None:
     with pytest.raises(RequestError, match="scores without r, score; they have p, q"):
         fit_polynomial(scores()[["p", "q"]])
-    with pytest.raises(UnknownNameError, match="unknown form 'CUBIC'; known: LIN, QDR, CUB, QUA"):
+    with pytest.raises(UnknownNameError, match=r"unknown form 'CUBIC'; did you mean CUB\? known: LIN, QDR, CUB, QUA"):
         fit_polynomial(scores(), "CUBIC")
     with pytest.raises(RequestError, match="term 'w'"):
         fit_polynomial(scores(), ["1", "w"])
