@@ -49,7 +49,7 @@ def main() -> None:
     table = Table(title=f"medians of {asked.runs} runs, each in a process of its own")
     for column in (
         "case",
-        "jobs or cells",
+        "jobs, cells, trials",
         "wall s",
         "min-max",
         "per s",
@@ -57,6 +57,7 @@ def main() -> None:
         "mean wait s",
         "busy %",
         "read back s",
+        "x reference",
     ):
         table.add_column(column, justify="left" if column == "case" else "right")
     results = {}
@@ -76,6 +77,7 @@ def main() -> None:
             f"{median['mean_wait_s']:,.1f}" if "mean_wait_s" in median else "",
             f"{100 * median['busy']:.1f}" if "busy" in median else "",
             f"{median['read_s']:.2f}" if "read_s" in median else "",
+            f"{median['times_reference']:,.0f}" if "times_reference" in median else "",
         )
         console.print(f"{name}: {median['wall_s']:.3f} s, {median['peak_mb']:,.0f} MB")
     console.print(table)

@@ -131,6 +131,42 @@ def selection(*, log: str, resamples: int, workers: int) -> Figures:
     }
 
 
+REFERENCE_TRIALS_PER_S: Final = 30.0
+"""What the program of Rosa, Carastan-Santos and Goldman (JSSPP 2023) does on one core."""
+
+
+def _trials_figures(trials: int, wall_s: float) -> Figures:
+    """Return the figures of so many trials, beside the reference's."""
+    per_s = trials / wall_s
+    times = per_s / REFERENCE_TRIALS_PER_S
+    return {"jobs": trials, "wall_s": wall_s, "jobs_per_s": per_s, "peak_mb": _peak_mb(), "times_reference": times}
+
+
+def _pairs(count: int) -> tuple[sm.Pair, ...]:
+    """Return pairs of the trace of the published scores."""
+    return sm.draw_pairs(wl.read_swf(SHARED / "traces" / "lublin_256.swf.gz"), count, seed=1)
+
+
+def given_trials(*, workers: int) -> Figures:
+    """Run given permutations: 2^20 of each of eight pairs."""
+    pairs = _pairs(8)
+    orders = np.argsort(np.random.default_rng(1).random((2**20, 32)), axis=1).astype(np.uint8)
+    sm.run_trials(pairs[0], orders[:100], workers=workers)
+    start = time.perf_counter()
+    for pair in pairs:
+        sm.run_trials(pair, orders, workers=workers)
+    return _trials_figures(len(pairs) * len(orders), time.perf_counter() - start)
+
+
+def scored_trials(*, workers: int, pairs: int, **how: object) -> Figures:
+    """Score the jobs of so many pairs by 256,000 trials each, permutations drawn on the way."""
+    drawn = _pairs(pairs)
+    sm.score_jobs(drawn[:1], 1000, workers=workers, **how)  # type: ignore[arg-type]  # compiled code is loaded
+    start = time.perf_counter()
+    sm.score_jobs(drawn, 256_000, workers=workers, **how)  # type: ignore[arg-type]
+    return _trials_figures(pairs * 256_000, time.perf_counter() - start)
+
+
 def _cases() -> dict[str, Callable[[], Figures]]:
     """Return every case by its name, in the order in which they are measured."""
     cases: dict[str, Callable[[], Figures]] = {
@@ -156,6 +192,14 @@ def _cases() -> dict[str, Callable[[], Figures]]:
     for log, resamples in (("KTH-SP2-1996-2.1-cln", 5), ("KTH-SP2-1996-2.1-cln", 20), ("SDSC-BLUE-2000-4.2-cln", 5)):
         name = f"selection, {log.rsplit('-', 3)[0]}, {resamples} resamples, 2 workers"
         cases[name] = lambda g=f"{log}.swf.gz", n=resamples: selection(log=g, resamples=n, workers=2)  # type: ignore[misc]
+    for workers in (1, 2):
+        cases[f"trials, given permutations, {workers} threads"] = lambda w=workers: given_trials(workers=w)  # type: ignore[misc]
+        for estimator, shuffle in (("stratified", "uniform"), ("published", "uniform"), ("published", "swap-any")):
+            name = f"trials, {estimator}, {shuffle}, {workers} threads"
+            cases[name] = lambda w=workers, e=estimator, s=shuffle: scored_trials(  # type: ignore[misc]
+                workers=w, pairs=30, estimator=e, shuffle=s
+            )
+    cases["trials, data set of the paper, 440 x 256,000, 2 threads"] = lambda: scored_trials(workers=2, pairs=440)
     cases["ten million jobs compiled"] = lambda: synthetic(jobs=10_000_000, engine="compiled")
     return cases
 

@@ -62,7 +62,7 @@ _Order = Annotated[
         "-o",
         metavar="ORDER",
         rich_help_panel=_QUEUE,
-        help="Which waiting job goes first: a name (see list), or one of yours as path/to/file.py:name.",
+        help="Which waiting job goes first: a name (see list), or yours as path/to/file.py:name or path/to/fit.toml.",
     ),
 ]
 _Orders = Annotated[
@@ -72,7 +72,7 @@ _Orders = Annotated[
         "-o",
         metavar="ORDER,...",
         rich_help_panel=_QUEUE,
-        help="The orders to compare: names (see list), or yours as path/to/file.py:name.",
+        help="The orders to compare: names (see list), or yours as path/to/file.py:name or path/to/fit.toml.",
     ),
 ]
 _Backfilling = Annotated[

@@ -12,8 +12,10 @@ from types import ModuleType
 from typing import Final
 
 from simmodels.decisions.order import Order
-from simmodels.decisions.orders import find_order
+from simmodels.decisions.orders import BUILT_IN, find_order
 from simmodels.decisions.orders import order as make_order
+from simmodels.decisions.polynomial import Polynomial
+from simmodels.documents import SUFFIXES
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, UnknownNameError
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.workload import Workload
@@ -155,18 +157,24 @@ def remarks(counts: Mapping[str, int]) -> list[str]:
 
 
 def named_order(text: str) -> Order:
-    """Return the order of this name, or the one that ``path/to/file.py:name`` defines.
+    """Return the order of this name, the one that ``path/to/file.py:name`` defines, or that of ``path/to/fit.toml``.
 
-    The file is run as a module, with its folder on the path. What `name` is there may be an order
-    (`simmodels.order`) or a plain function; without a name, the file must define exactly one order.
+    A Python file is run as a module, with its folder on the path. What `name` is there may be an order
+    (`simmodels.order`) or a plain function; without a name, the file must define exactly one order. A file that ends in
+    ``.toml`` or ``.json`` holds a polynomial, as `simmodels.Polynomial` and `simmodels.Fit` write it.
 
     Raises
     ------
     UnknownNameError
         The registry or the file has no such order; near ones are offered.
     RequestError
-        The file cannot be read, fails when it is run, or does not define one order.
+        The file cannot be read, fails when it is run, or does not define one order; or a polynomial has the name of a
+        built-in order.
+    FileFormatError
+        The file of a polynomial cannot be read, or holds none.
     """
+    if text.lower().endswith(SUFFIXES):
+        return _polynomial(text)
     path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
     if not path.lower().endswith(".py"):
         return find_order(text)
@@ -187,6 +195,14 @@ def named_order(text: str) -> Order:
     if not inspect.isfunction(function):
         raise RequestError(f"{name!r} of {path} is no function", "an order (@sm.order) or a plain function is allowed")
     return make_order(function)
+
+
+def _polynomial(path: str) -> Polynomial:
+    """Return the polynomial of a file, under a name that no built-in order has."""
+    found = Polynomial.read(path)
+    if found.name.upper() in BUILT_IN:
+        raise RequestError(f"the order of {path} is named {found.name!r}, as a built-in one", "another name is allowed")
+    return found
 
 
 def run_file(path: str, kind: str, module_name: str | None = None) -> dict[str, object]:

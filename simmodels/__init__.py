@@ -5,6 +5,7 @@
 
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import TWELVE_ORDERS, order, orders
+from simmodels.decisions.polynomial import Polynomial
 from simmodels.decisions.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
 from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import Environment
@@ -19,6 +20,9 @@ from simmodels.errors import (
     SimModelsError,
     UnknownNameError,
 )
+from simmodels.learning.pairs import Pair, draw_pairs
+from simmodels.learning.regression import Fit, fit_polynomial
+from simmodels.learning.trials import run_trials, score_jobs
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate
 from simmodels.tuning import Tuner, replay_tuned
@@ -40,6 +44,7 @@ __all__ = [
     "Environment",
     "EpsilonGreedy",
     "FileFormatError",
+    "Fit",
     "FullFeedback",
     "IllegalScheduleError",
     "ImpossibleJobError",
@@ -47,6 +52,8 @@ __all__ = [
     "Machine",
     "Order",
     "Outcome",
+    "Pair",
+    "Polynomial",
     "QueueScheduler",
     "RandomOrder",
     "Recorder",
@@ -59,8 +66,12 @@ __all__ = [
     "UnknownNameError",
     "Workload",
     "__version__",
+    "draw_pairs",
+    "fit_polynomial",
     "order",
     "orders",
     "replay_tuned",
+    "run_trials",
+    "score_jobs",
     "simulate",
 ]

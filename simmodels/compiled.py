@@ -3,7 +3,7 @@
 Numba keeps a compiled function until the file that defines it changes; but a pass has the code of
 what it calls compiled into it, so a change in another file (an upgrade, a `git pull`) would leave
 the old rule running. Here the cache of a function carries the stamp of its own file and of all
-decisions: compiled code calls nothing else.
+decisions, and of the files beside it that it says it calls: compiled code calls nothing else.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,9 +24,20 @@ def source_stamp(paths: Iterable[Path]) -> Stamp:
 _DECISIONS: Final = source_stamp((Path(__file__).parent / "decisions").glob("*.py"))
 
 
-def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
-    """Return the function compiled without Python (numba), cached on disk until a source of it changes."""
-    made: Any = njit(cache=True)(function)
-    own = source_stamp([Path(function.__code__.co_filename)])
+def compiled(function: Callable[..., Any], *, beside: tuple[str, ...] = (), nogil: bool = False) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
+    """Return the function compiled without Python (numba), cached on disk until a source of it changes.
+
+    Parameters
+    ----------
+    function
+        The function.
+    beside
+        The names of the files beside its own whose functions it calls.
+    nogil
+        Whether other threads run while it does.
+    """
+    made: Any = njit(cache=True, nogil=nogil)(function)
+    home = Path(function.__code__.co_filename)
+    own = source_stamp([home]) + source_stamp(home.with_name(name) for name in beside)
     made._cache._cache_file._source_stamp = own + _DECISIONS  # noqa: SLF001  numba has no public way to say this
     return made

@@ -12,6 +12,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.study import Cell, Design, Rows, Scale, Study, Value, unknown
 from experiments.inputs import WorkloadFile, named_order
 from simmodels.decisions.options import Backfilling
+from simmodels.documents import SUFFIXES
 from simmodels.errors import RequestError
 from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR
@@ -54,7 +55,9 @@ class Replay(Study):
         """Return the log, if there is one, and the sources of orders that are files: the results depend on them."""
         design = self.design(scale)
         paths = [str(order).rpartition(":")[0] or str(order) for order in _all(design, "order")]
-        sources = {path: Path(path).read_bytes() for path in sorted(set(paths)) if path.lower().endswith(".py")}
+        sources = {
+            path: Path(path).read_bytes() for path in sorted(set(paths)) if path.lower().endswith((".py", *SUFFIXES))
+        }
         return sources | ({_LOG: self._log(design)} if _one(design, "workload") else {})
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:

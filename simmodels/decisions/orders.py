@@ -11,6 +11,7 @@ from typing import Final, overload
 import numpy as np
 
 from simmodels.decisions.order import Order
+from simmodels.decisions.polynomial import FORMS, Polynomial
 from simmodels.errors import RequestError, UnknownNameError
 
 BUILT_IN: Final[dict[str, Order]] = {}
@@ -104,7 +105,9 @@ _TSAFRIR: Final = "Tsafrir, Etsion, Feitelson 2007, doi 10.1109/TPDS.2007.70606:
 _GAUSSIER: Final = "Gaussier, Lelong, Reis, Trystram 2018, IEEE TPDS 29(10), queue reordering policies"
 _TANG: Final = "Tang, Lan, Desai, Buettner 2009, doi 10.1109/CLUSTR.2009.5289206"
 _CARASTAN: Final = "Carastan-Santos, de Camargo 2017, doi 10.1145/3126908.3126955, table 3"
-_ROSA: Final = "Rosa, Carastan-Santos, Goldman 2023 (JSSPP), coefficients fitted to their published Lublin-256 scores"
+_ROSA: Final = (
+    "Rosa, Carastan-Santos, Goldman 2023 (JSSPP), coefficients that their fit of the published Lublin-256 scores gives"
+)
 
 
 @_built_in("FCFS", "r", "first come, first served")
@@ -211,69 +214,73 @@ def _f4(estimate: float, cores: float, submit: float) -> float:
 
 
 _ROSA_TABLE: Final = "Rosa, Carastan-Santos, Goldman 2023 (JSSPP), table 3"
-
-
-@_built_in("LIN", "3.238414e-2 + 1.148218e-7 p + 2.607264e-5 q - 1.574367e-7 r", _ROSA_TABLE)
-def _lin(estimate: float, cores: float, submit: float) -> float:
-    return 0.03238414 + 1.148218e-07 * estimate + 2.607264e-05 * cores - 1.574367e-07 * submit
-
-
-@_built_in("QDR", "the quadratic form in p, q, r", _ROSA)
-def _qdr(estimate: float, cores: float, submit: float) -> float:
-    return (
-        0.03704903
-        + 2.652653e-07 * estimate
-        - 3.048968e-05 * cores
-        - 3.962958e-07 * submit
-        - 3.039085e-12 * estimate * estimate
-        + 1.165374e-07 * cores * cores
-        + 2.754073e-12 * submit * submit
-        + 6.768288e-10 * estimate * cores
-    )
-
-
-@_built_in("CUB", "the cubic form in p, q, r", _ROSA)
-def _cub(estimate: float, cores: float, submit: float) -> float:
-    return (
-        0.03329747
-        + 2.832805e-07 * estimate
-        + 8.706609e-05 * cores
-        - 5.833747e-07 * submit
-        - 6.481177e-14 * estimate * estimate
-        - 5.060718e-07 * cores * cores
-        + 6.778134e-12 * submit * submit
-        - 6.027134e-10 * estimate * cores
-        - 7.538937e-18 * estimate * estimate * estimate
-        + 7.046365e-10 * cores * cores * cores
-        - 2.137209e-17 * submit * submit * submit
-        - 2.716821e-14 * estimate * estimate * cores
-        + 9.525301e-12 * estimate * cores * cores
-    )
-
-
-@_built_in("QUA", "the quartic form in p, q, r", _ROSA)
-def _qua(estimate: float, cores: float, submit: float) -> float:
-    return (
-        0.04830642
-        - 6.425391e-07 * estimate
-        - 0.0002395469 * cores
-        - 6.500615e-07 * submit
-        + 1.664578e-11 * estimate * estimate
-        + 2.408618e-06 * cores * cores
-        + 8.812357e-12 * submit * submit
-        + 1.139898e-08 * estimate * cores
-        - 2.030617e-16 * estimate * estimate * estimate
-        - 9.524608e-09 * cores * cores * cores
-        - 4.67116e-17 * submit * submit * submit
-        + 9.208034e-15 * estimate * estimate * cores
-        - 7.945076e-11 * estimate * cores * cores
-        + 9.341499e-22 * estimate * estimate * estimate * estimate
-        + 1.357836e-11 * cores * cores * cores * cores
-        + 9.840952e-23 * submit * submit * submit * submit
-        - 9.062819e-19 * estimate * estimate * estimate * cores
-        + 1.886236e-16 * estimate * estimate * cores * cores
-        + 1.552692e-13 * estimate * cores * cores * cores
-    )
+_FITTED: Final[dict[str, tuple[tuple[float, ...], str, str]]] = {
+    "LIN": (
+        (3.238414e-2, 1.148218e-7, 2.607264e-5, -1.574367e-7),
+        "3.238414e-2 + 1.148218e-7 p + 2.607264e-5 q - 1.574367e-7 r",
+        _ROSA_TABLE,
+    ),
+    "QDR": (
+        (
+            0.037049032071748304,
+            2.6526527819731174e-07,
+            -3.048967867587685e-05,
+            -3.962957866013561e-07,
+            -3.039085176446426e-12,
+            1.1653739526267591e-07,
+            2.754072525320466e-12,
+            6.768287964319055e-10,
+        ),
+        "the quadratic form in p, q, r",
+        _ROSA,
+    ),
+    "CUB": (
+        (
+            0.033297467837996975,
+            2.832805225943543e-07,
+            8.706608590566649e-05,
+            -5.833746919459113e-07,
+            -6.481176952195824e-14,
+            -5.060718032532218e-07,
+            6.778133617643281e-12,
+            -6.027134117490022e-10,
+            -7.538936807488263e-18,
+            7.046365239353614e-10,
+            -2.137209091421742e-17,
+            -2.716820684738197e-14,
+            9.525301310537574e-12,
+        ),
+        "the cubic form in p, q, r",
+        _ROSA,
+    ),
+    "QUA": (
+        (
+            0.04830641593433348,
+            -6.425391440339583e-07,
+            -0.00023954690698777355,
+            -6.500614538968545e-07,
+            1.6645775468502742e-11,
+            2.4086176219184713e-06,
+            8.812356924151037e-12,
+            1.1398984567472267e-08,
+            -2.030616699821602e-16,
+            -9.524607662725518e-09,
+            -4.6711602461969934e-17,
+            9.208033824424055e-15,
+            -7.945076399692705e-11,
+            9.341498965905077e-22,
+            1.3578359596185033e-11,
+            9.840951683890115e-23,
+            -9.062818981630059e-19,
+            1.8862358084063645e-16,
+            1.5526917069081475e-13,
+        ),
+        "the quartic form in p, q, r",
+        _ROSA,
+    ),
+}
+for _name, (_theta, _shown, _source) in _FITTED.items():
+    BUILT_IN[_name] = Polynomial(_theta, FORMS[_name], name=_name, formula=_shown, source=_source, is_built_in=True)
 
 
 @_built_in("RANDOM", "a uniform number", "drawn once a job from the simulation's seed")

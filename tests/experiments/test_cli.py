@@ -312,6 +312,9 @@ WRONG = {
     "simulate -w log.swf --order mine.py:NUMBER": "'NUMBER' of mine.py is no function",
     "simulate -w log.swf --order broken.py:x": "broken.py, line 1: invalid syntax",
     "simulate -w log.swf --order raises.py:x": "raises.py, line 2: ZeroDivisionError: division by zero",
+    "simulate -w log.swf --order none.toml": "none.toml: cannot be read: no such file",
+    "simulate -w log.swf --order bad.json": "bad.json: no list theta; a polynomial has both",
+    "simulate -w log.swf --order saf.toml": "the order of saf.toml is named 'saf', as a built-in one; another name",
     "compare -w log.swf --orders FCFS": "Missing option '--out'",
     "compare -w log.swf --orders , --out o": "a comparison of no orders",
     "compare -w log.swf --orders SPF,SPT --out o": "order 'SPF' is given twice",
@@ -329,6 +332,8 @@ def mistakes(trace: sm.Workload, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "bad.swf").write_text("; MaxProcs: 4\n1 0 -1 10 2\n2 0 -1 x 2\n")
     (tmp_path / "unsized.swf").write_text("1 0 -1 -2 2\n")
+    (tmp_path / "bad.json").write_text('{"terms": ["p"]}')
+    (tmp_path / "saf.toml").write_text('name = "saf"\nterms = ["pq"]\ntheta = [1.0]\n')
     (tmp_path / "broken.py").write_text("def x(:\n")
     (tmp_path / "raises.py").write_text("zero = 0\nprint(1 / zero)\n")
     (tmp_path / "mine.py").write_text(
@@ -372,6 +377,19 @@ def test_an_order_of_ones_own_is_loaded_from_its_file(run: Run, trace: sm.Worklo
     for name in ("area.py", "area.py:area", "area.py:plain", tmp_path / "area.py:area"):
         assert json.loads(run("simulate", "-w", "log.swf", "-o", name, "--json").out)["metrics"] == wanted
     assert str(tmp_path) not in sys.path
+
+
+@pytest.mark.parametrize("file", ["mine.toml", "mine.JSON"])
+def test_a_fitted_order_is_loaded_from_its_file(run: Run, trace: sm.Workload, file: str) -> None:
+    area = sm.Polynomial([1.0], ["pq"], name="area")
+    area.write(file)
+    answer = json.loads(run("simulate", "-w", "log.swf", "-o", file, "--backfill-order", file, "--json").out)
+    assert answer["order"] == "area"
+    assert answer["metrics"] == sm.simulate(trace, order="SAF").metrics()
+    compared = run("compare", "-w", "log.swf", "--orders", f"SAF,{file}", "--out", "o", "--json")
+    metrics = pd.read_csv("o/metrics.csv", index_col="order")
+    assert compared.status == 0
+    assert metrics.loc["area", "mean_wait_s"] == metrics.loc["SAF", "mean_wait_s"]
 
 
 def test_an_order_that_fails_is_told_with_its_line_and_ends_with_status_1(

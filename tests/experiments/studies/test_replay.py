@@ -15,6 +15,7 @@ from experiments.campaigns.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.inputs import WorkloadFile
 from experiments.studies.replay import Replay
+from simmodels.decisions.polynomial import Polynomial
 from simmodels.errors import FileFormatError, RequestError, SimModelsError
 from simmodels.units import DAY
 
@@ -189,6 +190,18 @@ def test_an_order_of_ones_own_is_run_and_its_change_is_noticed(ending: str, tmp_
     after = Plan.of("replay", "smoke", 0, study.chosen)
     assert set(before.keys).isdisjoint(after.keys)
     assert before.shipment.code == after.shipment.code
+
+
+def test_a_change_of_a_fitted_order_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "fit.toml"
+    Polynomial([1.0], ["pq"], name="area").write(path)
+    study = Replay(**SMALL, order=[str(path), "SAF"], replications=1)
+    mine, saf = results(study).table["mean_wait_s"]
+    assert mine == saf
+    before = Plan.of("replay", "smoke", 0, study.chosen)
+    assert Plan.of("replay", "smoke", 0, study.chosen).keys == before.keys
+    Polynomial([2.0], ["pq"], name="area").write(path)
+    assert set(before.keys).isdisjoint(Plan.of("replay", "smoke", 0, study.chosen).keys)
 
 
 # -- what is refused --------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Learning orders from simulated trials: scores by permutation, and polynomials fitted to them."""

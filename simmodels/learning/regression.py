@@ -1,0 +1,322 @@
+"""Regression: polynomials in p, q and r fitted to the scores of jobs, which then are orders.
+
+References
+----------
+Rosa, Carastan-Santos, Goldman 2023, "An experimental analysis of regression-obtained HPC scheduling heuristics", JSSPP.
+"""
+
+import difflib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from simmodels.decisions.polynomial import FORMS, LETTERS, Polynomial, as_powers, as_terms
+from simmodels.documents import json_text, read_document, toml_text, write_document
+from simmodels.errors import FileFormatError, RequestError, UnknownNameError
+
+Vif = Literal["paper", "centred"]
+
+_COLUMNS: Final = (*LETTERS, "score")
+_ABOUT: Final = "a fitted order: the job with the smaller value goes first (p estimate in s, q cores, r submit in s)"
+_PART: Final = 1e-6
+"""From which part on a column takes part in a dependence of columns of length 1."""
+_PARTS: Final = ("standard_error", "vif_paper", "vif_centred")
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A polynomial fitted to scores, and how well it fits.
+
+    Parameters
+    ----------
+    name
+        What the order is called.
+    terms
+        The monomials.
+    theta, standard_error
+        The coefficients, and their standard errors, one a term: of a weighted least squares whose weights are known up
+        to a factor, as those of scipy's ``curve_fit`` without ``absolute_sigma``.
+    mae
+        The mean absolute error of a score, not weighted.
+    vif_paper
+        The variance inflation factor of each term but ``"1"`` (its place holds None), uncentred and without intercept:
+        as in the source, whose features include no constant. Infinite if the other terms make up the term.
+    vif_centred
+        The usual one: of the features less their means.
+    condition
+        The condition number (2-norm) of the weighted design, its columns scaled to length 1.
+    rows
+        How many scores were fitted.
+    source
+        Where the scores come from.
+    """
+
+    name: str
+    terms: tuple[str, ...]
+    theta: tuple[float, ...]
+    standard_error: tuple[float, ...]
+    mae: float
+    vif_paper: tuple[float | None, ...]
+    vif_centred: tuple[float | None, ...]
+    condition: float
+    rows: int
+    source: str = ""
+
+    @property
+    def order(self) -> Polynomial:
+        """Return the order: the job with the smaller fitted score goes first, its estimate in place of p."""
+        return Polynomial(self.theta, self.terms, name=self.name, source=self.source)
+
+    def vif(self, vif: Vif = "paper") -> dict[str, float]:
+        """Return the variance inflation factor of each term but ``"1"``: ``"paper"``, or ``"centred"``.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such kind.
+        """
+        kinds = {"paper": self.vif_paper, "centred": self.vif_centred}
+        if vif not in kinds:
+            raise UnknownNameError("VIF", str(vif), tuple(difflib.get_close_matches(str(vif), kinds)), tuple(kinds))
+        return {term: value for term, value in zip(self.terms, kinds[vif], strict=True) if value is not None}
+
+    def predict(self, p: ArrayLike, q: ArrayLike, r: ArrayLike) -> NDArray[np.float64]:
+        """Return the fitted scores float64[n] of jobs of runtime p (s), q cores and submit r (s)."""
+        columns = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in (p, q, r)))
+        found: NDArray[np.float64] = _features(columns, self.terms) @ np.array(self.theta)
+        return found
+
+    def __str__(self) -> str:
+        """Return the formula with all its digits."""
+        return str(self.order)
+
+    # -- documents ------------------------------------------------------------------------------
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the order by name, and the rest under ``fit``."""
+        parts = {name: [np.nan if x is None else x for x in getattr(self, name)] for name in _PARTS}
+        return self.order.to_document() | {
+            "fit": {"mae": self.mae, "condition": self.condition, "rows": self.rows, **parts}
+        }
+
+    def to_toml(self) -> str:
+        """Return it as TOML: an order that ``--order`` takes, and how well it fits."""
+        return toml_text(self.to_document(), _ABOUT)
+
+    def to_json(self) -> str:
+        """Return it as JSON, with the same names."""
+        return json_text(self.to_document())
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file whose name ends in ``.toml`` or ``.json``."""
+        write_document(path, self.to_document(), _ABOUT)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the fit that `write` wrote, to the last bit.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be read, or holds no fit.
+        """
+        document = read_document(path)
+        order, fit = Polynomial.from_document(document, str(path)), document.get("fit", {})
+        try:
+            error, paper, centred = ([float(x) for x in fit[name]] for name in _PARTS)
+            numbers = float(fit["mae"]), float(fit["condition"]), int(fit["rows"])
+        except (KeyError, TypeError, ValueError) as error_found:
+            raise FileFormatError(str(path), None, f"holds no fit: {error_found}") from error_found
+        if not len(error) == len(paper) == len(centred) == len(order.terms):
+            raise FileFormatError(str(path), None, f"holds no fit: {', '.join(_PARTS)} have one number a term")
+        mae, condition, rows = numbers
+        return cls(
+            name=order.name,
+            terms=order.terms,
+            theta=order.theta,
+            standard_error=tuple(error),
+            mae=mae,
+            vif_paper=tuple(None if term == "1" else x for term, x in zip(order.terms, paper, strict=True)),
+            vif_centred=tuple(None if term == "1" else x for term, x in zip(order.terms, centred, strict=True)),
+            condition=condition,
+            rows=rows,
+            source=order.source,
+        )
+
+
+def fit_polynomial(
+    scores: pd.DataFrame,
+    terms: str | Sequence[str | Sequence[int]] = "LIN",
+    *,
+    weights: ArrayLike | None = None,
+    name: str | None = None,
+    source: str = "",
+) -> Fit:
+    """Return the polynomial nearest to the scores: the one with the least sum of (weight (f - score))^2.
+
+    Parameters
+    ----------
+    scores
+        A row a job: columns ``p`` (runtime in s), ``q`` (cores), ``r`` (submit in s) and ``score``, as `score_jobs`
+        gives them; others are left alone.
+    terms
+        A form of the source (``"LIN"``, ``"QDR"``, ``"CUB"``, ``"QUA"``), or monomials of your own (see `Polynomial`).
+    weights
+        float[rows], all > 0; by default p q, as in the source.
+    name
+        What the order is called; by default ``fit-`` and the form, or ``fit`` for terms of your own.
+    source
+        Where the scores come from.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no form of this name.
+    RequestError
+        A column is missing; a value is no finite number, or a weight not above 0 (the row is named); there are no more
+        rows than terms; or some terms make up another one on these rows (they are named), so that no coefficients are
+        nearest. Where the source's program gives the arbitrary ones that its iteration ends at, this refuses.
+
+    Notes
+    -----
+    Powers are computed in float64: in whole numbers of 64 bits, as in the source's program, p^4 overflows, which is
+    what the published mean absolute errors of the quartic form are made of. The weighted columns are scaled to length
+    1, and the system is solved by the singular value decomposition, in O(rows terms^2).
+    """
+    form = terms.upper() if isinstance(terms, str) else ""
+    if isinstance(terms, str) and form not in FORMS:
+        raise UnknownNameError("form", terms, tuple(difflib.get_close_matches(form, FORMS)), tuple(FORMS))
+    names = FORMS[form] if form else as_terms(terms)
+    columns = _columns(scores)
+    weight = _weights(columns, weights)
+    rows = len(weight)
+    if rows <= len(names):
+        raise RequestError(f"{rows} scores for {len(names)} terms", f"at least {len(names) + 1} are needed")
+    features = _features(columns[:3], names)
+    score = columns[3]
+    weighted = features * weight[:, None]
+    length = _lengths(weighted, names)
+    left, singular, right = np.linalg.svd(weighted / length, full_matrices=False)
+    _require_independent(singular, right, names, rows)
+    theta = (right.T @ ((left.T @ (weight * score)) / singular)) / length
+    residual = features @ theta - score
+    variance = float(((weight * residual) ** 2).sum()) / (rows - len(names))
+    error = np.sqrt(variance * ((right / singular[:, None]) ** 2).sum(axis=0)) / length
+    without = [i for i, term in enumerate(names) if term != "1"]
+    varying = features[:, without]
+    paper = _vif(varying, centred=False)
+    centred = _vif(varying, centred=True)
+
+    def in_place(values: Sequence[float]) -> tuple[float | None, ...]:
+        by_place = dict(zip(without, values, strict=True))
+        return tuple(by_place.get(i) for i in range(len(names)))
+
+    return Fit(
+        name=(f"fit-{form}" if form else "fit") if name is None else name,
+        terms=names,
+        theta=tuple(theta.tolist()),
+        standard_error=tuple(error.tolist()),
+        mae=float(np.abs(residual).mean()),
+        vif_paper=in_place(paper),
+        vif_centred=in_place(centred),
+        condition=float(singular[0] / singular[-1]),
+        rows=rows,
+        source=source,
+    )
+
+
+def _columns(scores: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:
+    """Return p, q, r and score; refuse what is no finite number."""
+    missing = [name for name in _COLUMNS if name not in scores]
+    if missing:
+        raise RequestError(f"scores without {', '.join(missing)}", f"they have {', '.join(map(str, scores.columns))}")
+    found = []
+    for name in _COLUMNS:
+        try:
+            column = scores[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError):
+            raise RequestError(f"column {name} has the type {scores[name].dtype}", "numbers are allowed") from None
+        _require(np.isfinite(column), name, column, "finite numbers are allowed")
+        found.append(column)
+    return tuple(found)
+
+
+def _weights(columns: Sequence[NDArray[np.float64]], weights: ArrayLike | None) -> NDArray[np.float64]:
+    """Return the weights, the largest 1: a factor changes nothing, and their squares do not overflow."""
+    if weights is None:
+        found, what = columns[0] * columns[1], "weight p q"
+    else:
+        found, what = np.asarray(weights, dtype=np.float64), "weight"
+        if found.shape != columns[0].shape:
+            raise RequestError(f"weights have the shape {found.shape}", f"{columns[0].shape}, one a row, is allowed")
+    good = np.isfinite(found) & (found > 0)
+    _require(good, what, found, "a finite number > 0 is allowed: a row that is not to count is left out")
+    scaled: NDArray[np.float64] = found / found.max(initial=0.0)
+    return scaled
+
+
+def _require(good: NDArray[np.bool_], what: str, column: NDArray[np.float64], allowed: str) -> None:
+    """Refuse a column by its first bad row."""
+    if not good.all():
+        row = int(np.flatnonzero(~good)[0])
+        raise RequestError(f"{what}, row {row}: {column[row]}", allowed)
+
+
+def _features(columns: Sequence[NDArray[np.float64]], terms: Sequence[str]) -> NDArray[np.float64]:
+    """Return float64[rows, terms]: the monomials."""
+    powers = [as_powers(term) for term in terms]
+    with np.errstate(over="ignore"):
+        made = [
+            np.prod([column**power for column, power in zip(columns, each, strict=True)], axis=0) for each in powers
+        ]
+    features: NDArray[np.float64] = np.column_stack(made)
+    return features
+
+
+def _lengths(weighted: NDArray[np.float64], terms: Sequence[str]) -> NDArray[np.float64]:
+    """Return the length of each column; refuse what cannot be scaled by it."""
+    largest = np.abs(weighted).max(axis=0)
+    for term, value in zip(terms, largest, strict=True):
+        if not (0.0 < value < np.inf):
+            reason = "is 0 in every row" if value == 0 else "overflows"
+            raise RequestError(f"term {term!r} {reason}", "a term that says something of these rows is allowed")
+    found: NDArray[np.float64] = np.sqrt(((weighted / largest) ** 2).sum(axis=0)) * largest
+    return found
+
+
+def _require_independent(
+    singular: NDArray[np.float64], right: NDArray[np.float64], terms: Sequence[str], rows: int
+) -> None:
+    """Refuse a design in which some columns make up another."""
+    if singular[-1] > singular[0] * rows * np.finfo(np.float64).eps:
+        return
+    among = [term for term, part in zip(terms, right[-1], strict=True) if abs(part) > _PART]
+    raise RequestError(
+        f"terms {', '.join(map(repr, among))} make each other up in these {rows} scores",
+        "no coefficients are nearest; leave one of these terms out",
+    )
+
+
+def _vif(features: NDArray[np.float64], *, centred: bool) -> list[float]:
+    """Return 1 / (1 - R^2) of each column, R^2 being that of its regression on the others, without intercept.
+
+    It is the diagonal of the inverse of X'X, the columns of X being scaled to length 1. Infinite is that of a column
+    that the others make up; centred, also that of one that does not vary.
+    """
+    rounding = len(features) * np.finfo(np.float64).eps
+    columns = features - features.mean(axis=0) if centred else features
+    length = np.sqrt((columns**2).sum(axis=0))
+    live = np.flatnonzero(length > rounding * np.sqrt((features**2).sum(axis=0)))
+    found = np.full(features.shape[1], np.inf)
+    if len(live):
+        _, singular, right = np.linalg.svd(columns[:, live] / length[live], full_matrices=False)
+        kept = singular > singular[0] * rounding
+        made_up = (np.abs(right[~kept]) > _PART).any(axis=0)
+        found[live] = np.where(made_up, np.inf, ((right[kept] / singular[kept, None]) ** 2).sum(axis=0))
+    values: list[float] = found.tolist()
+    return values

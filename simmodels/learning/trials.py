@@ -1,0 +1,345 @@
+"""Trials: the score of a job, from permutations of the jobs that are started strictly in their order.
+
+A trial starts the jobs of Q in the order of a permutation, each as soon as it was submitted and enough cores are free,
+none before the one ahead of it, and without backfilling: so an early place of a late arrival idles the machine. Its
+result is AVGbsld, the mean bounded slowdown of Q. A job's score is its share in it when it goes first: the smaller,
+the better it is to start it early.
+
+References
+----------
+Rosa, Carastan-Santos, Goldman 2023, "An experimental analysis of regression-obtained HPC scheduling heuristics", JSSPP.
+"""
+
+import difflib
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final, Literal, NoReturn, TypeVar, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.learning.kernel import BLOCK, SWAP_ANY, UNIFORM, Problem, new_lanes, run_blocks, run_orders
+from simmodels.learning.pairs import Initial, Pair, require_count, require_finite, require_pairs
+from simmodels.streams import entropy
+
+Estimator = Literal["stratified", "published"]
+Shuffle = Literal["uniform", "swap-any"]
+Progress = Callable[[int, int], object]
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+_SHUFFLES: Final = {"uniform": UNIFORM, "swap-any": SWAP_ANY}
+_BLOCKS_AT_ONCE: Final = 64
+_ROWS_AT_ONCE: Final = 65_536
+
+
+def run_trials(
+    pair: Pair,
+    orders: ArrayLike,
+    *,
+    initial_state: Initial = "started",
+    dispatch_delay_s: float = 0.0,
+    tau_s: float = 10.0,
+    workers: int | None = None,
+) -> NDArray[np.float64]:
+    """Return float64[n], the AVGbsld of Q in each of n given permutations.
+
+    Parameters
+    ----------
+    pair
+        The jobs and the machine.
+    orders
+        Whole numbers [n, jobs of Q]: row by row, which job of Q (from 0) is started first, second, and so on.
+    initial_state, dispatch_delay_s
+        The state in which Q finds the machine; see `Pair.state`. The delay counts for the jobs of Q, too.
+    tau_s
+        The bound of the slowdown (w + p) / max(p, tau), in seconds.
+    workers
+        How many threads run trials; by default one for each processor. The results do not depend on it.
+
+    Raises
+    ------
+    RequestError
+        A row is no permutation, or a number is out of its range.
+    UnknownNameError
+        No such initial state.
+    """
+    problem = _problem(pair, initial_state, dispatch_delay_s, tau_s)
+    jobs = len(problem.p)
+    rows = _as_orders(orders, jobs)
+    found = np.empty(len(rows), dtype=np.float64)
+    parts = [slice(first, first + _ROWS_AT_ONCE) for first in range(0, len(rows), _ROWS_AT_ONCE)]
+
+    def run(part: slice) -> int:
+        lanes = new_lanes(jobs, len(problem.ends) - 1)
+        bad = int(run_orders(problem, lanes, rows[part], found[part]))
+        return bad if bad < 0 else part.start + bad
+
+    bad = [row for row in _in_threads(run, parts, _workers(workers), None) if row >= 0]
+    if bad:
+        _refuse_row(min(bad), rows[min(bad)].tolist(), jobs)
+    return found
+
+
+def score_jobs(
+    pairs: Sequence[Pair] | Pair,
+    trials: int = 256_000,
+    *,
+    estimator: Estimator = "stratified",
+    shuffle: Shuffle = "uniform",
+    initial_state: Initial = "started",
+    dispatch_delay_s: float = 0.0,
+    tau_s: float = 10.0,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Return the scores of the jobs of Q: a table with a row a job, pair by pair.
+
+    Parameters
+    ----------
+    pairs
+        The pairs, of different numbers; see `draw_pairs`.
+    trials
+        How many trials each pair has (the source has 256,000).
+    estimator
+        ``"stratified"``: each job of Q is first in equally many uniform permutations of the others (`trials` over the
+        jobs, rounded up); the scores are their means of AVGbsld, divided by the sum of these means. ``"published"``:
+        over `trials` permutations as they come, the sum of AVGbsld with the job first over the sum of all.
+    shuffle
+        ``"uniform"``, or ``"swap-any"``, that of the authors' program: place k, for each k in turn, is swapped with any
+        place of all. It is not uniform (of 32 jobs, the probability to be first runs from 1.34/32 to 0.75/32), and with
+        the published estimator that is most of what tells scores apart. Stratified trials are uniform.
+    initial_state, dispatch_delay_s
+        The state in which Q finds the machine; see `Pair.state`. The delay counts for the jobs of Q, too.
+    tau_s
+        The bound of the slowdown (w + p) / max(p, tau), in seconds.
+    seed
+        For the permutations. Those of a pair are keyed by its number, the estimator, the shuffle and, in blocks of
+        4,096 trials, the block: neither `workers` nor the other pairs change a bit, and more trials continue fewer.
+    workers
+        How many threads run trials; by default one for each processor.
+    progress
+        Called in this thread with how many trials are done, and how many there are.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``pair`` (its number), ``job`` (its job_id), ``p``, ``q``, ``r`` (runtime in s, cores, submit in s since
+        the first submit of S), ``score`` (they sum to 1 within a pair), ``se`` (the standard error of the score) and
+        ``trials`` (in which the job was first).
+
+    Raises
+    ------
+    RequestError
+        A number is out of its range, or stratified trials are to be swapped; two pairs have the same number; there are
+        so few trials that some job has less than two (its error cannot be told).
+    UnknownNameError
+        No such estimator, shuffle or initial state.
+
+    Notes
+    -----
+    Random numbers are those of xoshiro256++ (Blackman, Vigna 2021, doi 10.1145/3460772), one generator for each of the
+    16 lanes of each block, begun by SplitMix64 (Steele, Lea, Flood 2014, doi 10.1145/2660193.2660195) from the stream's
+    `simmodels.streams.entropy`. A uniform permutation is the order of random words of 58 bits.
+
+    Standard errors are those of the delta method. Stratified, with mean m_j of variance v_j (over its trials) and M the
+    sum of means: var s_j = ((1 - s_j)^2 v_j + s_j^2 sum of the other v) / M^2. Published, with a the AVGbsld of each of
+    N trials and A its mean: var s_j = mean of (a 1[j first] - s_j a)^2 / (N A^2).
+    """
+    found = require_pairs(pairs)
+    _require_name("estimator", estimator, get_args(Estimator))
+    _require_name("shuffle", shuffle, get_args(Shuffle))
+    stratified = estimator == "stratified"
+    if stratified and shuffle != "uniform":
+        raise RequestError(f"shuffle {shuffle!r} with the stratified estimator", 'only "uniform" is allowed')
+    require_count("trials", trials)
+    tasks: list[_Task] = []
+    for at, pair in enumerate(found):
+        problem = _problem(pair, initial_state, dispatch_delay_s, tau_s)
+        jobs = len(problem.p)
+        each = -(-trials // jobs) if stratified else trials
+        if each < 2:
+            raise RequestError(f"trials is {trials}", f"more than {jobs} is allowed: each of {jobs} jobs needs two")
+        bits = entropy(seed, "trials", estimator, shuffle, pair.number)
+        keys = np.array([bits & (2**64 - 1), bits >> 64], dtype=np.uint64)
+        blocks = -(-each // BLOCK) * (jobs if stratified else 1)
+        for first in range(0, blocks, _BLOCKS_AT_ONCE):
+            count = min(_BLOCKS_AT_ONCE, blocks - first)
+            tasks.append(_Task(at, problem, keys, _SHUFFLES[shuffle], stratified, first, count, each))
+    sums: list[list[NDArray[np.float64]]] = [[] for _ in found]
+    told = None if progress is None else _told(progress, sum(task.size for task in tasks))
+    for task, part in zip(tasks, _in_threads(_Task.run, tasks, _workers(workers), told), strict=True):
+        sums[task.pair].append(part)
+    reckon = _stratified if stratified else _published
+    # Which blocks are a task does not depend on the threads, and tasks are summed in their order.
+    tables = [_table(pair, *reckon(np.sum(parts, axis=0))) for pair, parts in zip(found, sums, strict=True)]
+    return pd.concat(tables, ignore_index=True)
+
+
+# -- running ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """Consecutive blocks of a pair: what a thread takes on at once."""
+
+    pair: int
+    problem: Problem
+    keys: NDArray[np.uint64]
+    shuffle: int
+    stratified: bool
+    first: int
+    blocks: int
+    trials: int
+
+    @property
+    def size(self) -> int:
+        """Return how many trials it has."""
+        each = -(-self.trials // BLOCK)
+        return sum(
+            min(BLOCK, self.trials - number % each * BLOCK) for number in range(self.first, self.first + self.blocks)
+        )
+
+    def run(self) -> NDArray[np.float64]:
+        """Return float64[jobs, 3]: number, sum and sum of squares of AVGbsld by first job."""
+        jobs = len(self.problem.p)
+        sums = np.zeros((self.blocks, jobs, 3))
+        lanes = new_lanes(jobs, len(self.problem.ends) - 1)
+        run_blocks(self.problem, lanes, self.keys, self.shuffle, self.stratified, self.first, self.trials, sums)
+        found: NDArray[np.float64] = sums.sum(axis=0)
+        return found
+
+
+def _in_threads(
+    run: Callable[[_T], _R], tasks: Sequence[_T], workers: int, done: Callable[[_T], None] | None
+) -> list[_R]:
+    """Return what came of each task, in their order; `done` is told of each as it ends.
+
+    Compiled trials run without the interpreter's lock, so threads are enough. Few are in hand at a time: what is
+    raised, or Ctrl-C, ends it soon.
+    """
+    results: dict[int, _R] = {}
+    waiting = iter(enumerate(tasks))
+    pool = ThreadPoolExecutor(min(workers, len(tasks)) or 1)
+    try:
+        at: dict[Future[_R], int] = {pool.submit(run, task): i for i, task in islice(waiting, 2 * workers)}
+        while at:
+            for future in wait(at, return_when=FIRST_COMPLETED).done:
+                i = at.pop(future)
+                results[i] = future.result()
+                at |= {pool.submit(run, task): number for number, task in islice(waiting, 1)}
+                if done is not None:
+                    done(tasks[i])
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return [results[i] for i in range(len(tasks))]
+
+
+def _told(progress: Progress, total: int) -> Callable[[_Task], None]:
+    """Return what counts the trials that are done, and tells of them."""
+    finished = 0
+
+    def tell(task: _Task) -> None:
+        nonlocal finished
+        finished += task.size
+        progress(finished, total)
+
+    return tell
+
+
+def _workers(workers: int | None) -> int:
+    """Return how many threads to start."""
+    if workers is not None:
+        return require_count("workers", workers)
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # only Linux has it
+        return os.cpu_count() or 1
+
+
+def _problem(pair: Pair, initial_state: Initial, dispatch_delay_s: float, tau_s: float) -> Problem:
+    """Return what the compiled trial is handed."""
+    require_finite("tau_s", tau_s, least=0.0, above=True)
+    state = pair.state(initial_state=initial_state, dispatch_delay_s=dispatch_delay_s)
+    jobs = pair.jobs.take(slice(pair.initial_jobs, None))
+    ends = np.array([np.inf, *reversed(state.end_s)])
+    used = np.cumsum([0.0, *reversed(state.cores)])
+    columns = (np.ascontiguousarray(column, dtype=np.float64) for column in (jobs.runtime_s, jobs.cores, jobs.submit_s))
+    p, q, r = (column.copy() for column in columns)  # writable, as numba's types tell read-only ones apart
+    numbers = (float(state.time_s), float(pair.cores), float(tau_s), float(dispatch_delay_s))
+    return Problem(p, q, r, ends, used, *numbers)
+
+
+# -- what is given ----------------------------------------------------------------------------------
+
+
+def _require_name(kind: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise UnknownNameError(kind, str(name), tuple(difflib.get_close_matches(str(name), known)), known)
+
+
+def _as_orders(orders: ArrayLike, jobs: int) -> NDArray[np.uint8]:
+    """Return permutations as the compiled trial takes them; refuse what cannot be one."""
+    given = np.asarray(orders)
+    if given.ndim != 2 or given.shape[1] != jobs:
+        raise RequestError(
+            f"orders have the shape {given.shape}", f"[any number, {jobs}] is allowed: Q has {jobs} jobs"
+        )
+    if given.dtype.kind not in "iu":
+        raise RequestError(f"orders have the type {given.dtype}", "whole numbers are allowed")
+    outside = (given < 0) | (given >= jobs) if given.dtype.kind == "i" else given >= jobs
+    if outside.any():
+        row = int(np.flatnonzero(outside.any(axis=1))[0])
+        _refuse_row(row, given[row].tolist(), jobs)
+    return np.ascontiguousarray(given, dtype=np.uint8)
+
+
+def _refuse_row(row: int, order: list[int], jobs: int) -> NoReturn:
+    raise RequestError(f"row {row} of orders is {order}", f"each of 0 to {jobs - 1} once is allowed")
+
+
+# -- estimators -------------------------------------------------------------------------------------
+
+
+def _stratified(sums: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return score, standard error and trials by job, from number, sum and sum of squares."""
+    count, total, squares = sums.T
+    mean = total / count
+    spread = np.maximum(squares - total * mean, 0.0) / (count - 1.0) / count  # the variance of each mean
+    whole = mean.sum()
+    score = mean / whole
+    others = spread.sum() - spread
+    error = np.sqrt((1.0 - score) ** 2 * spread + score**2 * others) / whole
+    return score, error, count
+
+
+def _published(sums: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return score, standard error and trials by job, from number, sum and sum of squares."""
+    count, total, squares = sums.T
+    score = total / total.sum()
+    off = (1.0 - 2.0 * score) * squares + score**2 * squares.sum()  # the sum of (a 1[first] - score a)^2
+    error = np.sqrt(np.maximum(off, 0.0)) / total.sum()
+    return score, error, count
+
+
+def _table(pair: Pair, score: NDArray[Any], error: NDArray[Any], count: NDArray[Any]) -> pd.DataFrame:
+    """Return the scores of a pair as rows of the table."""
+    jobs = pair.jobs.take(slice(pair.initial_jobs, None))
+    return pd.DataFrame(
+        {
+            "pair": np.full(len(jobs), pair.number, dtype=np.int64),
+            "job": jobs.job_id,
+            "p": jobs.runtime_s,
+            "q": jobs.cores,
+            "r": jobs.submit_s,
+            "score": score,
+            "se": error,
+            "trials": count.astype(np.int64),
+        }
+    )

@@ -1,0 +1,253 @@
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import curve_fit
+
+import workloads as wl
+from simmodels.decisions.polynomial import FORMS, Polynomial
+from simmodels.errors import FileFormatError, RequestError, UnknownNameError
+from simmodels.learning.pairs import draw_pairs
+from simmodels.learning.regression import Fit, fit_polynomial
+from simmodels.learning.trials import score_jobs
+from simmodels.simulate import simulate
+
+
+def scores(rows: int = 300, seed: int = 1, noise: float = 0.01) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    p, q, r = rng.integers(1, 40_000, rows), rng.integers(1, 257, rows), rng.integers(0, 90_000, rows)
+    score = 0.03 + 1e-7 * p + 3e-5 * q - 2e-7 * r + noise * rng.standard_normal(rows)
+    return pd.DataFrame({"p": p, "q": q, "r": r, "score": score})
+
+
+def test_three_points_and_their_weights_by_hand() -> None:
+    # f = c, the score 1 at weight 1, 3 at weight 1, 7 at weight 2: c = (1 + 3 + 4 * 7) / (1 + 1 + 4) = 16 / 3.
+    table = pd.DataFrame({"p": [1, 1, 2], "q": [1, 1, 1], "r": [0, 0, 0], "score": [1.0, 3.0, 7.0]})
+    fit = fit_polynomial(table, ["1"])
+    assert fit.theta == pytest.approx((16 / 3,))
+    assert fit.mae == pytest.approx((13 / 3 + 7 / 3 + 5 / 3) / 3)
+    # Its variance: the weighted squares (169 + 49 + 4 * 25) / 9 over 2 degrees of freedom, over the weights 6.
+    assert fit.standard_error == pytest.approx((np.sqrt(318 / 9 / 2 / 6),))
+    assert (fit.vif_paper, fit.vif_centred, fit.condition, fit.rows) == ((None,), (None,), 1.0, 3)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_a_polynomial_is_found(form: str) -> None:
+    table = scores(noise=0.0)
+    rng = np.random.default_rng(2)
+    scale = {"1": 1.0, "p": 4e4, "q": 256.0, "r": 9e4}
+    theta = [rng.normal() / np.prod([scale[c] for c in spelled(term)]) for term in FORMS[form]]
+    table["score"] = Polynomial(theta, FORMS[form]).function(*(table[c].to_numpy(float) for c in "pqr"))
+    fit = fit_polynomial(table, form)
+    assert fit.theta == pytest.approx(theta, rel=1e-8)
+    assert fit.mae < 1e-10
+
+
+def spelled(term: str) -> Sequence[str]:
+    """The letters of a monomial, each as often as it is a factor."""
+    letters: list[str] = []
+    for char in term:
+        letters += [letters[-1]] * (int(char) - 1) if char.isdigit() and letters else [char]
+    return letters
+
+
+def test_errors_are_those_of_scipy_with_weights_known_up_to_a_factor() -> None:
+    table = scores()
+    fit = fit_polynomial(table, "LIN")
+    x = table[["p", "q", "r"]].to_numpy(float).T
+
+    def linear(x: object, *theta: float) -> object:
+        return theta[0] + theta[1] * x[0] + theta[2] * x[1] + theta[3] * x[2]
+
+    sigma = 1 / (x[0] * x[1])
+    theta, covariance = curve_fit(linear, x, table["score"], p0=fit.theta, sigma=sigma)
+    assert fit.theta == pytest.approx(theta, rel=1e-6)
+    assert fit.standard_error == pytest.approx(np.sqrt(np.diag(covariance)), rel=1e-6)
+
+
+@given(factor=st.floats(1e-100, 1e100))
+def test_a_factor_of_all_weights_changes_nothing(factor: float) -> None:
+    table = scores(50)
+    weights = (table["p"] * table["q"]).to_numpy(float)
+    one, other = fit_polynomial(table), fit_polynomial(table, weights=weights * factor)
+    assert other.theta == pytest.approx(one.theta, rel=1e-9)
+    assert other.standard_error == pytest.approx(one.standard_error, rel=1e-9)
+
+
+def test_the_fit_is_the_nearest() -> None:
+    table = scores()
+    fit = fit_polynomial(table, "QDR")
+    weight = (table["p"] * table["q"]).to_numpy(float)
+
+    def distance(theta: Sequence[float]) -> float:
+        found = dataclasses.replace(fit, theta=tuple(theta)).predict(table["p"], table["q"], table["r"])
+        return float(((weight * (found - table["score"])) ** 2).sum())
+
+    least = distance(fit.theta)
+    for i, error in enumerate(fit.standard_error):
+        for step in (-0.01, 0.01):
+            moved = list(fit.theta)
+            moved[i] += step * error
+            assert distance(moved) > least
+
+
+def test_the_order_of_rows_and_of_terms_changes_rounding_only() -> None:
+    table = scores()
+    one = fit_polynomial(table, "QDR")
+    other = fit_polynomial(table[::-1], one.terms[::-1])
+    assert other.theta[::-1] == pytest.approx(one.theta, rel=1e-9)
+    assert other.vif_paper[::-1] == pytest.approx(one.vif_paper)
+
+
+# -- collinearity -------------------------------------------------------------------------------------------
+
+
+def r_squared(x: object, y: object, *, centred: bool) -> float:
+    """R^2 of a regression of y on x, with an intercept and about the mean, or neither."""
+    design = np.column_stack([np.ones(len(y)), x]) if centred else x
+    residual = y - design @ np.linalg.lstsq(design, y)[0]
+    about = y - y.mean() if centred else y
+    return float(1 - (residual @ residual) / (about @ about))
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_a_factor_of_inflation_is_that_of_a_regression_on_the_others(centred: bool) -> None:
+    table = scores()
+    found = fit_polynomial(table, ["1", "p", "q", "p2", "pq"]).vif("centred" if centred else "paper")
+    p, q = table["p"].to_numpy(float) / 4e4, table["q"].to_numpy(float) / 256
+    columns = {"p": p, "q": q, "p2": p * p, "pq": p * q}
+    assert list(found) == list(columns)
+    for name, column in columns.items():
+        others = np.column_stack([other for key, other in columns.items() if key != name])
+        assert found[name] == pytest.approx(1 / (1 - r_squared(others, column, centred=centred)), rel=1e-8)
+
+
+def test_features_at_right_angles_inflate_nothing() -> None:
+    p, q = np.meshgrid([1.0, 3.0], [1.0, 5.0])
+    table = pd.DataFrame({"p": p.ravel(), "q": q.ravel(), "r": 0.0, "score": [1.0, 2.0, 3.0, 5.0]})
+    assert fit_polynomial(table, ["1", "p", "q"]).vif("centred") == pytest.approx({"p": 1.0, "q": 1.0})
+
+
+def test_a_column_that_does_not_vary_has_no_finite_centred_factor() -> None:
+    table = scores().assign(r=0.1)
+    fit = fit_polynomial(table, ["p", "q", "r"])
+    assert fit.vif("centred")["r"] == np.inf
+    assert fit.vif("centred")["p"] == pytest.approx(fit.vif("centred")["q"])
+    assert np.isfinite(list(fit.vif("paper").values())).all()
+
+
+def test_an_unknown_factor_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="unknown VIF 'other'; known: paper, centred"):
+        fit_polynomial(scores()).vif("other")  # type: ignore[arg-type]
+
+
+# -- what cannot be fitted ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "terms", "text"),
+    [
+        ({"r": 5.0}, "LIN", "terms '1', 'r' make each other up in these 300 scores; no coefficients are nearest"),
+        ({"r": 0.0}, "LIN", "term 'r' is 0 in every row; a term that says something of these rows is allowed"),
+        ({"q": lambda t: 2 * t["p"]}, "LIN", "terms 'p', 'q' make each other up in these 300 scores"),
+        ({"q": 1}, "QDR", "terms '1', 'p', 'q', 'q2', 'pq' make each other up in these 300 scores"),
+        ({"p": lambda t: t["p"].where(t.index != 7)}, "LIN", "p, row 7: nan; finite numbers are allowed"),
+        ({"score": np.inf}, "LIN", "score, row 0: inf; finite numbers are allowed"),
+        (
+            {"q": lambda t: t["q"].where(t.index != 9, 0)},
+            "LIN",
+            "weight p q, row 9: 0.0; a finite number > 0 is allowed",
+        ),
+        ({"p": -1}, "LIN", "weight p q, row 0: -"),
+        ({"q": "many"}, "LIN", "column q has the type"),
+        ({"p": 1e100}, ["1", "p4"], "term 'p4' overflows; a term that says something of these rows is allowed"),
+    ],
+)
+def test_scores_that_have_no_nearest_polynomial_are_refused(changed: dict[str, Any], terms: object, text: str) -> None:
+    with pytest.raises(RequestError) as error:
+        fit_polynomial(scores().assign(**changed), terms)
+    assert str(error.value).startswith(text)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4])
+def test_more_rows_than_terms_are_needed(rows: int) -> None:
+    with pytest.raises(RequestError, match=f"{rows} scores for 4 terms; at least 5 are needed"):
+        fit_polynomial(scores(rows))
+    assert fit_polynomial(scores(5)).rows == 5
+
+
+@pytest.mark.parametrize(
+    ("weights", "text"),
+    [
+        (np.zeros(300), "weight, row 0: 0.0; a finite number > 0 is allowed: a row that is not to count is left out"),
+        (np.full(300, -1.0), "weight, row 0: -1.0; a finite number > 0"),
+        (np.full(300, np.nan), "weight, row 0: nan; a finite number > 0"),
+        (np.ones(5), "weights have the shape (5,); (300,), one a row, is allowed"),
+    ],
+)
+def test_weights_are_checked(weights: object, text: str) -> None:
+    with pytest.raises(RequestError) as error:
+        fit_polynomial(scores(), weights=weights)
+    assert str(error.value).startswith(text)
+
+
+def test_missing_columns_and_unknown_forms_are_refused() -> None:
+    with pytest.raises(RequestError, match="scores without r, score; they have p, q"):
+        fit_polynomial(scores()[["p", "q"]])
+    with pytest.raises(UnknownNameError, match=r"unknown form 'CUBIC'; did you mean CUB\? known: LIN, QDR, CUB, QUA"):
+        fit_polynomial(scores(), "CUBIC")
+    with pytest.raises(RequestError, match="term 'w'"):
+        fit_polynomial(scores(), ["1", "w"])
+
+
+def test_powers_beyond_whole_numbers_do_not_overflow() -> None:
+    table = scores(noise=0.0).assign(p=lambda t: t["p"] * 1000)  # p^4 is above 2^63
+    table["score"] = table["p"].astype(float) ** 4 * 1e-33
+    fit = fit_polynomial(table, ["1", "p4"])
+    assert fit.theta[1] == pytest.approx(1e-33, rel=1e-12)
+
+
+# -- what a fit is good for -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["fit.toml", "fit.json"])
+def test_a_file_keeps_a_fit_to_the_last_bit_and_is_an_order(tmp_path: Path, name: str) -> None:
+    for fit in (fit_polynomial(scores(), "CUB", source="here"), fit_polynomial(scores().assign(r=1.0), ["r", "p"])):
+        fit.write(tmp_path / name)
+        assert Fit.read(tmp_path / name) == fit
+        assert Polynomial.read(tmp_path / name) == fit.order
+        text = fit.to_toml() if name.endswith("toml") else fit.to_json()
+        assert (tmp_path / name).read_text() == text
+
+
+def test_a_file_that_is_an_order_only_is_no_fit(tmp_path: Path) -> None:
+    Polynomial([1.0], ["p"]).write(tmp_path / "order.toml")
+    with pytest.raises(FileFormatError, match="holds no fit"):
+        Fit.read(tmp_path / "order.toml")
+    document = fit_polynomial(scores()).to_toml().replace("vif_paper = [", "vif_paper = [1.0, ")
+    (tmp_path / "fit.toml").write_text(document)
+    with pytest.raises(FileFormatError, match=r"holds no fit: .* have one number a term"):
+        Fit.read(tmp_path / "fit.toml")
+
+
+def test_a_fit_is_an_order_from_trials_to_schedule() -> None:
+    log = wl.lublin(jobs=300, cores=64, seed=4, load=0.9)
+    table = score_jobs(draw_pairs(log, 6, seed=1), 3200)
+    fit = fit_polynomial(table, "LIN", name="mine")
+    assert str(fit) == str(fit.order)
+    assert fit.predict(table["p"], table["q"], table["r"]).mean() == pytest.approx(1 / 32, rel=0.5)
+    engines = [simulate(log, order=fit.order, backfilling="none", engine=engine) for engine in ("compiled", "simpy")]
+    assert (engines[0].start_s == engines[1].start_s).all()
+    assert engines[0].about["order"] == "mine"
+    assert not (engines[0].start_s == simulate(log, backfilling="none").start_s).all()
+
+
+def test_a_fit_is_named_for_its_form() -> None:
+    assert fit_polynomial(scores(), "qdr").name == "fit-QDR"
+    assert fit_polynomial(scores(), ["p", "q"]).name == "fit"

@@ -1,0 +1,371 @@
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+import workloads as wl
+from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.learning import kernel
+from simmodels.learning.kernel import BLOCK, new_lanes
+from simmodels.learning.lanes import WIDTH
+from simmodels.learning.pairs import Pair, draw_pairs
+from simmodels.learning.trials import run_trials, score_jobs
+from simmodels.simulate import simulate
+from tests.slow_trial import pair_of, pairs, slow_trial
+
+WAYS = (("stratified", "uniform"), ("published", "uniform"), ("published", "swap-any"))
+
+
+def all_orders(jobs: int) -> NDArray[np.int64]:
+    return np.array(list(itertools.permutations(range(jobs))))
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[Pair, ...]:
+    return draw_pairs(wl.lublin(jobs=400, cores=64, seed=5), 3, seed=2)
+
+
+# -- one trial --------------------------------------------------------------------------------------
+
+
+def test_a_trial_drawn_by_hand(small: Pair) -> None:
+    # S holds both cores until 10. In turn: A 10-15, waited 9 (bounded slowdown 14/10); B needs both cores, 15-35,
+    # waited 13 (33/20); C 35-45, waited 5 (15/10).
+    # C first: it is submitted at 30, and the machine idles; A then starts at 30, waited 29 (34/10), B when C has ended
+    # at 40, waited 38 (58/20).
+    found = run_trials(small, [[0, 1, 2], [2, 0, 1]])
+    assert found.tolist() == pytest.approx([(1.4 + 1.65 + 1.5) / 3, (1.0 + 3.4 + 2.9) / 3], rel=1e-15)
+
+
+def test_a_delay_counts_at_each_start_and_moves_the_next(small: Pair) -> None:
+    # With 1 s a start: S 1-11; A 12-17, waited 11 (16/10); B 18-38, waited 16 (36/20); C 39-49, waited 9 (19/10).
+    assert run_trials(small, [[0, 1, 2]], dispatch_delay_s=1.0)[0] == pytest.approx((1.6 + 1.8 + 1.9) / 3, rel=1e-15)
+
+
+def test_tau_bounds_the_slowdown_of_short_jobs(small: Pair) -> None:
+    assert run_trials(small, [[0, 1, 2]], tau_s=1.0)[0] == pytest.approx((14 / 5 + 33 / 20 + 15 / 10) / 3, rel=1e-15)
+
+
+@given(pair=pairs(), data=st.data(), delay_s=st.sampled_from([0.0, 0.0026, 1.0]), tau_s=st.sampled_from([10.0, 0.5]))
+def test_the_compiled_trial_gives_the_bits_of_a_plain_loop(
+    pair: Pair, data: st.DataObject, delay_s: float, tau_s: float
+) -> None:
+    jobs = len(pair.jobs) - pair.initial_jobs
+    orders = data.draw(st.lists(st.permutations(range(jobs)), min_size=1, max_size=WIDTH + 2))
+    found = run_trials(pair, orders, dispatch_delay_s=delay_s, tau_s=tau_s)
+    assert found.tolist() == [slow_trial(pair, order, delay_s=delay_s, tau_s=tau_s) for order in orders]
+
+
+@given(pair=pairs())
+def test_jobs_in_order_of_submission_run_as_first_come_first_served_does(pair: Pair) -> None:
+    jobs = len(pair.jobs) - pair.initial_jobs
+    schedule = simulate(pair.jobs, cores=pair.cores, order="FCFS", backfilling="none")
+    p, wait_s = pair.jobs.runtime_s, schedule.start_s - pair.jobs.submit_s
+    slowdown = np.maximum((wait_s + p) / np.maximum(p, 10.0), 1.0)
+    assert run_trials(pair, [range(jobs)])[0] == pytest.approx(slowdown[pair.initial_jobs :].mean(), rel=1e-12)
+
+
+def test_trials_do_not_depend_on_those_beside_them_or_on_threads(drawn: Sequence[Pair]) -> None:
+    rng = np.random.default_rng(3)
+    orders = np.argsort(rng.random((70_000, 32)), axis=1)
+    found = run_trials(drawn[0], orders, workers=3)
+    some = rng.integers(len(orders), size=7)
+    assert (run_trials(drawn[0], orders[some]) == found[some]).all()
+    assert (run_trials(drawn[0], orders.astype(np.uint8), workers=1) == found).all()
+
+
+def test_no_orders_have_no_results(small: Pair) -> None:
+    assert run_trials(small, np.empty((0, 3), dtype=np.int64)).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("orders", "text"),
+    [
+        ([[0, 1, 2], [0, 1, 1]], "row 1 of orders is [0, 1, 1]; each of 0 to 2 once is allowed"),
+        ([[0, 1, 3]], "row 0 of orders is [0, 1, 3]; each of 0 to 2 once is allowed"),
+        ([[0, 1, 2], [-1, 0, 1]], "row 1 of orders is [-1, 0, 1]; each of 0 to 2 once is allowed"),
+        ([[256, 257, 258]], "row 0 of orders is [256, 257, 258]; each of 0 to 2 once is allowed"),
+        ([[0, 1]], "orders have the shape (1, 2); [any number, 3] is allowed: Q has 3 jobs"),
+        ([0, 1, 2], "orders have the shape (3,); [any number, 3] is allowed: Q has 3 jobs"),
+        ([[0.0, 1.0, 2.0]], "orders have the type float64; whole numbers are allowed"),
+    ],
+)
+def test_rows_that_are_no_permutations_are_refused(small: Pair, orders: object, text: str) -> None:
+    with pytest.raises(RequestError) as error:
+        run_trials(small, orders)
+    assert str(error.value) == text
+
+
+def test_the_first_bad_row_is_named_whichever_thread_met_it(small: Pair) -> None:
+    orders = np.tile([0, 1, 2], (200_000, 1))
+    orders[[199_999, 70_001]] = [0, 0, 2]
+    with pytest.raises(RequestError, match=r"row 70001 of orders is \[0, 0, 2\]"):
+        run_trials(small, orders, workers=2)
+
+
+# -- shuffles ---------------------------------------------------------------------------------------
+
+
+def shuffled(jobs: int, batches: int, how: str, first: int = -1) -> NDArray[np.int64]:
+    """Return permutations [batches * WIDTH, jobs] as the compiled trials draw them."""
+    lanes = new_lanes(jobs, 0)
+    kernel._seed_lanes(lanes.state, np.uint64(11), np.uint64(12), 0)
+    found = np.empty((batches, jobs, WIDTH), dtype=np.int64)
+    for batch in range(batches):
+        if how == "uniform":
+            kernel._uniform(lanes, jobs, first)
+        else:
+            kernel._swap_any(lanes, jobs)
+        found[batch] = lanes.keys[:jobs] & kernel._INDEX
+    return found.transpose(0, 2, 1).reshape(-1, jobs)
+
+
+def require_frequencies(counts: NDArray[Any], expected: NDArray[Any], freedom: int, scale: float = 1.0) -> None:
+    """The seed is fixed; of a right shuffle, one seed in a thousand would fail."""
+    statistic = scale * float(((counts - expected) ** 2 / expected).sum())
+    assert chi2.ppf(1e-4, freedom) < statistic < chi2.ppf(1 - 1e-3, freedom)
+
+
+def test_the_uniform_shuffle_draws_each_permutation_equally_often() -> None:
+    found = shuffled(4, 3000, "uniform")
+    _, counts = np.unique(found, axis=0, return_counts=True)
+    assert len(counts) == 24
+    require_frequencies(counts, np.full(24, len(found) / 24), 23)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 15, 16, 17, 32, 33, 64])
+def test_each_job_comes_to_each_place_equally_often(jobs: int) -> None:
+    found = shuffled(jobs, 1500, "uniform")
+    assert (np.sort(found, axis=1) == np.arange(jobs)).all()
+    counts = np.array([np.bincount(column, minlength=jobs) for column in found.T])
+    if jobs > 1:
+        # Rows and columns are whole permutations: a place that one job has, no other has. So the cells vary together,
+        # and the statistic is jobs / (jobs - 1) times that of free counts.
+        require_frequencies(counts, np.full((jobs, jobs), len(found) / jobs), (jobs - 1) ** 2, (jobs - 1) / jobs)
+
+
+def test_a_job_that_leads_leads_always_and_the_others_are_uniform() -> None:
+    found = shuffled(5, 3000, "uniform", first=3)
+    assert (found[:, 0] == 3).all()
+    _, counts = np.unique(found, axis=0, return_counts=True)
+    require_frequencies(counts, np.full(24, len(found) / 24), 23)
+
+
+def places_after_swaps(jobs: int) -> NDArray[np.float64]:
+    """P[j, place] of the program's shuffle, step by step: place k is swapped with one of all."""
+    places = np.eye(jobs)
+    for k in range(jobs):
+        moved = places * (1 - 1 / jobs)  # who stands elsewhere stays, unless it is the one drawn
+        moved[:, k] = (1 - places[:, k]) / jobs + places[:, k] / jobs
+        for place in range(jobs):
+            if place != k:
+                moved[:, place] += places[:, k] / jobs
+        places = moved
+    return places
+
+
+@pytest.mark.parametrize("jobs", [2, 7, 32, 40])
+def test_the_programs_shuffle_has_its_exact_probabilities(jobs: int) -> None:
+    expected = places_after_swaps(jobs)
+    assert expected.sum(axis=1) == pytest.approx(1.0)
+    found = shuffled(jobs, 2500, "swap-any")
+    assert (np.sort(found, axis=1) == np.arange(jobs)).all()
+    first = np.bincount(found[:, 0], minlength=jobs)
+    require_frequencies(first, expected[:, 0] * len(found), jobs - 1)
+    last = np.bincount(found[:, -1], minlength=jobs)
+    require_frequencies(last, expected[:, -1] * len(found), jobs - 1)
+
+
+def test_the_programs_shuffle_is_as_far_from_uniform_as_was_measured() -> None:
+    first = places_after_swaps(32)[:, 0] * 32
+    assert (round(float(first.max()), 2), round(float(first.min()), 2)) == (1.34, 0.75)
+
+
+def test_trials_are_counted_by_the_job_that_was_first(drawn: Sequence[Pair]) -> None:
+    trials = 160_000
+    for shuffle, expected in (("uniform", np.full(32, 1 / 32)), ("swap-any", places_after_swaps(32)[:, 0])):
+        table = score_jobs(drawn[0], trials, estimator="published", shuffle=shuffle, seed=1)
+        assert table["trials"].sum() == trials
+        require_frequencies(table["trials"].to_numpy(), expected * trials, 31)
+    assert (score_jobs(drawn[0], trials)["trials"] == trials // 32).all()
+
+
+# -- scores -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("estimator", "shuffle"), WAYS)
+def test_scores_are_as_far_from_the_exact_ones_as_errors_say(four: Pair, estimator: object, shuffle: object) -> None:
+    orders = all_orders(4)
+    found = run_trials(four, orders)
+    if shuffle == "uniform":
+        chance = np.full(24, 1 / 24)
+    else:  # every sequence of four swaps
+        ends = [order_after(swaps) for swaps in itertools.product(range(4), repeat=4)]
+        chance = np.array([ends.count(tuple(order)) for order in orders]) / 4**4
+    each = np.array([(found * chance)[orders[:, 0] == j].sum() for j in range(4)])
+    exact = each / each.sum()
+    off = []
+    for seed in range(60):
+        table = score_jobs(four, 2000, estimator=estimator, shuffle=shuffle, seed=seed)
+        assert table["score"].sum() == pytest.approx(1.0)
+        off.append((table["score"] - exact) / table["se"])
+    spread = np.sqrt((np.array(off) ** 2).mean(axis=0))  # of 60 normal numbers, within 0.6 to 1.4 but once in 10^5
+    assert ((spread > 0.6) & (spread < 1.4)).all()
+
+
+def order_after(swaps: Sequence[int]) -> tuple[int, ...]:
+    order = list(range(len(swaps)))
+    for k, other in enumerate(swaps):
+        order[k], order[other] = order[other], order[k]
+    return tuple(order)
+
+
+def test_the_table_has_a_row_for_each_job_of_each_pair(drawn: Sequence[Pair]) -> None:
+    table = score_jobs(drawn, 3200)
+    assert table.columns.tolist() == ["pair", "job", "p", "q", "r", "score", "se", "trials"]
+    assert table["pair"].tolist() == [number for number in range(3) for _ in range(32)]
+    for pair in drawn:
+        rows = table[table["pair"] == pair.number]
+        assert rows["job"].tolist() == pair.jobs.job_id[16:].tolist()
+        assert rows["p"].tolist() == pair.jobs.runtime_s[16:].tolist()
+        assert rows["q"].tolist() == pair.jobs.cores[16:].tolist()
+        assert rows["r"].tolist() == pair.jobs.submit_s[16:].tolist()
+        assert rows["score"].sum() == pytest.approx(1.0)
+
+
+def test_one_job_has_all_of_the_score() -> None:
+    table = score_jobs(pair_of((0, 5, 1), (1, 9, 1), initial_jobs=1, cores=1), 100)
+    assert (table["score"].tolist(), table["se"].tolist(), table["trials"].tolist()) == ([1.0], [0.0], [100])
+
+
+def test_trials_that_all_end_alike_have_no_error() -> None:
+    pair = pair_of((0, 5, 1), *[(10, 20, 1)] * 6, initial_jobs=1, cores=9)
+    table = score_jobs(pair, 6000)
+    assert table["score"].to_numpy() == pytest.approx(1 / 6)
+    assert (table["se"] < 1e-9).all()
+
+
+def test_trials_over_the_jobs_are_rounded_up(four: Pair) -> None:
+    assert (score_jobs(four, 4097)["trials"] == 1025).all()
+
+
+# -- the same bits ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("estimator", "shuffle"), WAYS)
+def test_scores_do_not_depend_on_workers_or_on_other_pairs(
+    drawn: Sequence[Pair], estimator: object, shuffle: object
+) -> None:
+    how = {"estimator": estimator, "shuffle": shuffle, "seed": 9}
+    trials = 66 * BLOCK + 7  # more than one task for each pair, and a last block that is not full
+    one = score_jobs(drawn, trials, workers=1, **how)
+    pd.testing.assert_frame_equal(one, score_jobs(drawn, trials, workers=3, **how), check_exact=True)
+    alone = score_jobs(drawn[1], trials, workers=2, **how)
+    pd.testing.assert_frame_equal(one[32:64].reset_index(drop=True), alone, check_exact=True)
+    assert not score_jobs(drawn[1], trials, estimator=estimator, shuffle=shuffle, seed=8)["score"].equals(
+        alone["score"]
+    )
+
+
+def test_more_trials_continue_fewer(four: Pair) -> None:
+    few, more = (score_jobs(four, blocks * BLOCK, estimator="published", seed=4) for blocks in (1, 2))
+    gained = more["trials"] - few["trials"]
+    assert (gained > 0).all()
+    assert gained.sum() == BLOCK
+    assert not (gained == few["trials"]).all()  # other random numbers
+
+
+def test_pairs_of_different_numbers_have_different_trials(four: Pair) -> None:
+    table = score_jobs([four, replace(four, number=1)], 4000)
+    assert not (table["score"][:4].to_numpy() == table["score"][4:].to_numpy()).any()
+
+
+SCRIPT = """
+import hashlib, sys
+import workloads as wl
+from simmodels.learning.pairs import draw_pairs
+from simmodels.learning.trials import score_jobs
+pairs = draw_pairs(wl.lublin(jobs=400, cores=64, seed=5), 3, seed=2)
+table = score_jobs(pairs, 20_000, seed=6, workers=int(sys.argv[1]))
+print(hashlib.sha256(table.to_numpy().tobytes()).hexdigest())
+"""
+
+
+def test_another_process_with_another_hash_seed_gives_the_same_bits() -> None:
+    def run(workers: int) -> str:
+        env = {**os.environ, "PYTHONHASHSEED": str(workers)}
+        command = [sys.executable, "-c", SCRIPT, str(workers)]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+
+    assert run(1) == run(2) != ""
+
+
+# -- what is told, and what is refused --------------------------------------------------------------
+
+
+def test_progress_is_told_up_to_the_last_trial(drawn: Sequence[Pair]) -> None:
+    told: list[tuple[int, int]] = []
+    trials = 32 * 9000
+    score_jobs(drawn, trials, progress=lambda done, total: told.append((done, total)))
+    done = [one for one, _ in told]
+    assert {total for _, total in told} == {3 * trials}
+    assert done == sorted(set(done))
+    assert done[-1] == 3 * trials
+    assert len(done) > 3
+
+
+def test_what_progress_raises_stops_the_trials(drawn: Sequence[Pair]) -> None:
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score_jobs(drawn, 256_000, progress=stop)
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ({"trials": 0}, "trials is 0; a whole number from 1 to"),
+        ({"trials": 2.5}, "trials is 2.5; a whole number from 1 to"),
+        ({"trials": 4}, "trials is 4; more than 4 is allowed: each of 4 jobs needs two"),
+        ({"workers": 0}, "workers is 0; a whole number from 1 to"),
+        ({"tau_s": 0.0}, "tau_s is 0.0; a finite number > 0 is allowed"),
+        ({"tau_s": float("nan")}, "tau_s is nan; a finite number > 0 is allowed"),
+        ({"dispatch_delay_s": -1.0}, "dispatch_delay_s is -1.0; a finite number >= 0 is allowed"),
+        ({"seed": -1}, "seed -1; an integer >= 0 is allowed"),
+        ({"shuffle": "swap-any"}, "shuffle 'swap-any' with the stratified estimator; only \"uniform\" is allowed"),
+    ],
+)
+def test_what_is_out_of_its_range_is_refused(four: Pair, asked: dict[str, Any], text: str) -> None:
+    with pytest.raises(RequestError) as error:
+        score_jobs(four, **{"trials": 100, **asked})
+    assert str(error.value).startswith(text)
+
+
+@pytest.mark.parametrize("name", ["estimator", "shuffle", "initial_state"])
+def test_an_unknown_way_is_refused_with_those_that_are_known(four: Pair, name: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"unknown {name.replace('_', ' ')} 'other'; known: "):
+        score_jobs(four, 100, **{name: "other"})
+
+
+def test_pairs_need_numbers_of_their_own(four: Pair) -> None:
+    with pytest.raises(RequestError, match="two pairs have the number 0; each pair needs its own"):
+        score_jobs([four, four], 100)
+    with pytest.raises(RequestError, match="no pairs are given; at least one is needed"):
+        score_jobs([], 100)
+
+
+def test_a_pair_that_cannot_run_is_refused_before_any_trial() -> None:
+    with pytest.raises(ImpossibleJobError, match="job 2: needs 3 cores, and the machine has 2"):
+        pair_of((0, 5, 1), (1, 9, 3), initial_jobs=1, cores=2)

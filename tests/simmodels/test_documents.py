@@ -1,0 +1,80 @@
+import json
+import math
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simmodels.documents import json_text, parsed, read_document, toml_text, write_document
+from simmodels.errors import FileFormatError
+
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+floats = st.floats(allow_nan=False, allow_infinity=False)
+values = st.one_of(texts, floats, st.integers(-(2**63), 2**63 - 1), st.booleans(), st.lists(floats), st.lists(texts))
+names = st.text("abcdefghij_", min_size=1)
+documents = st.dictionaries(names, values).flatmap(
+    lambda plain: st.fixed_dictionaries({"part": st.dictionaries(names, values)}).map(lambda part: {**plain, **part})
+)
+
+
+def same_bits(a: object, b: object) -> bool:
+    return repr(a) == repr(b)  # of floats, the sign of zero too
+
+
+@given(document=documents)
+def test_a_document_is_read_back_to_the_last_bit(document: dict[str, Any]) -> None:
+    assert same_bits(tomllib.loads(toml_text(document, "about it")), document)
+    assert same_bits(json.loads(json_text(document)), document)
+
+
+def test_numbers_that_are_not_finite_are_kept() -> None:
+    document = {"x": [math.inf, -math.inf, math.nan]}
+    assert toml_text(document) == "x = [inf, -inf, nan]\n"
+    assert same_bits([float(x) for x in json.loads(json_text(document))["x"]], document["x"])
+
+
+def test_what_is_absent_is_left_out() -> None:
+    assert toml_text({"a": None, "b": 1}) == "b = 1\n"
+    assert json.loads(json_text({"a": None, "b": 1})) == {"b": 1}
+
+
+@pytest.mark.parametrize("name", ["a.toml", "a.TOML", "a.json"])
+def test_a_file_is_written_in_the_format_of_its_name(tmp_path: Path, name: str) -> None:
+    write_document(tmp_path / name, {"theta": [0.1]}, "what it is")
+    assert read_document(tmp_path / name) == {"theta": [0.1]}
+    assert ((tmp_path / name).read_text().startswith("# what it is\n")) == (not name.endswith("json"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.txt", b"", "ends in '.txt'; .toml and .json are allowed"),
+        ("a.toml", b"x = ", "no TOML: "),
+        ("a.json", b"{", "no JSON: "),
+        ("a.json", b"[1]", "holds a list; names with values are allowed"),
+        ("a.toml", b"\xff", "cannot be read: "),
+        ("a.toml", None, "cannot be read: no such file or directory"),
+    ],
+)
+def test_a_file_that_is_no_document_is_refused_by_name(
+    tmp_path: Path, name: str, content: bytes | None, text: str
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(FileFormatError) as error:
+        read_document(path)
+    assert str(error.value).startswith(f"{path}: {text}")
+
+
+def test_a_name_that_says_no_format_is_refused_before_it_is_written(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"ends in ''; \.toml and \.json are allowed"):
+        write_document(tmp_path / "fit", {})
+
+
+def test_a_text_that_nests_without_end_is_refused() -> None:
+    with pytest.raises(FileFormatError, match="no JSON"):
+        parsed("[" * 200_000, ".json", "it")
