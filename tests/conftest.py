@@ -18,8 +18,8 @@ settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, d
 settings.register_profile("full", settings.get_profile("ci"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI else "dev"))
 
-# A shell that runs the tests in the background has them ignore Ctrl-C, and so would the commands that they start, some of
-# which are sent one.
+# A shell that runs the tests in the background has them ignore Ctrl-C, and so would the commands that they start, some
+# of which are sent one.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

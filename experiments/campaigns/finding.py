@@ -16,6 +16,7 @@ from simmodels.errors import RequestError
 
 STUDIES: Final = {
     "advice": "experiments.studies.advice:Advice",
+    "regression": "experiments.studies.regression:Regression",
     "replay": "experiments.studies.replay:Replay",
     "selection": "experiments.studies.selection:Selection",
 }

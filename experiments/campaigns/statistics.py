@@ -104,6 +104,53 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
     return Effect(estimate, low, high, len(found), confidence)
 
 
+def bootstrap_rows(
+    rows: ArrayLike,
+    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    *,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Effect:
+    """Return a statistic of independent rows, such as a rank among columns, with its percentile bootstrap interval.
+
+    Parameters
+    ----------
+    rows
+        Shape (n, columns): a row a replication; all finite.
+    statistic
+        Given float64[..., n, columns], what is measured, float64[...].
+    confidence
+        The confidence of the interval, in (0, 1).
+    seed
+        The seed of the resampling.
+
+    Raises
+    ------
+    RequestError
+        There are no rows, or a value is not finite.
+
+    References
+    ----------
+    Efron and Tibshirani 1993, "An introduction to the bootstrap", chapter 13.
+    """
+    found = np.asarray(rows, dtype=np.float64)
+    if found.ndim != 2 or not len(found) or not np.isfinite(found).all():
+        raise RequestError(f"a bootstrap of rows of shape {found.shape}", "finite ones of two dimensions are needed")
+    estimate = float(statistic(found))
+    if len(found) < ENOUGH:
+        return Effect(estimate, None, None, len(found), confidence)
+    draws = stream(seed, "bootstrap")
+    batch = max(1, _BATCH // found.shape[1])
+    measured = [
+        statistic(found[draws.integers(len(found), size=(min(batch, _RESAMPLES - begun), len(found)))])
+        for begun in range(0, _RESAMPLES, batch)
+    ]
+    tails = (0.5 * (1.0 - confidence), 0.5 * (1.0 + confidence))
+    # A rank takes few values: the interval ends at values that were found.
+    low, high = np.quantile(np.concatenate(measured), tails, method="inverted_cdf")
+    return Effect(estimate, float(low), float(high), len(found), confidence)
+
+
 def _of_mean(values: NDArray[np.float64], confidence: float, seed: int) -> tuple[float, float]:
     """Return the ends of the studentized bootstrap interval of a mean; NaN or infinite where there is none."""
     draws = stream(seed, "bootstrap")

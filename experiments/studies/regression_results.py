@@ -1,0 +1,251 @@
+"""The tables and claims of the regression study.
+
+References
+----------
+See `experiments.studies.regression`. The numbers of the claims are those of its text.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
+from simmodels.decisions.polynomial import FORMS
+
+FIT: Final = "fit"
+CONVERGENCE: Final = "convergence"
+ONLINE: Final = "online"
+SCORES: Final = ("swap-any", "uniform")
+MODES: Final = ("actual", "estimates", "backfilling")
+DEPTHS: Final = (32, None)
+PLAIN: Final = ("FCFS", "SPT", "SAF", "WFP3", "UNICEF", "F1", "F2", "F3", "F4")
+ORDERS: Final = (*PLAIN, *FORMS)
+METHODS: Final = {"published": ("swap-any", 32), "corrected": ("uniform", None)}
+"""Of each method, which scores orders are learned from, and how many waiting jobs are considered."""
+_SEVEN: Final = ("FCFS", "SPT", "SAF", "WFP3", "UNICEF", "F2", "LIN")
+_MEASURE: Final = "mean_bounded_slowdown"
+_DECIDE: Final = "--scale paper, or logs with more windows"
+
+
+def is_learned(order: str) -> bool:
+    """Return whether an order is one of the forms that are fitted."""
+    return order in FORMS
+
+
+def name_of(workload: str) -> str:
+    """Return what a workload is called: its file's name without endings."""
+    return Path(workload).name.split(".", maxsplit=1)[0].removesuffix("-cln")
+
+
+def label_of(order: str, scores: str | float | None) -> str:
+    """Return what an order is called: a form with the scores that it was learned from, or as it was printed."""
+    if not is_learned(order):
+        return order
+    return f"{order}, printed" if scores is None or pd.isna(scores) else f"{order}, {scores}"
+
+
+# -- tables -----------------------------------------------------------------------------------------
+
+
+def coefficients(results: Results) -> pd.DataFrame:
+    """Return a row a term of each fit: the coefficient, its error, the variance inflation factors, and how it fits."""
+    table = _part(results, FIT)
+    if table.empty:
+        return pd.DataFrame()
+    shown = ["scores", "order", "term", "theta", "standard_error", "vif_paper", "vif_centred", "mae", "condition"]
+    return table[shown].rename(
+        columns={"order": "form", "standard_error": "standard error", "vif_paper": "VIF (as in the paper)",
+                 "vif_centred": "VIF (centred)", "mae": "MAE"}
+    ).reset_index(drop=True)  # fmt: skip
+
+
+def medians(results: Results) -> pd.DataFrame:
+    """Return the median over the windows: a row a workload and order, a column a mode and queue depth."""
+    table = _part(results, ONLINE)
+    if table.empty:
+        return pd.DataFrame()
+    found = table.assign(
+        workload=table["workload"].map(lambda name: name_of(str(name))),
+        order=[label_of(*pair) for pair in zip(table["order"], table["scores"], strict=True)],
+        column=[f"{mode}, {_depth(depth)}" for mode, depth in zip(table["mode"], table["queue_depth"], strict=True)],
+    )
+    columns = list(dict.fromkeys(found["column"]))
+    wide = found.pivot_table(
+        index=["workload", "order"], columns="column", values=_MEASURE, aggfunc="median", sort=False
+    )
+    counts = found.groupby("workload")["replication"].nunique()
+    shown = wide[columns].reset_index()
+    shown.insert(1, "windows", shown["workload"].map(counts))
+    shown.columns.name = None
+    return shown
+
+
+def survival(results: Results) -> pd.DataFrame:
+    """Return what became of each claim by the method as published and by the corrected one."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for method, claim in _claims(results):
+        shown = found.setdefault((claim.source, claim.text.rpartition(" (")[0]), {})
+        shown[method] = f"{claim.verdict}: {claim.found()}"
+    rows = [{"claim": text, "source": source, **shown} for (source, text), shown in found.items()]
+    return pd.DataFrame(rows)
+
+
+def _depth(depth: float | None) -> str:
+    return "all waiting jobs" if depth is None or pd.isna(depth) else f"{depth:g} waiting jobs"
+
+
+def _part(results: Results, part: str) -> pd.DataFrame:
+    """Return the rows of one kind of cells."""
+    table = results.table
+    return table if table.empty else table[table["part"] == part]
+
+
+# -- claims -----------------------------------------------------------------------------------------
+
+
+def claims_of(results: Results) -> Iterator[Claim]:
+    """Hand out the claims of the paper, by each method, and for each workload where they are about one."""
+    for _, claim in _claims(results):
+        yield claim
+
+
+def _claims(results: Results) -> Iterator[tuple[str, Claim]]:
+    """Hand out the method and the claim."""
+    for method, (scores, depth) in METHODS.items():
+        yield from ((method, claim) for claim in _about_fits(results, method, scores))
+        for workload in results.factors["workload"]:
+            if workload is not None:
+                windows = _windows(results, str(workload), scores, depth)
+                for claim in _about_windows(windows, method, name_of(str(workload)), results.seed):
+                    yield method, claim
+
+
+def _about_fits(results: Results, method: str, scores: str) -> Iterator[Claim]:
+    """Hand out the claims about coefficients: these are what they are, for the pairs that were drawn."""
+    table = _part(results, FIT)
+    table = table if table.empty else table[table["scores"] == scores]
+    forms = [form for form in FORMS if len(table) and (table["order"] == form).any()]
+    largest = {form: float(table.loc[table["order"] == form, "vif_paper"].max()) for form in forms}
+    grows = None
+    if len(forms) == len(FORMS):
+        growth = np.diff([largest[form] for form in FORMS])
+        grows = Effect.exact(float((growth > 0).sum()))
+    yield Claim(
+        text=f"The largest variance inflation factor grows with the degree ({method})",
+        source="claim 3",
+        measure="in how many of the three steps from LIN to QUA it grows",
+        effect=grows,
+        at_least=3,
+        to_decide="all four forms",
+    )
+    for form, bounds in (("LIN", {"less_than": 5.0}), ("QUA", {"more_than": 1_000.0})):
+        yield Claim(
+            text=f"The largest variance inflation factor of {form} is "
+            f"{'below 5' if form == 'LIN' else 'beyond 1,000'} ({method})",
+            source="claim 3",
+            measure="largest uncentred variance inflation factor, without intercept",
+            effect=Effect.exact(largest[form]) if form in forms else None,
+            to_decide=f"the form {form}",
+            **bounds,  # type: ignore[arg-type]  # names of bounds
+        )
+    for form, sign, bounds in (("LIN", "positive", {"more_than": 0.0}), ("QDR", "negative", {"less_than": 0.0})):
+        row = table[(table["order"] == form) & (table["term"] == "q")] if form in forms else table
+        effect = None
+        if form in forms:
+            theta, error = float(row["theta"].iloc[0]), float(row["standard_error"].iloc[0])
+            effect = Effect(theta, theta - 1.96 * error, theta + 1.96 * error, len(row))
+        yield Claim(
+            text=f"The coefficient of q is {sign} in {form} ({method})",
+            source="claim 4",
+            measure="the coefficient, with 1.96 of its standard errors",
+            effect=effect,
+            to_decide="more pairs: --set pairs=N",
+            **bounds,  # type: ignore[arg-type]  # names of bounds
+        )
+
+
+def _windows(results: Results, workload: str, scores: str, depth: int | None) -> dict[str, pd.DataFrame]:
+    """Return for each mode the AVGbsld: a row a window of which nothing is missing, a column an order."""
+    table = _part(results, ONLINE)
+    if table.empty:
+        return {}
+    deep = table["queue_depth"].isna() if depth is None else table["queue_depth"] == depth
+    of_scores = (table["scores"] == scores) == table["order"].isin(list(FORMS))  # plain orders have no scores
+    rows = table[(table["workload"] == workload) & deep & of_scores]
+    return {
+        str(mode): of_mode.pivot_table(index="replication", columns="order", values=_MEASURE).dropna()
+        for mode, of_mode in rows.groupby("mode")
+    }
+
+
+def _about_windows(windows: dict[str, pd.DataFrame], method: str, where: str, seed: int) -> Iterator[Claim]:
+    """Hand out the claims about one workload."""
+    estimates = windows.get("estimates", pd.DataFrame())
+    backfilled = windows.get("backfilling", pd.DataFrame())
+
+    def claim(number: int, text: str, measure: str, effect: Effect | None, **bounds: float) -> Claim:
+        return Claim(
+            text=f"{text} on {where} ({method})",
+            source=f"claim {number}",
+            measure=measure,
+            effect=effect,
+            to_decide=_DECIDE,
+            **bounds,  # type: ignore[arg-type]  # names of bounds
+        )
+
+    rank = None
+    if set(_SEVEN) <= set(estimates.columns) and len(estimates):
+        rank = bootstrap_rows(estimates[list(_SEVEN)].to_numpy(), _rank_of_last, seed=seed)
+    yield claim(
+        1, "LIN's median AVGbsld is among the three lowest of seven, with estimates",
+        f"its rank among {', '.join(_SEVEN)}", rank, at_most=3,
+    )  # fmt: skip
+    times = "median over the windows of log10 of the quotient of AVGbsld"
+    for form in [form for form in FORMS if form != "LIN"]:
+        yield claim(
+            2, f"{form} is worse than LIN, with estimates", times, _times(estimates, form, "LIN", seed), more_than=0.0
+        )
+        yield claim(
+            2, f"{form} is no better than FCFS, with estimates", times, _times(estimates, form, "FCFS", seed),
+            at_least=0.0,
+        )  # fmt: skip
+    both = None
+    if "FCFS" in estimates and "FCFS" in backfilled:
+        before, after = estimates["FCFS"].align(backfilled["FCFS"], join="inner")
+        both = _of_logs((after / before).to_numpy(), seed)
+    yield claim(5, "Backfilling improves FCFS to less than a half", times, both, less_than=float(np.log10(0.5)))
+    for order in ("SAF", "F2", "LIN"):
+        yield claim(
+            5, f"FCFS with backfilling does not pass {order} with it", times,
+            _times(backfilled, "FCFS", order, seed), more_than=0.0,
+        )  # fmt: skip
+    for order in ("F2", "LIN"):
+        late = estimates.iloc[len(estimates) - len(estimates) // 3 :] if len(estimates) else estimates
+        yield claim(
+            6, f"{order} is better than FCFS in the last third of the windows, with estimates", times,
+            _times(late, order, "FCFS", seed), less_than=0.0,
+        )  # fmt: skip
+
+
+def _rank_of_last(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rank of the median of the last column among those of all; of windows [..., n, columns]."""
+    middle = np.median(values, axis=-2)
+    found: NDArray[np.float64] = (middle < middle[..., -1:]).sum(axis=-1) + 1.0
+    return found
+
+
+def _times(windows: pd.DataFrame, order: str, against: str, seed: int) -> Effect | None:
+    """Return the median of log10 of how many times as large the AVGbsld is; None if one is missing."""
+    if order not in windows or against not in windows or windows.empty:
+        return None
+    return _of_logs((windows[order] / windows[against]).to_numpy(), seed)
+
+
+def _of_logs(quotients: NDArray[np.float64], seed: int) -> Effect | None:
+    return bootstrap(np.log10(quotients), statistic="median", seed=seed) if len(quotients) else None
