@@ -57,7 +57,7 @@ def main() -> None:
         "mean wait s",
         "busy %",
         "read back s",
-        "x reference",
+        "per core s, x reference",
     ):
         table.add_column(column, justify="left" if column == "case" else "right")
     results = {}

@@ -78,17 +78,58 @@ def test_stratified_trials_are_worth_many_published_ones(oracle: Oracle) -> None
     assert 2.4 < errors["published"] / errors["stratified"] < 5.5
 
 
-def test_the_published_scores_are_those_of_the_programs_shuffle(shared: Path) -> None:
-    table = pd.read_csv(shared / "oracles/regression/scores/lublin_256_tuples.csv.gz", comment="#")
-    log = wl.read_swf(shared / "traces" / "lublin_256.swf.gz")
-    off = []
-    for number, rows in list(table.groupby("tuple"))[:12]:
-        pair = Pair.at(log, int(rows["start_index"].iloc[0]), cores=256, number=int(number))  # type: ignore[call-overload]
+class Published:
+    """The 440 pairs of the published scores, and what was found for their jobs."""
+
+    def __init__(self, shared: Path) -> None:
+        scores = shared / "oracles" / "regression" / "scores"
+        self.rows = pd.read_csv(scores / "lublin_256_tuples.csv.gz", comment="#")
+        names = ["p", "q", "r", "score"]
+        self.uniform = pd.read_csv(scores / "uniform_lublin_256.csv.gz", comment="#", header=None, names=names)["score"]
+        log = wl.read_swf(shared / "traces" / "lublin_256.swf.gz")
+        starts = self.rows.groupby("tuple")["start_index"].first()
+        self.pairs = [Pair.at(log, int(row), number=number) for number, row in enumerate(starts)]
+
+    def scored(self, pairs: int, estimator: str, shuffle: str) -> pd.DataFrame:
         found = score_jobs(
-            pair, 256_000, estimator="published", shuffle="swap-any", dispatch_delay_s=0.0026102474226804124
+            self.pairs[:pairs], 256_000, estimator=estimator, shuffle=shuffle, dispatch_delay_s=PROGRAMS_DELAY_S
         )
-        assert (found["r"].to_numpy() == rows["r"].to_numpy()).all()
-        off.append((found["score"].to_numpy() - rows["published_score"].to_numpy()) / (found["se"].to_numpy() * 2**0.5))
-    z = np.array(off)
-    assert np.abs(z).max() < 5.0
+        columns = ["p", "q", "r"]
+        assert (found[columns].to_numpy() == self.rows[: len(found)][columns].to_numpy()).all()
+        return found
+
+
+PROGRAMS_DELAY_S = 0.0026102474226804124
+
+
+@pytest.fixture(scope="module")
+def published(shared: Path) -> Published:
+    return Published(shared)
+
+
+def test_the_text_and_the_program_differ_in_175_pairs(published: Published) -> None:
+    states = [(pair.state(), pair.state(initial_state="submitted")) for pair in published.pairs]
+    assert len(states) == 440
+    assert sum(started != submitted for started, submitted in states) == 175
+
+
+def test_published_scores_are_those_of_the_programs_shuffle(published: Published) -> None:
+    found = published.scored(12, "published", "swap-any")
+    z = (found["score"] - published.rows["published_score"][: len(found)]) / (found["se"] * 2**0.5)
+    assert z.abs().max() < 5.0
     assert 0.85 < np.sqrt((z**2).mean()) < 1.15
+
+
+@pytest.mark.full
+def test_the_whole_published_data_set(published: Published) -> None:
+    biased = published.scored(440, "published", "swap-any")
+    fair = published.scored(440, "stratified", "uniform")
+    for found, others, variance in (
+        (biased, published.rows["published_score"], 1.0),  # as many trials
+        (biased, published.rows["kernel_refshuffle_score"], 0.25),  # four times as many
+        (fair, published.uniform, 0.25),
+    ):
+        z = (found["score"] - others) / (found["se"] * (1.0 + variance) ** 0.5)
+        assert z.abs().max() < 5.5  # of 14,080 normal numbers: once in 1,900 seeds
+        assert 0.97 < np.sqrt((z**2).mean()) < 1.03
+    assert np.corrcoef(biased["score"], fair["score"])[0, 1] == pytest.approx(0.19, abs=0.01)
