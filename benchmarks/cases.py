@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -172,41 +173,51 @@ def scored_trials(*, workers: int, pairs: int, **how: object) -> Figures:
     return _trials_figures(pairs * 256_000, lambda: sm.score_jobs(drawn, 256_000, workers=workers, **how))  # type: ignore[arg-type]
 
 
-def _cases() -> dict[str, Callable[[], Figures]]:
-    """Return every case by its name, in the order in which they are measured."""
-    cases: dict[str, Callable[[], Figures]] = {
-        "read Curie": read,
-        "read Slurm, 10^6 jobs": lambda: read_slurm(jobs=10**6),
-    }
+Cases = dict[str, Callable[[], Figures]]
+
+
+def _replays() -> Cases:
+    """Return the cases of single replays."""
+    cases: Cases = {"read Curie": read, "read Slurm, 10^6 jobs": partial(read_slurm, jobs=10**6)}
     for engine in ("compiled", "simpy"):
         for order in ("FCFS", "SAF"):
-            cases[f"Curie EASY-{order} {engine}"] = lambda o=order, e=engine: curie(engine=e, order=o)  # type: ignore[misc]
+            cases[f"Curie EASY-{order} {engine}"] = partial(curie, engine=engine, order=order)
     for order in ("SEXP", "WFP3"):
-        cases[f"Curie EASY-{order} compiled"] = lambda o=order: curie(engine="compiled", order=o)  # type: ignore[misc]
+        cases[f"Curie EASY-{order} compiled"] = partial(curie, engine="compiled", order=order)
     for backfilling in ("none", "greedy", "conservative"):
-        name = f"Curie {backfilling}-FCFS compiled"
-        cases[name] = lambda b=backfilling: curie(engine="compiled", backfilling=b)  # type: ignore[misc]
+        cases[f"Curie {backfilling}-FCFS compiled"] = partial(curie, engine="compiled", backfilling=backfilling)
     for engine, smallest in (("compiled", 62_500), ("simpy", 10_000)):
         for times in (1, 4, 16):
-            jobs = smallest * times
-            cases[f"growth {times}x {engine}"] = lambda n=jobs, e=engine: synthetic(jobs=n, engine=e)  # type: ignore[misc]
+            cases[f"growth {times}x {engine}"] = partial(synthetic, jobs=smallest * times, engine=engine)
+    return cases | {"ten million jobs compiled": partial(synthetic, jobs=10_000_000, engine="compiled")}
+
+
+def _campaigns() -> Cases:
+    """Return the cases of campaigns and studies."""
+    cases: Cases = {}
     for workers in (1, 2):
         name = f"campaign of 10,000 cells of 10 ms, {workers} workers"
-        cases[name] = lambda w=workers: campaign(study="TenMilliseconds", workers=w)  # type: ignore[misc]
-    cases["campaign of 100,000 cells of nothing, 2 workers"] = lambda: campaign(study="Nothing", workers=2)
+        cases[name] = partial(campaign, study="TenMilliseconds", workers=workers)
+    cases["campaign of 100,000 cells of nothing, 2 workers"] = partial(campaign, study="Nothing", workers=2)
     for log, resamples in (("KTH-SP2-1996-2.1-cln", 5), ("KTH-SP2-1996-2.1-cln", 20), ("SDSC-BLUE-2000-4.2-cln", 5)):
         name = f"selection, {log.rsplit('-', 3)[0]}, {resamples} resamples, 2 workers"
-        cases[name] = lambda g=f"{log}.swf.gz", n=resamples: selection(log=g, resamples=n, workers=2)  # type: ignore[misc]
-    for workers in (1, 2):
-        cases[f"trials, given permutations, {workers} threads"] = lambda w=workers: given_trials(workers=w)  # type: ignore[misc]
-        for estimator, shuffle in (("stratified", "uniform"), ("published", "uniform"), ("published", "swap-any")):
-            name = f"trials, {estimator}, {shuffle}, {workers} threads"
-            cases[name] = lambda w=workers, e=estimator, s=shuffle: scored_trials(  # type: ignore[misc]
-                workers=w, pairs=30, estimator=e, shuffle=s
-            )
-    cases["trials, data set of the paper, 440 x 256,000, 2 threads"] = lambda: scored_trials(workers=2, pairs=440)
-    cases["ten million jobs compiled"] = lambda: synthetic(jobs=10_000_000, engine="compiled")
+        cases[name] = partial(selection, log=f"{log}.swf.gz", resamples=resamples, workers=2)
     return cases
 
 
-CASES: Final = _cases()
+def _trials() -> Cases:
+    """Return the cases of permutation trials."""
+    cases: Cases = {}
+    for workers in (1, 2):
+        cases[f"trials, given permutations, {workers} threads"] = partial(given_trials, workers=workers)
+        for estimator, shuffle in (("stratified", "uniform"), ("published", "uniform"), ("published", "swap-any")):
+            cases[f"trials, {estimator}, {shuffle}, {workers} threads"] = partial(
+                scored_trials, workers=workers, pairs=30, estimator=estimator, shuffle=shuffle
+            )
+    return cases | {
+        "trials, data set of the paper, 440 x 256,000, 2 threads": partial(scored_trials, workers=2, pairs=440)
+    }
+
+
+CASES: Final = _replays() | _campaigns() | _trials()
+"""Every case by its name, in the order in which they are measured."""

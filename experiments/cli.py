@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 
 _FILES, _QUEUE, _MACHINE, _ANSWER = "What comes out", "How the queue is scheduled", "What goes in", "How it is run"
+_LEARNING = "How it is learned"
 
 _Workload = Annotated[
     Path,
@@ -294,6 +295,67 @@ def compare(
             tau_s=tau,
         ),
         names=_parts(orders),
+        out=out,
+        command=["schedlab", *sys.argv[1:]],
+        json=json,
+    )
+
+
+@app.command()
+@answering
+def learn(
+    *,
+    workload: _Workload,
+    form: Annotated[
+        str,
+        typer.Option(
+            metavar="FORM",
+            rich_help_panel=_LEARNING,
+            help="What is fitted: lin, qdr, cub, qua, or monomials such as 1,p,q,pq.",
+        ),
+    ] = "lin",
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", rich_help_panel=_FILES, help="The file of the order: .toml or .json.")
+    ] = Path("fit.toml"),
+    cores: _Cores = None,
+    clean: _Clean = None,
+    drop_oversized: _DropOversized = False,
+    estimator: Annotated[
+        str, typer.Option(metavar="NAME", rich_help_panel=_LEARNING, help="How scores are made: stratified, published.")
+    ] = "stratified",
+    pairs: Annotated[
+        int, typer.Option(metavar="N", rich_help_panel=_LEARNING, help="How many pairs of job sets.")
+    ] = 440,
+    trials: Annotated[int, typer.Option(metavar="N", rich_help_panel=_LEARNING, help="Trials of each pair.")] = 32_768,
+    learn_on: Annotated[
+        float, typer.Option(metavar="PART", rich_help_panel=_LEARNING, help="The part of the log that is learned from.")
+    ] = 0.5,
+    window_days: Annotated[
+        float, typer.Option(metavar="DAYS", rich_help_panel=_LEARNING, help="The length of the windows held out.")
+    ] = 15.0,
+    backfilling: _Backfilling = "easy",
+    warm_jobs: _WarmJobs = 16,
+    seed: _Seed = 0,
+    tau: _Tau = 10.0,
+    json: _Json = False,
+) -> int:
+    """Learn an order from a log by permutation trials, and say how it does on windows held out."""
+    from experiments import inputs, learning  # noqa: PLC0415  the help does not wait for the models
+
+    return learning.learn(
+        inputs.WorkloadFile(path=workload, cores=cores, filters=_parts(clean), drop_oversized=drop_oversized),
+        learning.made_lesson(
+            form=form,
+            estimator=estimator,
+            pairs=pairs,
+            trials=trials,
+            learn_on=learn_on,
+            window_days=window_days,
+            backfilling=backfilling,
+            warm_jobs=warm_jobs,
+            tau_s=tau,
+            seed=seed,
+        ),
         out=out,
         command=["schedlab", *sys.argv[1:]],
         json=json,

@@ -34,6 +34,7 @@ from experiments.studies.regression_results import (
     name_of,
     survival,
 )
+from experiments.studies.windows import windows
 from simmodels.errors import RequestError
 from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
@@ -61,9 +62,9 @@ class Regression(Study):
 
     Pairs of jobs are drawn from the workload ``train`` and scored in two ways: ``swap-any`` as published (with a
     shuffle that is not uniform), and ``uniform``, with equally many uniform permutations for each first job. To each
-    set of scores four forms are fitted. Online, a replication is a window of ``window_days`` of each workload, run with actual
-    runtimes, with estimates, and with estimates and EASY backfilling, and with a queue of which all waiting jobs are
-    considered, or 32 as published. The method as published is swap-any scores and a depth of 32; the corrected one
+    set of scores four forms are fitted. Online, a replication is a window of ``window_days`` of each workload, run with
+    actual runtimes, with estimates, and with estimates and EASY backfilling, and with a queue of which all waiting jobs
+    are considered, or 32 as published. The method as published is swap-any scores and a depth of 32; the corrected one
     uniform scores and the full queue.
     """
 
@@ -110,10 +111,10 @@ class Regression(Study):
                 yield Cell({**none, "part": CONVERGENCE, "scores": name}, 0, seed, of)
         if ONLINE not in parts:
             return
-        windows = {str(name): list(self._windows(str(name), of)) for name in values["workload"]}
-        for window in range(max(map(len, windows.values()))):
+        counts = {str(name): len(self._windows(str(name), of)) for name in values["workload"]}
+        for window in range(max(counts.values())):
             for workload in values["workload"]:
-                if window < len(windows[str(workload)]):
+                if window < counts[str(workload)]:
                     for name, order, mode, depth in _online(values):
                         factors = {"part": ONLINE, "scores": name, "order": order, "workload": workload, "mode": mode,
                                    "queue_depth": depth}  # fmt: skip
@@ -126,7 +127,7 @@ class Regression(Study):
         found: dict[str, Any] = {}
         if ONLINE in values["part"]:
             for workload in values["workload"]:
-                found[f"windows of {workload}"] = list(self._windows(str(workload), of))
+                found[f"windows of {workload}"] = self._windows(str(workload), of)
         forms = [str(order) for order in values["order"] if is_learned(str(order))]
         scores = [str(name) for name in values["scores"] if name is not None]
         if scores:
@@ -185,20 +186,13 @@ class Regression(Study):
         """The workloads that were read or generated."""
         return {}
 
-    def _windows(self, name: str, of: Mapping[str, Any]) -> Iterator[Workload]:
-        """Hand out the windows of a workload that have jobs beyond the first ones, each with its first submit at 0."""
-        log = self._log(name, 1, of)
-        length_s = of["window_days"] * DAY
-        first_s = float(log.submit_s.min(initial=0.0))
-        found = 0
-        for number in range(int((float(log.submit_s.max(initial=0.0)) - first_s) // length_s)):
-            window = log.between(first_s + number * length_s, first_s + (number + 1) * length_s)
-            if len(window) > of["warm_jobs"]:
-                found += 1
-                yield replace(window.shift(), counts={}, extras={}, header=())
+    def _windows(self, name: str, of: Mapping[str, Any]) -> list[Workload]:
+        """Return the windows of a workload that have jobs beyond the first ones."""
+        found = list(windows(self._log(name, 1, of), of["window_days"] * DAY, more_than=of["warm_jobs"]))
         if not found:
             what = f"{name!r} has no window of {of['window_days']:g} days with more than {of['warm_jobs']} jobs"
             raise RequestError(what, "fewer --set window_days are allowed")
+        return found
 
     # -- what is told of them -----------------------------------------------------------------------
 

@@ -144,7 +144,7 @@ class Selection(Study):
                 cores=world.cores,
                 options=world.options,
                 period_s=PERIODS[period],
-                seed=cell.seed_for("tuner", cell["workload"]),
+                seed=cell.seed_for("tuner", name_of(cell["workload"])),
                 name=strategy,
                 feedback=world.feedback(period) if chosen.simulates and cell["variant"] == "text" else None,
             )

@@ -1,0 +1,103 @@
+"""Learning from a log: what is held out is later, and what is told follows from direct calls."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import simmodels as sm
+import workloads as wl
+from experiments.cli import app
+from experiments.learning import AGAINST, Lesson
+from experiments.studies.windows import windows
+from simmodels.errors import RequestError
+
+FEW = Lesson(pairs=6, trials=1_024, window_days=1.0, backfilling="none")
+
+
+@pytest.fixture(scope="module")
+def log() -> sm.Workload:
+    return wl.tsafrir_estimates(wl.lublin(jobs=1_200, cores=128, seed=4, load=0.9), seed=4)
+
+
+def test_what_is_learned_from_comes_before_what_is_held_out(log: sm.Workload) -> None:
+    jobs, held_out = FEW.parts(log)
+    first = log.submit_s.min()
+    split_s = jobs.submit_s.max()
+    assert {*jobs.job_id.tolist()}.isdisjoint({number for window in held_out for number in window.job_id.tolist()})
+    assert min(log.submit_s[np.isin(log.job_id, window.job_id)].min() for window in held_out) > split_s
+    whole = int((log.submit_s.max() - first) // sm.DAY)
+    assert first + round(0.5 * whole) * sm.DAY == pytest.approx(split_s, abs=sm.DAY)
+
+
+def test_a_command_tells_what_direct_calls_give(log: sm.Workload, tmp_path: Path) -> None:
+    wl.write_swf(log, tmp_path / "log.swf")
+    out = tmp_path / "fit.toml"
+    done = CliRunner().invoke(
+        app,
+        ["learn", "-w", str(tmp_path / "log.swf"), "--pairs", "6", "--trials", "1024", "--window-days", "1",
+         "--backfilling", "none", "--out", str(out), "--json"],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    log = wl.read_swf(tmp_path / "log.swf")
+    jobs, held_out = FEW.parts(log)
+    fit = sm.fit_polynomial(sm.score_jobs(sm.draw_pairs(jobs, 6), 1_024), "LIN")
+    assert sm.Fit.read(out).theta == fit.theta
+    for name in AGAINST:
+        slowdowns = [
+            sm.simulate(window, order=name, backfilling="none", warm_jobs=16).metrics()["mean_bounded_slowdown"]
+            for window in held_out
+        ]
+        assert told["orders"][name]["median"] == np.median(slowdowns)
+    assert (
+        told["windows"]
+        == len(held_out)
+        == len(list(windows(log.between(jobs.submit_s.max() + 1, 1e12), sm.DAY, more_than=16)))
+    )
+    assert "fit-LIN is" in told["findings"][-1]
+    again = CliRunner().invoke(app, ["simulate", "-w", str(tmp_path / "log.swf"), "--order", str(out), "--json"])
+    assert again.exit_code == 0, again.output
+
+
+def test_monomials_of_ones_own_are_fitted(log: sm.Workload, tmp_path: Path) -> None:
+    wl.write_swf(log, tmp_path / "log.swf")
+    out = tmp_path / "fit.json"
+    done = CliRunner().invoke(
+        app,
+        ["learn", "-w", str(tmp_path / "log.swf"), "--form", "1, p, pq", "--pairs", "6", "--trials", "640",
+         "--window-days", "1", "--out", str(out)],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert sm.Fit.read(out).terms == ("1", "p", "pq")
+    assert "windows held out" in done.output
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--form", "line"], "unknown form 'line'"),
+        (["--learn-on", "1.5"], "--learn-on 1.5"),
+        (["--window-days", "400"], "has not two windows of 400 days"),
+        (["--out", "fit.txt"], "names ending in .toml"),
+        (["--estimator", "best"], "unknown estimator 'best'"),
+        (["--pairs", "0"], "pairs is 0"),
+    ],
+)
+def test_what_cannot_be_learned_is_told_in_one_line(
+    log: sm.Workload, tmp_path: Path, options: list[str], told: str
+) -> None:
+    wl.write_swf(log, tmp_path / "log.swf")
+    out = [] if "--out" in options else ["--out", str(tmp_path / "fit.toml")]
+    done = CliRunner().invoke(app, ["learn", "-w", str(tmp_path / "log.swf"), "--pairs", "6", "--trials", "640",
+                                    "--window-days", "1", *out, *options])  # fmt: skip
+    assert done.exit_code == 2
+    assert told in " ".join(done.output.split())
+    assert not (tmp_path / "fit.toml").exists()
+
+
+def test_a_lesson_without_two_windows_is_refused(log: sm.Workload) -> None:
+    with pytest.raises(RequestError, match="one to learn from and one held out"):
+        Lesson(window_days=400.0).parts(log)
