@@ -9,6 +9,7 @@ import difflib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal, Self
 
 import numpy as np
@@ -70,7 +71,7 @@ class Fit:
     @property
     def order(self) -> Polynomial:
         """Return the order: the job with the smaller fitted score goes first, its estimate in place of p."""
-        return Polynomial(self.theta, self.terms, name=self.name, source=self.source)
+        return _order(self.theta, self.terms, self.name, self.source)
 
     def vif(self, vif: Vif = "paper") -> dict[str, float]:
         """Return the variance inflation factor of each term but ``"1"``: ``"paper"``, or ``"centred"``.
@@ -147,6 +148,12 @@ class Fit:
             rows=rows,
             source=order.source,
         )
+
+
+@lru_cache(maxsize=256)
+def _order(theta: tuple[float, ...], terms: tuple[str, ...], name: str, source: str) -> Polynomial:
+    """Return the order of a fit: one object for equal fits, since each compiles its function when it is first used."""
+    return Polynomial(theta, terms, name=name, source=source)
 
 
 def fit_polynomial(

@@ -251,3 +251,9 @@ def test_a_fit_is_an_order_from_trials_to_schedule() -> None:
 def test_a_fit_is_named_for_its_form() -> None:
     assert fit_polynomial(scores(), "qdr").name == "fit-QDR"
     assert fit_polynomial(scores(), ["p", "q"]).name == "fit"
+
+
+def test_equal_fits_share_one_order_which_is_compiled_once() -> None:
+    one, other = (fit_polynomial(scores(), "LIN", name="mine") for _ in range(2))
+    assert one.order is other.order
+    assert one.order is not fit_polynomial(scores(), "LIN", name="yours").order
