@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from simmodels.workload import Workload
 
 
 def windows(log: Workload, length_s: float, *, more_than: int = 0) -> Iterator[Workload]:
     """Hand out the whole windows of a workload that have jobs enough, each with its first submit at 0.
 
-    Windows follow each other from the first submit on; what comes after the last whole one is in none.
+    A window begins with the first submit that is in none before, so it has its length of *submissions* (Rosa,
+    Carastan-Santos and Goldman, JSSPP 2023); what comes after the last whole one is in none.
 
     Parameters
     ----------
@@ -20,10 +23,11 @@ def windows(log: Workload, length_s: float, *, more_than: int = 0) -> Iterator[W
     more_than
         How many jobs are not enough.
     """
-    if not len(log):
-        return
-    first_s, last_s = float(log.submit_s.min()), float(log.submit_s.max())
-    for number in range(int((last_s - first_s) // length_s)):
-        window = log.between(first_s + number * length_s, first_s + (number + 1) * length_s)
+    submits_s = np.sort(log.submit_s)
+    first = 0
+    while first < len(submits_s) and submits_s[first] + length_s <= submits_s[-1]:
+        begin_s = float(submits_s[first])
+        window = log.between(begin_s, begin_s + length_s)
         if len(window) > more_than:
             yield replace(window.shift(), counts={}, extras={}, header=())
+        first = int(np.searchsorted(submits_s, begin_s + length_s))
