@@ -18,13 +18,6 @@ from workloads import clean, read_swf
 MEDIANS = {
     "SPT": (3295, 45), "SAF": (209, 21), "WFP3": (8108, 139), "UNICEF": (6323, 37), "F2": (100, 20), "LIN": (582, 54),
 }  # fmt: skip
-    "SPT": (3295, 45),
-    "SAF": (209, 21),
-    "WFP3": (8108, 139),
-    "UNICEF": (6323, 37),
-    "F2": (100, 20),
-    "LIN": (582, 54),
-}
 
 
 @pytest.fixture(scope="module")
