@@ -15,12 +15,13 @@ from experiments.inputs import WorkloadFile, named_order, remarks
 from experiments.outputs import require_writable
 from experiments.studies.windows import windows
 from experiments.tables import number
-from simmodels.decisions.options import Backfilling
+from simmodels.decisions.options import Backfilling, QueueOptions
 from simmodels.decisions.order import Order
+from simmodels.decisions.polynomial import as_terms
 from simmodels.documents import SUFFIXES
 from simmodels.errors import RequestError
 from simmodels.learning.pairs import draw_pairs
-from simmodels.learning.regression import Fit, fit_polynomial
+from simmodels.learning.regression import Fit, fit_polynomial, require_form
 from simmodels.learning.trials import Estimator, Progress, score_jobs
 from simmodels.simulate import simulate
 from simmodels.units import DAY
@@ -67,6 +68,11 @@ class Lesson:
             raise RequestError(f"--learn-on {self.learn_on:g}", "a part of the log, more than 0 and less than 1")
         if not 0.0 < self.window_days < np.inf:
             raise RequestError(f"windows of {self.window_days:g} days", "a number > 0 is allowed")
+        if isinstance(self.form, str):
+            require_form(self.form)
+        else:
+            as_terms(self.form)
+        QueueOptions.checked(backfilling=self.backfilling, warm_jobs=self.warm_jobs)
 
     def parts(self, log: Workload) -> tuple[Workload, list[Workload]]:
         """Return the jobs that are learned from, and the windows held out: these come later.
@@ -106,8 +112,17 @@ class Lesson:
 
 def made_lesson(*, form: str, **options: Any) -> Lesson:  # noqa: ANN401  Lesson says what they are
     """Return the lesson that options ask for; a form is a name, or monomials such as ``1,p,q,pq``."""
-    terms = form if "," not in form else tuple(part.strip() for part in form.split(","))
-    return Lesson(form=terms, **options)
+    parts = tuple(part.strip() for part in form.split(","))
+    return Lesson(form=parts if len(parts) > 1 or _is_monomial(form) else form, **options)
+
+
+def _is_monomial(text: str) -> bool:
+    """Return whether a text is one monomial."""
+    try:
+        as_terms([text])
+    except RequestError:
+        return False
+    return True
 
 
 def learn(log: WorkloadFile, lesson: Lesson, *, out: Path, command: Sequence[str], json: bool) -> int:
@@ -168,13 +183,13 @@ def _as_json(effect: Effect | None) -> Mapping[str, Any]:
 def _terms(fit: Fit) -> Table:
     """Return the coefficients as a table."""
     table = Table(box=box.SIMPLE, pad_edge=False)
-    for heading in ("term", "coefficient", "standard error", "VIF (paper)", "VIF (centred)"):
+    for heading in ("term", "coefficient", "standard error", "by pair", "VIF (paper)", "VIF (centred)"):
         table.add_column(heading, justify="left" if heading == "term" else "right")
-    for row in zip(fit.terms, fit.theta, fit.standard_error, fit.vif_paper, fit.vif_centred, strict=True):
-        term, theta, error, *factors = row
-        table.add_row(
-            term, f"{theta:.6g}", f"{error:.2g}", *("" if factor is None else number(factor) for factor in factors)
-        )
+    errors = zip(fit.standard_error, fit.error_by_pair, strict=True)
+    factors = zip(fit.vif_paper, fit.vif_centred, strict=True)
+    for term, theta, both, two in zip(fit.terms, fit.theta, errors, factors, strict=True):
+        shown = ["" if error is None else f"{error:.2g}" for error in both]
+        table.add_row(term, f"{theta:.6g}", *shown, *("" if factor is None else number(factor) for factor in two))
     return table
 
 

@@ -90,6 +90,7 @@ class Plan:
         entropy(seed)  # refuses what is no seed
         seed = int(seed)
         study = find_study(text, chosen)
+        study.seed = seed
         design = study.design(scale)
         cells: tuple[Cell, ...] = tuple(asked(study, "cells", scale, seed))
         if not cells:

@@ -163,6 +163,8 @@ class Study(ABC):
     """How large it can be run, by name."""
     measures: Sequence[str] = ()
     """The columns of its rows that the summary shows, in this order; by default all that are numbers."""
+    seed: int = 0
+    """The campaign's seed, for inputs that are drawn; it is there before they are asked for."""
 
     def __init_subclass__(cls) -> None:
         """Name the study after its class, unless it has a name."""

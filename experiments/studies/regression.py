@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 import pandas as pd
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Design, Rows, Scale, Study
+from experiments.campaigns.study import Cell, Design, Rows, Scale, Study, unknown
 from experiments.inputs import WorkloadFile, named_order
 from experiments.studies.regression_results import (
     CONVERGENCE,
@@ -36,10 +36,11 @@ from experiments.studies.regression_results import (
 )
 from experiments.studies.windows import windows
 from simmodels.errors import RequestError
-from simmodels.learning.pairs import Pair, draw_pairs
+from simmodels.learning.pairs import Initial, Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import Estimator, Shuffle, score_jobs
 from simmodels.simulate import simulate
+from simmodels.streams import entropy
 from simmodels.units import DAY
 from simmodels.workload import Workload
 from workloads.lublin import lublin
@@ -131,9 +132,9 @@ class Regression(Study):
         forms = [str(order) for order in values["order"] if is_learned(str(order))]
         scores = [str(name) for name in values["scores"] if name is not None]
         if scores:
-            found[_PAIRS] = _pairs(self._log(str(of["train"]), 0, of), of)
+            found[_PAIRS] = draw_pairs(self._log(str(of["train"]), "train", of), int(str(of["pairs"])), seed=self.seed)
         for name in scores if forms else ():
-            table = _scored(found[_PAIRS], name, _trials(name, of), of)
+            table = _scored(found[_PAIRS], name, _trials(name, of), of, self.seed)
             for form in forms:
                 source = f"{len(table)} scores ({name}) of {of['train']}"
                 found[_fit_name(name, form)] = fit_polynomial(table, form, name=f"{form} ({name})", source=source)
@@ -167,12 +168,12 @@ class Regression(Study):
         metrics = schedule.metrics(cell["tau_s"])
         return {name: metrics[name] for name in (*self.measures, "utilisation")} | {"jobs": len(window)}
 
-    def _log(self, name: str, seed: int, of: Mapping[str, Any]) -> Workload:
-        """Return a workload, read or generated once."""
-        key = (name, seed, of["jobs"], of["cores"])
+    def _log(self, name: str, what: str, of: Mapping[str, Any]) -> Workload:
+        """Return a workload, read or generated once: what is learned from is another one than what is run."""
+        key = (name, what if name == GENERATED else "", of["jobs"], of["cores"])
         if key not in self._logs:
             if name == GENERATED:
-                size = of["cores"] or _CORES
+                size, seed = of["cores"] or _CORES, entropy(self.seed, "regression", what)
                 jobs = tsafrir_estimates(lublin(jobs=of["jobs"], cores=size, seed=seed), seed=seed)
                 self._logs[key] = replace(jobs, name=GENERATED)
             else:
@@ -188,7 +189,7 @@ class Regression(Study):
 
     def _windows(self, name: str, of: Mapping[str, Any]) -> list[Workload]:
         """Return the windows of a workload that have jobs beyond the first ones."""
-        found = list(windows(self._log(name, 1, of), of["window_days"] * DAY, more_than=of["warm_jobs"]))
+        found = list(windows(self._log(name, "online", of), of["window_days"] * DAY, more_than=of["warm_jobs"]))
         if not found:
             what = f"{name!r} has no window of {of['window_days']:g} days with more than {of['warm_jobs']} jobs"
             raise RequestError(what, "fewer --set window_days are allowed")
@@ -203,6 +204,15 @@ class Regression(Study):
             "median AVGbsld over the windows": medians(results),
             "which claims survive": survival(results),
         }
+
+    def findings(self, results: Results) -> Sequence[str]:
+        """Say which windows are not held out."""
+        train = str(results.parameters["train"])
+        if train == GENERATED or train not in results.factors["workload"]:
+            return ()
+        return [
+            f"Orders were learned from {name_of(train)}; its windows, which are among those shown, are not held out."
+        ]
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return figures 1 to 5 of the paper; 3 to 5 for each workload."""
@@ -230,26 +240,36 @@ class Regression(Study):
 
 def _require_allowed(design: Design) -> None:
     """Refuse settings that are not allowed."""
-    of = design.parameters
+    of, values = design.parameters, design.factors
     known: Mapping[str, Sequence[object]] = {
-        "part": (FIT, CONVERGENCE, ONLINE), "scores": (None, *SCORES), "mode": MODES,
-    }  # fmt: skip
+        "part": (FIT, CONVERGENCE, ONLINE),
+        "scores": (None, *SCORES),
+        "mode": MODES,
+    }
     for name, allowed in known.items():
-        for value in design.factors[name]:
+        for value in values[name]:
             if value not in allowed:
                 raise RequestError(f"{name} is {value!r}", f"{', '.join(map(str, allowed))} are allowed")
-    for order in design.factors["order"]:
+    if of["initial_state"] not in get_args(Initial):
+        raise unknown("initial state", str(of["initial_state"]), get_args(Initial))
+    for order in values["order"]:
         named_order(str(order))
-    for name, least in (("pairs", 1), ("trials", 64), ("uniform_trials", 64), ("jobs", 1), ("warm_jobs", 0)):
-        value = of[name]
-        if not isinstance(value, int) or value < least:
-            raise RequestError(f"{name} is {value!r}", f"an integer >= {least} is allowed")
-    for name in ("window_days", "tau_s"):
-        value = of[name]
-        if not isinstance(value, int | float) or value <= 0:
-            raise RequestError(f"{name} is {value!r}", "a number > 0 is allowed")
-    if of["cores"] is not None and (not isinstance(of["cores"], int) or of["cores"] < 1):
-        raise RequestError(f"cores is {of['cores']!r}", "an integer >= 1 is allowed; none: the one that the file says")
+    least = {"pairs": 1, "trials": 64, "uniform_trials": 64, "jobs": 1, "warm_jobs": 0}
+    whole = [(name, of[name], at) for name, at in least.items()]
+    whole += [("cores", of["cores"], 1)] if of["cores"] is not None else []
+    whole += [("queue_depth", depth, 1) for depth in values["queue_depth"] if depth is not None]
+    for name, value, at in whole:
+        if not _is_whole(value, at):
+            raise RequestError(f"{name} is {value!r}", f"an integer >= {at} is allowed")
+    numbers = {name: of[name] for name in ("window_days", "tau_s")}
+    if wrong := [name for name, number in numbers.items() if not isinstance(number, int | float) or number <= 0]:
+        raise RequestError(f"{wrong[0]} is {numbers[wrong[0]]!r}", "a number > 0 is allowed")
+    if None in values["workload"]:
+        raise RequestError("workload is none", f"{GENERATED}, or the file of a log, is allowed")
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _online(values: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
@@ -271,11 +291,7 @@ def _trials(scores: str, of: Mapping[str, Any]) -> int:
     return trials
 
 
-def _pairs(train: Workload, of: Mapping[str, Any]) -> tuple[Pair, ...]:
-    return draw_pairs(train, of["pairs"])
-
-
-def _scored(pairs: Sequence[Pair], scores: str, trials: int, of: Mapping[str, Any], seed: int = 0) -> pd.DataFrame:
+def _scored(pairs: Sequence[Pair], scores: str, trials: int, of: Mapping[str, Any], seed: int) -> pd.DataFrame:
     """Return the scores of the jobs of pairs, in one of the two ways."""
     estimator, shuffle = _HOW[scores]
     return score_jobs(
@@ -296,6 +312,7 @@ def _rows_of(fit: Fit) -> Iterator[dict[str, Any]]:
             "term": term,
             "theta": fit.theta[place],
             "standard_error": fit.standard_error[place],
+            "error_by_pair": fit.error_by_pair[place],
             "vif_paper": fit.vif_paper[place],
             "vif_centred": fit.vif_centred[place],
             "mae": fit.mae,

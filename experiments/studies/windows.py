@@ -23,11 +23,11 @@ def windows(log: Workload, length_s: float, *, more_than: int = 0) -> Iterator[W
     more_than
         How many jobs are not enough.
     """
-    submits_s = np.sort(log.submit_s)
+    order = np.argsort(log.submit_s, kind="stable")
+    submits_s = log.submit_s[order]
     first = 0
     while first < len(submits_s) and submits_s[first] + length_s <= submits_s[-1]:
-        begin_s = float(submits_s[first])
-        window = log.between(begin_s, begin_s + length_s)
-        if len(window) > more_than:
-            yield replace(window.shift(), counts={}, extras={}, header=())
-        first = int(np.searchsorted(submits_s, begin_s + length_s))
+        after = max(first + 1, int(np.searchsorted(submits_s, submits_s[first] + length_s)))
+        if after - first > more_than:
+            yield replace(log.take(np.sort(order[first:after])).shift(), counts={}, extras={}, header=())
+        first = after

@@ -110,7 +110,6 @@ def _floats_of_two(name: str, doc: str) -> Callable[..., Any]:
 
 add: Final = _floats_of_two("fadd", "Return the sums.")
 subtract: Final = _floats_of_two("fsub", "Return the differences.")
-multiply: Final = _floats_of_two("fmul", "Return the products.")
 divide: Final = _floats_of_two("fdiv", "Return the quotients.")
 
 

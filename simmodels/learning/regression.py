@@ -26,7 +26,7 @@ _COLUMNS: Final = (*LETTERS, "score")
 _ABOUT: Final = "a fitted order: the job with the smaller value goes first (p estimate in s, q cores, r submit in s)"
 _PART: Final = 1e-6
 """From which part on a column takes part in a dependence of columns of length 1."""
-_PARTS: Final = ("standard_error", "vif_paper", "vif_centred")
+_PARTS: Final = ("standard_error", "error_by_pair", "vif_paper", "vif_centred")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,11 @@ class Fit:
         The monomials.
     theta, standard_error
         The coefficients, and their standard errors, one a term: of a weighted least squares whose weights are known up
-        to a factor, as those of scipy's ``curve_fit`` without ``absolute_sigma``.
+        to a factor, as those of scipy's ``curve_fit`` without ``absolute_sigma``. They take rows as independent, which
+        the jobs of a pair are not.
+    error_by_pair
+        The standard errors that allow for any dependence within a pair (Liang, Zeger 1986, doi 10.1093/biomet/73.1.13),
+        which were found to be several times the others; None where it is not known which rows are a pair.
     mae
         The mean absolute error of a score, not weighted.
     vif_paper
@@ -61,6 +65,7 @@ class Fit:
     terms: tuple[str, ...]
     theta: tuple[float, ...]
     standard_error: tuple[float, ...]
+    error_by_pair: tuple[float | None, ...]
     mae: float
     vif_paper: tuple[float | None, ...]
     vif_centred: tuple[float | None, ...]
@@ -129,11 +134,11 @@ class Fit:
         document = read_document(path)
         order, fit = Polynomial.from_document(document, str(path)), document.get("fit", {})
         try:
-            error, paper, centred = ([float(x) for x in fit[name]] for name in _PARTS)
+            error, by_pair, paper, centred = ([float(x) for x in fit[name]] for name in _PARTS)
             numbers = float(fit["mae"]), float(fit["condition"]), int(fit["rows"])
         except (KeyError, TypeError, ValueError) as error_found:
             raise FileFormatError(str(path), None, f"holds no fit: {error_found}") from error_found
-        if not len(error) == len(paper) == len(centred) == len(order.terms):
+        if not len(error) == len(by_pair) == len(paper) == len(centred) == len(order.terms):
             raise FileFormatError(str(path), None, f"holds no fit: {', '.join(_PARTS)} have one number a term")
         mae, condition, rows = numbers
         return cls(
@@ -141,6 +146,7 @@ class Fit:
             terms=order.terms,
             theta=order.theta,
             standard_error=tuple(error),
+            error_by_pair=tuple(None if np.isnan(x) else x for x in by_pair),
             mae=mae,
             vif_paper=tuple(None if term == "1" else x for term, x in zip(order.terms, paper, strict=True)),
             vif_centred=tuple(None if term == "1" else x for term, x in zip(order.terms, centred, strict=True)),
@@ -170,7 +176,7 @@ def fit_polynomial(
     ----------
     scores
         A row a job: columns ``p`` (runtime in s), ``q`` (cores), ``r`` (submit in s) and ``score``, as `score_jobs`
-        gives them; others are left alone.
+        gives them, and ``pair`` if it is known; others are left alone.
     terms
         A form of the source (``"LIN"``, ``"QDR"``, ``"CUB"``, ``"QUA"``), or monomials of your own (see `Polynomial`).
     weights
@@ -195,9 +201,7 @@ def fit_polynomial(
     what the published mean absolute errors of the quartic form are made of. The weighted columns are scaled to length
     1, and the system is solved by the singular value decomposition, in O(rows terms^2).
     """
-    form = terms.upper() if isinstance(terms, str) else ""
-    if isinstance(terms, str) and form not in FORMS:
-        raise UnknownNameError("form", terms, tuple(difflib.get_close_matches(form, FORMS)), tuple(FORMS))
+    form = require_form(terms) if isinstance(terms, str) else ""
     names = FORMS[form] if form else as_terms(terms)
     columns = _columns(scores)
     weight = _weights(columns, weights)
@@ -228,6 +232,7 @@ def fit_polynomial(
         terms=names,
         theta=tuple(theta.tolist()),
         standard_error=tuple(error.tolist()),
+        error_by_pair=_errors_by_pair(scores, left * (weight * residual)[:, None], right, singular, length),
         mae=float(np.abs(residual).mean()),
         vif_paper=in_place(paper),
         vif_centred=in_place(centred),
@@ -235,6 +240,42 @@ def fit_polynomial(
         rows=rows,
         source=source,
     )
+
+
+def require_form(name: str) -> str:
+    """Return the name of a form as `FORMS` has it.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no form of this name.
+    """
+    form = name.upper()
+    if form not in FORMS:
+        raise UnknownNameError("form", name, tuple(difflib.get_close_matches(form, FORMS)), tuple(FORMS))
+    return form
+
+
+def _errors_by_pair(
+    scores: pd.DataFrame,
+    moments: NDArray[np.float64],
+    right: NDArray[np.float64],
+    singular: NDArray[np.float64],
+    length: NDArray[np.float64],
+) -> tuple[float | None, ...]:
+    """Return the standard errors from the sums over each pair of `moments`, the rows of U times the weighted residuals.
+
+    With X = U S V' (columns scaled) it is (X'X)^-1 (sum over pairs of X_g' e_g e_g' X_g) (X'X)^-1 = V S^-1 M S^-1 V',
+    where M is the sum over pairs of m_g m_g' and m_g = U_g' e_g; times G / (G - 1) for G pairs.
+    """
+    if "pair" not in scores or (count := scores["pair"].nunique()) < 2:
+        return (None,) * len(length)
+    place = pd.factorize(scores["pair"])[0]
+    sums = np.zeros((count, moments.shape[1]))
+    np.add.at(sums, place, moments)
+    spread = sums / singular @ right
+    variance = (spread**2).sum(axis=0) * count / (count - 1)
+    return tuple((np.sqrt(variance) / length).tolist())
 
 
 def _columns(scores: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import simmodels as sm
 import workloads as wl
 from experiments.cli import app
-from experiments.learning import AGAINST, Lesson
+from experiments.learning import AGAINST, Lesson, made_lesson
 from experiments.studies.windows import windows
 from simmodels.errors import RequestError
 
@@ -84,6 +84,9 @@ def test_monomials_of_ones_own_are_fitted(log: sm.Workload, tmp_path: Path) -> N
         (["--out", "fit.txt"], "names ending in .toml"),
         (["--estimator", "best"], "unknown estimator 'best'"),
         (["--pairs", "0"], "pairs is 0"),
+        (["--form", "1,p,s"], "'s'"),
+        (["--backfilling", "eesy"], "eesy"),
+        (["--warm-jobs", "-1"], "warm_jobs is -1"),
     ],
 )
 def test_what_cannot_be_learned_is_told_in_one_line(
@@ -101,3 +104,8 @@ def test_what_cannot_be_learned_is_told_in_one_line(
 def test_a_lesson_without_two_windows_is_refused(log: sm.Workload) -> None:
     with pytest.raises(RequestError, match="one to learn from and one held out"):
         Lesson(window_days=400.0).parts(log)
+
+
+def test_one_monomial_is_a_form_too() -> None:
+    assert made_lesson(form="pq").form == ("pq",)
+    assert made_lesson(form="qua").form == "qua"

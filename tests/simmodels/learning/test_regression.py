@@ -257,3 +257,32 @@ def test_equal_fits_share_one_order_which_is_compiled_once() -> None:
     one, other = (fit_polynomial(scores(), "LIN", name="mine") for _ in range(2))
     assert one.order is other.order
     assert one.order is not fit_polynomial(scores(), "LIN", name="yours").order
+
+
+def test_errors_by_pair_are_those_of_the_sandwich_written_out() -> None:
+    table = scores(240).assign(pair=np.arange(240) // 8)
+    fit = fit_polynomial(table, "LIN")
+    weight = (table["p"] * table["q"]).to_numpy(dtype=float)
+    x = np.column_stack([np.ones(240), table["p"], table["q"], table["r"]]) * weight[:, None]
+    e = weight * table["score"].to_numpy() - x @ np.array(fit.theta)
+    bread = np.linalg.inv(x.T @ x)
+    meat = sum(
+        np.outer(x[rows].T @ e[rows], x[rows].T @ e[rows]) for rows in np.split(np.arange(240), 30)
+    ) * (30 / 29)  # fmt: skip
+    expected = np.sqrt(np.diag(bread @ meat @ bread))
+    assert fit.error_by_pair == pytest.approx(expected, rel=1e-6)
+    assert fit_polynomial(scores(240), "LIN").error_by_pair == (None,) * 4
+
+
+def test_errors_by_pair_are_larger_where_the_rows_of_a_pair_go_together() -> None:
+    one = scores(400, noise=0.0).assign(pair=np.arange(400) // 20)
+    shared = np.random.default_rng(3).standard_normal(20)[one["pair"]]
+    fit = fit_polynomial(one.assign(score=shared), ["1"], weights=np.ones(400))
+    assert fit.error_by_pair[0] == pytest.approx(np.sqrt(20) * fit.standard_error[0], rel=0.05)
+
+
+def test_a_file_keeps_errors_by_pair(tmp_path: Path) -> None:
+    for table in (scores(60), scores(60).assign(pair=np.arange(60) // 6)):
+        fit = fit_polynomial(table, "LIN")
+        fit.write(tmp_path / "fit.toml")
+        assert Fit.read(tmp_path / "fit.toml") == fit
