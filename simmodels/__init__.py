@@ -24,11 +24,13 @@ from simmodels.simulate import simulate
 from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.version import __version__
+from simmodels.workflow import FOREVER, Task, ValueCurve, Workflow
 from simmodels.workload import Job, Workload
 
 __all__ = [
     "DAY",
     "EXP3",
+    "FOREVER",
     "HOUR",
     "MINUTE",
     "SECOND",
@@ -55,8 +57,11 @@ __all__ = [
     "SimModelsError",
     "Source",
     "Strategy",
+    "Task",
     "Tuner",
     "UnknownNameError",
+    "ValueCurve",
+    "Workflow",
     "Workload",
     "__version__",
     "order",
