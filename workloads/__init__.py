@@ -7,18 +7,24 @@ from workloads.batsim import read_batsim
 from workloads.batsim_jobs import batsim_jobs, write_batsim_jobs
 from workloads.cleaning import FILTERS, clean
 from workloads.lublin import LublinParameters, lublin
+from workloads.market import MarketParameters, market_workload
 from workloads.resampling import resample
 from workloads.sacct import read_sacct
+from workloads.submissions import WEEK_WEIGHTS, at_load
 from workloads.swf import read_swf, write_swf
 from workloads.tsafrir import TsafrirParameters, tsafrir_estimates
 
 __all__ = [
     "FILTERS",
+    "WEEK_WEIGHTS",
     "LublinParameters",
+    "MarketParameters",
     "TsafrirParameters",
+    "at_load",
     "batsim_jobs",
     "clean",
     "lublin",
+    "market_workload",
     "read_batsim",
     "read_sacct",
     "read_swf",
