@@ -98,9 +98,9 @@ class WeekClock:
 def load_seconds(volumes_core_s: Sequence[float], *, load: float, cores: int, clock: WeekClock) -> list[float]:
     """Return when each workflow is submitted, in seconds, so that the load is exact at all times.
 
-    The first is submitted at 0 (or at the end of the slices of weight 0 there). A workflow of v core-seconds is followed by the next after v / (load * cores) seconds
-    of profile time. These are summed up exactly, as fractions, and each instant is rounded to the nearest tick once:
-    so no rounding adds up.
+    The first is submitted at 0 (or at the end of the slices of weight 0 there). A workflow of v core-seconds is
+    followed by the next after v / (load * cores) seconds of profile time. These are summed up exactly, as fractions,
+    and each instant is rounded to the nearest tick once: so no rounding adds up.
 
     Parameters
     ----------
