@@ -3,6 +3,7 @@
 This is the facade: the names a model script needs.
 """
 
+from workloads.arrivals import arrivals, read_workflows
 from workloads.batsim import read_batsim
 from workloads.batsim_jobs import batsim_jobs, write_batsim_jobs
 from workloads.cleaning import FILTERS, clean
@@ -22,6 +23,7 @@ __all__ = [
     "LublinParameters",
     "MarketParameters",
     "TsafrirParameters",
+    "arrivals",
     "at_load",
     "batsim_jobs",
     "clean",
@@ -32,6 +34,7 @@ __all__ = [
     "read_sacct",
     "read_swf",
     "read_wfformat",
+    "read_workflows",
     "resample",
     "tsafrir_estimates",
     "write_batsim_jobs",

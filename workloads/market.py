@@ -141,7 +141,7 @@ def market_workload(
     with the task's number and those of outgoing ones falling; then each task, from the last on, is tied
     to random lower ones. All times are in seconds, multiples of a minute.
 
-    A job's first submission is at 0, a Monday at 00:00. It is followed by the next after its volume /
+    The first job is submitted at 0, a Monday at 00:00. Each is followed by the next after its volume /
     (load * cores) minutes of profile time, a clock that runs by the weights of the week: so the load is
     exact at all times. These instants are computed as fractions, and rounded to the nearest minute.
 
