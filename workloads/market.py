@@ -168,7 +168,8 @@ def market_workload(
 
     Notes
     -----
-    O(jobs) time: 1 s for 10,000 jobs of 118,000 tasks, most of it to make the records. Where the text
+    O(jobs) time: 1 s for 10,000 jobs of 120,000 tasks, most of it to make the records; at load 1 on 4000
+    cores they span about 80 days. Where the text
     and the program are silent or differ: volumes keep their ends (`MarketParameters.ends`); edges are at
     most half the ordered pairs; if not all find a place, degrees and edges are drawn anew, up to 40
     times, and the try with the most edges is kept; what UUniFast leaves over is rounded down at each step.
