@@ -3,9 +3,11 @@
 >>> import simmodels as sm
 """
 
+from simmodels.decisions.bid import TEN_BIDS, Bid, bid, bids
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import TWELVE_ORDERS, order, orders
 from simmodels.decisions.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
+from simmodels.entities.auctioneer import Auctioneer, TaskRun
 from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import Environment
 from simmodels.entities.recorder import Recorder
@@ -20,11 +22,12 @@ from simmodels.errors import (
     UnknownNameError,
 )
 from simmodels.schedule import Schedule
-from simmodels.simulate import simulate
+from simmodels.simulate import simulate, simulate_workflows
 from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.version import __version__
 from simmodels.workflow import FOREVER, Task, ValueCurve, Workflow
+from simmodels.workflow_schedule import Place, WorkflowSchedule
 from simmodels.workload import Job, Workload
 
 __all__ = [
@@ -34,10 +37,13 @@ __all__ = [
     "HOUR",
     "MINUTE",
     "SECOND",
+    "TEN_BIDS",
     "TWELVE_ORDERS",
     "UCB1",
     "WEEK",
     "Attempt",
+    "Auctioneer",
+    "Bid",
     "Cluster",
     "Environment",
     "EpsilonGreedy",
@@ -49,6 +55,7 @@ __all__ = [
     "Machine",
     "Order",
     "Outcome",
+    "Place",
     "QueueScheduler",
     "RandomOrder",
     "Recorder",
@@ -58,14 +65,19 @@ __all__ = [
     "Source",
     "Strategy",
     "Task",
+    "TaskRun",
     "Tuner",
     "UnknownNameError",
     "ValueCurve",
     "Workflow",
+    "WorkflowSchedule",
     "Workload",
     "__version__",
+    "bid",
+    "bids",
     "order",
     "orders",
     "replay_tuned",
     "simulate",
+    "simulate_workflows",
 ]

@@ -136,7 +136,7 @@ class Kinds:
     def apart(self) -> NDArray[np.bool_]:
         """Return bool[kinds, kinds], whether no cluster takes both, so that data between them must travel."""
         offers = self.offers()
-        return ~(offers[:, None, :] & offers[None, :, :]).any(axis=2)
+        return np.asarray(~(offers[:, None, :] & offers[None, :, :]).any(axis=2))
 
 
 def open_market(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Market:

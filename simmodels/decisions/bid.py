@@ -260,7 +260,9 @@ def _lrtf(rank: float) -> float:
     return rank
 
 
-@_built_in("P-SLR", "(T_R + now + 1 - J_arrive) / CP + floor((now - J_arrive) / max CP)^2", wins="high", trend="improves")
+@_built_in(
+    "P-SLR", "(T_R + now + 1 - J_arrive) / CP + floor((now - J_arrive) / max CP)^2", wins="high", trend="improves"
+)
 def _p_slr(rank: float, wait: float, critical_path: float, longest: float) -> float:
     return (rank + wait + 1.0) / critical_path + float(math.floor(wait / longest)) ** 2
 
@@ -327,7 +329,9 @@ def _edf_initial_task(soft_deadline: float, rank: float) -> float:
     return soft_deadline - rank
 
 
-@_built_in("PVR:zero-first", "V_max area(P-SLR), also of tasks that can earn nothing more", wins="low", trend="improves")
+@_built_in(
+    "PVR:zero-first", "V_max area(P-SLR), also of tasks that can earn nothing more", wins="low", trend="improves"
+)
 def _pvr_zero_first(value: float, area: float) -> float:
     return value * area
 

@@ -102,9 +102,7 @@ def longest_path(market, group):
 def _set_bound(market, task, now):
     """Set what the key of a task is at least, and until when; not in the heaps yet."""
     m = market
-    if m.trend == FIXED:
-        m.bound[task] = key_of(m, task, now, 0.0)
-    elif m.trend == WORSENS:
+    if m.trend in (FIXED, WORSENS):
         m.bound[task] = key_of(m, task, now, 0.0)
     elif m.trend == IMPROVES:
         ahead = max(_AHEAD * m.critical_path[m.job[task]], 1.0)
@@ -168,7 +166,7 @@ def _count(market, group, job):
         m.lengths = _wider(m.lengths, m.lengths_size)
     m.lengths_size[group] = _push(m.lengths[group], m.lengths_size[group], m.shortness, m.by_length, number)
     if m.longest_bound[group] == 0.0:
-        m.longest_bound[group] = 0.8 * longest_path(m, group)
+        m.longest_bound[group] = longest_path(m, group)
 
 
 @compiled
@@ -291,7 +289,7 @@ def _reserve(market, task, now):
 def _best(market, group, now, longest):
     """Return the best bidder of a group that is still there; -1 if there is none."""
     m = market
-    if m.trend == FIXED or m.trend == ANY:
+    if m.trend in (FIXED, ANY):
         return m.heap[group, 0] if m.waiting[group] else -1
     while m.waiting[group]:
         task = m.heap[group, 0]
@@ -311,7 +309,7 @@ def _best(market, group, now, longest):
 def _remove_best(market, group, task):
     """Take the best bidder from where `_best` found it."""
     m = market
-    if m.trend == FIXED or m.trend == ANY:
+    if m.trend in (FIXED, ANY):
         m.waiting[group] = _take(m.heap[group], m.waiting[group], m.bound, m.place, task)
     else:
         m.fresh_size = _take(m.fresh, m.fresh_size, m.key, m.fresh_place, task)
@@ -401,7 +399,7 @@ def _pay(market, group, task, now, longest):
     second = _best(m, group, now, longest)
     price = 0.0
     if second >= 0:
-        key = m.bound[second] if m.trend == FIXED or m.trend == ANY else m.key[second]
+        key = m.bound[second] if m.trend in (FIXED, ANY) else m.key[second]
         price = -key if m.high else key
     m.price[task] = price
     if m.budgets:
@@ -413,8 +411,8 @@ def _pay(market, group, task, now, longest):
 def _renew_bounds(market, group, now, longest):
     """Bring the bounds of improving bids up to date: those that have expired, or all of a group."""
     m = market
-    if m.needs_longest and not m.longest_bound[group] <= longest <= 2.0 * m.longest_bound[group]:
-        m.longest_bound[group] = 0.8 * longest
+    if m.needs_longest and m.longest_bound[group] != longest:  # that of a longer one would hold, and be far off
+        m.longest_bound[group] = longest
         for i in range(m.waiting[group]):
             _set_bound(m, m.heap[group, i], now)
         _order(m.heap[group], m.waiting[group], m.bound, m.place)

@@ -94,7 +94,7 @@ def _release(market, task, now):
         for cluster in range(m.free.size):
             if m.offers[m.kind[task], cluster]:
                 at = arrival_on(m, task, cluster)
-                if at > now and at != first and at != last:
+                if at > now and at not in (first, last):
                     _announce(m, at, task)
         if last > now and last != first:
             _announce(m, last, task)
@@ -256,3 +256,44 @@ def instant(market, now, ended, arrived):
         arrive(m, arrived[k], now)
     auction(m, now)
     return m.placed[: m.placed_size]
+
+
+@compiled
+def found(market):
+    """Return start, end, cluster and price by task, and what each job is doing (copies)."""
+    m = market
+    tasks = m.tasks
+    return (
+        m.start[:tasks].copy(),
+        m.end[:tasks].copy(),
+        m.cluster[:tasks].copy(),
+        m.price[:tasks].copy(),
+        m.state[: m.jobs].copy(),
+    )
+
+
+@compiled
+def add_free(market, cluster, cores):
+    """Give a cluster more free cores (take some away, if negative)."""
+    market.free[cluster] += cores
+
+
+@compiled
+def met(market, tasks):
+    """Return the cluster of each of these tasks."""
+    out = np.empty(tasks.size, np.int64)
+    for k in range(tasks.size):
+        out[k] = market.cluster[tasks[k]]
+    return out
+
+
+@compiled
+def refused_task(market):
+    """Return the task for which the bid gave no number (-1 when there is none), and when."""
+    return market.refused, market.refused_at
+
+
+@compiled
+def waiting_tasks(market, group):
+    """Return the tasks in the queue of a group, by number."""
+    return np.sort(market.heap[group, : market.waiting[group]])
