@@ -23,6 +23,7 @@ from simmodels.errors import (
 )
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate, simulate_workflows
+from simmodels.static_scheduling import plan
 from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.version import __version__
@@ -31,27 +32,22 @@ from simmodels.workflow_schedule import Place, WorkflowSchedule
 from simmodels.workload import Job, Workload
 
 __all__ = [
-    "DAY",
-    "EXP3",
-    "FOREVER",
-    "HOUR",
-    "MINUTE",
-    "SECOND",
-    "TEN_BIDS",
-    "TWELVE_ORDERS",
-    "UCB1",
-    "WEEK",
     "Attempt",
     "Auctioneer",
     "Bid",
     "Cluster",
+    "DAY",
+    "EXP3",
     "Environment",
     "EpsilonGreedy",
+    "FOREVER",
     "FileFormatError",
     "FullFeedback",
+    "HOUR",
     "IllegalScheduleError",
     "ImpossibleJobError",
     "Job",
+    "MINUTE",
     "Machine",
     "Order",
     "Outcome",
@@ -60,15 +56,20 @@ __all__ = [
     "RandomOrder",
     "Recorder",
     "RequestError",
+    "SECOND",
     "Schedule",
     "SimModelsError",
     "Source",
     "Strategy",
+    "TEN_BIDS",
+    "TWELVE_ORDERS",
     "Task",
     "TaskRun",
     "Tuner",
+    "UCB1",
     "UnknownNameError",
     "ValueCurve",
+    "WEEK",
     "Workflow",
     "WorkflowSchedule",
     "Workload",
@@ -77,6 +78,7 @@ __all__ = [
     "bids",
     "order",
     "orders",
+    "plan",
     "replay_tuned",
     "simulate",
     "simulate_workflows",
