@@ -180,7 +180,7 @@ class WorkflowSchedule:
             "runtime_s": self._joined("runtime_s"),
             "start_s": self.start_s,
             "end_s": self.end_s,
-            "cluster": names[self.cluster],
+            "cluster": pd.Series(names[self.cluster], dtype=object),
             "outcome": pd.Categorical.from_codes(outcome, categories=categories),
         }
         if self.price is not None:

@@ -7,11 +7,11 @@ tasks.
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 from simmodels.workflow import Workflow
 
 INF = math.inf
+Points = tuple[tuple[float, float], ...]
 
 
 @dataclass
@@ -38,7 +38,7 @@ class NaiveTask:
         return self.end is not None
 
 
-def factor(points: Any, slr: float) -> float:
+def factor(points: Points, slr: float) -> float:
     if slr <= points[0][0]:
         return 1.0
     if slr >= points[-1][0]:
@@ -48,7 +48,7 @@ def factor(points: Any, slr: float) -> float:
     return y0 + (slr - x0) / (x1 - x0) * (y1 - y0)
 
 
-def area(points: Any, slr: float) -> float:
+def area(points: Points, slr: float) -> float:
     if slr >= points[-1][0] and slr >= points[0][0]:
         return 0.0
     if slr < points[0][0]:
@@ -166,19 +166,9 @@ class NaiveAuction:
             if task.start is not None and not task.ended and task.start + task.runtime == now:
                 task.end = now
                 self.free[task.cluster] += task.cores
-        for job, tasks in enumerate(self.tasks):
-            if self.state[job] != "active":
-                continue
-            for task in tasks:
-                if task.queued_at is None and all(sender.ended for sender in task.before):
-                    task.queued_at = min(self._there(task, x) for x in self._takes(task.kind))
-            if all(task.ended for task in tasks):
-                slr = (now - self.flows[job].submit_s) / self.path[job]
-                self.state[job] = "starved" if slr >= self.flows[job].curve.final else "finished"
-            elif now >= self.deadline[job]:
-                self.state[job] = "starved"
-                for task in tasks:
-                    task.gone = task.start is None
+        for job in range(len(self.flows)):
+            if self.state[job] == "active":
+                self._look_at(job, now)
         for job, flow in enumerate(self.flows):
             if flow.submit_s == now:
                 self.state[job] = "active"
@@ -188,6 +178,20 @@ class NaiveAuction:
         kinds = sorted({str(task.kind) for task in self._all()}) if self.hol == "kind" else [None]
         for kind in kinds:
             self._auction(now, kind)
+
+    def _look_at(self, job: int, now: float) -> None:
+        """Let tasks of a job be ready, and the job be done or starve."""
+        tasks = self.tasks[job]
+        for task in tasks:
+            if task.queued_at is None and all(sender.ended for sender in task.before):
+                task.queued_at = min(self._there(task, x) for x in self._takes(task.kind))
+        if all(task.ended for task in tasks):
+            slr = (now - self.flows[job].submit_s) / self.path[job]
+            self.state[job] = "starved" if slr >= self.flows[job].curve.final else "finished"
+        elif now >= self.deadline[job]:
+            self.state[job] = "starved"
+            for task in tasks:
+                task.gone = task.start is None
 
     # -- the auction
 

@@ -96,9 +96,7 @@ def test_every_task_of_the_small_cases_is_equal(folder: Path, name: str, engine:
     for expected in case["expected"]:
         clusters = platform(case["input"]["clusters"])
         schedule = simulate_workflows(jobs, clusters=clusters, engine=engine, **options(expected)).validate()
-        wanted = [
-            (task["start"], task["finish"], task["cluster"]) for job in expected["jobs"] for task in job["tasks"]
-        ]
+        wanted = [(task["start"], task["finish"], task["cluster"]) for job in expected["jobs"] for task in job["tasks"]]
         assert rows(schedule) == wanted, (expected["policy"], expected["options"])
         states = ["starved" if job["state"] == "starved" else "finished" for job in expected["jobs"]]
         assert schedule.jobs["outcome"].tolist() == states

@@ -1,5 +1,5 @@
 import pickle
-from typing import Any
+from collections.abc import Callable
 
 import networkx as nx
 import numpy as np
@@ -14,7 +14,7 @@ from tests.naive_market import NaiveAuction
 DIAMOND = [(0, 1), (0, 2), (1, 3), (2, 3)]
 
 
-def diamond(**about: Any) -> Workflow:
+def diamond(**about: object) -> Workflow:
     return Workflow(7, 10, [10, 20, 5, 30], [2, 1, 4, 3], DIAMOND, ("A", "A", "B", "A"), **about)
 
 
@@ -116,7 +116,7 @@ def test_ranks_and_sums_are_those_of_the_formulas_in_any_order_of_tasks(job: Wor
         (lambda: Workflow.from_graph(nx.DiGraph([("a", "b")]), job_id=7, submit_s=0), "job 7: task a has no runtime_s"),
     ],
 )
-def test_a_job_that_cannot_be_is_refused_by_job_and_task(make: Any, text: str) -> None:
+def test_a_job_that_cannot_be_is_refused_by_job_and_task(make: Callable[[], Workflow], text: str) -> None:
     with pytest.raises(ImpossibleJobError) as error:
         make()
     assert text in str(error.value)
