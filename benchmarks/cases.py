@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -91,6 +92,46 @@ def synthetic(*, jobs: int, engine: str, order: str = "FCFS", load: float = 0.9)
     return _timed(log, cores=1024, order=order, engine=engine)
 
 
+def market(*, bid: str, jobs: int = 10_000, trend: str | None = None, engine: str = "auto") -> Figures:
+    """Auction the workflows of the market study, on its four clusters; `trend="any"` computes every bid."""
+    chosen = sm.bids()[bid]
+    if trend is not None:
+        chosen = replace(chosen, name=f"{bid}, {trend}", trend=trend)  # type: ignore[arg-type]
+    clusters = [*((f"a{i}", 1000, "Kind1") for i in range(3)), ("b", 1000, "Kind2")]
+    workflows = wl.market_workload(jobs, load=1.4, seed=1)
+
+    def once(part: list[sm.Workflow]) -> sm.WorkflowSchedule:
+        return sm.simulate_workflows(part, clusters=clusters, bid=chosen, tick_s=sm.MINUTE, engine=engine)  # type: ignore[arg-type]
+
+    once(workflows[:100])
+    start = time.perf_counter()
+    schedule = once(workflows)
+    wall_s = time.perf_counter() - start
+    peak_mb = _peak_mb()
+    found = schedule.validate().metrics()
+    return {
+        "jobs": found["tasks"],
+        "wall_s": wall_s,
+        "jobs_per_s": found["tasks"] / wall_s,
+        "peak_mb": peak_mb,
+        "value": found["value"],
+        "starved": found["starved"],
+    }
+
+
+def long_queue(*, bid: str, tasks: int) -> Figures:
+    """Auction so many tasks that are all submitted at once, each alone in its job: the queue is as long as that."""
+    draw = np.random.default_rng(1)
+    runtime_s, cores = draw.integers(1, 100, tasks), draw.integers(1, 33, tasks)
+    curve = sm.ValueCurve.linear(1e6, 2e6)
+    jobs = [sm.Workflow(i, 0.0, runtime_s[i : i + 1], cores[i : i + 1], curve=curve) for i in range(tasks)]
+    sm.simulate_workflows(jobs[:100], clusters=[("a", 1000)], bid=bid)
+    start = time.perf_counter()
+    sm.simulate_workflows(jobs, clusters=[("a", 1000)], bid=bid)
+    wall_s = time.perf_counter() - start
+    return {"jobs": tasks, "wall_s": wall_s, "jobs_per_s": tasks / wall_s, "peak_mb": _peak_mb()}
+
+
 def campaign(*, study: str, workers: int) -> Figures:
     """Run a campaign, workers' start included, and read its table back."""
     name = f"{Path(__file__).with_name('studies.py')}:{study}"
@@ -115,6 +156,21 @@ def campaign(*, study: str, workers: int) -> Figures:
     }
 
 
+def _market_cases() -> dict[str, Callable[[], Figures]]:
+    """Return the cases of the market by name: each policy at paper size, and the cost against the queue's length."""
+    cases: dict[str, Callable[[], Figures]] = {}
+    for bid in sm.TEN_BIDS:
+        cases[f"market {bid}"] = lambda b=bid: market(bid=b)  # type: ignore[misc]
+    for bid in ("PVD", "PVR", "P-SLR"):
+        cases[f"market {bid}, every bid"] = lambda b=bid: market(bid=b, trend="any")  # type: ignore[misc]
+    cases["market SRTF simpy"] = lambda: market(bid="SRTF", engine="simpy")
+    cases["market SRTF, a million tasks"] = lambda: market(bid="SRTF", jobs=85_000)
+    for bid in ("SRTF", "PVDSQ", "PVR", "P-SLR"):
+        for tasks in (2_500, 10_000, 40_000):
+            cases[f"queue of {tasks:,} tasks {bid}"] = lambda b=bid, n=tasks: long_queue(bid=b, tasks=n)  # type: ignore[misc]
+    return cases
+
+
 def _cases() -> dict[str, Callable[[], Figures]]:
     """Return every case by its name, in the order in which they are measured."""
     cases: dict[str, Callable[[], Figures]] = {
@@ -133,6 +189,7 @@ def _cases() -> dict[str, Callable[[], Figures]]:
         for times in (1, 4, 16):
             jobs = smallest * times
             cases[f"growth {times}x {engine}"] = lambda n=jobs, e=engine: synthetic(jobs=n, engine=e)  # type: ignore[misc]
+    cases.update(_market_cases())
     for workers in (1, 2):
         name = f"campaign of 10,000 cells of 10 ms, {workers} workers"
         cases[name] = lambda w=workers: campaign(study="TenMilliseconds", workers=w)  # type: ignore[misc]

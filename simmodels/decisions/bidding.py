@@ -23,7 +23,7 @@ from simmodels.decisions.market import ANY, BY_CLUSTER, FIXED, IMPROVES, RUNNING
 
 _push, _take, _order, _change = heap.push, heap.take, heap.order, heap.change
 
-_AHEAD: Final = 0.1  # of the critical path, is how far ahead an improving task is looked at; 0.03 to 0.3 cost alike
+_AHEAD: Final = 0.1  # of the critical path, is how far ahead an improving task is looked at, to begin with
 _SLACK: Final = 1e-12  # more than rounding can make of a bound
 
 
@@ -105,7 +105,7 @@ def _set_bound(market, task, now):
     if m.trend in (FIXED, WORSENS):
         m.bound[task] = key_of(m, task, now, 0.0)
     elif m.trend == IMPROVES:
-        ahead = max(_AHEAD * m.critical_path[m.job[task]], 1.0)
+        ahead = m.ahead[task]
         longest = m.longest_bound[m.group[m.kind[task]]]
         here = key_of(m, task, now, longest)
         if here == np.inf:  # it has fallen back, to last for ever
@@ -179,6 +179,7 @@ def enter(market, task, now):
         _count(m, group, m.job[task])
     if m.waiting[group] == 0 or m.cores[task] < m.least[group]:
         m.least[group] = m.cores[task]
+    m.ahead[task] = max(_AHEAD * m.critical_path[m.job[task]], 1.0)
     _set_bound(m, task, now)
     _file(m, task)
     if m.trend == IMPROVES:
@@ -322,6 +323,7 @@ def _file_again(market, task, now):
     if m.trend == WORSENS:
         m.bound[task] = m.key[task]
     elif m.trend == IMPROVES:
+        m.ahead[task] = max(m.ahead[task] / 2.0, 1.0)  # it is near the best: a closer bound may spare the next look
         _set_bound(m, task, now)
         _note_expiry(m, task)
     _file(m, task)
@@ -419,6 +421,7 @@ def _renew_bounds(market, group, now, longest):
         _order(m.timetable, m.timetable_size, m.expiry, m.turn)
     while m.timetable_size and m.expiry[m.timetable[0]] < now:
         task = m.timetable[0]
+        m.ahead[task] *= 2.0  # it is far from the best: nobody asked for its bid meanwhile
         _set_bound(m, task, now)
         home = m.group[m.kind[task]]
         _change(m.heap[home], m.waiting[home], m.bound, m.place, task)

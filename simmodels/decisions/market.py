@@ -72,6 +72,7 @@ MARKET: Final = MarketType(
         ("ready", _F1),  # when its data are wherever it could run
         ("bound", _F1),  # what its key is at least, until `expiry`
         ("expiry", _F1),
+        ("ahead", _F1),  # how many ticks after the bound was set it expires
         ("key", _F1),  # at the present auction; the least wins
         ("place", _I1),  # in the heap of its group, by bound
         ("fresh_place", _I1),  # in the heap of the auction, by key
@@ -182,6 +183,7 @@ def new_market(free, offers, apart, size, group, groups, bid, flags, numbers, co
     made.ready = no_floats
     made.bound = no_floats
     made.expiry = no_floats
+    made.ahead = no_floats
     made.key = no_floats
     made.phase = np.empty(0, np.int8)
     made.state = np.empty(0, np.int8)
@@ -288,6 +290,7 @@ def append(market, tasks, edges, jobs, points):
     m.ready = _filled(m.ready, n, rows, -np.inf)
     m.bound = _filled(m.bound, n, rows, 0.0)
     m.expiry = _filled(m.expiry, n, rows, np.inf)
+    m.ahead = _filled(m.ahead, n, rows, 1.0)
     m.key = _filled(m.key, n, rows, 0.0)
     m.place = _filled(m.place, n, rows, -1)
     m.fresh_place = _filled(m.fresh_place, n, rows, -1)

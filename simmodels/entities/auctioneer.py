@@ -1,5 +1,6 @@
 """Auctioneer: one queue of tasks in front of many clusters; it wakes once per instant and holds an auction."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -215,14 +216,14 @@ class Auctioneer:
         started = trading.instant(market, now, np.array(ended, np.int64), arrived).copy()
         self._may_refuse()
         for number, cluster in zip(started.tolist(), trading.met(market, started).tolist(), strict=True):
-            job = int(np.searchsorted(self._first_task, number, side="right")) - 1
+            job = bisect_right(self._first_task, number) - 1
             self._start(number, job, self.clusters[cluster])
         self._set_alarm()
 
     def _may_refuse(self) -> None:
         number, now = trading.refused_task(self._market)
         if number >= 0:
-            job = int(np.searchsorted(self._first_task, number, side="right")) - 1
+            job = bisect_right(self._first_task, number) - 1
             workflow = self.workflows[job]
             raise_refused_bid(self.options.bid, workflow.job_id, workflow.label(number - self._first_task[job]), now)
 
