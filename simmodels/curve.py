@@ -22,7 +22,8 @@ def factor_at(slr, x, y, first, last):  # type: ignore[no-untyped-def]  # noqa: 
     k = first
     while x[k + 1] <= slr:
         k += 1
-    return y[k] + (slr - x[k]) / (x[k + 1] - x[k]) * (y[k + 1] - y[k])
+    # Rounding can take it below the next point, where it would rise then: an old bid would be no bound of a new one.
+    return max(y[k] + (slr - x[k]) / (x[k + 1] - x[k]) * (y[k + 1] - y[k]), y[k + 1])
 
 
 @compiled

@@ -19,7 +19,8 @@ from simmodels.compiled import compiled
 from simmodels.curve import area_at, factor_at
 from simmodels.decisions import heap
 from simmodels.decisions.columns import longer
-from simmodels.decisions.market import ANY, BY_CLUSTER, FIXED, IMPROVES, RUNNING, WAITING, WORSENS
+from simmodels.decisions.market import ANY, FIXED, IMPROVES, RUNNING, WAITING, WORSENS
+from simmodels.decisions.meeting import meets, most_free, reserve
 
 _push, _take, _order, _change = heap.push, heap.take, heap.order, heap.change
 
@@ -208,81 +209,6 @@ def withdraw(market, task):
     _unqueue(market, task)
 
 
-# -- where a task could run -------------------------------------------------------------------------
-
-
-@compiled
-def arrival_on(market, task, cluster):
-    """Return when the data of a task are on a cluster: its predecessors have all ended."""
-    m = market
-    at = -np.inf
-    for k in range(m.first_predecessor[task], m.first_predecessor[task + 1]):
-        sender = m.predecessor[k]
-        way = 0.0 if m.cluster[sender] == cluster else m.delay[sender]
-        at = max(at, m.end[sender] + way)
-    return at
-
-
-@compiled
-def _meets(market, task, now, reserved, shadow, extra):
-    """Return the cluster that a task meets, and whether it may start there.
-
-    That is the one with the most free cores of those that have its data; behind a reservation, of those where the
-    task does not delay it.
-    """
-    m = market
-    best = -1
-    behind = reserved >= 0
-    for cluster in range(m.free.size):
-        if not m.offers[m.kind[task], cluster] or (best >= 0 and m.free[cluster] <= m.free[best]):
-            continue
-        if m.network == BY_CLUSTER and now < m.ready[task] and arrival_on(m, task, cluster) > now:
-            continue
-        if behind and cluster == reserved and now + m.runtime[task] > shadow and m.cores[task] > extra:
-            continue
-        best = cluster
-    return best, best >= 0 and m.free[best] >= m.cores[task]
-
-
-@compiled
-def _most_free(market, group):
-    """Return the free cores of the freest cluster that a task of the group could run on."""
-    m = market
-    most = 0
-    for kind in range(m.group.size):
-        if m.group[kind] == group:
-            for cluster in range(m.free.size):
-                if m.offers[kind, cluster]:
-                    most = max(most, m.free[cluster])
-    return most
-
-
-@compiled
-def _reserve(market, task, now):
-    """Return the cluster where a blocked task can run first, from when on, and the cores that it leaves over then."""
-    m = market
-    reserved = -1
-    shadow = np.inf
-    extra = 0
-    for cluster in range(m.free.size):
-        if not m.offers[m.kind[task], cluster]:
-            continue
-        at = max(now, arrival_on(m, task, cluster)) if m.network == BY_CLUSTER else now
-        running = np.flatnonzero((m.phase[: m.tasks] == RUNNING) & (m.cluster[: m.tasks] == cluster))
-        ends = m.start[running] + m.runtime[running]
-        free = m.free[cluster]
-        for k in np.argsort(ends):
-            if free >= m.cores[task] and ends[k] > at:
-                break
-            free += m.cores[running[k]]
-            at = max(at, ends[k])
-        if free >= m.cores[task] and at < shadow:
-            reserved = cluster
-            shadow = at
-            extra = free - m.cores[task]
-    return reserved, shadow, extra
-
-
 # -- the auction ------------------------------------------------------------------------------------
 
 
@@ -365,7 +291,7 @@ def _auction_group(market, group, now, longest):
         task = _best(m, group, now, longest)
         if task < 0:
             break
-        cluster, fits = _meets(m, task, now, reserved, shadow, extra)
+        cluster, fits = meets(m, task, now, reserved, shadow, extra)
         if fits:
             _remove_best(m, group, task)
             _unqueue(m, task)
@@ -378,13 +304,13 @@ def _auction_group(market, group, now, longest):
         if m.backfilling == 0:
             break
         if m.backfilling == 2 and reserved < 0:
-            reserved, shadow, extra = _reserve(m, task, now)
+            reserved, shadow, extra = reserve(m, task, now)
         _remove_best(m, group, task)
         if asides == aside.size:
             aside = longer(aside, 2 * aside.size)
         aside[asides] = task
         asides += 1
-        if _most_free(m, group) < m.least[group]:
+        if most_free(m, group) < m.least[group]:
             break
     while m.fresh_size:
         task = m.fresh[0]
@@ -440,7 +366,7 @@ def auction(market, now):
     m.placed_size = 0
     for group in range(m.waiting.size):
         # Whoever is first, nobody fits: no bid need be known.
-        if m.waiting[group] == 0 or _most_free(m, group) < m.least[group]:
+        if m.waiting[group] == 0 or most_free(m, group) < m.least[group]:
             continue
         longest = longest_path(m, group) if m.needs_longest else 0.0
         if m.trend == IMPROVES:

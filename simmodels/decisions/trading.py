@@ -8,7 +8,7 @@ import numpy as np
 
 from simmodels.compiled import compiled
 from simmodels.curve import factor_at
-from simmodels.decisions.bidding import arrival_on, auction, enter, withdraw
+from simmodels.decisions.bidding import auction, enter, withdraw
 from simmodels.decisions.columns import longer
 from simmodels.decisions.market import (
     ACTIVE,
@@ -23,6 +23,7 @@ from simmodels.decisions.market import (
     TRAVELLING,
     WAITING,
 )
+from simmodels.decisions.meeting import arrival_on
 
 
 @compiled

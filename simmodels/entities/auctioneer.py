@@ -3,13 +3,25 @@
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from simpy.events import PENDING, Event
 
 from simmodels.decisions import trading
-from simmodels.decisions.auction_options import AuctionOptions, Kinds, Known, open_market, raise_refused_bid
+from simmodels.decisions.auction_options import (
+    AuctionOptions,
+    Backfilling,
+    End,
+    HeadOfLine,
+    Instants,
+    Kinds,
+    Known,
+    Network,
+    SuccessorSum,
+    open_market,
+    raise_refused_bid,
+)
+from simmodels.decisions.bid import Bid
 from simmodels.decisions.outcomes import schedule_of
 from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import LAST, Environment, Process
@@ -87,10 +99,42 @@ class Auctioneer:
     Burkimsher, Soares Indrusiak 2016, "Bidding policies for market-based HPC workflow scheduling", arXiv 1601.07047.
     """
 
-    def __init__(self, env: Environment, clusters: Sequence[Cluster], **options: Any) -> None:  # noqa: ANN401  the rules, checked by name
+    def __init__(
+        self,
+        env: Environment,
+        clusters: Sequence[Cluster],
+        *,
+        bid: str | Bid = "PVR",
+        ccr: float = 0.2,
+        network: Network = "cluster",
+        hol: HeadOfLine = "kind",
+        successor_sum: SuccessorSum = "recursive",
+        plus_one: bool = False,
+        tick_s: float = 1.0,
+        backfilling: Backfilling = "none",
+        admission: float | None = None,
+        prices: bool = False,
+        budgets: bool = False,
+        end: End = "drain",
+        instants: Instants = "deadlines",
+    ) -> None:
         self.env = env
         self.clusters = tuple(clusters)
-        self.options = AuctionOptions.checked(**options)
+        self.options = AuctionOptions.checked(
+            bid=bid,
+            ccr=ccr,
+            network=network,
+            hol=hol,
+            successor_sum=successor_sum,
+            plus_one=plus_one,
+            tick_s=tick_s,
+            backfilling=backfilling,
+            admission=admission,
+            prices=prices,
+            budgets=budgets,
+            end=end,
+            instants=instants,
+        )
         self._kinds = Kinds([(cluster.cores, cluster.kind) for cluster in self.clusters])
         self._market = open_market(self.options, self._kinds, seed=env.seed)
         self.workflows: list[Workflow] = []  # all that are known, in the order in which they became known
