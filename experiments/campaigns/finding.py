@@ -16,6 +16,7 @@ from simmodels.errors import RequestError
 
 STUDIES: Final = {
     "advice": "experiments.studies.advice:Advice",
+    "market": "experiments.studies.market:Market",
     "replay": "experiments.studies.replay:Replay",
     "selection": "experiments.studies.selection:Selection",
 }
