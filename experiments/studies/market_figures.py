@@ -43,9 +43,9 @@ def figures_of(results: Results) -> dict[str, Figure]:
 def _curve(axes: Axes) -> None:
     """Draw the value curve of figures 1 and 2."""
     x, y = np.array(_TEMPLATE.points).T
-    axes.plot([0.0, *x, 9.5], [1.0, *y, 0.0], color=INK, linewidth=1.6)
+    axes.plot([0.0, *x, 10.5], [1.0, *y, 0.0], color=INK, linewidth=1.6)
     axes.plot(x, y, "o", color=INK, markersize=4)
-    axes.set_xlim(0.0, 9.5)
+    axes.set_xlim(0.0, 10.5)
     axes.set_ylim(0.0, 1.12)
     axes.set_xlabel("SLR: time from submission to finish, in critical paths")
     axes.set_ylabel("worth (share of $V_{max}$)")
@@ -113,7 +113,7 @@ def against_load(results: Results, measure: str, *, detail: bool) -> Figure | No
             axes.plot(means.index, means[bid], label=bid, markersize=4, linewidth=1.3, **_style(bids, bid))
             if detail:
                 of_bid = each.xs(bid, axis=1, level="bid")
-                axes.plot(of_bid.columns, of_bid.T, ".", color=_style(bids, bid)["color"], markersize=3, alpha=0.35)
+                axes.plot(of_bid.columns, of_bid.T, ".", color=_style(bids, bid)["color"], markersize=5, alpha=0.5)
         axes.set_xlabel("load (share of all cores)")
         axes.set_ylabel(_LABELS[measure])
         if not detail:
