@@ -1,9 +1,7 @@
 """The cases that are measured; each runs in a process of its own, so that its peak memory is its own."""
 
 import json
-import os
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -15,27 +13,19 @@ import numpy as np
 
 import simmodels as sm
 import workloads as wl
+from benchmarks.market import market_cases
+from benchmarks.measuring import SHARED, Cases, Figures, peak_mb
 from experiments.campaigns.running import opened, run
-
-Figures = dict[str, float]
-
-SHARED: Final = Path(os.environ.get("SCHEDLAB_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-
-
-def _peak_mb(who: int = resource.RUSAGE_SELF) -> float:
-    """Return the peak memory so far of this process, or of the largest of its children, in MB (10^6 bytes)."""
-    peak = resource.getrusage(who).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
 def _timed(workload: sm.Workload, **options: object) -> Figures:
     """Replay once on a small part (compiled code is loaded), then measure the whole."""
     sm.simulate(workload.head(200), **options)  # type: ignore[arg-type]
-    before_mb = _peak_mb()
+    before_mb = peak_mb()
     start = time.perf_counter()
     schedule = sm.simulate(workload, **options)  # type: ignore[arg-type]
     wall_s = time.perf_counter() - start
-    after_mb = _peak_mb()
+    after_mb = peak_mb()
     schedule.validate()
     return {
         "jobs": len(workload),
@@ -62,7 +52,7 @@ def read() -> Figures:
     start = time.perf_counter()
     log = wl.read_swf(path)
     wall_s = time.perf_counter() - start
-    return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": _peak_mb()}
+    return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": peak_mb()}
 
 
 def read_slurm(*, jobs: int) -> Figures:
@@ -83,7 +73,7 @@ def read_slurm(*, jobs: int) -> Figures:
         begun = time.perf_counter()
         log = wl.read_sacct(path, strict=True)
         wall_s = time.perf_counter() - begun
-    return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": _peak_mb()}
+    return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": peak_mb()}
 
 
 def synthetic(*, jobs: int, engine: str, order: str = "FCFS", load: float = 0.9) -> Figures:
@@ -108,8 +98,8 @@ def campaign(*, study: str, workers: int) -> Figures:
         "jobs": cells,
         "wall_s": wall_s,
         "jobs_per_s": cells / wall_s,
-        "peak_mb": _peak_mb(),
-        "workers_peak_mb": _peak_mb(resource.RUSAGE_CHILDREN),
+        "peak_mb": peak_mb(),
+        "workerspeak_mb": peak_mb(resource.RUSAGE_CHILDREN),
         "busy": cells_s / wall_s / workers,
         "rows": rows,
         "read_s": read_s,
@@ -127,8 +117,8 @@ def selection(*, log: str, resamples: int, workers: int) -> Figures:
         "jobs": cells,
         "wall_s": wall_s,
         "jobs_per_s": cells / wall_s,
-        "peak_mb": _peak_mb(),
-        "workers_peak_mb": _peak_mb(resource.RUSAGE_CHILDREN),
+        "peak_mb": peak_mb(),
+        "workerspeak_mb": peak_mb(resource.RUSAGE_CHILDREN),
     }
 
 
@@ -145,7 +135,7 @@ def _trials_figures(trials: int, run: Callable[[], object]) -> Figures:
         "jobs": trials,
         "wall_s": wall_s,
         "jobs_per_s": trials / wall_s,
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
         "trials_per_core_s": trials / cpu_s,
         "times_reference": trials / cpu_s / REFERENCE_TRIALS_PER_S,
     }
@@ -171,9 +161,6 @@ def scored_trials(*, workers: int, pairs: int, **how: object) -> Figures:
     drawn = _pairs(pairs)
     sm.score_jobs(drawn[:1], 1000, workers=workers, **how)  # type: ignore[arg-type]  # compiled code is loaded
     return _trials_figures(pairs * 256_000, lambda: sm.score_jobs(drawn, 256_000, workers=workers, **how))  # type: ignore[arg-type]
-
-
-Cases = dict[str, Callable[[], Figures]]
 
 
 def _replays() -> Cases:
@@ -219,5 +206,5 @@ def _trials() -> Cases:
     }
 
 
-CASES: Final = _replays() | _campaigns() | _trials()
+CASES: Final = _replays() | _campaigns() | _trials() | market_cases()
 """Every case by its name, in the order in which they are measured."""

@@ -20,6 +20,7 @@ from experiments.outputs import (
     require_writable,
 )
 from experiments.tables import comparison_table, listing, metrics_table
+from simmodels.decisions.bid import bids
 from simmodels.decisions.options import Backfilling, Decide, Overrun
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import orders
@@ -40,13 +41,17 @@ BACKFILLINGS: Final = {
 
 def list_choices(*, json: bool) -> int:
     """Print what can be chosen: orders, backfillings, filters; return the exit status."""
-    found = orders().values()
+    found, offers = orders().values(), bids().values()
     if json:
         print_json(
             {
                 "orders": [
                     {"name": o.name, "formula": o.formula, "source": o.source, "needs": o.needs, "moving": o.moving}
                     for o in found
+                ],
+                "bids": [
+                    {"name": b.name, "formula": b.formula, "source": b.source, "needs": b.needs, "wins": b.wins}
+                    for b in offers
                 ],
                 "backfillings": [{"name": name, "about": BACKFILLINGS[name]} for name in get_args(Backfilling)],
                 "filters": [
@@ -63,6 +68,8 @@ def list_choices(*, json: bool) -> int:
     letters = "r submit, p estimate, q cores, w wait; the least goes first"
     formulas = [(o.name, o.formula, o.source) for o in found]
     show(f"orders ({letters})", listing("name formula source", formulas))
+    papers = "Burkimsher and Soares Indrusiak 2016, and readings of it; sources: --json"
+    show(f"bids of workflows ({papers})", listing("name wins formula", [(b.name, b.wins, b.formula) for b in offers]))
     show("backfillings", listing("name about", [(name, BACKFILLINGS[name]) for name in get_args(Backfilling)]))
     show("studies to run", listing("name about", listed()))
     show("filters for --clean", listing("name about", [(f.name, f.about) for f in FILTERS.values()]))

@@ -85,24 +85,49 @@ def gantt(
     if colour not in {"job", "user", "wait"}:
         raise RequestError(f"colour {colour!r}", "'job', 'user' and 'wait' are allowed")
     window_s = window_of(schedule, start_s, end_s)
-    boxes = _Boxes.of(schedule, window_s)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=size_in, layout="constrained")
         axes = figure.add_subplot()
-        unit_s = time_axis(axes, window_s)
-        axes.set_ylim(0, schedule.cores)
-        axes.set_ylabel("core")
-        axes.yaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10]))
-        axes.yaxis.set_major_formatter(FuncFormatter(grouped))
-        axes.spines[["top", "right"]].set_visible(True)
+        entries = draw_gantt(axes, schedule, window_s, colour)
         put_title(axes, title or headline("Gantt chart", schedule))
-        colours, entries = _colours(axes, schedule, boxes, colour)
-        entries += _draw_boxes(axes, schedule, boxes, colours, unit_s)
-        if len(np.unique(boxes.row)) <= _MOST_LABELS:
-            _label_boxes(axes, schedule, boxes, unit_s)
         if entries:
             figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 5))
     return figure
+
+
+def draw_gantt(
+    axes: Axes,
+    schedule: Schedule,
+    window_s: tuple[float, float],
+    colour: Colouring | NDArray[np.int64] = "job",
+    *,
+    share: float = 1.0,
+) -> list[Artist]:
+    """Draw a Gantt chart on axes, and return what its legend says.
+
+    Parameters
+    ----------
+    axes
+        Where; of a figure.
+    schedule, window_s, colour
+        As for `gantt`; numbers instead of a colouring: jobs of the same number have the same colour.
+    share
+        The share of the figure's height that the axes have: for the labels' sizes.
+    """
+    boxes = _Boxes.of(schedule, window_s)
+    unit_s = time_axis(axes, window_s)
+    axes.set_ylim(0, schedule.cores)
+    axes.set_ylabel("core")
+    axes.yaxis.set_major_locator(
+        MaxNLocator(max(2, round(8 * share)), integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10])
+    )
+    axes.yaxis.set_major_formatter(FuncFormatter(grouped))
+    axes.spines[["top", "right"]].set_visible(True)
+    colours, entries = _colours(axes, schedule, boxes, colour)
+    entries += _draw_boxes(axes, schedule, boxes, colours, unit_s)
+    if len(np.unique(boxes.row)) <= _MOST_LABELS:
+        _label_boxes(axes, schedule, boxes, unit_s, share)
+    return entries
 
 
 class _Boxes(NamedTuple):
@@ -154,12 +179,14 @@ class _Boxes(NamedTuple):
 
 
 def _colours(
-    axes: Axes, schedule: Schedule, boxes: _Boxes, colour: Colouring
+    axes: Axes, schedule: Schedule, boxes: _Boxes, colour: Colouring | NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], list[Artist]]:
     """Return the colour of each rectangle, and what the legend says; a colour bar is drawn here."""
+    palette = to_rgba_array([*PALETTE, OTHERS])
+    if not isinstance(colour, str):
+        return palette[colour[boxes.row] % len(PALETTE)], []
     if colour == "wait":
         return _colours_of_waits(axes, schedule, boxes), []
-    palette = to_rgba_array([*PALETTE, OTHERS])
     if colour == "job":
         # By the order of the starts, so that neighbours differ.
         place = np.empty(len(schedule), dtype=np.int64)
@@ -242,12 +269,12 @@ def _draw_boxes(
     return entries
 
 
-def _label_boxes(axes: Axes, schedule: Schedule, boxes: _Boxes, unit_s: float) -> None:
+def _label_boxes(axes: Axes, schedule: Schedule, boxes: _Boxes, unit_s: float, share: float) -> None:
     """Write each job's number on its largest rectangle, if there is room."""
     low, high = axes.get_xlim()
     width_in, height_in = size_in(axes)
     # The axes take about nine tenths of the width and eight tenths of the height; 72 points are an inch.
-    points_x, points_y = 0.88 * 72 * width_in / (high - low), 0.78 * 72 * height_in / schedule.cores
+    points_x, points_y = 0.88 * 72 * width_in / (high - low), 0.78 * 72 * share * height_in / schedule.cores
     area = boxes.area()
     for row in np.unique(boxes.row[~boxes.brief]):
         mine = np.flatnonzero((boxes.row == row) & ~boxes.brief)

@@ -65,6 +65,26 @@ def metrics_table(metrics: Mapping[str, float], *, tau_s: float) -> Table:
     return table
 
 
+def workflow_table(metrics: Mapping[str, float]) -> Table:
+    """Return the figures of merit of workflows: what became of them, what they were worth, how long they took."""
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
+    table.add_column("of the workflows")
+    for heading in ("", "mean", "median", "95 %", "max"):
+        table.add_column(heading, justify="right")
+    table.add_row("value (% of the most)", number(100 * metrics["value"]))
+    table.add_row("starved or unfinished (%)", number(100 * metrics["starved"]))
+    slr = (number(metrics[f"{statistic}_slr"]) for statistic in STATISTICS)
+    table.add_row("SLR of those finished", "", *slr)
+    counts = ("jobs", "finished", "starved_deadline", "unfinished_at_end", "rejected", "tasks", "tasks_started")
+    for name in counts:
+        table.add_row(name.replace("_", " "), number(metrics[name], whole=True))
+    table.add_section()
+    table.add_row(Text("of the clusters", style="bold"))
+    table.add_row("load (%)", number(100 * metrics["effective_load"]))
+    table.add_row("makespan (s)", number(metrics["makespan_s"]))
+    return table
+
+
 def comparison_table(cells: Sequence[Cell]) -> Table:
     """Return the figures of merit of several orders, a row an order, in the order given; the best ones bold."""
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))

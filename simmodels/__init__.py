@@ -3,10 +3,12 @@
 >>> import simmodels as sm
 """
 
+from simmodels.decisions.bid import TEN_BIDS, Bid, bid, bids
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import TWELVE_ORDERS, order, orders
 from simmodels.decisions.polynomial import Polynomial
 from simmodels.decisions.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
+from simmodels.entities.auctioneer import Auctioneer, TaskRun
 from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import Environment
 from simmodels.entities.recorder import Recorder
@@ -24,22 +26,29 @@ from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import run_trials, score_jobs
 from simmodels.schedule import Schedule
-from simmodels.simulate import simulate
+from simmodels.simulate import simulate, simulate_workflows
+from simmodels.static_scheduling import plan
 from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.version import __version__
+from simmodels.workflow import FOREVER, Task, ValueCurve, Workflow
+from simmodels.workflow_schedule import Place, WorkflowSchedule
 from simmodels.workload import Job, Workload
 
 __all__ = [
     "DAY",
     "EXP3",
+    "FOREVER",
     "HOUR",
     "MINUTE",
     "SECOND",
+    "TEN_BIDS",
     "TWELVE_ORDERS",
     "UCB1",
     "WEEK",
     "Attempt",
+    "Auctioneer",
+    "Bid",
     "Cluster",
     "Environment",
     "EpsilonGreedy",
@@ -53,6 +62,7 @@ __all__ = [
     "Order",
     "Outcome",
     "Pair",
+    "Place",
     "Polynomial",
     "QueueScheduler",
     "RandomOrder",
@@ -62,16 +72,25 @@ __all__ = [
     "SimModelsError",
     "Source",
     "Strategy",
+    "Task",
+    "TaskRun",
     "Tuner",
     "UnknownNameError",
+    "ValueCurve",
+    "Workflow",
+    "WorkflowSchedule",
     "Workload",
     "__version__",
+    "bid",
+    "bids",
     "draw_pairs",
     "fit_polynomial",
     "order",
     "orders",
+    "plan",
     "replay_tuned",
     "run_trials",
     "score_jobs",
     "simulate",
+    "simulate_workflows",
 ]

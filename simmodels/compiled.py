@@ -2,8 +2,8 @@
 
 Numba keeps a compiled function until the file that defines it changes; but a pass has the code of
 what it calls compiled into it, so a change in another file (an upgrade, a `git pull`) would leave
-the old rule running. Here the cache of a function carries the stamp of its own file and of all
-decisions, and of the files beside it that it says it calls: compiled code calls nothing else.
+the old rule running. Here the cache of a function carries the stamp of its own file, of all decisions, of what these
+stand on, and of the files beside it that it says it calls: compiled code calls nothing else.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,8 @@ def source_stamp(paths: Iterable[Path]) -> Stamp:
     return tuple((name, about.st_mtime_ns, about.st_size) for name, about in stats)
 
 
-_DECISIONS: Final = source_stamp((Path(__file__).parent / "decisions").glob("*.py"))
+_HERE: Final = Path(__file__).parent
+_DECISIONS: Final = source_stamp([*(_HERE / "decisions").glob("*.py"), _HERE / "curve.py", _HERE / "graph.py"])
 
 
 def compiled(function: Callable[..., Any], *, beside: tuple[str, ...] = (), nogil: bool = False) -> Any:  # noqa: ANN401  numba's dispatcher is untyped

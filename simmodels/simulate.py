@@ -1,18 +1,24 @@
 """simulate: the short way in, by the fastest exact clock."""
 
 import difflib
-from typing import Literal, get_args
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
 
+from simmodels.decisions.auction_options import AuctionOptions
 from simmodels.decisions.options import MOST, Backfilling, Decide, Overrun, QueueOptions
 from simmodels.decisions.order import Order
+from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.replay.auction import replay_auction
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
+from simmodels.workflow import Workflow
+from simmodels.workflow_schedule import Place, WorkflowSchedule
 from simmodels.workload import Workload
 
 Engine = Literal["auto", "simpy", "compiled"]
@@ -84,16 +90,12 @@ def simulate(
     >>> simulate(trace, cores=2).start_s.tolist()
     [0.0, 10.0, 2.0]
     """
-    if engine not in get_args(Engine):
-        known = get_args(Engine)
-        raise UnknownNameError("engine", str(engine), tuple(difflib.get_close_matches(str(engine), known)), known)
+    _check_engine(engine, seed)
     size = workload.max_cores if cores is None else cores
     if size is None:
         raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores= says it")
     if not (1 <= size <= MOST and int(size) == size):
         raise RequestError(f"cores is {size}", "1 to 2^53 is allowed, in whole numbers")
-    if seed < 0:
-        raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
     workload.require_runnable(size)
     options = QueueOptions.checked(
         order=order,
@@ -116,3 +118,64 @@ def simulate(
     recorder = Recorder(env)
     env.run()
     return recorder.schedule()
+
+
+def simulate_workflows(
+    workflows: Sequence[Workflow],
+    *,
+    clusters: Sequence[tuple[str, int] | tuple[str, int, str | None]],
+    engine: Engine = "auto",
+    seed: int = 0,
+    **rules: Any,  # noqa: ANN401  the rules of the auction, checked by name
+) -> WorkflowSchedule:
+    """Return the schedule of workflows whose tasks bid for cores.
+
+    Parameters
+    ----------
+    workflows
+        The jobs; each task must be able to run on some cluster.
+    clusters
+        Name, cores and kind of each cluster; without a kind it takes any task.
+    engine
+        ``"simpy"``, ``"compiled"``, or ``"auto"`` (the compiled one: the schedule is the same to the last bit).
+    seed
+        For bids that draw (Random).
+    rules
+        Those of `simmodels.Auctioneer`: bid, ccr, network, hol, tick_s, end and so on.
+
+    Raises
+    ------
+    ImpossibleJobError
+        A task can never run on the clusters.
+    UnknownNameError, RequestError
+        An option is not what is allowed.
+
+    Examples
+    --------
+    >>> job = Workflow(1, 0.0, [10, 20], 2, [(0, 1)])
+    >>> simulate_workflows([job], clusters=[("a", 4)], bid="SRTF").start_s.tolist()
+    [0.0, 10.0]
+    """
+    _check_engine(engine, seed)
+    places = [Place(*cluster) for cluster in clusters]
+    for place in places:
+        if not (1 <= place.cores <= MOST and int(place.cores) == place.cores):
+            raise RequestError(f"cluster {place.name!r} of {place.cores} cores", "1 to 2^53, in whole numbers")
+    options = AuctionOptions.checked(**rules)
+    workflows = tuple(workflows)
+    if engine != "simpy":
+        return replay_auction(workflows, places, options, seed=seed)
+    env = Environment(seed=seed, start_s=min((workflow.submit_s for workflow in workflows), default=0.0))
+    made = [Cluster(env, place.name, cores=place.cores, kind=place.kind) for place in places]
+    auctioneer = Auctioneer(env, made, **options.by_name())
+    Source(env, workflows, into=auctioneer)
+    env.run()
+    return auctioneer.schedule()
+
+
+def _check_engine(engine: str, seed: int) -> None:
+    known = get_args(Engine)
+    if engine not in known:
+        raise UnknownNameError("engine", str(engine), tuple(difflib.get_close_matches(str(engine), known)), known)
+    if seed < 0:
+        raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")

@@ -7,7 +7,6 @@ management systems simulator", JSSPP 2015/2016, LNCS 10353, pp. 178-197, doi:10.
 that of Batsim's documentation, page "Workload".
 """
 
-import json
 import math
 from collections.abc import Mapping
 from os import PathLike
@@ -18,7 +17,7 @@ import numpy as np
 
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.workload import Workload
-from workloads.files import read_whole, stem
+from workloads.files import read_json, stem
 
 _TYPES: Final = ("delay", "parallel_homogeneous")
 _LIMIT: Final = 2**53
@@ -85,14 +84,7 @@ def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, 
 
 def _loaded(path: Path) -> tuple[list[object], dict[str, object], int | None]:
     """Return the jobs, the profiles and the machine's size that the file gives."""
-    try:
-        content = json.loads(read_whole(path))
-    except json.JSONDecodeError as error:
-        raise FileFormatError(str(path), error.lineno, f"no JSON: {error.msg.lower()}") from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(str(path), None, f"no JSON that can be read: {error}") from error
+    content = read_json(path)
     if not isinstance(content, dict):
         raise FileFormatError(str(path), None, "no JSON object; one with jobs and profiles is allowed")
     jobs, profiles = content.get("jobs"), content.get("profiles")

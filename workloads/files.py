@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import json
 import lzma
 import zlib
 from collections.abc import Callable
@@ -30,7 +31,7 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 def stem(path: Path) -> str:
     """Return the file's name without the suffixes of its compression and its format."""
     name = path.name
-    for suffix in (*COMPRESSIONS, ".swf", ".json", ".sacct", ".txt"):
+    for suffix in (*COMPRESSIONS, ".swf", ".json", ".sacct", ".txt", ".xml", ".dax"):
         name = name[: -len(suffix)] if name.lower().endswith(suffix) and len(name) > len(suffix) else name
     return name
 
@@ -68,6 +69,29 @@ def read_whole(path: Path) -> bytes:
     if not raw:
         raise FileFormatError(str(path), None, "the file is empty")
     return raw.removeprefix(_BYTE_ORDER_MARK)
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401  whatever it holds
+    """Return what a JSON file holds, decompressed as by `read_whole`.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be read, or is no JSON; the text names the line.
+    """
+    try:
+        return json.loads(read_whole(path))
+    except json.JSONDecodeError as error:
+        raise FileFormatError(str(path), error.lineno, f"no JSON: {error.msg.lower()}") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(str(path), None, f"no JSON that can be read: {error}") from error
 
 
 def read_start(path: Path, size: int = 1 << 14) -> bytes:

@@ -17,6 +17,7 @@ from simmodels.errors import RequestError
 STUDIES: Final = {
     "advice": "experiments.studies.advice:Advice",
     "regression": "experiments.studies.regression:Regression",
+    "market": "experiments.studies.market:Market",
     "replay": "experiments.studies.replay:Replay",
     "selection": "experiments.studies.selection:Selection",
 }

@@ -6,19 +6,17 @@ characteristics, and both clocks call that function by its address: so they orde
 bit. A function that cannot be compiled is called as it is, which is slower.
 """
 
-import ctypes
 import importlib
 import inspect
-import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
-from numba import cfunc, njit, types
-from numba.core.typing.templates import Signature
+from numba import types
 
+from simmodels.decisions.functions import PythonFunction, c_function, signature_of
 from simmodels.errors import RequestError
 from simmodels.workload import Job
 
@@ -26,35 +24,8 @@ PARAMETERS: Final = ("submit", "estimate", "runtime", "cores", "wait", "now", "d
 """What an order may name, each a float: submit, estimate, runtime, wait (so far) and now in seconds;
 cores; and draw, a number in [0, 1) drawn once for each job from the simulation's seed."""
 
-_SIGNATURE: Final = types.float64(*[types.float64] * len(PARAMETERS))
-KEY_FUNCTION: Final = types.FunctionType(_SIGNATURE)
+KEY_FUNCTION: Final = types.FunctionType(signature_of(PARAMETERS))
 """The numba type of a compiled order."""
-
-
-class _PythonFunction(types.WrapperAddressProtocol):
-    """A function that numba cannot compile, as a C function that calls back into Python."""
-
-    def __init__(self, function: Callable[..., float]) -> None:
-        self.raised: BaseException | None = None
-        names = tuple(inspect.signature(function).parameters)
-        at = tuple(PARAMETERS.index(name) for name in names)
-
-        def call(*values: float) -> float:
-            try:
-                return float(function(*(values[i] for i in at)))
-            except BaseException as error:  # noqa: BLE001  an exception cannot cross C; it is raised after the pass
-                self.raised = self.raised or error
-                return math.nan
-
-        self._callback = ctypes.CFUNCTYPE(*[ctypes.c_double] * (1 + len(PARAMETERS)))(call)
-
-    def __wrapper_address__(self) -> int:
-        """Return the address of the C function."""
-        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-
-    def signature(self) -> Signature:
-        """Return the numba signature."""
-        return _SIGNATURE
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,25 +82,17 @@ class Order:
     @cached_property
     def key_function(self) -> object:
         """Return the C function of all `PARAMETERS` that compiled code calls."""
-        call = f"float(function({', '.join(self.needs)}))"
-        # No exception crosses a C function: one that is raised inside becomes NaN, which is refused after the pass.
-        source = f"def key({', '.join(PARAMETERS)}):\n try:\n  return {call}\n except Exception:\n  return nan\n"
-        try:
-            scope: dict[str, Any] = {"function": njit(self.function, error_model="numpy"), "nan": math.nan}
-            exec(source, scope)  # noqa: S102  the names are checked above; numba takes no keyword arguments here
-            return cfunc(_SIGNATURE, error_model="numpy")(scope["key"])
-        except Exception:  # noqa: BLE001  numba breaks in many ways on what it does not know; then Python is called
-            return _PythonFunction(self.function)
+        return c_function(self.function, PARAMETERS)
 
     @property
     def compiled(self) -> bool:
         """Return whether numba could compile it."""
-        return not isinstance(self.key_function, _PythonFunction)
+        return not isinstance(self.key_function, PythonFunction)
 
     def take_raised(self) -> BaseException | None:
         """Return, once, what a Python function raised during a pass."""
         function = self.key_function
-        if not isinstance(function, _PythonFunction):
+        if not isinstance(function, PythonFunction):
             return None
         raised, function.raised = function.raised, None
         return raised

@@ -5,12 +5,15 @@ from array import array
 import numpy as np
 import pandas as pd
 
+from simmodels.entities.auctioneer import Auctioneer, TaskRun
 from simmodels.entities.cluster import Attempt, Cluster, Outcome
 from simmodels.entities.environment import Environment
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
+from simmodels.workflow import Workflow
+from simmodels.workflow_schedule import WorkflowSchedule
 from simmodels.workload import Job, Workload
 
 
@@ -49,7 +52,9 @@ class Recorder:
         env.on("submitted", self._see_submit)
         env.on("ended", self._see_end)
 
-    def _see_submit(self, job: Job) -> None:
+    def _see_submit(self, job: Job | Workflow) -> None:
+        if isinstance(job, Workflow):
+            return  # the auctioneer keeps what becomes of its tasks
         if id(job) in self._back:
             self._back.remove(id(job))
             return
@@ -66,6 +71,8 @@ class Recorder:
         self._users.append(job.user_id)
 
     def _see_end(self, attempt: Attempt) -> None:
+        if isinstance(attempt.job, TaskRun):
+            return
         submitted = attempt.submitted
         lost = attempt.outcome is Outcome.LOST
         if self.cluster is not None and attempt.cluster is not self.cluster:
@@ -119,6 +126,7 @@ class Recorder:
             (self._number(attempt.submitted), attempt.start_s, np.nan, np.nan, UNFINISHED, attempt.counted)
             for cluster in self._clusters()
             for attempt in cluster.running
+            if not isinstance(attempt.job, TaskRun)
         ]
         if running:
             table = pd.concat([table, pd.DataFrame(running, columns=table.columns)], ignore_index=True)
@@ -147,9 +155,22 @@ class Recorder:
         ]
         return np.union1d(table["of"].to_numpy(), np.array(held, np.int64))
 
-    def _came_in_order(self, source: Source) -> bool:
-        """Return whether the jobs that were submitted are those of the source, unchanged and in its order."""
-        rows, log = source.rows[: len(self._ids)], source.workload
+    def workflow_schedule(self) -> WorkflowSchedule:
+        """Return the schedule of the workflows so far: tasks and jobs, in the order in which they became known.
+
+        Raises
+        ------
+        RequestError
+            There is no auctioneer, or more than one (each has a schedule of its own).
+        """
+        auctioneers = self.env.all(Auctioneer)
+        if len(auctioneers) != 1:
+            raise RequestError(f"a schedule of the workflows of {len(auctioneers)} auctioneers", "1 is allowed")
+        return auctioneers[0].schedule()
+
+    def _came_in_order(self, log: Workload, rows: np.ndarray) -> bool:
+        """Return whether the jobs that were submitted are these rows of a log, unchanged and in this order."""
+        rows = rows[: len(self._ids)]
         seen = (self._ids, self._submits, self._runtimes, self._estimates, self._cores)
         given = (log.job_id, log.submit_s, log.runtime_s, log.estimate_s, log.cores)
         return all(np.array_equal(np.array(a), b[rows]) for a, b in zip(seen, given, strict=True))
@@ -157,9 +178,10 @@ class Recorder:
     def schedule(self) -> Schedule:
         """Return the schedule so far.
 
-        Its rows are in input order if all jobs came from one `Source` and are recorded, else in order
-        of submission; a job that has not ended is unfinished. If a cluster says how long jobs run, or a
-        scheduler changed one at its start, ``about["runtimes"]`` is ``"modelled"`` and `executed_s` has them.
+        Of workflows it is that of `workflow_schedule`. Else its rows are in input order if all jobs came from one
+        `Source` and are recorded, else in order of submission; a job that has not ended is unfinished. If a cluster
+        says how long jobs run, or a scheduler changed one at its start, ``about["runtimes"]`` is ``"modelled"`` and
+        `executed_s` has them.
 
         Raises
         ------
@@ -167,15 +189,18 @@ class Recorder:
             A job was lost with its machine, and two jobs have the same number; or a job ran that was
             not seen when it was submitted.
         """
-        sources = self.env.all(Source)
+        if self.cluster is None and self.env.all(Auctioneer) and not self._ids:
+            return self.workflow_schedule()  # type: ignore[return-value]  # a model of workflows knows what it asks for
+        sources = [source for source in self.env.all(Source) if isinstance(source.workload, Workload)]
         schedulers = self._schedulers()
         table = self._table()
         numbers = self._recorded(table)
         whole = len(sources) == 1 and len(numbers) == len(self._ids)
         if self.cluster is not None:  # jobs that are still to come may go elsewhere
             whole = whole and sources[0].submitted == len(sources[0].rows) > 0
-        if whole and self._came_in_order(sources[0]):
-            workload = sources[0].workload
+        logs = [source.workload for source in sources if isinstance(source.workload, Workload)]
+        if whole and self._came_in_order(logs[0], sources[0].rows):
+            workload = logs[0]
             rows = sources[0].rows[: len(numbers)]
             left_out = len(workload) - len(sources[0].rows)
         else:

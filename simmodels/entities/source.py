@@ -1,38 +1,48 @@
-"""Source: the process that submits the jobs of a workload, each at its instant."""
+"""Source: the process that submits the jobs of a workload, or workflows, each at its instant."""
 
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
 from simmodels.entities.environment import Environment, Process
 from simmodels.errors import RequestError
+from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 
 _CHUNK: Final = 8192  # jobs turned into Python numbers at a time, so that memory does not grow with the log
 
 
-class TakesJobs(Protocol):
+_Given_contra = TypeVar("_Given_contra", contravariant=True)
+_Each_contra = TypeVar("_Each_contra", contravariant=True)
+
+
+class Takes(Protocol[_Given_contra, _Each_contra]):
     """Whatever jobs can be submitted into."""
 
-    def accept(self, workload: Workload) -> None:
+    def accept(self, given: _Given_contra, /) -> None:
         """Refuse a workload with a job that can never run here."""
 
-    def submit(self, job: Job) -> None:
+    def submit(self, each: _Each_contra, /) -> None:
         """Take a job that is submitted now."""
 
 
+TakesJobs = Takes[Workload, Job]
+TakesWorkflows = Takes[Sequence[Workflow], Workflow]
+
+
 class Source:
-    """Submits every job of a workload into a scheduler, in (submit, input) order.
+    """Submits every job of a workload, or every workflow, into a scheduler, in (submit, input) order.
 
     Parameters
     ----------
     env
         The environment.
     workload
-        The jobs; none may be submitted before ``env.now``. Those whose cores or runtime is unknown
-        (see `Workload.known`) are left out.
+        The jobs, or workflows; none may be submitted before ``env.now``. Jobs whose cores or runtime is
+        unknown (see `Workload.known`) are left out.
     into
-        The scheduler (or any object with ``accept`` and ``submit``).
+        The scheduler, for workflows the auctioneer (or any object with ``accept`` and ``submit``).
 
     Raises
     ------
@@ -42,14 +52,25 @@ class Source:
         A job was submitted before the clock's now.
     """
 
-    def __init__(self, env: Environment, workload: Workload, *, into: TakesJobs) -> None:
-        into.accept(workload)
-        rows = np.flatnonzero(workload.known())
-        rows = rows[np.argsort(workload.submit_s[rows], kind="stable")]
-        if len(rows) and workload.submit_s[rows[0]] < env.now:
+    def __init__(
+        self, env: Environment, workload: Workload | Sequence[Workflow], *, into: TakesJobs | TakesWorkflows
+    ) -> None:
+        taker: Any = into  # what it takes is what it is given: the one or the other
+        if not isinstance(workload, Workload):
+            workload = tuple(workload)
+        taker.accept(workload)
+        if isinstance(workload, Workload):
+            submit_s, job_id = workload.submit_s, workload.job_id
+            rows = np.flatnonzero(workload.known())
+        else:
+            submit_s = np.array([each.submit_s for each in workload], np.float64)
+            job_id = np.array([each.job_id for each in workload])
+            rows = np.arange(len(workload))
+        rows = rows[np.argsort(submit_s[rows], kind="stable")]
+        if len(rows) and submit_s[rows[0]] < env.now:
             row = int(rows[0])
             raise RequestError(
-                f"job {workload.job_id[row]} is submitted at {workload.submit_s[row]:g} s",
+                f"job {job_id[row]} is submitted at {submit_s[row]:g} s",
                 f"the clock is at {env.now:g} s; shift() the workload",
             )
         self.env = env
@@ -58,12 +79,22 @@ class Source:
         self.rows = rows
         self.submitted = 0
         env.enter(self)
-        self.process = env.process(self._run())
+        run = self._run(workload) if isinstance(workload, Workload) else self._run_workflows(workload)
+        self.process = env.process(run)
 
-    def _run(self) -> Process:
+    def _run_workflows(self, workflows: Sequence[Workflow]) -> Process:
+        taker: Any = self.into
+        for row in self.rows.tolist():
+            workflow = workflows[row]
+            if workflow.submit_s != self.env.now:
+                yield self.env.at(workflow.submit_s)
+            self.submitted += 1
+            taker.submit(workflow)
+
+    def _run(self, log: Workload) -> Process:
         env = self.env
-        submit = self.into.submit
-        log = self.workload
+        taker: Any = self.into
+        submit = taker.submit
         now = env.now
         for first in range(0, len(self.rows), _CHUNK):
             rows = self.rows[first : first + _CHUNK]

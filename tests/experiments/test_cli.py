@@ -124,6 +124,9 @@ def test_list_shows_every_order_backfilling_and_filter(run: Run) -> None:
         assert f" {name} " in answer.out
     for order in sm.orders().values():
         assert order.formula in answer.out
+    for bid in sm.bids().values():
+        assert f" {bid.name} " in answer.out
+        assert bid.formula in answer.out
 
 
 def test_list_as_json_is_one_object_with_formula_and_source(run: Run) -> None:
@@ -132,6 +135,7 @@ def test_list_as_json_is_one_object_with_formula_and_source(run: Run) -> None:
     assert {o["name"]: (o["formula"], o["source"]) for o in listed["orders"]} == {
         name: (order.formula, order.source) for name, order in sm.orders().items()
     }
+    assert {b["name"]: b["wins"] for b in listed["bids"]} == {name: bid.wins for name, bid in sm.bids().items()}
     assert [b["name"] for b in listed["backfillings"]] == list(get_args(Backfilling)) == list(commands.BACKFILLINGS)
     assert [f["name"] for f in listed["filters"]] == list(wl.FILTERS)
     assert (listed["decide"], listed["overrun"]) == (["instant", "event"], ["run", "kill"])
@@ -269,7 +273,7 @@ def test_a_job_wider_than_the_machine_is_refused_unless_it_may_be_dropped(run: R
 # -- what is wrong ----------------------------------------------------------------------------------
 
 WRONG = {
-    "simulate": "Missing option '--workload'",
+    "simulate": "neither --workload nor --workflows; one of them is needed",
     "simulate -w log.swf --what": "No such option: --what",
     "simulate -w log.swf --cores many": "Invalid value for '--cores'",
     "simulat": "No such command 'simulat'",

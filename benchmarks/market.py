@@ -1,0 +1,66 @@
+"""The cases of the market: auctions at paper size, and long queues."""
+
+import time
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+import simmodels as sm
+import workloads as wl
+from benchmarks.measuring import Cases, Figures, peak_mb
+
+
+def market(*, bid: str, jobs: int = 10_000, trend: str | None = None, engine: str = "auto") -> Figures:
+    """Auction the workflows of the market study, on its four clusters; `trend="any"` computes every bid."""
+    chosen = sm.bids()[bid]
+    if trend is not None:
+        chosen = replace(chosen, name=f"{bid}, {trend}", trend=trend)  # type: ignore[arg-type]
+    clusters = [*((f"a{i}", 1000, "Kind1") for i in range(3)), ("b", 1000, "Kind2")]
+    workflows = wl.market_workload(jobs, load=1.4, seed=1)
+
+    def once(part: list[sm.Workflow]) -> sm.WorkflowSchedule:
+        return sm.simulate_workflows(part, clusters=clusters, bid=chosen, tick_s=sm.MINUTE, engine=engine)  # type: ignore[arg-type]
+
+    once(workflows[:100])
+    start = time.perf_counter()
+    schedule = once(workflows)
+    wall_s = time.perf_counter() - start
+    memory_mb = peak_mb()
+    found = schedule.validate().metrics()
+    return {
+        "jobs": found["tasks"],
+        "wall_s": wall_s,
+        "jobs_per_s": found["tasks"] / wall_s,
+        "peak_mb": memory_mb,
+        "value": found["value"],
+        "starved": found["starved"],
+    }
+
+
+def long_queue(*, bid: str, tasks: int) -> Figures:
+    """Auction so many tasks that are all submitted at once, each alone in its job: the queue is as long as that."""
+    draw = np.random.default_rng(1)
+    runtime_s, cores = draw.integers(1, 100, tasks), draw.integers(1, 33, tasks)
+    curve = sm.ValueCurve.linear(1e6, 2e6)
+    jobs = [sm.Workflow(i, 0.0, runtime_s[i : i + 1], cores[i : i + 1], curve=curve) for i in range(tasks)]
+    sm.simulate_workflows(jobs[:100], clusters=[("a", 1000)], bid=bid)
+    start = time.perf_counter()
+    sm.simulate_workflows(jobs, clusters=[("a", 1000)], bid=bid)
+    wall_s = time.perf_counter() - start
+    return {"jobs": tasks, "wall_s": wall_s, "jobs_per_s": tasks / wall_s, "peak_mb": peak_mb()}
+
+
+def market_cases() -> Cases:
+    """Return the cases of the market: each policy at paper size, and the cost against the queue's length."""
+    cases: Cases = {}
+    for bid in sm.TEN_BIDS:
+        cases[f"market {bid}"] = partial(market, bid=bid)
+    for bid in ("PVD", "PVR", "P-SLR"):
+        cases[f"market {bid}, every bid"] = partial(market, bid=bid, trend="any")
+    cases["market SRTF simpy"] = partial(market, bid="SRTF", engine="simpy")
+    cases["market SRTF, a million tasks"] = partial(market, bid="SRTF", jobs=85_000)
+    for bid in ("SRTF", "PVDSQ", "PVR", "P-SLR"):
+        for tasks in (2_500, 10_000, 40_000):
+            cases[f"queue of {tasks:,} tasks {bid}"] = partial(long_queue, bid=bid, tasks=tasks)
+    return cases

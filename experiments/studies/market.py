@@ -1,0 +1,273 @@
+"""Market: ten bidding policies for workflows on clusters of kinds, under rising load.
+
+References
+----------
+A. Burkimsher and L. Soares Indrusiak, "Bidding policies for market-based HPC workflow scheduling", arXiv:1601.07047,
+2016.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, get_args
+
+import numpy as np
+import pandas as pd
+
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.study import Cell, Design, Rows, Scale, Study, unknown
+from experiments.studies.market_claims import claims_of
+from experiments.studies.market_results import (
+    ALONE,
+    PLAIN,
+    against_prototype,
+    alone,
+    by_decile,
+    by_load,
+    by_rule,
+    conclusions,
+)
+from experiments.workflow_inputs import parse_clusters
+from simmodels.decisions.auction_options import AuctionOptions, End
+from simmodels.decisions.bid import TEN_BIDS, find_bid
+from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.simulate import simulate_workflows
+from simmodels.static_scheduling import Method, plan
+from simmodels.units import MINUTE
+from simmodels.workflow import Task, Workflow
+from simmodels.workflow_schedule import Place, WorkflowSchedule
+from workloads.market import MARKET, market_workload
+from workloads.submissions import WEEK_WEIGHTS, at_load
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LOADS: Final = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4)
+RULES: Final[Mapping[str, Mapping[str, Any]]] = {
+    PLAIN: {},
+    # beyond the paper
+    "admission": {"admission": True},
+    "second-price": {"prices": True},
+    "budgets": {"budgets": True},
+    "greedy": {"backfilling": "greedy"},
+    "easy": {"backfilling": "easy"},
+    # other readings of it
+    "kind-network": {"network": "kind"},
+    "no-network": {"network": "none"},
+    "one-queue": {"hol": "global"},
+    "unique-sums": {"successor_sum": "unique"},
+    "plus-one": {"plus_one": True},
+    "starvation-instants": {"instants": "starvation"},
+    "even-week": {"week": None},
+}
+"""What a rule changes of the auction, or of the workload."""
+BEYOND: Final = ("admission", "second-price", "budgets", "greedy", "easy")
+_OF_MONEY: Final = {"second-price", "budgets"}
+_RULE_LOADS: Final = (1.1, 1.4)
+
+
+class Market(Study):
+    """Ten bidding policies for workflows on clusters of kinds, under rising load.
+
+    A replication is a workload of ``jobs`` workflows; the same ones are submitted at each load. ``end`` is what is
+    counted: ``drain`` runs until every job is finished or starved, ``submit`` stops at the last submission. ``rule``
+    is ``plain``, or what is changed of the auction; other rules than plain are run at the loads 1.1 and 1.4, if these
+    are among the loads, else at the highest. ``alone`` is how many of the workflows are also run one by one on the
+    empty platform, by each bid and as planned by HEFT, CPOP and PEFT.
+
+    Which policy is best depends on how long an overload lasts, and so on the number of jobs: of fewer than the 10,000
+    of the paper, nothing is claimed. Scale ``smoke`` only shows that all of it runs.
+    """
+
+    parameters = {
+        "jobs": 10_000, "clusters": "3x1000:Kind1,1x1000:Kind2", "ccr": 0.2, "admission": 0.5, "alone": 200,
+    }  # fmt: skip
+    factors = {"load": LOADS, "end": ("drain", "submit"), "rule": (PLAIN, *BEYOND), "bid": TEN_BIDS}
+    scales = {
+        "smoke": Scale(
+            replications=2, parameters={"jobs": 200, "alone": 10}, factors={"load": (0.7, 1.2), "rule": (PLAIN, "easy")}
+        ),
+        "small": Scale(
+            replications=5,
+            factors={"load": (0.7, 0.9, 1.0, 1.1, 1.2, 1.4), "end": ("drain",), "rule": (PLAIN,)},
+        ),
+        "paper": Scale(replications=10),
+    }
+    measures = ("value", "starved", "mean_slr", "starved_deadline", "unfinished_at_end", "rejected", "effective_load")
+
+    def __init__(self, /, **chosen: Any) -> None:  # noqa: ANN401  as Study
+        clusters = chosen.get("clusters")
+        if isinstance(clusters, Sequence) and not isinstance(clusters, str):
+            chosen["clusters"] = ",".join(map(str, clusters))  # several values, if a command line says it
+        super().__init__(**chosen)
+
+    # -- the cells ----------------------------------------------------------------------------------
+
+    def cells(self, scale: str, seed: int) -> Iterator[Cell]:
+        """Hand out the combinations that mean something, a workload after the other.
+
+        Raises
+        ------
+        RequestError
+            A setting is not allowed.
+        """
+        design = self.design(scale)
+        _require_allowed(design)
+        of, values = design.parameters, design.factors
+        first_end = values["end"][0]
+        own = _rule_loads(values["load"])
+        for replication in range(design.replications):
+            for load in values["load"]:
+                for end in values["end"]:
+                    for rule in values["rule"]:
+                        if rule != PLAIN and (end != first_end or load not in own):
+                            continue
+                        for bid in values["bid"]:
+                            if rule in _OF_MONEY and find_bid(str(bid)).wins != "high":
+                                continue  # who offers least does not offer money
+                            factors = {"load": load, "end": end, "rule": rule, "bid": bid}
+                            yield Cell(factors, replication, seed, of)
+            for bid in (*get_args(Method), *values["bid"]) if of["alone"] else ():
+                yield Cell({"load": None, "end": None, "rule": ALONE, "bid": bid}, replication, seed, of)
+
+    def run_cell(self, cell: Cell) -> Rows:
+        """Return a row: the figures of merit, and by tenths of the jobs SLR and starvation (``slr_1`` the smallest)."""
+        clusters = parse_clusters(cell["clusters"])
+        if cell["rule"] == ALONE:
+            return _alone(cell, clusters)
+        rule = dict(RULES[cell["rule"]])
+        if "admission" in rule:
+            rule["admission"] = cell["admission"]
+        week = rule.pop("week", WEEK_WEIGHTS)
+        cores = sum(place.cores for place in clusters)
+        schedule = simulate_workflows(
+            _submitted(cell.seed_for("workload"), cell["jobs"], cell["load"], cores, week is not None),
+            clusters=clusters,
+            bid=cell["bid"],
+            ccr=cell["ccr"],
+            end=cell["end"],
+            tick_s=MINUTE,
+            seed=cell.seed_for("bid"),
+            **rule,
+        )
+        return _row(schedule)
+
+    # -- what is told of them -----------------------------------------------------------------------
+
+    def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
+        """Return value and starvation by load and bid, how far from the prototype's they are, what rules change."""
+        return {
+            "mean value by load": by_load(results, "value"),
+            "mean starved fraction by load": by_load(results, "starved"),
+            "against the prototype": against_prototype(results),
+            "SLR by tenth of the jobs": by_decile(results, "slr"),
+            "starved fraction by tenth of the jobs": by_decile(results, "starved"),
+            "other rules against plain": by_rule(results),
+            "each workflow alone on the empty platform": alone(results),
+        }
+
+    def findings(self, results: Results) -> Sequence[str]:
+        """Return which bid is best at which load, and what the other rules change."""
+        return conclusions(results)
+
+    def figures(self, results: Results) -> "Mapping[str, Figure]":
+        """Return figures 1 to 7 of the paper, and one of the other rules."""
+        from experiments.studies import market_figures as drawn  # noqa: PLC0415  matplotlib is slow to import
+
+        return drawn.figures_of(results)
+
+    def claims(self, results: Results) -> Sequence[Claim]:
+        """Return the claims of the paper, and how near the prototype's means are."""
+        return list(claims_of(results))
+
+
+def _rule_loads(loads: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the loads at which other rules than plain are run."""
+    return tuple(load for load in loads if load in _RULE_LOADS) or (max(loads),)
+
+
+def _require_allowed(design: Design) -> None:
+    """Refuse settings that are not allowed, before anything is run."""
+    factors = design.factors
+    known: Mapping[str, Sequence[str]] = {"end": get_args(End), "rule": tuple(RULES)}
+    for name, allowed in known.items():
+        for value in factors[name]:
+            if value not in allowed:
+                raise unknown(name, str(value), allowed)
+    bids = [find_bid(str(value)).name for value in factors["bid"]]
+    for name in bids:
+        if bids.count(name) > 1:
+            raise RequestError(f"bid {name!r} twice, in two spellings", "each once is allowed")
+    for load in factors["load"]:
+        if not _is_number(load) or load <= 0:
+            raise RequestError(f"load is {load!r}", "numbers > 0 are allowed")
+    _require_parameters(design.parameters)
+
+
+def _require_parameters(of: Mapping[str, Any]) -> None:
+    """Refuse parameters that are not allowed."""
+    for name, least in (("jobs", 1), ("alone", 0)):
+        if not _is_number(of[name]) or of[name] != int(of[name]) or of[name] < least:
+            raise RequestError(f"{name} is {of[name]!r}", f"an integer >= {least} is allowed")
+    for name in ("ccr", "admission"):
+        if not _is_number(of[name]):
+            raise RequestError(f"{name} is {of[name]!r}", "a number is allowed")
+    AuctionOptions.checked(ccr=of["ccr"], admission=of["admission"])
+    largest: dict[str | None, int] = {}
+    for place in parse_clusters(str(of["clusters"])):
+        largest[place.kind] = max(largest.get(place.kind, 0), place.cores)
+    for kind in MARKET.kinds:  # the widest task that there can be, of each kind
+        task = Task(MINUTE, max(MARKET.core_sizes), kind)
+        try:
+            Workflow.of([task], job_id=0, submit_s=0.0).require_runnable(largest)
+        except ImpossibleJobError as error:
+            what = f"clusters is {of['clusters']!r}, and a task may need {task.cores} cores of {kind}"
+            raise RequestError(what, "clusters that can run it are allowed") from error
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# -- what the cells of a replication share ------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _jobs(seed: int, jobs: int) -> list[Workflow]:
+    return market_workload(jobs, seed=seed)
+
+
+@lru_cache(maxsize=1)
+def _submitted(seed: int, jobs: int, load: float, cores: int, weekly: bool) -> list[Workflow]:  # noqa: FBT001
+    return at_load(_jobs(seed, jobs), load=load, cores=cores, week=WEEK_WEIGHTS if weekly else None)
+
+
+def _row(schedule: WorkflowSchedule) -> dict[str, Any]:
+    """Return what a schedule came to. V_max is the volume: so tenths by the one are those by the other."""
+    row: dict[str, Any] = dict(schedule.metrics())
+    del row["makespan_s"]
+    if schedule.price is not None:
+        # Of P-SLR and Random, what is paid is no money, but it is what the rule makes of the bids.
+        row["paid"] = float(np.nansum(schedule.price)) / float(schedule.most_value.sum())
+    tenths = schedule.deciles()
+    for tenth, slr, starved in tenths[["decile", "mean_slr", "starved"]].itertuples(index=False, name=None):
+        row |= {f"slr_{tenth}": slr, f"starved_{tenth}": starved}
+    return row
+
+
+def _alone(cell: Cell, clusters: Sequence[Place]) -> dict[str, Any]:
+    """Return how long workflows take that have the platform to themselves, as a mean SLR."""
+    jobs = _jobs(cell.seed_for("workload"), cell["jobs"])[: cell["alone"]]
+    bid, ccr = cell["bid"], cell["ccr"]
+    if bid in get_args(Method):
+        slr = [float(plan(job, clusters, bid, ccr=ccr, tick_s=MINUTE).slr[0]) for job in jobs]
+    else:
+        at_s, apart = 0.0, []
+        for job in jobs:
+            apart.append(replace(job, submit_s=at_s))
+            # However tasks and transfers follow each other, the job is done before the next comes.
+            at_s += float(job.runtime_s.sum() + job.delay_s(ccr, tick_s=MINUTE).sum()) + MINUTE
+        found = simulate_workflows(apart, clusters=clusters, bid=bid, ccr=ccr, tick_s=MINUTE, seed=cell.seed_for("bid"))
+        slr = found.slr.tolist()
+    return {"mean_slr": float(np.mean(slr)), "max_slr": float(np.max(slr)), "jobs": len(jobs)}

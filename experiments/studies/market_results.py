@@ -1,0 +1,201 @@
+"""The tables of the market study, and what it concludes.
+
+References
+----------
+See `experiments.studies.market`. `PROTOTYPE` has the means of an independent program, over three workloads of its own
+(over one, where the runs are cut at the last submission).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import pandas as pd
+
+from experiments.campaigns.results import Results
+from experiments.campaigns.statistics import Effect
+
+PLAIN: Final = "plain"
+ALONE: Final = "alone"
+TENTHS: Final = tuple(range(1, 11))
+
+_ORDER: Final = ("PVR", "P-SLR", "EDF", "SRTF", "PVDSQ", "PVD", "PV", "FIFO", "Random", "LRTF")
+_DRAIN: Final[Mapping[float, tuple[Sequence[float], Sequence[float]]]] = {
+    0.7: ((1.000, 1.000, 1.000, 1.000, 0.999, 0.992, 0.973, 0.991, 0.993, 0.967),
+          (0.000, 0.000, 0.000, 0.000, 0.004, 0.239, 0.402, 0.266, 0.143, 0.399)),
+    0.9: ((0.996, 1.000, 0.990, 0.985, 0.963, 0.942, 0.898, 0.924, 0.941, 0.866),
+          (0.000, 0.000, 0.000, 0.001, 0.022, 0.557, 0.685, 0.673, 0.545, 0.680)),
+    1.0: ((0.958, 0.955, 0.934, 0.917, 0.894, 0.873, 0.839, 0.823, 0.758, 0.542),
+          (0.000, 0.002, 0.000, 0.005, 0.038, 0.634, 0.807, 0.756, 0.761, 0.870)),
+    1.1: ((0.875, 0.801, 0.847, 0.851, 0.833, 0.809, 0.769, 0.741, 0.612, 0.401),
+          (0.000, 0.007, 0.000, 0.010, 0.054, 0.674, 0.851, 0.794, 0.821, 0.910)),
+    1.2: ((0.768, 0.663, 0.754, 0.791, 0.781, 0.758, 0.712, 0.673, 0.518, 0.351),
+          (0.000, 0.030, 0.000, 0.016, 0.065, 0.698, 0.873, 0.817, 0.850, 0.922)),
+    1.4: ((0.541, 0.522, 0.568, 0.694, 0.701, 0.675, 0.628, 0.581, 0.395, 0.301),
+          (0.001, 0.111, 0.015, 0.027, 0.087, 0.744, 0.900, 0.845, 0.886, 0.935)),
+}  # fmt: skip
+_SUBMIT_LOADS: Final = (0.7, 0.9, 1.0, 1.1, 1.2, 1.4)
+_SUBMIT: Final[Mapping[str, Sequence[float]]] = {
+    "PVR": (0.960, 0.916, 0.822, 0.717, 0.633, 0.486),
+    "SRTF": (0.960, 0.904, 0.803, 0.722, 0.653, 0.535),
+    "PVDSQ": (0.959, 0.906, 0.823, 0.744, 0.673, 0.557),
+    "P-SLR": (0.961, 0.943, 0.835, 0.681, 0.563, 0.422),
+}
+_SUBMIT_STARVED: Final = (0.008, 0.012, 0.022, 0.034, 0.044, 0.069)
+
+
+def _prototype() -> Iterator[tuple[tuple[str, float, str, str], float]]:
+    for load, columns in _DRAIN.items():
+        for measure, values in zip(("value", "starved"), columns, strict=True):
+            for bid, value in zip(_ORDER, values, strict=True):
+                yield ("drain", load, bid, measure), value
+    for bid, values in _SUBMIT.items():
+        for load, value in zip(_SUBMIT_LOADS, values, strict=True):
+            yield ("submit", load, bid, "value"), value
+    for load, value in zip(_SUBMIT_LOADS, _SUBMIT_STARVED, strict=True):
+        yield ("submit", load, "PVR", "starved"), value
+
+
+ENOUGH_JOBS: Final = 10_000
+"""Which bid is best depends on how long the overload lasts: of fewer jobs nothing is claimed."""
+PROTOTYPE: Final = dict(_prototype())
+"""Mean value or starved fraction, by end, load, bid and measure."""
+
+
+def enough_jobs(results: Results) -> bool:
+    """Return whether the workloads are large enough to compare bids."""
+    jobs = results.parameters.get("jobs")
+    return isinstance(jobs, int | float) and jobs >= ENOUGH_JOBS
+
+
+def grid(results: Results, measure: str, end: str = "drain", rule: str = PLAIN) -> pd.DataFrame:
+    """Return a measure: a row a workload of which nothing is missing, a column a load and bid."""
+    table = results.table
+    if table.empty or measure not in table:
+        return pd.DataFrame(columns=pd.MultiIndex.from_arrays([[], []], names=["load", "bid"]))
+    rows = table[(table["end"] == end) & (table["rule"] == rule)]
+    return rows.pivot_table(index="replication", columns=["load", "bid"], values=measure).dropna()
+
+
+def by_load(results: Results, measure: str) -> pd.DataFrame:
+    """Return the means over the workloads: a row an end and load, a column a bid."""
+    rows = []
+    for end in _ends(results):
+        means = grid(results, measure, end).mean()
+        for load in dict.fromkeys(means.index.get_level_values("load")):
+            of_load = means[load]
+            rows.append({"end": end, "load": load} | {bid: of_load[bid] for bid in _bids(results) if bid in of_load})
+    return pd.DataFrame(rows)
+
+
+def _ends(results: Results) -> list[str]:
+    return [str(end) for end in results.factors["end"] if end is not None]
+
+
+def _bids(results: Results) -> list[str]:
+    """Return the bids, in the order of the study, without the plans of workflows alone."""
+    table = results.table
+    auctioned = set() if table.empty else set(table.loc[table["rule"] != ALONE, "bid"])
+    return [str(bid) for bid in results.factors["bid"] if bid in auctioned]
+
+
+def differences(results: Results, end: str, measure: str) -> dict[tuple[float, str], "pd.Series[float]"]:
+    """Return how much larger a measure is than the prototype's mean: by load and bid, a value a workload."""
+    found = grid(results, measure, end)
+    return {
+        (load, bid): found[load, bid] - wanted
+        for (of_end, load, bid, of), wanted in PROTOTYPE.items()
+        if of_end == end and of == measure and (load, bid) in found.columns and len(found)
+    }
+
+
+def against_prototype(results: Results) -> pd.DataFrame:
+    """Return our means beside the prototype's: a row an end, load, bid and measure."""
+    rows = []
+    for end in _ends(results):
+        for measure in ("value", "starved"):
+            for (load, bid), off in differences(results, end, measure).items():
+                theirs = PROTOTYPE[end, load, bid, measure]
+                row = {"end": end, "load": load, "bid": bid, "measure": measure, "prototype": theirs}
+                spread = off.std(ddof=1) if len(off) > 1 else None
+                rows.append(row | {"ours": theirs + off.mean(), "difference": off.mean(), "spread": spread})
+    return pd.DataFrame(rows)
+
+
+def by_decile(results: Results, measure: str) -> pd.DataFrame:
+    """Return means over the workloads by tenths of the jobs, the smallest first: a row a load and bid."""
+    columns = {f"{measure}_{tenth}": str(tenth) for tenth in TENTHS}
+    table = results.table
+    if table.empty or f"{measure}_1" not in table:
+        return pd.DataFrame()
+    first = _ends(results)[0]
+    rows = table[(table["end"] == first) & (table["rule"] == PLAIN)]
+    found = rows.groupby(["load", "bid"], sort=False)[list(columns)].mean()
+    return found.rename(columns=columns).reset_index()
+
+
+def by_rule(results: Results) -> pd.DataFrame:
+    """Return what each other rule changes: paired differences from plain, with intervals, by load and bid."""
+    rows = []
+    table = results.table
+    rules = [rule for rule in results.factors["rule"] if rule not in {PLAIN, ALONE}]
+    for rule in rules if len(table) else ():
+        cells = table.loc[table["rule"] == rule, ["load", "end", "bid"]].drop_duplicates()
+        for load, end, bid in cells.itertuples(index=False, name=None):
+            where = {"load": load, "end": end, "bid": bid}
+            row = {"rule": rule, "load": load, "bid": bid}
+            for measure in ("value", "starved"):
+                effect = results.difference(measure, {**where, "rule": rule}, {**where, "rule": PLAIN})
+                row |= _columns(measure, effect)
+            extra = {"rejected": "rejected", "paid": "paid (share of V_max)"}
+            of_cell = table[(table["rule"] == rule) & (table["load"] == load) & (table["bid"] == bid)]
+            row |= {name: of_cell[column].mean() for column, name in extra.items() if column in of_cell}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _columns(measure: str, effect: Effect | None) -> dict[str, float | None]:
+    if effect is None:
+        return {}
+    return {f"{measure}: change": effect.estimate, f"{measure}: low": effect.low, f"{measure}: high": effect.high}
+
+
+def alone(results: Results) -> pd.DataFrame:
+    """Return how long workflows take that have the platform to themselves: a row a plan or bid."""
+    table = results.table
+    rows = table if table.empty else table[table["rule"] == ALONE]
+    if rows.empty:
+        return pd.DataFrame()
+    found = rows.groupby("bid", sort=False).agg(
+        workflows=("jobs", "sum"), mean_slr=("mean_slr", "mean"), max_slr=("max_slr", "max")
+    )
+    found["workflows"] = found["workflows"].astype(int)
+    return found.reset_index().rename(columns={"bid": "plan or bid", "mean_slr": "mean SLR", "max_slr": "max SLR"})
+
+
+def conclusions(results: Results) -> list[str]:
+    """Return which bid is worth most at each load, which starves fewest jobs, and what is best of the other rules."""
+    if not enough_jobs(results):
+        return [
+            f"Of fewer than {ENOUGH_JOBS:,} jobs nothing is concluded: an overload as short as that favours other bids."
+        ]
+    found: list[str] = []
+    for end in _ends(results)[:1]:
+        values, starved = grid(results, "value", end).mean(), grid(results, "starved", end).mean()
+        for load in dict.fromkeys(values.index.get_level_values("load")):
+            of_load = values[load].sort_values(ascending=False, kind="stable")
+            if len(of_load) > 1:
+                (first, best), (second, next_best) = list(of_load.items())[:2]
+                fewest = starved[load].min()
+                spare = " and ".join(starved[load].index[starved[load] == fewest])
+                found.append(
+                    f"At load {load:g}, {first} gets {best:.1%} of the value, and {second} {next_best:.1%}; "
+                    f"the fewest jobs starve under {spare} ({fewest:.2%})."
+                )
+    rules = by_rule(results)
+    if len(rules):
+        best_row = rules.sort_values("value: change", ascending=False, kind="stable").iloc[0]
+        found.append(
+            f"Of the other rules, {best_row['rule']} changes the value most for the better: "
+            f"by {best_row['value: change']:+.3f}, with {best_row['bid']} at load {best_row['load']:g}."
+        )
+    return found

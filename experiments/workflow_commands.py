@@ -1,0 +1,206 @@
+"""Workflow commands: what ``simulate --workflows`` does, once its options are read."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from experiments.answering import DONE, FAILED, Steps, complain, print_json, remark, show
+from experiments.cells import FIRST
+from experiments.inputs import seconds, told
+from experiments.outputs import require_writable
+from experiments.tables import workflow_table
+from experiments.workflow_inputs import WorkflowFolder
+from simmodels.decisions.bid import BUILT_IN, Bid
+from simmodels.errors import RequestError, SimModelsError
+from simmodels.files import replacing
+from simmodels.simulate import simulate_workflows
+from simmodels.workflow import Workflow
+from simmodels.workflow_schedule import Place, WorkflowSchedule
+
+Writer = Callable[[WorkflowSchedule, Path], None]
+
+_TABLES: Final = (".csv", ".parquet")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Auction:
+    """A platform, and how it is auctioned.
+
+    Parameters
+    ----------
+    clusters
+        The clusters.
+    bid
+        What tasks offer.
+    rules, engine, seed
+        As `simmodels.simulate_workflows` takes them.
+    validate
+        Whether the schedule is proved legal.
+
+    Raises
+    ------
+    UnknownNameError, RequestError
+        A rule is not what is allowed.
+    """
+
+    clusters: Sequence[Place]
+    bid: Bid
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    engine: str = "auto"
+    seed: int = 0
+    validate: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the rules, before anything is read: an auction of nothing refuses what is not allowed."""
+        self._simulated(())
+
+    @property
+    def cores(self) -> int:
+        """Return the cores of all clusters."""
+        return sum(place.cores for place in self.clusters)
+
+    def run(self, workflows: Sequence[Workflow]) -> WorkflowSchedule:
+        """Return the schedule of workflows."""
+        schedule = self._simulated(workflows)
+        return schedule.validate() if self.validate else schedule
+
+    def _simulated(self, workflows: Sequence[Workflow]) -> WorkflowSchedule:
+        engine: Any = self.engine  # a text of the command line, which is checked there
+        return simulate_workflows(
+            workflows, clusters=self.clusters, engine=engine, seed=self.seed, bid=self.bid, **self.rules
+        )
+
+
+def simulate(
+    folder: WorkflowFolder,
+    auction: Auction,
+    *,
+    jobs_out: Path | None,
+    tasks_out: Path | None,
+    gantt: Path | None,
+    graph: Path | None,
+    graph_job: int,
+    window: tuple[str | None, str | None],
+    json: bool,
+) -> int:
+    """Run the workflows of a folder under one bid, write the files asked for, print the metrics; return the status."""
+    outputs = _outputs(jobs_out, tasks_out, gantt, graph, graph_job, auction.rules, window)
+    with Steps(2 + len(outputs)) as shown:
+        shown.begin("reading the workflows")
+        workflows = folder.read(auction.cores)
+        if graph is not None and graph_job not in {workflow.job_id for workflow in workflows}:
+            raise RequestError(f"--graph-job {graph_job}", f"0 to {len(workflows) - 1} are allowed")
+        tasks = sum(map(len, workflows))
+        platform = f"{auction.cores:,} cores in {len(auction.clusters)} clusters"
+        shown.remark(f"{folder.path}: {len(workflows):,} workflows of {tasks:,} tasks for {platform}")
+        shown.begin(f"{auction.bid.name} ({FIRST})")
+        try:
+            schedule = auction.run(workflows)
+        except Exception as error:
+            built_in = BUILT_IN.get(auction.bid.name) is auction.bid
+            if built_in or isinstance(error, SimModelsError):
+                raise
+            complain(f"bid {auction.bid.name!r} failed: {told(error, [inspect.getfile(auction.bid.function)])}")
+            return FAILED
+        for path, write in outputs.items():
+            shown.begin(f"writing {path.name}")
+            write(schedule, path)
+    metrics = schedule.metrics()
+    if json:
+        about = {"name": str(folder.path), "jobs": len(workflows), "tasks": tasks}
+        platform_about = [place._asdict() for place in auction.clusters]
+        print_json(
+            {
+                "workflows": about,
+                "clusters": platform_about,
+                "rules": schedule.about,
+                "metrics": metrics,
+                "files": [str(path) for path in outputs],
+            }
+        )
+    else:
+        show(f"{folder.path}, {platform}, {auction.bid.name}", workflow_table(metrics))
+    for path in outputs:
+        remark(f"wrote {path}")
+    return DONE
+
+
+def _outputs(
+    jobs_out: Path | None,
+    tasks_out: Path | None,
+    gantt: Path | None,
+    graph: Path | None,
+    graph_job: int,
+    rules: Mapping[str, Any],
+    window: tuple[str | None, str | None],
+) -> dict[Path, Writer]:
+    """Return what writes each of the files asked for; refuse them if they cannot be written."""
+    require_writable(path for path in (jobs_out, tasks_out, gantt, graph) if path is not None)
+    outputs: dict[Path, Writer] = {}
+    if jobs_out is not None:
+        outputs[jobs_out] = _table_writer(jobs_out, lambda schedule: schedule.jobs)
+    if tasks_out is not None:
+        outputs[tasks_out] = _table_writer(tasks_out, lambda schedule: schedule.tasks)
+    if gantt is not None:
+        outputs[gantt] = _gantt_writer(gantt, window)
+    if graph is not None:
+        outputs[graph] = _graph_writer(graph, graph_job, rules)
+    return outputs
+
+
+def _table_writer(path: Path, made: Callable[[WorkflowSchedule], pd.DataFrame]) -> Writer:
+    """Return what writes a table, by the name's ending."""
+    ending = path.suffix.lower()
+    if ending not in _TABLES:
+        raise RequestError(f"table file '{path}'", f"names ending in {', '.join(_TABLES)} are allowed")
+
+    def write(schedule: WorkflowSchedule, path: Path) -> None:
+        table = made(schedule)
+        with replacing(path) as temporary:
+            if ending == ".csv":
+                table.to_csv(temporary, index=False, lineterminator="\n")
+            else:
+                table.to_parquet(temporary, engine="pyarrow", index=False)
+
+    return write
+
+
+def _require_figure(path: Path) -> None:
+    from experiments import drawing  # noqa: PLC0415  matplotlib is slow to import: only where it draws
+
+    if path.suffix.lower().removeprefix(".") not in drawing.FORMATS:
+        raise RequestError(f"figure file '{path}'", f"names ending in .{', .'.join(drawing.FORMATS)} are allowed")
+
+
+def _gantt_writer(path: Path, window: tuple[str | None, str | None]) -> Writer:
+    """Return what draws the Gantt chart."""
+    from experiments import drawing, workflow_figures  # noqa: PLC0415  as above
+
+    _require_figure(path)
+    start_s = None if window[0] is None else seconds(window[0], "--draw-from")
+    end_s = None if window[1] is None else seconds(window[1], "--draw-to")
+    if start_s is not None and end_s is not None and not start_s < end_s:
+        raise RequestError(f"a window from {start_s:g} s to {end_s:g} s", "--draw-from before --draw-to is allowed")
+
+    def write(schedule: WorkflowSchedule, path: Path) -> None:
+        drawing.save(workflow_figures.gantt_by_cluster(schedule, start_s=start_s, end_s=end_s), path)
+
+    return write
+
+
+def _graph_writer(path: Path, job_id: int, rules: Mapping[str, Any]) -> Writer:
+    """Return what draws the graph of a job."""
+    from experiments import drawing, workflow_figures  # noqa: PLC0415  as above
+
+    _require_figure(path)
+
+    def write(schedule: WorkflowSchedule, path: Path) -> None:
+        workflow = next(each for each in schedule.workflows if each.job_id == job_id)
+        drawn = workflow_figures.graph_by_rank(workflow, ccr=rules["ccr"], tick_s=rules["tick_s"])
+        drawing.save(drawn, path)
+
+    return write

@@ -1,0 +1,178 @@
+"""Workflow inputs: what the words of a request mean, as clusters, a bid, workflows over time."""
+
+import difflib
+import inspect
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from experiments.inputs import LARGEST, run_file
+from simmodels.curve import ValueCurve
+from simmodels.decisions.bid import Bid, find_bid
+from simmodels.decisions.bid import bid as make_bid
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.units import SECOND
+from simmodels.workflow import Workflow
+from simmodels.workflow_schedule import Place
+from workloads.arrivals import arrivals, read_workflows
+
+_CLUSTER: Final = re.compile(r"\s*(?:([0-9]{1,6})\s*x\s*)?([0-9]{1,16})\s*(?::\s*([^\s:,]+))?\s*")
+_MOST: Final = 10_000
+
+
+def parse_clusters(text: str) -> tuple[Place, ...]:
+    """Return the clusters that a text such as ``3x1000:Kind1,1x1000:Kind2`` stands for.
+
+    Parameters
+    ----------
+    text
+        Parts set apart by commas: how many, ``x``, the cores of each, ``:``, their kind. Without a number it is one;
+        without a kind, clusters take any task.
+
+    Raises
+    ------
+    RequestError
+        A part is something else, a cluster has no core, or there are more than 10,000 clusters.
+    """
+    places: list[Place] = []
+    for part in text.split(","):
+        found = _CLUSTER.fullmatch(part)
+        if found is None or not 1 <= int(found[2]) <= LARGEST or not 1 <= int(found[1] or 1) <= _MOST:
+            raise RequestError(f"clusters {part.strip()!r}", "HOW-MANYxCORES:KIND is allowed, such as 3x1000:Kind1")
+        for _ in range(int(found[1] or 1)):
+            name = f"{found[3] or 'cluster'}-{1 + sum(place.kind == found[3] for place in places)}"
+            places.append(Place(name, int(found[2]), found[3]))
+    if len(places) > _MOST:
+        raise RequestError(f"{len(places):,} clusters", f"{_MOST:,} at most are allowed")
+    return tuple(places)
+
+
+def named_bid(text: str) -> Bid:
+    """Return the bid of this name, or the one that ``path/to/file.py:name`` defines.
+
+    The file is run as a module, with its folder on the path. What `name` is there may be a bid (`simmodels.bid`) or
+    a plain function; without a name, the file must define exactly one bid.
+
+    Raises
+    ------
+    UnknownNameError
+        The registry or the file has no such bid; near ones are offered.
+    RequestError
+        The file cannot be read, fails when it is run, or does not define one bid.
+    """
+    path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
+    if not path.lower().endswith(".py"):
+        return find_bid(text)
+    names = {key: value for key, value in run_file(path, "bid").items() if not key.startswith("__")}
+    defined = {key: value for key, value in names.items() if isinstance(value, Bid)}
+    if not name:
+        if len(set(defined.values())) != 1:
+            has = f"it has {', '.join(defined)}; say {path}:NAME" if defined else "decorate one with @sm.bid"
+            raise RequestError(f"{path} defines {len(defined)} bids", has)
+        return next(iter(defined.values()))
+    if name not in names:
+        known = tuple(defined) or tuple(key for key, value in names.items() if callable(value))
+        raise UnknownNameError(f"bid of {path}", name, tuple(difflib.get_close_matches(name, known)), known)
+    if name in defined:
+        return defined[name]
+    function = names[name]
+    if not inspect.isfunction(function):
+        raise RequestError(f"{name!r} of {path} is no function", "a bid (@sm.bid) or a plain function is allowed")
+    return make_bid(function)
+
+
+def parse_curve(text: str) -> ValueCurve:
+    """Return the value curve of a text such as ``3:8``: full worth up to SLR 3, falling to nothing at SLR 8.
+
+    Raises
+    ------
+    RequestError
+        It is no two numbers, or they make no curve.
+    """
+    first, colon, last = text.partition(":")
+    try:
+        ends = float(first), float(last)
+    except ValueError:
+        ends = None
+    if ends is None or not colon or not 0 <= ends[0] <= ends[1] < float("inf"):
+        raise RequestError(f"curve {text!r}", "two SLRs that do not fall are allowed, such as 3:8")
+    return ValueCurve.linear(*ends)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowFolder:
+    """A folder of workflows, and how they are submitted.
+
+    Parameters
+    ----------
+    path
+        Files in WfFormat (``.json``) or Pegasus DAX (``.xml``, ``.dax``), plain or compressed.
+    jobs
+        How many are drawn from them at random, one submitted after the other; None: each once, in random order.
+    load
+        The offered load, as a share of all cores.
+    gap_s
+        The time from one submission to the next, in seconds; it and `load` exclude each other. With neither of them
+        all workflows are submitted at 0.
+    poisson
+        Whether gaps are random, with the mean that `load` or `gap_s` says.
+    tick_s
+        Runtimes and submissions are whole multiples of this, in seconds.
+    kind
+        The kind of cluster that all tasks need; None for what the files say.
+    curve
+        What the jobs are worth by their SLR; None for what the files say, else all, whenever they are done.
+    seed
+        The seed of what is drawn.
+
+    Raises
+    ------
+    RequestError
+        `load` with `gap_s`; or a number of jobs, or random gaps, with neither of them.
+    """
+
+    path: Path
+    jobs: int | None = None
+    load: float | None = None
+    gap_s: float | None = None
+    poisson: bool = False
+    tick_s: float = SECOND
+    kind: str | None = None
+    curve: ValueCurve | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check that it is known when they are submitted."""
+        if self.load is not None and self.gap_s is not None:
+            raise RequestError("--load with --gap", "one of them is allowed")
+        if not 0 < self.tick_s < float("inf"):
+            raise RequestError(f"--tick of {self.tick_s:g} s", "more than 0 is allowed")
+        if self.load is None and self.gap_s is None and (self.jobs is not None or self.poisson):
+            given = "--poisson" if self.jobs is None else "--jobs"
+            raise RequestError(f"{given} without a rate of submission", "--load or --gap says it")
+
+    def read(self, cores: int) -> list[Workflow]:
+        """Return the workflows, as they are submitted to a platform of so many cores.
+
+        Raises
+        ------
+        FileFormatError
+            The folder or one of its files cannot be read, or does not keep to its format.
+        RequestError
+            A number is out of its range.
+        """
+        found = read_workflows(self.path, tick_s=self.tick_s, kind=self.kind, curve=self.curve)
+        if self.load is None and self.gap_s is None:
+            return found
+        return arrivals(
+            found,
+            self.jobs,
+            load=self.load,
+            cores=None if self.load is None else cores,
+            gap_s=self.gap_s,
+            poisson=self.poisson,
+            replacement=self.jobs is not None,
+            seed=self.seed,
+            tick_s=self.tick_s,
+        )

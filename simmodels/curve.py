@@ -1,0 +1,148 @@
+"""ValueCurve: what a job is still worth, by how much longer than its critical path it took."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simmodels.compiled import compiled
+from simmodels.errors import RequestError
+
+
+@compiled
+def factor_at(slr, x, y, first, last):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201  numba takes the types of the call
+    """Return the factor at an SLR of the curve whose points are x[first:last], y[first:last]."""
+    if slr <= x[first]:
+        return 1.0
+    if slr >= x[last - 1]:
+        return 0.0
+    k = first
+    while x[k + 1] <= slr:
+        k += 1
+    # Rounding can take it below the next point, where it would rise then: an old bid would be no bound of a new one.
+    return max(y[k] + (slr - x[k]) / (x[k + 1] - x[k]) * (y[k + 1] - y[k]), y[k + 1])
+
+
+@compiled
+def area_at(slr, x, y, tail, first, last):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201  as above
+    """Return the area under the curve from an SLR on; `tail` is that from each point on (see `tails`)."""
+    if slr < x[first]:
+        return (x[first] - slr) + tail[first]
+    if slr >= x[last - 1]:
+        return 0.0
+    k = first
+    while x[k + 1] <= slr:
+        k += 1
+    here = y[k] + (slr - x[k]) / (x[k + 1] - x[k]) * (y[k + 1] - y[k])
+    return (x[k + 1] - slr) * (here + y[k + 1]) / 2.0 + tail[k + 1]
+
+
+@compiled
+def tails(x, y, firsts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201  as above
+    """Return float64[points], the area from each point of each curve to the curve's end, by trapezoids."""
+    tail = np.zeros(x.size)
+    for curve in range(firsts.size - 1):
+        for k in range(firsts[curve + 1] - 2, firsts[curve] - 1, -1):
+            if x[k + 1] > x[k]:  # a vertical step has no area, also at infinity
+                tail[k] = tail[k + 1] + (x[k + 1] - x[k]) * (y[k] + y[k + 1]) / 2.0
+            else:
+                tail[k] = tail[k + 1]
+    return tail
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCurve:
+    """A job's value as a factor in [0, 1] of its maximum, by its SLR (schedule length ratio).
+
+    The SLR is the time from submission to finish over the critical path. The factor is 1 up to the
+    first point, straight between points, and 0 from the last point on. At a vertical step (two points
+    of the same SLR) it is that of the later point.
+
+    Parameters
+    ----------
+    points
+        Pairs (SLR, factor); SLR does not fall and factor does not rise from point to point, the first
+        factor is 1, the last 0.
+
+    Raises
+    ------
+    RequestError
+        Naming the point that breaks this.
+
+    References
+    ----------
+    Burkimsher, Soares Indrusiak 2016, arXiv 1601.07047, algorithms 1 and 2. The index of their algorithm 2 is off
+    by one; below the first point (also below SLR 1) the factor is 1, and the area counts the rectangle.
+
+    Examples
+    --------
+    >>> curve = ValueCurve([(2, 1), (6, 0)])
+    >>> curve.factor(3), curve.area(3), curve.area(1)
+    (0.75, 1.125, 3.0)
+    """
+
+    points: tuple[tuple[float, float], ...]
+
+    def __init__(self, points: Iterable[Sequence[float]]) -> None:
+        made = tuple((float(slr), float(factor)) for slr, factor in points)
+        object.__setattr__(self, "points", made)
+        if len(made) < 2:
+            raise RequestError(f"a value curve of {len(made)} points", "at least 2 are allowed")
+        before = made[0]
+        for number, (slr, factor) in enumerate(made, start=1):
+            where = f"point {number} of a value curve, ({slr:g}, {factor:g})"
+            if math.isnan(slr) or slr < 0.0:
+                raise RequestError(f"{where}: SLR {slr:g}", "a number >= 0 is allowed")
+            if not 0.0 <= factor <= 1.0:
+                raise RequestError(f"{where}: factor {factor:g}", "0 to 1 is allowed")
+            if slr < before[0]:
+                raise RequestError(f"{where}: its SLR is below the {before[0]:g} before it", "SLRs may not fall")
+            if factor > before[1]:
+                raise RequestError(f"{where}: the curve rises from {before[1]:g}", "factors may not rise")
+            if math.isinf(slr) and slr != made[0][0]:
+                raise RequestError(f"{where}: SLR {slr:g}", "a finite number is allowed")
+            before = (slr, factor)
+        if made[0][1] != 1.0:
+            raise RequestError(f"point 1 of a value curve has factor {made[0][1]:g}", "the first is 1")
+        if made[-1][1] != 0.0:
+            raise RequestError(f"point {len(made)} of a value curve has factor {made[-1][1]:g}", "the last is 0")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the points."""
+        return type(self), (self.points,)
+
+    @classmethod
+    def linear(cls, initial: float, final: float) -> Self:
+        """Return the curve that is 1 up to SLR `initial` and then falls straight to 0 at SLR `final`."""
+        return cls(((initial, 1.0), (final, 0.0)))
+
+    @property
+    def initial(self) -> float:
+        """Return the SLR up to which the factor is 1 (D_initial)."""
+        return self.points[0][0]
+
+    @property
+    def final(self) -> float:
+        """Return the SLR from which on the factor is 0 (D_final); infinity for `FOREVER`."""
+        return self.points[-1][0]
+
+    def factor(self, slr: float) -> float:
+        """Return the share of its maximum that a job of this SLR is worth."""
+        x, y = self._columns()
+        return float(factor_at(float(slr), x, y, 0, len(x)))
+
+    def area(self, slr: float) -> float:
+        """Return the integral of `factor` from this SLR to `final`."""
+        x, y = self._columns()
+        return float(area_at(float(slr), x, y, tails(x, y, np.array([0, len(x)])), 0, len(x)))
+
+    def _columns(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        points = np.array(self.points)
+        return points[:, 0].copy(), points[:, 1].copy()
+
+
+FOREVER: Final = ValueCurve(((math.inf, 1.0), (math.inf, 0.0)))
+"""The curve of a job that is worth all it can be whenever it is done: it has no deadline."""

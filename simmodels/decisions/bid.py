@@ -1,0 +1,355 @@
+"""Bid: what a waiting task offers for cores, as a plain function of its characteristics; and the registry of bids.
+
+The bids of the literature stand below as plain functions. One of yours enters by `bid`. All are compiled (numba) to
+C functions of all characteristics, which the auction calls by their address.
+"""
+
+import difflib
+import importlib
+import inspect
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, overload
+
+from numba import types
+
+from simmodels.decisions.functions import PythonFunction, c_function, signature_of
+from simmodels.errors import RequestError, UnknownNameError
+
+Wins = Literal["high", "low"]
+Trend = Literal["fixed", "worsens", "improves", "any"]
+
+CHARACTERISTICS: Final = (
+    "submit",  # when the job was submitted
+    "now",
+    "wait",  # since the job was submitted
+    "runtime",  # of the task
+    "cores",  # of the task
+    "rank",  # the longest way from the task's start to the job's end (T_R)
+    "critical_path",  # of the job (CP)
+    "slr",  # the SLR that the job gets if the task starts now and nothing waits after it (P-SLR)
+    "factor",  # of the job's value curve at that SLR
+    "area",  # under the curve from that SLR on
+    "value",  # the most that the job can be worth (V_max)
+    "successor_sum",  # the work of the task and of what follows it (T_succ_sum)
+    "deadline",  # of the job: submit + D_final CP
+    "soft_deadline",  # submit + D_initial CP
+    "longest",  # the longest critical path of the jobs in the queue that is auctioned
+    "draw",  # a number in [0, 1) drawn for each task and instant from the simulation's seed
+)
+"""What a bid may name, each a float; times in ticks (of `tick_s` seconds), volumes in core-ticks."""
+
+BID_FUNCTION: Final = types.FunctionType(signature_of(CHARACTERISTICS))
+"""The numba type of a compiled bid."""
+
+_MOVING: Final = {"now", "wait", "slr", "factor", "area", "longest", "draw"}
+
+
+@dataclass(frozen=True, eq=False)
+class Bid:
+    """A bid: its function, who wins, and what the reference says of it.
+
+    Parameters
+    ----------
+    name
+        What the registry, the command line and the tables call it.
+    function
+        A plain function of some of `CHARACTERISTICS`, by name.
+    wins
+        ``"high"``: the highest bid wins; ``"low"``: the lowest.
+    trend
+        How a waiting task's prospects move with time. ``"fixed"``: its bid does not change. ``"worsens"``: it never
+        comes nearer to winning. ``"improves"``: it never falls back, but at most once, to last for ever; nor does it
+        when the longest critical path gets shorter. ``"any"``: nothing is known, and the bids of the whole queue are
+        computed at each auction; with the others only those that could be the best. None: fixed if the function
+        names nothing that moves, else any.
+    formula, source
+        For tables and docs.
+
+    Raises
+    ------
+    RequestError
+        The function names something that is no characteristic of a task, or `wins` or `trend` is none of those.
+    """
+
+    name: str
+    function: Callable[..., float]
+    wins: Wins = "high"
+    trend: Trend = None  # type: ignore[assignment]  # None is filled in below
+    formula: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the names."""
+        unknown = [name for name in self.needs if name not in CHARACTERISTICS]
+        if unknown:
+            what = f"bid {self.name!r} names {', '.join(unknown)}"
+            raise RequestError(what, f"a bid may name {', '.join(CHARACTERISTICS)}")
+        moves = not _MOVING.isdisjoint(self.needs)
+        if self.trend is None:
+            object.__setattr__(self, "trend", "any" if moves else "fixed")
+        if self.wins not in {"high", "low"}:
+            raise RequestError(f"bid {self.name!r} wins {self.wins!r}", "'high' or 'low' is allowed")
+        if self.trend not in {"fixed", "worsens", "improves", "any"} or (self.trend == "fixed" and moves):
+            what = f"bid {self.name!r} of {', '.join(self.needs)} has trend {self.trend!r}"
+            raise RequestError(what, "'worsens', 'improves' or 'any', and 'fixed' if it names nothing that moves")
+        if self.trend != "any" and ("draw" in self.needs or (self.trend == "worsens" and "longest" in self.needs)):
+            what = f"bid {self.name!r} of {', '.join(self.needs)} has trend {self.trend!r}"
+            raise RequestError(what, "'any' is allowed: its bids can rise at any time")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Return the characteristics it names."""
+        return tuple(inspect.signature(self.function).parameters)
+
+    @cached_property
+    def bid_function(self) -> object:
+        """Return the C function of all `CHARACTERISTICS` that compiled code calls."""
+        return c_function(self.function, CHARACTERISTICS)
+
+    @property
+    def compiled(self) -> bool:
+        """Return whether numba could compile it."""
+        return not isinstance(self.bid_function, PythonFunction)
+
+    def take_raised(self) -> BaseException | None:
+        """Return, once, what a Python function raised during an auction."""
+        function = self.bid_function
+        if not isinstance(function, PythonFunction):
+            return None
+        raised, function.raised = function.raised, None
+        return raised
+
+    def __call__(self, *args: float, **kwargs: float) -> float:
+        """Return the bid of a task, as the plain function does."""
+        return self.function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by its name in the registry or its module, else by its fields; what is compiled stays behind."""
+        if BUILT_IN.get(self.name) is self:
+            return find_bid, (self.name,)
+        home, name = self.function.__module__, getattr(self.function, "__name__", "")
+        if getattr(sys.modules.get(home), name, None) is self:
+            return _named, (home, name)
+        return Bid, (self.name, self.function, self.wins, self.trend, self.formula, self.source)
+
+
+def _named(module: str, name: str) -> object:
+    """Return what a module calls by a name."""
+    return getattr(importlib.import_module(module), name)
+
+
+BUILT_IN: Final[dict[str, Bid]] = {}
+_users: Final[dict[str, Bid]] = {}
+
+
+@overload
+def bid(function: Callable[..., float], /) -> Bid: ...
+@overload
+def bid(
+    *, name: str | None = None, wins: Wins = "high", trend: Trend | None = None, formula: str = "", source: str = ""
+) -> Callable[[Callable[..., float]], Bid]: ...
+def bid(
+    function: Callable[..., float] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    wins: Wins = "high",
+    trend: Trend | None = None,
+    formula: str = "",
+    source: str = "",
+) -> Bid | Callable[[Callable[..., float]], Bid]:
+    """Make a bid of a plain function, and enter it in the registry under its name.
+
+    Parameters
+    ----------
+    function
+        A function of some of `CHARACTERISTICS`, by name.
+    name
+        The bid's name; the function's by default.
+    wins, trend, formula, source
+        As for `Bid`.
+
+    Raises
+    ------
+    RequestError
+        A parameter is no characteristic of a task, or the name is that of a built-in bid.
+
+    Examples
+    --------
+    >>> @bid
+    ... def per_core(value, factor, cores):
+    ...     return value * factor / cores
+    >>> per_core.trend, per_core.wins
+    ('any', 'high')
+    """
+
+    def enter(function: Callable[..., float]) -> Bid:
+        made = Bid(name or function.__name__, function, wins, trend, formula, source)  # type: ignore[arg-type]
+        if made.name.upper() in _BY_UPPER:
+            raise RequestError(f"bid {made.name!r} is built in", "another name is allowed")
+        _users[made.name] = made
+        return made
+
+    return enter if function is None else enter(function)
+
+
+def bids() -> Mapping[str, Bid]:
+    """Return every bid of the registry by name: the built-in ones, then the user's."""
+    return {**BUILT_IN, **_users}
+
+
+def find_bid(name: str | Bid | Callable[..., float]) -> Bid:
+    """Return a bid by its name (case does not matter for built-in ones); a bid is itself.
+
+    Raises
+    ------
+    UnknownNameError
+        No bid has the name; near ones are offered.
+    """
+    if isinstance(name, Bid):
+        return name
+    if not isinstance(name, str):
+        return Bid(getattr(name, "__name__", "bid"), name)
+    found = _users.get(name) or BUILT_IN.get(_BY_UPPER.get(name.upper(), ""))
+    if found is None:
+        known = tuple(bids())
+        near = difflib.get_close_matches(name.upper(), [each.upper() for each in known], n=3, cutoff=0.5)
+        raise UnknownNameError("bid", name, tuple(each for each in known if each.upper() in near), known)
+    return found
+
+
+_BY_UPPER: Final[dict[str, str]] = {"PSLR": "P-SLR"}
+
+
+def _built_in(
+    name: str, formula: str, *, wins: Wins, trend: Trend | None = None, source: str = ""
+) -> Callable[[Callable[..., float]], Bid]:
+    def enter(function: Callable[..., float]) -> Bid:
+        made = Bid(name, function, wins, trend, formula, source or _PAPER)  # type: ignore[arg-type]
+        BUILT_IN[name] = made
+        _BY_UPPER[name.upper()] = name
+        return made
+
+    return enter
+
+
+_PAPER: Final = "Burkimsher, Soares Indrusiak 2016, arXiv 1601.07047, section 4"
+
+
+@_built_in("Random", "u", wins="high")
+def _random(draw: float) -> float:
+    return draw
+
+
+@_built_in("FIFO", "J_arrive", wins="low")
+def _fifo(submit: float) -> float:
+    return submit
+
+
+@_built_in("SRTF", "T_R", wins="low")
+def _srtf(rank: float) -> float:
+    return rank
+
+
+@_built_in("LRTF", "T_R", wins="high")
+def _lrtf(rank: float) -> float:
+    return rank
+
+
+@_built_in(
+    "P-SLR", "(T_R + now + 1 - J_arrive) / CP + floor((now - J_arrive) / max CP)^2", wins="high", trend="improves"
+)
+def _p_slr(rank: float, wait: float, critical_path: float, longest: float) -> float:
+    return (rank + wait + 1.0) / critical_path + float(math.floor(wait / longest)) ** 2
+
+
+@_built_in("PV", "V_max factor(P-SLR)", wins="high", trend="worsens")
+def _pv(value: float, factor: float) -> float:
+    return value * factor
+
+
+@_built_in("PVD", "V_max factor(P-SLR) / T_succ_sum", wins="high", trend="worsens")
+def _pvd(value: float, factor: float, successor_sum: float) -> float:
+    return value * factor / successor_sum
+
+
+@_built_in(
+    "PVDSQ",
+    "V_max factor(P-SLR) / T_succ_sum^2",
+    wins="high",
+    trend="worsens",
+    source=_PAPER + "; the denominator squared as in DVD-2 of Aldarmi, Burns 1999, for PVD squared orders as PVD does",
+)
+def _pvdsq(value: float, factor: float, successor_sum: float) -> float:
+    return value * factor / successor_sum**2
+
+
+@_built_in("EDF", "J_arrive + D_final CP", wins="low", source=_PAPER + ", which does not define it")
+def _edf(deadline: float) -> float:
+    return deadline
+
+
+_LAST: Final = "; tasks that can earn nothing more go last"
+
+
+@_built_in("PVR", "V_max area(P-SLR)", wins="low", trend="improves", source=_PAPER + _LAST)
+def _pvr(value: float, area: float) -> float:
+    return value * area if area > 0.0 else math.inf
+
+
+# -- readings that the paper allows beside these ------------------------------------------------------
+
+
+@_built_in("PVDSQ:literal", "(V_max factor(P-SLR) / T_succ_sum)^2", wins="high", trend="worsens")
+def _pvdsq_literal(value: float, factor: float, successor_sum: float) -> float:
+    return (value * factor / successor_sum) ** 2
+
+
+@_built_in("PVDSQ:rank", "V_max factor(P-SLR) / T_R^2", wins="high", trend="worsens")
+def _pvdsq_rank(value: float, factor: float, rank: float) -> float:
+    return value * factor / rank**2
+
+
+@_built_in("EDF:initial", "J_arrive + D_initial CP", wins="low")
+def _edf_initial(soft_deadline: float) -> float:
+    return soft_deadline
+
+
+@_built_in("EDF:task", "J_arrive + D_final CP - T_R", wins="low")
+def _edf_task(deadline: float, rank: float) -> float:
+    return deadline - rank
+
+
+@_built_in("EDF:initial-task", "J_arrive + D_initial CP - T_R", wins="low")
+def _edf_initial_task(soft_deadline: float, rank: float) -> float:
+    return soft_deadline - rank
+
+
+@_built_in(
+    "PVR:zero-first", "V_max area(P-SLR), also of tasks that can earn nothing more", wins="low", trend="improves"
+)
+def _pvr_zero_first(value: float, area: float) -> float:
+    return value * area
+
+
+@_built_in("PVR:bare", "area(P-SLR)", wins="low", trend="improves", source=_PAPER + _LAST)
+def _pvr_bare(area: float) -> float:
+    return area if area > 0.0 else math.inf
+
+
+@_built_in("PVR:bare-zero-first", "area(P-SLR), also of tasks that can earn nothing more", wins="low", trend="improves")
+def _pvr_bare_zero_first(area: float) -> float:
+    return area
+
+
+@_built_in("P-SLR:plain", "(T_R + now - J_arrive) / CP", wins="high", trend="improves")
+def _p_slr_plain(slr: float) -> float:
+    return slr
+
+
+TEN_BIDS: Final = ("Random", "FIFO", "SRTF", "LRTF", "P-SLR", "PV", "PVD", "PVDSQ", "EDF", "PVR")
+"""The policies of the paper."""

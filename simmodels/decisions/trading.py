@@ -1,0 +1,300 @@
+"""Trading: what each event does to the state of an auction.
+
+Both clocks say which tasks ended and which jobs arrive; data that arrive and jobs that starve the state knows by
+itself, and says when it must be woken for them.
+"""
+
+import numpy as np
+
+from simmodels.compiled import compiled
+from simmodels.curve import factor_at
+from simmodels.decisions.bidding import auction, enter, withdraw
+from simmodels.decisions.columns import longer
+from simmodels.decisions.market import (
+    ACTIVE,
+    BY_CLUSTER,
+    BY_KIND,
+    COMING,
+    ENDED,
+    FINISHED,
+    REJECTED,
+    REMOVED,
+    STARVED,
+    TRAVELLING,
+    WAITING,
+)
+from simmodels.decisions.meeting import arrival_on
+
+
+@compiled
+def _push_event(times, numbers, size, time, number):
+    """Put an event into a heap by (instant, number); there is room."""
+    at = size
+    while at > 0:
+        parent = (at - 1) // 2
+        if times[parent] < time or (times[parent] == time and numbers[parent] <= number):
+            break
+        times[at] = times[parent]
+        numbers[at] = numbers[parent]
+        at = parent
+    times[at] = time
+    numbers[at] = number
+
+
+@compiled
+def _drop_event(times, numbers, size):
+    """Take the first event off a heap; return the new size."""
+    size -= 1
+    time = times[size]
+    number = numbers[size]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and (
+            times[child + 1] < times[child]
+            or (times[child + 1] == times[child] and numbers[child + 1] < numbers[child])
+        ):
+            child += 1
+        if time < times[child] or (time == times[child] and number <= numbers[child]):
+            break
+        times[at] = times[child]
+        numbers[at] = numbers[child]
+        at = child
+    times[at] = time
+    numbers[at] = number
+    return size
+
+
+@compiled
+def _announce(market, time, task):
+    """Take note that data of a task arrive at an instant."""
+    m = market
+    if m.data_size == m.data_time.size:
+        m.data_time = longer(m.data_time, 2 * m.data_size)
+        m.data_task = longer(m.data_task, 2 * m.data_size)
+    _push_event(m.data_time, m.data_task, m.data_size, time, task)
+    m.data_size += 1
+
+
+@compiled
+def _release(market, task, now):
+    """Let a task whose predecessors have all ended wait, now or when its data have travelled."""
+    m = market
+    first = now
+    if m.network == BY_CLUSTER:
+        first = np.inf
+        last = -np.inf
+        for cluster in range(m.free.size):
+            if m.offers[m.kind[task], cluster]:
+                at = arrival_on(m, task, cluster)
+                first = min(first, at)
+                last = max(last, at)
+        m.ready[task] = last
+        for cluster in range(m.free.size):
+            if m.offers[m.kind[task], cluster]:
+                at = arrival_on(m, task, cluster)
+                if at > now and at not in (first, last):
+                    _announce(m, at, task)
+        if last > now and last != first:
+            _announce(m, last, task)
+    elif m.network == BY_KIND:
+        for k in range(m.first_predecessor[task], m.first_predecessor[task + 1]):
+            sender = m.predecessor[k]
+            if m.apart[m.kind[sender], m.kind[task]]:
+                first = max(first, m.end[sender] + m.delay[sender])
+    if first > now:
+        m.phase[task] = TRAVELLING
+        _announce(m, first, task)
+    else:
+        enter(m, task, now)
+
+
+@compiled
+def finish(market, task, now):
+    """Let a running task end: its cores are free, and its successors one step nearer."""
+    m = market
+    m.phase[task] = ENDED
+    _vacate(m, task)
+    m.end[task] = now
+    job = m.job[task]
+    m.left[job] -= 1
+    if m.state[job] != ACTIVE:
+        return
+    if m.left[job] == 0:
+        m.finish[job] = now
+        slr = (now - m.submit[job]) / m.tick / m.critical_path[job]
+        m.state[job] = STARVED if slr >= m.slr[m.first_point[job + 1] - 1] else FINISHED
+        return
+    for k in range(m.first_successor[task], m.first_successor[task + 1]):
+        successor = m.successor[k]
+        m.missing[successor] -= 1
+        if m.missing[successor] == 0:
+            _release(m, successor, now)
+
+
+@compiled
+def _vacate(market, task):
+    m = market
+    m.free[m.cluster[task]] += m.cores[task]
+    kind = m.kind[task]
+    m.busy_cores[kind] -= m.cores[task]
+    m.busy_until[kind] -= m.cores[task] * (m.start[task] + m.runtime[task])
+
+
+@compiled
+def lose(market, task, now):
+    """Let a task whose run came to nothing wait again, unless its job is gone."""
+    m = market
+    _vacate(m, task)
+    m.cluster[task] = -1
+    m.start[task] = np.nan
+    m.price[task] = np.nan
+    if m.state[m.job[task]] != ACTIVE:
+        m.phase[task] = REMOVED
+        return
+    m.promised[m.kind[task]] += m.runtime[task] * m.cores[task]
+    enter(m, task, now)
+
+
+@compiled
+def _remove_tasks(market, job):
+    """Take all tasks of a job away that have not started; those that run, run on."""
+    m = market
+    for task in range(m.first_task[job], m.first_task[job + 1]):
+        if m.phase[task] == WAITING:
+            withdraw(m, task)
+        if m.phase[task] == WAITING or m.phase[task] == COMING or m.phase[task] == TRAVELLING:
+            m.phase[task] = REMOVED
+            m.promised[m.kind[task]] -= m.runtime[task] * m.cores[task]
+
+
+@compiled
+def _due_now(market, now):
+    """Let the jobs starve whose deadline is reached."""
+    m = market
+    while m.due_size and m.due_time[0] <= now:
+        job = m.due_job[0]
+        m.due_size = _drop_event(m.due_time, m.due_job, m.due_size)
+        if m.state[job] == ACTIVE:
+            m.state[job] = STARVED
+            m.finish[job] = np.nan
+            _remove_tasks(m, job)
+
+
+@compiled
+def projected_factor(market, job, now):
+    """Return the share of its value that a job may hope for if it were let in now.
+
+    Its tasks come behind all the work that was promised: the SLR is that of its critical path and the longest time
+    that one of its kinds needs for what runs and waits there on all its clusters.
+    """
+    m = market
+    behind = 0.0
+    for task in range(m.first_task[job], m.first_task[job + 1]):
+        kind = m.kind[task]
+        ahead = m.promised[kind] + max(m.busy_until[kind] - now * m.busy_cores[kind], 0.0)
+        behind = max(behind, ahead / m.size[kind])
+    slr = (m.critical_path[job] + behind / m.tick) / m.critical_path[job]
+    return factor_at(slr, m.slr, m.factor, m.first_point[job], m.first_point[job + 1])
+
+
+@compiled
+def arrive(market, job, now):
+    """Let a job arrive: its first tasks wait, or it is rejected."""
+    m = market
+    if m.admission > 0.0 and projected_factor(m, job, now) < m.admission:
+        m.state[job] = REJECTED
+        m.finish[job] = now
+        for task in range(m.first_task[job], m.first_task[job + 1]):
+            m.phase[task] = REMOVED
+        return
+    m.state[job] = ACTIVE
+    due = np.ceil(m.deadline[job]) * m.tick
+    if due < np.inf:
+        if m.due_size == m.due_time.size:
+            m.due_time = longer(m.due_time, 2 * m.due_size)
+            m.due_job = longer(m.due_job, 2 * m.due_size)
+        _push_event(m.due_time, m.due_job, m.due_size, due, job)
+        m.due_size += 1
+    for task in range(m.first_task[job], m.first_task[job + 1]):
+        m.promised[m.kind[task]] += m.runtime[task] * m.cores[task]
+        if m.missing[task] == 0:
+            enter(m, task, now)
+
+
+@compiled
+def next_wake(market):
+    """Return the next instant at which data arrive or a deadline is reached; infinity if there is none."""
+    m = market
+    while not m.every_deadline and m.due_size and m.state[m.due_job[0]] != ACTIVE:  # it was done in time
+        m.due_size = _drop_event(m.due_time, m.due_job, m.due_size)
+    at = np.inf
+    if m.due_size:
+        at = m.due_time[0]
+    if m.data_size:
+        at = min(at, m.data_time[0])
+    return at
+
+
+@compiled
+def instant(market, now, ended, arrived):
+    """Let tasks end and jobs arrive, and hold the auction; return the tasks that start.
+
+    In this order: what ends, data, starvation, arrivals, the auction.
+    """
+    m = market
+    for k in range(ended.size):
+        finish(m, ended[k], now)
+    while m.data_size and m.data_time[0] <= now:
+        task = m.data_task[0]
+        m.data_size = _drop_event(m.data_time, m.data_task, m.data_size)
+        if m.phase[task] == TRAVELLING:
+            enter(m, task, now)
+    _due_now(m, now)
+    for k in range(arrived.size):
+        arrive(m, arrived[k], now)
+    auction(m, now)
+    return m.placed[: m.placed_size]
+
+
+@compiled
+def found(market):
+    """Return start, end, cluster and price by task, and what each job is doing (copies)."""
+    m = market
+    tasks = m.tasks
+    return (
+        m.start[:tasks].copy(),
+        m.end[:tasks].copy(),
+        m.cluster[:tasks].copy(),
+        m.price[:tasks].copy(),
+        m.state[: m.jobs].copy(),
+    )
+
+
+@compiled
+def add_free(market, cluster, cores):
+    """Give a cluster more free cores (take some away, if negative)."""
+    market.free[cluster] += cores
+
+
+@compiled
+def met(market, tasks):
+    """Return the cluster of each of these tasks."""
+    out = np.empty(tasks.size, np.int64)
+    for k in range(tasks.size):
+        out[k] = market.cluster[tasks[k]]
+    return out
+
+
+@compiled
+def refused_task(market):
+    """Return the task for which the bid gave no number (-1 when there is none), and when."""
+    return market.refused, market.refused_at
+
+
+@compiled
+def waiting_tasks(market, group):
+    """Return the tasks in the queue of a group, by number."""
+    return np.sort(market.heap[group, : market.waiting[group]])

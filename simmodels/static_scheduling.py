@@ -1,0 +1,334 @@
+"""Static list scheduling of one workflow: HEFT, CPOP and PEFT, with insertion.
+
+These plan a whole workflow before it starts, on an empty platform, and know every runtime: a yardstick for an auction,
+which knows nothing of what is to come. The `Problem` is that of the literature: a cost for each task and processor,
+a delay for each edge between processors. `plan` puts a workflow on clusters of many cores, by kinds and transfer
+delays.
+
+References
+----------
+Topcuoglu, Hariri, Wu 2002, doi 10.1109/71.993206 (HEFT, CPOP); Arabnejad, Barbosa 2014, doi 10.1109/TPDS.2013.57
+(PEFT).
+"""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simmodels import graph
+from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.workflow import Workflow, delays
+from simmodels.workflow_schedule import FINISHED, Place, WorkflowSchedule
+
+Method = Literal["HEFT", "CPOP", "PEFT"]
+_TIE: Final = 1e-9  # ranks are sums of averages, which rounding makes differ where they are equal
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Tasks to be put on unlike processors.
+
+    Parameters
+    ----------
+    cost
+        float64[tasks, processors], how long each task runs on each processor; infinity where it cannot.
+    edges
+        Pairs (i, j) of task numbers: task j needs the data of task i.
+    delay
+        float64[edges], how long these data travel from one processor to any other.
+    cores
+        int64[tasks], how many cores of a processor each task needs; None for 1.
+    size
+        int64[processors], how many cores each processor has; None for 1.
+
+    Raises
+    ------
+    RequestError
+        Shapes do not fit, or a task can run on no processor.
+    """
+
+    cost: NDArray[np.float64]
+    edges: NDArray[np.int64]
+    delay: NDArray[np.float64]
+    cores: NDArray[np.int64] = None  # type: ignore[assignment]  # None is filled in below
+    size: NDArray[np.int64] = None  # type: ignore[assignment]  # None is filled in below
+
+    def __post_init__(self) -> None:
+        """Make the columns arrays, and check them."""
+        cost = np.array(self.cost, np.float64)
+        edges = np.array(self.edges if len(self.edges) else np.empty((0, 2)), np.int64)
+        if cost.ndim != 2 or edges.ndim != 2 or np.shape(self.delay) != (len(edges),):
+            raise RequestError(f"costs of shape {cost.shape}, {np.shape(self.delay)} delays of {edges.shape} edges", "")
+        tasks, processors = cost.shape
+        made = {
+            "cost": cost,
+            "edges": edges,
+            "delay": np.array(self.delay, np.float64),
+            "cores": _filled(self.cores, tasks),
+            "size": _filled(self.size, processors),
+        }
+        for name, column in made.items():
+            object.__setattr__(self, name, column)
+        cost[self.cores[:, None] > self.size[None, :]] = np.inf
+        nowhere = np.flatnonzero(np.isinf(cost).all(axis=1))
+        if len(nowhere):
+            raise RequestError(f"task {nowhere[0]} can run on no processor", "each task must be able to run somewhere")
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Return the tasks with each before its successors."""
+        found = graph.topological(*graph.rows_of(len(self.cost), self.edges[:, 0].copy(), self.edges[:, 1].copy()))
+        if len(found) < len(self.cost):
+            raise RequestError("the tasks wait for each other in a circle", "a graph without cycles is allowed")
+        return np.asarray(found)
+
+    @cached_property
+    def successors(self) -> list[list[tuple[int, float]]]:
+        """Return by task its successors, each with the delay of the data."""
+        return self._neighbours(0, 1)
+
+    @cached_property
+    def predecessors(self) -> list[list[tuple[int, float]]]:
+        """Return by task its predecessors, each with the delay of the data."""
+        return self._neighbours(1, 0)
+
+    def _neighbours(self, of: int, to: int) -> list[list[tuple[int, float]]]:
+        rows: list[list[tuple[int, float]]] = [[] for _ in self.cost]
+        for edge, delay in zip(self.edges.tolist(), self.delay.tolist(), strict=True):
+            rows[edge[of]].append((edge[to], delay))
+        return rows
+
+    @cached_property
+    def mean_cost(self) -> NDArray[np.float64]:
+        """Return float64[tasks], the mean cost over the processors that can run each task."""
+        can = np.isfinite(self.cost)
+        return np.asarray(np.where(can, self.cost, 0.0).sum(axis=1) / can.sum(axis=1))
+
+    @cached_property
+    def upward_rank(self) -> NDArray[np.float64]:
+        """Return float64[tasks], the mean longest way to the end (Topcuoglu et al. 2002, equation 8)."""
+        rank = np.zeros(len(self.cost))
+        for task in self.order[::-1].tolist():
+            rest = max((delay + rank[other] for other, delay in self.successors[task]), default=0.0)
+            rank[task] = self.mean_cost[task] + rest
+        return rank
+
+    @cached_property
+    def downward_rank(self) -> NDArray[np.float64]:
+        """Return float64[tasks], the mean longest way from the beginning (Topcuoglu et al. 2002, equation 9)."""
+        rank = np.zeros(len(self.cost))
+        for task in self.order.tolist():
+            ways = (rank[other] + self.mean_cost[other] + delay for other, delay in self.predecessors[task])
+            rank[task] = max(ways, default=0.0)
+        return rank
+
+    @cached_property
+    def optimistic_cost(self) -> NDArray[np.float64]:
+        """Return float64[tasks, processors], PEFT's table: what is left at best after a task on a processor.
+
+        Equation 4 of Arabnejad and Barbosa 2014; infinity where the task cannot run.
+        """
+        table = np.zeros_like(self.cost)
+        processors = np.arange(self.cost.shape[1])
+        for task in self.order[::-1].tolist():
+            for other, delay in self.successors[task]:
+                ways = table[other] + self.cost[other] + np.where(processors[:, None] == processors, 0.0, delay)
+                table[task] = np.maximum(table[task], ways.min(axis=1))
+        table[np.isinf(self.cost)] = np.inf
+        return table
+
+    @cached_property
+    def peft_rank(self) -> NDArray[np.float64]:
+        """Return float64[tasks], the mean of `optimistic_cost` over the processors that can run each task."""
+        can = np.isfinite(self.cost)
+        return np.asarray(np.where(can, self.optimistic_cost, 0.0).sum(axis=1) / can.sum(axis=1))
+
+
+def _filled(column: ArrayLike | None, rows: int) -> NDArray[np.int64]:
+    filled = np.ones(rows, np.int64) if column is None else np.array(column, np.int64)
+    if filled.shape != (rows,):
+        raise RequestError(f"a column of shape {filled.shape}", f"({rows},) is allowed")
+    return filled
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When each task of a problem starts and ends, and on which processor."""
+
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    processor: NDArray[np.int64]
+
+    @property
+    def makespan(self) -> float:
+        """Return when the last task ends."""
+        return float(self.end.max(initial=0.0))
+
+
+class _Processor:
+    """A processor's timetable: from when on how many cores are free, until the next entry."""
+
+    def __init__(self, cores: int) -> None:
+        self.times = [0.0]
+        self.free = [cores]
+
+    def earliest(self, ready: float, runtime: float, cores: int) -> float:
+        """Return the first instant from `ready` on at which so many cores are free for so long (insertion)."""
+        i = max(int(np.searchsorted(self.times, ready, side="right")) - 1, 0)
+        start = ready
+        while True:
+            k = i
+            while self.free[k] >= cores:
+                if k + 1 == len(self.times) or self.times[k + 1] >= start + runtime:
+                    return start
+                k += 1
+            i = k + 1
+            start = max(ready, self.times[i])
+
+    def take(self, start: float, end: float, cores: int) -> None:
+        """Take cores away from `start` to `end`."""
+        for at in (start, end):
+            i = int(np.searchsorted(self.times, at))
+            if i == len(self.times) or self.times[i] != at:
+                self.times.insert(i, at)
+                self.free.insert(i, self.free[i - 1])
+        for i in range(self.times.index(start), self.times.index(end)):
+            self.free[i] -= cores
+
+
+def solve(problem: Problem, method: Method = "HEFT") -> Plan:
+    """Return the plan of a list scheduler for a problem.
+
+    Parameters
+    ----------
+    problem
+        The tasks and processors.
+    method
+        ``"HEFT"``: by upward rank, on the processor where the task ends first. ``"CPOP"``: by upward + downward rank
+        as tasks become ready, those of the critical path on the one processor that runs it fastest. ``"PEFT"``: by
+        the mean of the optimistic costs as tasks become ready, where end + optimistic cost is least. Ties fall to the
+        smaller task and the smaller processor.
+
+    Raises
+    ------
+    UnknownNameError
+        No such method.
+    """
+    known = get_args(Method)
+    if method not in known:
+        raise UnknownNameError("method", method, tuple(difflib.get_close_matches(method.upper(), known)), known)
+    tasks, processors = problem.cost.shape
+    start, end = np.zeros(tasks), np.zeros(tasks)
+    placed = np.full(tasks, -1)
+    timetable = [_Processor(cores) for cores in problem.size.tolist()]
+    priority = {"HEFT": problem.upward_rank, "PEFT": problem.peft_rank}.get(method)
+    favourite = np.full(tasks, -1)
+    if priority is None:
+        priority = problem.upward_rank + problem.downward_rank
+        favourite = _critical_path(problem, priority)
+    missing = [len(row) for row in problem.predecessors]
+    ready = [task for task in range(tasks) if not missing[task]]
+    while ready:
+        task = min(ready, key=lambda each: (-round(float(priority[each]) / _TIE), each))
+        ready.remove(task)
+        best = np.inf
+        for processor in range(processors):
+            runtime = float(problem.cost[task, processor])
+            if np.isinf(runtime) or favourite[task] not in {-1, processor}:
+                continue
+            ways = (
+                end[other] + (0.0 if placed[other] == processor else delay)
+                for other, delay in problem.predecessors[task]
+            )
+            begin = timetable[processor].earliest(max(ways, default=0.0), runtime, int(problem.cores[task]))
+            score = begin + runtime + (problem.optimistic_cost[task, processor] if method == "PEFT" else 0.0)
+            if score < best:
+                best = score
+                start[task], end[task], placed[task] = begin, begin + runtime, processor
+        timetable[placed[task]].take(start[task], end[task], int(problem.cores[task]))
+        for other, _ in problem.successors[task]:
+            missing[other] -= 1
+            if not missing[other]:
+                ready.append(other)
+    return Plan(start, end, placed)
+
+
+def _critical_path(problem: Problem, priority: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return by task the processor it is bound to: -1 but for the tasks of the critical path (CPOP).
+
+    Where no processor can run the whole path (kinds), each task is bound to the best of those that can run it.
+    """
+    entries = [task for task, row in enumerate(problem.predecessors) if not row]
+    task = max(entries, key=lambda each: (round(float(priority[each]) / _TIE), -each))
+    path = [task]
+    while problem.successors[task]:
+        nexts = [other for other, _ in problem.successors[task]]
+        task = max(nexts, key=lambda each: (round(float(priority[each]) / _TIE), -each))
+        path.append(task)
+    total = problem.cost[path].sum(axis=0)
+    favourite = np.full(len(problem.cost), -1)
+    if np.isfinite(total).any():
+        favourite[path] = int(total.argmin())
+        return favourite
+    reach = np.isfinite(problem.cost[path])  # the processors by how much of the path they can run, then how fast
+    load = np.where(reach, problem.cost[path], 0.0).sum(axis=0)
+    order = np.lexsort((load, -reach.sum(axis=0)))
+    for each in path:
+        favourite[each] = next(int(p) for p in order if np.isfinite(problem.cost[each, p]))
+    return favourite
+
+
+def plan(
+    workflow: Workflow,
+    clusters: Sequence[tuple[str, int] | tuple[str, int, str | None]],
+    method: Method = "HEFT",
+    *,
+    ccr: float = 0.2,
+    tick_s: float = 1.0,
+) -> WorkflowSchedule:
+    """Return the plan of a workflow on empty clusters, from its submission on.
+
+    Data travel between any two clusters for `ccr` times the sender's runtime, up to the next whole tick.
+
+    Parameters
+    ----------
+    workflow
+        The job; each task must be able to run on some cluster.
+    clusters
+        Name, cores and kind of each cluster; without a kind it takes any task.
+    method, ccr, tick_s
+        As for `solve` and `simmodels.Auctioneer`.
+
+    Raises
+    ------
+    ImpossibleJobError
+        A task can never run on the clusters.
+    """
+    places = [Place(*cluster) for cluster in clusters]
+    if not places:
+        raise ImpossibleJobError(workflow.job_id, "there are no clusters")
+    largest: dict[str | None, int] = {}
+    for place in places:
+        largest[place.kind] = max(largest.get(place.kind, 0), place.cores)
+    workflow.require_runnable(largest)
+    takes = np.array([[p.kind is None or k is None or k == p.kind for p in places] for k in workflow.kind])
+    cost = np.where(takes, workflow.runtime_s[:, None], np.inf)
+    delay_s = delays(workflow.runtime_s / tick_s, ccr) * tick_s
+    size = np.array([place.cores for place in places])
+    found = solve(Problem(cost, workflow.edges, delay_s[workflow.edges[:, 0]], workflow.cores, size), method)
+    start_s = workflow.submit_s + found.start
+    return WorkflowSchedule(
+        [workflow],
+        places,
+        start_s,
+        start_s + workflow.runtime_s,
+        found.processor,
+        outcome=np.array([FINISHED], np.int8),
+        critical_path_s=np.array([workflow.critical_path_s(ccr, tick_s=tick_s)]),
+        about={"method": method, "ccr": ccr, "network": "cluster", "tick_s": tick_s},
+    )

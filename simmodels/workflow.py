@@ -1,0 +1,330 @@
+"""Workflow: a job of tasks that depend on each other, as immutable columns; networkx at the border."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simmodels import graph
+from simmodels.curve import FOREVER, ValueCurve
+from simmodels.errors import ImpossibleJobError, RequestError
+
+__all__ = ["FOREVER", "Task", "ValueCurve", "Workflow"]
+
+_MOST: Final = 2**53  # whole numbers up to this are exact as floats
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task of a workflow: it needs all its cores, on one cluster, for its whole runtime.
+
+    Parameters
+    ----------
+    runtime_s
+        How long it runs, in seconds (> 0).
+    cores
+        How many cores it needs (>= 1).
+    kind
+        The kind of cluster that it needs; None for any.
+    name
+        What it is called; empty for its number.
+    """
+
+    runtime_s: float
+    cores: int = 1
+    kind: str | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Workflow:
+    """A job of tasks: it is submitted as a whole, and done when its last task is.
+
+    Parameters
+    ----------
+    job_id
+        The job's number.
+    submit_s
+        When it is submitted, in seconds since the workload's zero.
+    runtime_s
+        float64[n], how long each task runs, in seconds (> 0).
+    cores
+        int64[n], how many cores each needs (>= 1); one number for all.
+    edges
+        Pairs (i, j) of task numbers, from 0: task j needs the data of task i.
+    kind
+        The kind of cluster that each task needs, n names; one name for all; None for any.
+    curve
+        What the job is worth by its SLR; by default all it can be, whenever it is done.
+    max_value
+        What it is worth at most; None for its volume in core-seconds.
+    task_names
+        What the tasks are called, n names; empty for their numbers.
+    name
+        What the workflow is called.
+
+    Attributes
+    ----------
+    first, successor
+        int64[n + 1], int64[edges]: the successors of task i are ``successor[first[i]:first[i + 1]]``.
+
+    Raises
+    ------
+    ImpossibleJobError
+        Naming the job and the task: a runtime, a number of cores or an edge that cannot be, or a cycle.
+
+    Examples
+    --------
+    >>> job = Workflow(1, 0.0, [10, 20, 5, 30], [2, 1, 4, 3], [(0, 1), (0, 2), (1, 3), (2, 3)], "Kind1")
+    >>> job.upward_rank_s().tolist(), job.critical_path_s(), job.volume_core_s
+    ([60.0, 50.0, 35.0, 30.0], 60.0, 150.0)
+    """
+
+    job_id: int
+    submit_s: float
+    runtime_s: NDArray[np.float64]
+    cores: NDArray[np.int64] = 1  # type: ignore[assignment]  # one number for all becomes a column below
+    edges: NDArray[np.int64] = ()  # type: ignore[assignment]  # pairs become a table below
+    kind: tuple[str | None, ...] = None  # type: ignore[assignment]  # one for all becomes a column below
+    curve: ValueCurve = FOREVER
+    max_value: float | None = None
+    task_names: tuple[str, ...] = ()
+    name: str = ""
+    first: NDArray[np.int64] = None  # type: ignore[assignment]  # made below
+    successor: NDArray[np.int64] = None  # type: ignore[assignment]  # made below
+
+    def __post_init__(self) -> None:
+        """Make the columns read-only arrays of their types, and check them."""
+        runtime_s = self._column("runtime_s", self.runtime_s)
+        tasks = len(runtime_s)
+        given = np.asarray(self.cores)
+        cores = self._column("cores", np.full(tasks, given) if given.ndim == 0 else given)
+        asked: str | Sequence[str | None] | None = self.kind
+        kind = (asked,) * tasks if asked is None or isinstance(asked, str) else tuple(asked)
+        pairs = np.asarray(self.edges if len(self.edges) else np.empty((0, 2)))
+        names = tuple(self.task_names)
+        for column, rows in (("cores", len(cores)), ("kind", len(kind)), ("task_names", len(names) or tasks)):
+            if rows != tasks:
+                raise ImpossibleJobError(self.job_id, f"{column} has {rows} entries, and runtime_s {tasks}")
+        edges = self._edges(pairs, tasks)
+        self._check(runtime_s, cores, names)
+        first, successor = graph.rows_of(tasks, edges[:, 0].copy(), edges[:, 1].copy())
+        made = (runtime_s, cores.astype(np.int64), edges, first, successor)
+        for name, column in zip(("runtime_s", "cores", "edges", "first", "successor"), made, strict=True):
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
+        object.__setattr__(self, "submit_s", float(self.submit_s))
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "task_names", names)
+        self._check_graph()
+
+    def _column(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
+        column = np.array(values, dtype=np.float64)
+        if column.ndim != 1 or not len(column):
+            raise ImpossibleJobError(self.job_id, f"{name} has shape {column.shape}; (tasks,) is allowed, 1 at least")
+        return column
+
+    def _edges(self, pairs: NDArray[Any], tasks: int) -> NDArray[np.int64]:
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ImpossibleJobError(self.job_id, f"edges have shape {pairs.shape}; (edges, 2) is allowed")
+        edges = pairs.astype(np.int64)
+        bad = np.flatnonzero(((pairs < 0) | (pairs >= tasks) | (pairs != edges)).any(axis=1))
+        if len(bad):
+            edge = tuple(pairs[bad[0]].tolist())
+            raise ImpossibleJobError(self.job_id, f"edge {edge}: its tasks are numbered 0 to {tasks - 1}")
+        return edges
+
+    def _check(self, runtime_s: NDArray[np.float64], cores: NDArray[np.float64], names: tuple[str, ...]) -> None:
+        """Refuse a job whose numbers cannot be."""
+        if not np.isfinite(self.submit_s):
+            raise ImpossibleJobError(self.job_id, f"is submitted at {self.submit_s} s; a finite number is allowed")
+        if self.max_value is not None and not (self.max_value > 0 and np.isfinite(self.max_value)):
+            raise ImpossibleJobError(self.job_id, f"is worth {self.max_value}; a finite number > 0 is allowed")
+        bad = np.flatnonzero(~(np.isfinite(runtime_s) & (runtime_s > 0)))
+        if len(bad):
+            task = int(bad[0])
+            what = f"task {_label(names, task)} runs for {runtime_s[task]} s; a finite number > 0 is allowed"
+            raise ImpossibleJobError(self.job_id, what)
+        bad = np.flatnonzero(~((cores >= 1) & (cores <= _MOST) & (cores == np.floor(cores))))
+        if len(bad):
+            task = int(bad[0])
+            what = f"task {_label(names, task)} needs {cores[task]:g} cores; 1 or more are allowed, in whole numbers"
+            raise ImpossibleJobError(self.job_id, what)
+
+    def _check_graph(self) -> None:
+        """Refuse an edge that is there twice, and a cycle."""
+        twice = np.flatnonzero(self.successor[1:] == self.successor[:-1])
+        for k in twice:
+            task = int(np.searchsorted(self.first, k, side="right")) - 1
+            if k + 1 < self.first[task + 1]:
+                edge = f"{self.label(task)} -> {self.label(int(self.successor[k]))}"
+                raise ImpossibleJobError(self.job_id, f"edge {edge} is there twice")
+        if len(graph.topological(self.first, self.successor)) < len(self):
+            around = nx.find_cycle(nx.DiGraph(self.edges.tolist()))
+            way = " -> ".join(self.label(task) for task in [around[0][0], *(edge[1] for edge in around)])
+            raise ImpossibleJobError(self.job_id, f"its tasks wait for each other: {way}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor's arguments, so that what comes back is read-only too."""
+        about = (self.curve, self.max_value, self.task_names, self.name)
+        return type(self), (self.job_id, self.submit_s, self.runtime_s, self.cores, self.edges, self.kind, *about)
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return len(self.runtime_s)
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        name = f" {self.name!r}" if self.name else ""
+        return f"<Workflow {self.job_id}{name}: {len(self)} tasks, submitted at {self.submit_s:g} s>"
+
+    def label(self, task: int) -> str:
+        """Return what a task is called: its name, or its number."""
+        return _label(self.task_names, task)
+
+    # -- by tasks and by graphs ---------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, tasks: Sequence[Task], *, job_id: int, submit_s: float, **about: Any) -> Self:  # noqa: ANN401  as the class
+        """Return the workflow of these tasks; `edges` and the rest as for the class."""
+        named = any(task.name for task in tasks)
+        return cls(
+            job_id,
+            submit_s,
+            [task.runtime_s for task in tasks],  # type: ignore[arg-type]  # becomes a column
+            [task.cores for task in tasks],  # type: ignore[arg-type]  # the same
+            kind=tuple(task.kind for task in tasks),
+            task_names=tuple(task.name or str(i) for i, task in enumerate(tasks)) if named else (),
+            **about,
+        )
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """Return the tasks as records."""
+        names = self.task_names or ("",) * len(self)
+        return tuple(map(Task, self.runtime_s.tolist(), self.cores.tolist(), self.kind, names))
+
+    @classmethod
+    def from_graph(cls, drawn: "nx.DiGraph[Any]", *, job_id: int, submit_s: float, **about: Any) -> Self:  # noqa: ANN401  as the class
+        """Return the workflow of a graph; tasks are numbered as its nodes come.
+
+        Parameters
+        ----------
+        drawn
+            Each node a task, with the attribute ``runtime_s``, and ``cores`` (else 1) and ``kind`` (else any).
+        job_id, submit_s, about
+            As for the class.
+
+        Raises
+        ------
+        ImpossibleJobError
+            A node has no runtime; and as for the class.
+        """
+        numbers = {node: i for i, node in enumerate(drawn.nodes)}
+        for node, of in drawn.nodes.items():
+            if "runtime_s" not in of:
+                raise ImpossibleJobError(job_id, f"task {node} has no runtime_s")
+        tasks = [
+            Task(of["runtime_s"], of.get("cores", 1), of.get("kind"), str(node)) for node, of in drawn.nodes.items()
+        ]
+        edges = [(numbers[a], numbers[b]) for a, b in drawn.edges]
+        return cls.of(tasks, job_id=job_id, submit_s=submit_s, edges=edges, **about)
+
+    def to_graph(self) -> "nx.DiGraph[Any]":
+        """Return the workflow as a graph, its nodes the tasks by name (by number, if they have none)."""
+        drawn: nx.DiGraph[Any] = nx.DiGraph(job_id=self.job_id, submit_s=self.submit_s, name=self.name)
+        nodes: Sequence[str | int] = self.task_names or range(len(self))
+        for node, task in zip(nodes, self.tasks, strict=True):
+            drawn.add_node(node, runtime_s=task.runtime_s, cores=task.cores, kind=task.kind)
+        drawn.add_edges_from((nodes[a], nodes[b]) for a, b in self.edges.tolist())
+        return drawn
+
+    # -- what follows from it -------------------------------------------------------------------------
+
+    @property
+    def volume_core_s(self) -> float:
+        """Return the work in it, in core-seconds."""
+        return float(self.runtime_s @ self.cores)
+
+    @property
+    def most_value(self) -> float:
+        """Return what it is worth at most (V_max)."""
+        return self.volume_core_s if self.max_value is None else float(self.max_value)
+
+    def delay_s(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> NDArray[np.float64]:
+        """Return float64[n], how long each task's data travel: `ccr` times its runtime, up to the next whole tick."""
+        return delays(self.runtime_s / tick_s, ccr) * tick_s
+
+    def upward_rank_s(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> NDArray[np.float64]:
+        """Return float64[n], the longest way from each task's start to the end of the job (T_R), in seconds.
+
+        Data travel only between tasks of different kinds, which is what no scheduler can avoid.
+        """
+        kinds = {kind: i for i, kind in enumerate(dict.fromkeys(self.kind))}
+        number = np.array([kinds[kind] for kind in self.kind])
+        apart = np.array([[a != b and a is not None and b is not None for b in kinds] for a in kinds])
+        order = graph.topological(self.first, self.successor)
+        delay_s = self.delay_s(ccr, tick_s=tick_s)
+        found = graph.upward_ranks(order, self.first, self.successor, self.runtime_s, delay_s, number, apart)
+        return np.asarray(found)
+
+    def critical_path_s(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> float:
+        """Return the least time from submission to finish (CP), in seconds."""
+        return float(self.upward_rank_s(ccr, tick_s=tick_s).max())
+
+    def successor_sum_core_s(self, *, unique: bool = False) -> NDArray[np.float64]:
+        """Return float64[n], each task's work and that of all that follows it (T_succ_sum), in core-seconds.
+
+        A descendant counts once for each path that leads to it; if `unique`, once.
+        """
+        volume = self.runtime_s * self.cores
+        if unique:
+            return np.asarray(graph.unique_successor_sums(self.first, self.successor, volume))
+        order = graph.topological(self.first, self.successor)
+        return np.asarray(graph.successor_sums(order, self.first, self.successor, volume))
+
+    def require_runnable(self, largest: Mapping[str | None, int]) -> None:
+        """Refuse the job if a task of it can never run.
+
+        Parameters
+        ----------
+        largest
+            By kind, the cores of the largest cluster of that kind; None for clusters that take any kind.
+
+        Raises
+        ------
+        ImpossibleJobError
+            Naming the job, the task, and its kind or its cores.
+        """
+        of_any = largest.get(None, 0)
+        of_all = max(largest.values(), default=0)
+        for task, (kind, cores) in enumerate(zip(self.kind, self.cores.tolist(), strict=True)):
+            most = of_all if kind is None else max(largest.get(kind, 0), of_any)
+            if cores <= most:
+                continue
+            if not most:
+                known = ", ".join(sorted(str(each) for each in largest if each is not None))
+                what = f"is of kind {kind!r}, and no cluster is; there are {known}"
+            else:
+                where = "cluster" if kind is None else f"cluster of kind {kind!r}"
+                what = f"needs {cores} cores, and the largest {where} has {most}"
+            raise ImpossibleJobError(self.job_id, f"task {self.label(task)} {what}")
+
+
+def _label(names: tuple[str, ...], task: int) -> str:
+    return names[task] if names else str(task)
+
+
+def delays(runtime: NDArray[np.float64], ccr: float) -> NDArray[np.float64]:
+    """Return how many ticks the data of each task travel, whole ones: the sender's runtime in ticks times `ccr`."""
+    if not (ccr >= 0.0 and np.isfinite(ccr)):
+        raise RequestError(f"ccr is {ccr}", "a finite number >= 0 is allowed")
+    return np.ceil(ccr * runtime)
+
+
+def submitted_in_order(workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return the workflows by (submit, input position)."""
+    return sorted(workflows, key=lambda workflow: workflow.submit_s)

@@ -1,0 +1,250 @@
+"""A second auction, written from the rules alone, as plainly as can be; both clocks must equal it.
+
+It keeps Python lists, computes every bid at every instant, and shares no code with `simmodels.decisions`,
+`simmodels.replay`, `simmodels.entities`, `simmodels.graph` or `simmodels.curve`. It is slow; use it for a few dozen
+tasks.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+from simmodels.workflow import Workflow
+
+INF = math.inf
+Points = tuple[tuple[float, float], ...]
+
+
+@dataclass
+class NaiveTask:
+    job: int
+    number: int
+    runtime: float
+    cores: int
+    kind: str | None
+    before: list["NaiveTask"] = field(default_factory=list)
+    after: list["NaiveTask"] = field(default_factory=list)
+    rank: float = 0.0
+    volume: float = 0.0
+    follows: float = 0.0
+    start: float | None = None
+    end: float | None = None
+    cluster: int | None = None
+    price: float | None = None
+    gone: bool = False
+    queued_at: float | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.end is not None
+
+
+def factor(points: Points, slr: float) -> float:
+    if slr <= points[0][0]:
+        return 1.0
+    if slr >= points[-1][0]:
+        return 0.0
+    k = sum(x <= slr for x, _ in points) - 1
+    (x0, y0), (x1, y1) = points[k], points[k + 1]
+    return y0 + (slr - x0) / (x1 - x0) * (y1 - y0)
+
+
+def area(points: Points, slr: float) -> float:
+    if slr >= points[-1][0] and slr >= points[0][0]:
+        return 0.0
+    if slr < points[0][0]:
+        return (points[0][0] - slr) + area(points, points[0][0])
+    k = sum(x <= slr for x, _ in points) - 1
+    total, (x, y) = 0.0, (slr, factor(points, slr) if slr > points[0][0] else points[k][1])
+    for x1, y1 in points[k + 1 :]:
+        total += (x1 - x) * (y + y1) / 2
+        x, y = x1, y1
+    return total
+
+
+class NaiveAuction:
+    """Runs when made; `tasks` and `state` then say what happened."""
+
+    def __init__(
+        self,
+        workflows: list[Workflow],
+        clusters: list[tuple[int, str | None]],
+        bid: str,
+        *,
+        ccr: float = 0.2,
+        network: str = "cluster",
+        hol: str = "kind",
+        successor_sum: str = "recursive",
+        plus_one: bool = False,
+        backfilling: str = "none",
+        end: str = "drain",
+        instants: str = "deadlines",
+    ) -> None:
+        self.flows, self.clusters, self.bid = workflows, clusters, bid
+        self.ccr, self.network, self.hol, self.sum = ccr, network, hol, successor_sum
+        self.plus, self.backfilling, self.instants = float(plus_one), backfilling, instants
+        self.free = [cores for cores, _ in clusters]
+        self.tasks = [
+            [NaiveTask(j, i, t.runtime_s, t.cores, t.kind) for i, t in enumerate(flow.tasks)]
+            for j, flow in enumerate(workflows)
+        ]
+        self.state = ["expected"] * len(workflows)
+        for flow, tasks in zip(workflows, self.tasks, strict=True):
+            for a, b in flow.edges.tolist():
+                tasks[a].after.append(tasks[b])
+                tasks[b].before.append(tasks[a])
+            for task in tasks:
+                task.volume = task.runtime * task.cores
+            for task in tasks:
+                task.rank = self._rank(task)
+                task.follows = self._follows(task)
+        self.path = [max(task.rank for task in tasks) for tasks in self.tasks]
+        self.deadline = [f.submit_s + f.curve.final * p for f, p in zip(workflows, self.path, strict=True)]
+        self.last = max((flow.submit_s for flow in workflows), default=0.0) if end == "submit" else INF
+        now = -INF
+        while (now := self._next(now)) < INF and now <= self.last:
+            self._instant(now)
+
+    # -- what is derived
+
+    def _takes(self, kind: str | None) -> list[int]:
+        return [x for x, (_, of) in enumerate(self.clusters) if of is None or kind is None or of == kind]
+
+    def _delay(self, task: NaiveTask) -> float:
+        return float(math.ceil(self.ccr * task.runtime))
+
+    def _apart(self, a: NaiveTask, b: NaiveTask) -> bool:
+        return not set(self._takes(a.kind)) & set(self._takes(b.kind))
+
+    def _rank(self, task: NaiveTask) -> float:
+        travel = self.network != "none"
+        ways = [self._rank(b) + (self._delay(task) if travel and self._apart(task, b) else 0.0) for b in task.after]
+        return task.runtime + max(ways, default=0.0)
+
+    def _follows(self, task: NaiveTask) -> float:
+        if self.sum == "recursive":
+            return task.volume + sum(self._follows(b) for b in task.after)
+        seen: list[NaiveTask] = []
+        stack = [task]
+        while stack:
+            at = stack.pop()
+            if not any(at is each for each in seen):
+                seen.append(at)
+                stack.extend(at.after)
+        return sum(each.volume for each in seen)
+
+    def _there(self, task: NaiveTask, cluster: int) -> float:
+        """Return when the data of a task whose predecessors have ended are on a cluster."""
+        at = self.flows[task.job].submit_s
+        for sender in task.before:
+            if self.network == "cluster":
+                way = 0.0 if sender.cluster == cluster else self._delay(sender)
+            else:
+                way = self._delay(sender) if self.network == "kind" and self._apart(sender, task) else 0.0
+            at = max(at, sender.end + way)
+        return at
+
+    # -- the clock
+
+    def _all(self) -> list[NaiveTask]:
+        return [task for tasks in self.tasks for task in tasks]
+
+    def _next(self, now: float) -> float:
+        times = [flow.submit_s for flow in self.flows]
+        for job, at in enumerate(self.deadline):
+            if at < INF and (self.instants == "deadlines" or self.state[job] == "active"):
+                times.append(float(math.ceil(at)))
+        for task in self._all():
+            if task.start is not None:
+                times.append(task.start + task.runtime)
+            # Data are on their way as soon as the last predecessor has ended while its job was alive.
+            if task.queued_at is not None:
+                times += [self._there(task, x) for x in self._takes(task.kind)]
+        return min((time for time in times if time > now), default=INF)
+
+    def _instant(self, now: float) -> None:
+        for task in self._all():
+            if task.start is not None and not task.ended and task.start + task.runtime == now:
+                task.end = now
+                self.free[task.cluster] += task.cores
+        for job in range(len(self.flows)):
+            if self.state[job] == "active":
+                self._look_at(job, now)
+        for job, flow in enumerate(self.flows):
+            if flow.submit_s == now:
+                self.state[job] = "active"
+                for task in self.tasks[job]:
+                    if not task.before:
+                        task.queued_at = now
+        kinds = sorted({str(task.kind) for task in self._all()}) if self.hol == "kind" else [None]
+        for kind in kinds:
+            self._auction(now, kind)
+
+    def _look_at(self, job: int, now: float) -> None:
+        """Let tasks of a job be ready, and the job be done or starve."""
+        tasks = self.tasks[job]
+        for task in tasks:
+            if task.queued_at is None and all(sender.ended for sender in task.before):
+                task.queued_at = min(self._there(task, x) for x in self._takes(task.kind))
+        if all(task.ended for task in tasks):
+            slr = (now - self.flows[job].submit_s) / self.path[job]
+            self.state[job] = "starved" if slr >= self.flows[job].curve.final else "finished"
+        elif now >= self.deadline[job]:
+            self.state[job] = "starved"
+            for task in tasks:
+                task.gone = task.start is None
+
+    # -- the auction
+
+    def _queue(self, now: float, kind: str | None) -> list[NaiveTask]:
+        return [
+            task
+            for task in self._all()
+            if task.queued_at is not None
+            and task.queued_at <= now
+            and task.start is None
+            and not task.gone
+            and (kind is None or str(task.kind) == kind)
+        ]
+
+    def _auction(self, now: float, kind: str | None) -> None:
+        queue = self._queue(now, kind)
+        longest = max((self.path[task.job] for task in queue), default=0.0)
+        bids = sorted((self._key(task, now, longest), task.job, task.number) for task in queue)
+        for turn, (_, job, number) in enumerate(bids):
+            task = self.tasks[job][number]
+            there = [x for x in self._takes(task.kind) if self._there(task, x) <= now]
+            best = max(there, key=lambda x: (self.free[x], -x))
+            if self.free[best] >= task.cores:
+                task.start, task.cluster = now, best
+                self.free[best] -= task.cores
+                if self.backfilling == "none":  # a price is that of the next in line
+                    task.price = bids[turn + 1][0] if turn + 1 < len(bids) else 0.0
+            elif self.backfilling == "none":
+                return
+
+    def _key(self, task: NaiveTask, now: float, longest: float) -> float:
+        flow, path = self.flows[task.job], self.path[task.job]
+        points, most = flow.curve.points, flow.most_value
+        wait = now - flow.submit_s
+        slr = (task.rank + wait + self.plus) / path
+        worth = most * factor(points, slr)
+        rest = area(points, slr)
+        keys = {
+            "FIFO": flow.submit_s,
+            "SRTF": task.rank,
+            "LRTF": -task.rank,
+            "P-SLR": -((task.rank + wait + 1) / path + math.floor(wait / longest) ** 2),
+            "PV": -worth,
+            "PVD": -worth / task.follows,
+            "PVDSQ": -worth / task.follows**2,
+            "PVDSQ:literal": -((worth / task.follows) ** 2),
+            "PVDSQ:rank": -worth / task.rank**2,
+            "EDF": self.deadline[task.job],
+            "EDF:initial": flow.submit_s + flow.curve.initial * path,
+            "EDF:task": self.deadline[task.job] - task.rank,
+            "PVR": most * rest if rest > 0 else INF,
+            "PVR:zero-first": most * rest,
+            "PVR:bare": rest if rest > 0 else INF,
+            "P-SLR:plain": -slr,
+        }
+        return keys[self.bid]

@@ -1,0 +1,189 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from simmodels.errors import FileFormatError, RequestError, SimModelsError
+from simmodels.units import DAY, HOUR
+from simmodels.workflow import Workflow
+from workloads import WEEK_WEIGHTS, arrivals, read_workflows, write_wfformat
+
+SMALL = Workflow(7, 5.0, [30.0, 10.0], [2, 1], [(0, 1)], "Kind1", name="small")
+LARGE = Workflow(8, 5.0, [600.0], [8], name="large")
+ONE = Workflow(9, 5.0, [60.0], name="one")
+THREE = (SMALL, LARGE, ONE)
+
+DAX = '<adag><job id="a" name="x" runtime="7"/><job id="b" name="y" runtime="8"/></adag>'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for job, name in zip(THREE, ["c.json", "a.json.gz", "b.JSON"], strict=True):
+        write_wfformat(job, tmp_path / name)
+    (tmp_path / "d.dax").write_text(DAX)
+    (tmp_path / "e.xml").write_text(DAX)
+    (tmp_path / "LICENSE").write_text("whatever")
+    (tmp_path / "sub.json").mkdir()
+    return tmp_path
+
+
+def submits(jobs: list[Workflow]) -> list[float]:
+    return [job.submit_s for job in jobs]
+
+
+# -- folders ------------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_read_in_the_order_of_its_names(folder: Path) -> None:
+    jobs = read_workflows(folder)
+    assert [job.name for job in jobs] == ["large", "one", "small", "d", "e"]
+    assert [job.job_id for job in jobs] == [0, 1, 2, 3, 4]
+    assert jobs[3].runtime_s.tolist() == [7, 8]
+    assert {job.kind[0] for job in read_workflows(str(folder), kind="cpu", tick_s=60)} == {"cpu"}
+
+
+def test_a_folder_without_workflows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"the folder has no workflow: no file whose name ends in \.json"):
+        read_workflows(tmp_path)
+    with pytest.raises(FileFormatError, match="nowhere: the folder cannot be read: no such file"):
+        read_workflows(tmp_path / "nowhere")
+    with pytest.raises(FileFormatError, match="the folder cannot be read: "):
+        read_workflows("zero\0byte")
+
+
+def test_a_file_that_cannot_be_read_is_named(folder: Path) -> None:
+    (folder / "bad.json").write_text("{}")
+    with pytest.raises(FileFormatError, match=r"bad\.json: no JSON object with an object workflow"):
+        arrivals(folder, gap_s=1)
+
+
+# -- rates --------------------------------------------------------------------------------------------
+
+
+def test_equal_gaps_are_equal(folder: Path) -> None:
+    assert submits(arrivals(folder, 4, gap_s=90)) == [0, 90, 180, 270]
+    assert submits(arrivals(THREE, 5, gap_s=0.7)) == [0, 1, 1, 2, 3]  # 0, 0.7, 1.4, 2.1, 2.8: rounded, not added up
+    assert submits(arrivals(THREE, 3, gap_s=25, tick_s=60)) == [0, 0, 60]
+
+
+@given(st.integers(1, 40), st.floats(0.05, 3), st.integers(1, 100), st.integers(0, 2**32))
+def test_the_load_is_exact_from_submission_to_submission(jobs: int, load: float, cores: int, seed: int) -> None:
+    made = arrivals(THREE, jobs, load=load, cores=cores, seed=seed)
+    works = np.cumsum([0.0, *(job.volume_core_s for job in made[:-1])])
+    np.testing.assert_allclose(submits(made), works / (load * cores), rtol=1e-12, atol=0.5 + 1e-9)
+    assert [job.job_id for job in made] == list(range(jobs))
+
+
+def test_random_gaps_are_exponential_and_offer_the_load() -> None:
+    made = arrivals(THREE, 20_000, load=0.8, cores=4, poisson=True, seed=5)
+    gaps = np.diff(submits(made))
+    mean = np.mean([job.volume_core_s for job in THREE]) / (0.8 * 4)
+    assert stats.kstest(gaps + np.linspace(-0.5, 0.5, len(gaps)), stats.expon(scale=mean).cdf).pvalue > 1e-3
+    offered = sum(job.volume_core_s for job in made[:-1]) / (4 * made[-1].submit_s)
+    assert offered == pytest.approx(0.8, rel=0.05)
+    same_gaps = np.diff(submits(arrivals(THREE, 20_000, gap_s=mean, poisson=True, seed=5)))
+    np.testing.assert_allclose(same_gaps, gaps, atol=1)
+
+
+@pytest.mark.parametrize("poisson", [False, True])
+def test_busy_hours_of_the_week_have_more_arrivals(poisson: bool) -> None:
+    made = np.array(submits(arrivals(THREE, 20_000, gap_s=300, poisson=poisson, week=WEEK_WEIGHTS)))
+    assert made[-1] == pytest.approx(300 * 20_000, rel=0.05)
+    hours = np.bincount((made % DAY // HOUR).astype(int), minlength=24)
+    days = np.bincount((made // DAY).astype(int) % 7, minlength=7)
+    assert hours[15] > 8 * hours[2]
+    assert days[:5].min() > 3 * days[5:].max()
+
+
+# -- draws --------------------------------------------------------------------------------------------
+
+
+def test_draws_with_replacement_are_of_all_alike() -> None:
+    names = [job.name for job in arrivals(THREE, 3000, gap_s=1)]
+    counts = [names.count(name) for name in ("small", "large", "one")]
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_without_replacement_each_comes_once() -> None:
+    for seed in range(5):
+        assert sorted(job.name for job in arrivals(THREE, gap_s=1, replacement=False, seed=seed)) == [
+            "large",
+            "one",
+            "small",
+        ]
+    orders = {tuple(job.name for job in arrivals(THREE, gap_s=1, replacement=False, seed=seed)) for seed in range(40)}
+    assert len(orders) == 6
+
+
+def test_what_is_drawn_is_the_instance_but_for_number_and_submission() -> None:
+    for job in arrivals(THREE, 30, gap_s=1, seed=3):
+        source = next(each for each in THREE if each.name == job.name)
+        assert job.curve is source.curve
+        assert job.kind == source.kind
+        for column in ("runtime_s", "cores", "edges"):
+            np.testing.assert_array_equal(getattr(job, column), getattr(source, column))
+
+
+def test_another_rate_changes_nothing_but_the_submissions() -> None:
+    names = [
+        [job.name for job in arrivals(THREE, 50, seed=2, **rate)]  # type: ignore[arg-type]
+        for rate in ({"gap_s": 1}, {"gap_s": 1, "poisson": True}, {"load": 0.5, "cores": 2}, {"load": 2, "cores": 9})
+    ]
+    assert names[1:] == names[:-1]
+    few = arrivals(THREE, 10, gap_s=3, poisson=True, seed=2)
+    assert submits(few) == submits(arrivals(THREE, 50, gap_s=3, poisson=True, seed=2)[:10])
+
+
+def test_the_same_arguments_give_the_same_jobs_also_in_another_process(folder: Path) -> None:
+    code = (
+        "import sys; from workloads import arrivals;"
+        "print([(j.name, j.submit_s) for j in arrivals(sys.argv[1], 40, gap_s=9, poisson=True, seed=4)])"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", code, str(folder)],
+        cwd=Path(__file__).parents[2],
+        env={"PYTHONHASHSEED": "7"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    ours = [(job.name, job.submit_s) for job in arrivals(folder, 40, gap_s=9, poisson=True, seed=4)]
+    assert other.stdout.strip() == str(ours)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ({}, "load=None, cores=None, gap_s=None; load and cores, or gap_s, are needed"),
+        ({"load": 1.0}, "load=1.0, cores=None, gap_s=None; load and cores, or gap_s"),
+        ({"load": 1.0, "cores": 4, "gap_s": 3}, "load=1.0, cores=4, gap_s=3; "),
+        ({"cores": 4, "gap_s": 3}, "load=None, cores=4, gap_s=3; "),
+        ({"load": 0, "cores": 4}, "load 0; a finite number > 0 is allowed"),
+        ({"load": 0, "cores": 4, "poisson": True}, "load 0; a finite number > 0 is allowed"),
+        ({"load": 1, "cores": 0}, "a platform of 0 cores"),
+        ({"gap_s": 0}, "a mean gap of 0 s; a finite number > 0 is allowed"),
+        ({"gap_s": float("nan")}, "a mean gap of nan s"),
+        ({"gap_s": 1, "jobs": 0}, "0 jobs; at least 1 is allowed"),
+        ({"gap_s": 1, "instances": []}, "no instances; at least 1 is needed"),
+        ({"gap_s": 1, "jobs": 4, "replacement": False}, "4 jobs of 3 instances without replacement; as many as"),
+        ({"gap_s": 1, "tick_s": 0}, "a tick of 0 s"),
+        ({"gap_s": 1, "seed": -1}, "seed -1"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str) -> None:
+    with pytest.raises(RequestError, match=what):
+        arrivals(**{"instances": THREE, **arguments})  # type: ignore[arg-type]
+
+
+def test_real_instances_arrive_over_time(shared: Path) -> None:
+    made = arrivals(shared / "workflows" / "wfformat", 50, load=0.9, cores=96, week=WEEK_WEIGHTS, tick_s=60)
+    assert len({job.name for job in made}) > 8
+    assert all(job.submit_s % 60 == 0 for job in made)
+    assert submits(made) == sorted(submits(made))
+    with pytest.raises(SimModelsError, match=r"no kind for category .*; there are blastall"):
+        read_workflows(shared / "workflows" / "wfformat", kind={"blastall": "cpu"})

@@ -1,0 +1,193 @@
+import gzip
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simmodels.curve import FOREVER, ValueCurve
+from simmodels.errors import FileFormatError, RequestError
+from simmodels.workflow import Workflow
+from workloads import read_dax
+
+DRAWN = """<?xml version="1.0" encoding="UTF-8"?>
+<!-- a drawn one -->
+<adag xmlns="http://pegasus.isi.edu/schema/DAX" version="2.1" name="test" jobCount="4">
+  <file name="x"><pfn url="y" site="z"/></file>
+  <job id="a" name="cut" runtime="61.5">
+    <uses file="x" link="input" size="304"/>
+    <profile namespace="pegasus" key="cores">2</profile>
+  </job>
+  <job id="b" name="work">
+    <argument>-x <file name="x"/></argument>
+    <profile namespace="pegasus" key="runtime">60</profile>
+    <profile namespace="pegasus" key="cores">1.5</profile>
+    <profile namespace="env" key="runtime">9</profile>
+  </job>
+  <job id="c" name="work" runtime="0.2"><profile namespace="pegasus" key="runtime">5</profile></job>
+  <dax id="d" file="merge" runtime="0"/>
+  <child ref="b"><parent ref="a"/></child>
+  <child ref="c">
+    <parent ref="a"/>
+    <parent ref="a"/>
+  </child>
+  <child ref="d"><parent ref="b"/><parent ref="c"/></child>
+</adag>
+"""
+
+
+def written(folder: Path, text: str | bytes) -> Path:
+    path = folder / "drawn.dax"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize(
+    "text", [DRAWN, DRAWN.replace(' xmlns="http://pegasus.isi.edu/schema/DAX"', "")], ids=["namespace", "none"]
+)
+def test_each_value_goes_where_it_belongs(tmp_path: Path, text: str) -> None:
+    job = read_dax(written(tmp_path, text))
+    assert job.task_names == ("a", "b", "c", "d")
+    assert job.runtime_s.tolist() == [62, 60, 1, 1]
+    assert job.cores.tolist() == [2, 2, 1, 1]
+    assert job.edges.tolist() == [[0, 1], [0, 2], [1, 3], [2, 3]]
+    assert job.kind == (None,) * 4
+    assert (job.job_id, job.submit_s, job.name) == (1, 0, "drawn")
+    assert job.curve is FOREVER
+
+
+def test_a_namespace_may_have_a_prefix(tmp_path: Path) -> None:
+    text = re.sub(r"<(/?)(\w)", r"<\1p:\2", DRAWN).replace("xmlns=", "xmlns:p=")
+    assert read_dax(written(tmp_path, text)).cores.tolist() == [2, 2, 1, 1]
+
+
+def test_options_are_those_of_the_other_reader(tmp_path: Path) -> None:
+    path = tmp_path / "week.xml.gz"
+    path.write_bytes(gzip.compress(DRAWN.encode()))
+    curve = ValueCurve.linear(2, 6)
+    job = read_dax(
+        str(path),
+        tick_s=60,
+        kind={"cut": "cpu", "work": "gpu", "merge": "cpu"},
+        cores=len,
+        curve=curve,
+        job_id=7,
+        submit_s=120,
+    )
+    assert job.runtime_s.tolist() == [120, 60, 60, 60]
+    assert job.kind == ("cpu", "gpu", "gpu", "cpu")
+    assert job.cores.tolist() == [3, 4, 4, 5]
+    assert (job.curve, job.job_id, job.submit_s, job.name) == (curve, 7, 120, "week")
+    with pytest.raises(FileFormatError, match=r"line 16: task 'd' runs for 0 s; more is allowed, or give tick_s"):
+        read_dax(path, tick_s=None)
+    with pytest.raises(RequestError, match=r"no kind for category 'work' \(task 'b'\); there are cut"):
+        read_dax(path, kind={"cut": "cpu"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (DRAWN, "", "the file is empty"),
+        (DRAWN, "no XML", "line 1: no XML that can be read: syntax error"),
+        ("</adag>", "", "no XML that can be read: no element found"),
+        ("</adag>", "</job>", "line 23: no XML that can be read: mismatched tag"),
+        (DRAWN, "<dag/>", "line 1: its root is <dag>; <adag> is allowed"),
+        (DRAWN, "<adag/>", "it has no job; at least one is needed"),
+        ("<!-- a drawn one -->", '<!DOCTYPE adag [<!ENTITY x "y">]>', "line 2: it has a document type"),
+        ("<!-- a drawn one -->", '<!DOCTYPE adag SYSTEM "http://localhost/x.dtd">', "line 2: it has a document type"),
+        ('runtime="0.2"', 'runtime="&x;"', "line 15: no XML that can be read: undefined entity"),
+        ('encoding="UTF-8"', 'encoding="x-none"', "no XML that can be read: "),
+        ('encoding="UTF-8"', 'encoding="utf-7"', "no XML that can be read: "),
+        ('id="a" ', "", "line 5: <job> has no id"),
+        ('id="a" ', 'id="" ', "line 5: <job> has no id"),
+        ('id="b"', 'id="a"', "line 9: task 'a' is there twice (tasks 1 and 2)"),
+        ('runtime="0.2"', 'runtime="soon"', "line 15: task 'c': runtime is 'soon'; a number is allowed"),
+        ('runtime="0.2"', 'runtime="-1"', "line 15: task 'c': its runtime is -1.0; a finite number >= 0"),
+        ('runtime="0.2"', 'runtime="nan"', "line 15: task 'c': its runtime is nan; a finite number >= 0"),
+        ('runtime="61.5"', "", "line 5: task 'a' has no runtime; each task needs one"),
+        (">2<", "> <", "line 7: task 'a': cores is ' '; a number is allowed"),
+        (">2<", ">0<", "line 5: task 'a': its number of cores is 0.0; a finite number > 0"),
+        ('<child ref="b">', "<child>", "line 17: <child> has no ref"),
+        ('<child ref="b">', '<child ref="z">', "line 17: edge 'a' -> 'z': there is no job 'z'"),
+        ('<parent ref="b"/>', '<parent ref="z"/>', "line 22: edge 'z' -> 'd': there is no job 'z'"),
+        ('<parent ref="b"/>', "<parent/>", "line 22: <parent> has no ref"),
+        ('<child ref="b"><parent ref="a"/>', '<child ref="a"><parent ref="d"/>', "its tasks wait for each other: "),
+        ('<child ref="b"><parent ref="a"/>', '<child ref="b"><parent ref="b"/>', "wait for each other: b -> b"),
+    ],
+)
+def test_what_is_no_such_workflow_is_refused_with_line_and_job(tmp_path: Path, old: str, new: str, what: str) -> None:
+    assert old in DRAWN
+    path = written(tmp_path, DRAWN.replace(old, new, 1))
+    with pytest.raises(FileFormatError, match=re.escape(str(path)) + ".*" + re.escape(what)):
+        read_dax(path)
+
+
+def test_a_billion_laughs_end_at_the_first(tmp_path: Path) -> None:
+    laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    bomb = f'<!DOCTYPE adag [<!ENTITY l0 "ha">{laughs}]><adag><job id="a" runtime="1" name="&l9;"/></adag>'
+    with pytest.raises(FileFormatError, match=r"line 1: it has a document type .*; none is allowed"):
+        read_dax(written(tmp_path, bomb))
+
+
+def readable_or_refused(path: Path) -> None:
+    try:
+        job = read_dax(path)
+    except FileFormatError as error:
+        text = str(error)
+        assert text.startswith(str(path)), text
+    else:
+        assert isinstance(job, Workflow)
+        assert np.isfinite(job.runtime_s).all()
+
+
+@given(st.binary(max_size=6), st.integers(0, len(DRAWN)), st.integers(0, 6))
+def test_any_bytes_are_a_workflow_or_one_clear_error(
+    tmp_path_factory: pytest.TempPathFactory, put_in: bytes, at: int, instead_of: int
+) -> None:
+    whole = DRAWN.encode()
+    readable_or_refused(written(tmp_path_factory.getbasetemp(), whole[:at] + put_in + whole[at + instead_of :]))
+
+
+VALUES = st.sampled_from(
+    ["", "a", "d", "z", "job", "child", "parent", "pegasus", "cores", "runtime", "inf", "-0", "1e999"]
+)
+
+
+@given(st.integers(0, 60), VALUES | st.floats().map(str) | st.text(max_size=4))
+def test_any_values_are_a_workflow_or_one_clear_error(
+    tmp_path_factory: pytest.TempPathFactory, which: int, value: str
+) -> None:
+    found = list(re.finditer(r'(?<=")[^"]*(?=")|(?<=<)\w+|(?<=>)[\d.]+(?=<)', DRAWN))
+    place = found[which % len(found)]
+    text = DRAWN[: place.start()] + value.replace("&", "&amp;") + DRAWN[place.end() :]
+    readable_or_refused(written(tmp_path_factory.getbasetemp(), text.encode(errors="replace")))
+
+
+def test_every_real_workflow_is_read(shared: Path) -> None:
+    paths = sorted((shared / "workflows" / "dax").glob("*.xml"))
+    assert len(paths) >= 7
+    for path in paths:
+        root = ET.parse(path).getroot()  # noqa: S314  files that we know
+        space = root.tag.removesuffix("adag")
+        runtimes = {job.attrib["id"]: float(job.attrib["runtime"]) for job in root.iter(f"{space}job")}
+        edges = {
+            (parent.attrib["ref"], child.attrib["ref"])
+            for child in root.iter(f"{space}child")
+            for parent in child.iter(f"{space}parent")
+        }
+        job = read_dax(path)
+        assert job.task_names == tuple(runtimes), path.name
+        assert job.runtime_s.tolist() == [max(1.0, np.ceil(runtime)) for runtime in runtimes.values()], path.name
+        names = job.task_names
+        assert {(names[a], names[b]) for a, b in job.edges.tolist()} == edges, path.name
+        assert len(job.edges) == len(edges) == path.read_text().count("<parent "), path.name
+
+
+def test_the_ten_tasks_of_the_heft_paper_are_those(shared: Path) -> None:
+    job = read_dax(shared / "workflows" / "dax" / "HEFT_paper.xml")
+    edges = {(job.label(a)[-2:], job.label(b)[-2:]) for a, b in job.edges.tolist()}
+    table = {1: (2, 3, 4, 5, 6), 2: (8, 9), 3: (7,), 4: (8, 9), 5: (9,), 6: (8,), 7: (10,), 8: (10,), 9: (10,)}
+    assert edges == {(f"{a:02}", f"{b:02}") for a, following in table.items() for b in following}

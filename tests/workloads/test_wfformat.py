@@ -1,0 +1,423 @@
+import copy
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simmodels.curve import FOREVER, ValueCurve
+from simmodels.errors import FileFormatError, RequestError
+from simmodels.workflow import Workflow
+from workloads import market_workload, read_wfformat, write_wfformat
+
+APART: dict[str, Any] = {
+    "name": "drawn",
+    "schemaVersion": "1.5",
+    "workflow": {
+        "specification": {
+            "tasks": [
+                {"name": "split_ID01", "id": "a", "parents": [], "children": ["b"]},
+                {"name": "work", "id": "b", "parents": ["a"], "children": []},
+                {"name": "work", "id": "c", "parents": ["a"], "children": ["d"]},
+                {"name": "merge_4", "id": "d", "parents": ["b"], "children": [], "inputFiles": ["x"]},
+            ],
+            "files": [{"id": "x", "sizeInBytes": 7}],
+        },
+        "execution": {
+            "makespanInSeconds": 100,
+            "executedAt": "2020-04-01T15:10:53-08:00",
+            "tasks": [
+                {"id": "d", "runtimeInSeconds": 0, "machines": ["m"]},
+                {"id": "a", "runtimeInSeconds": 61.5, "coreCount": 2, "command": {"program": "cut"}},
+                {"id": "b", "runtimeInSeconds": 60, "coreCount": 1.5, "command": {"program": "echo 'a b'"}},
+                {"id": "c", "runtimeInSeconds": 0.2},
+            ],
+            "machines": [{"nodeName": "m", "cpu": {"coreCount": 8}}],
+        },
+    },
+}
+
+TOGETHER: dict[str, Any] = {
+    "name": "drawn",
+    "schemaVersion": "1.3",
+    "wms": {"name": "Pegasus", "version": "4"},
+    "workflow": {
+        "makespan": 100,
+        "executedAt": "20200401T151053",
+        "tasks": [
+            {"name": "split_ID01", "id": "ID01", "type": "compute", "category": "cut", "runtime": 61.5, "cores": 2},
+            {"name": "b", "type": "compute", "parents": ["ID01"], "runtime": 60, "cores": 1.5, "files": []},
+            {"name": "c", "type": "compute", "parents": ["split_ID01"], "children": ["d"], "runtime": 0.2},
+            {"name": "d", "type": "compute", "parents": ["b"], "runtime": 0},
+        ],
+    },
+}
+
+EDGES = [[0, 1], [0, 2], [1, 3], [2, 3]]
+
+
+def written(folder: Path, content: object) -> Path:
+    path = folder / "drawn.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def changed(content: dict[str, Any], where: str, value: object) -> dict[str, Any]:
+    """Return the file with another value at a place such as ``workflow/tasks/0/name``; None takes it away."""
+    new = copy.deepcopy(content)
+    *way, last = [int(step) if step.isdigit() else step for step in where.split("/")]
+    holder: Any = new
+    for step in way:
+        holder = holder[step]
+    if value is None:
+        del holder[last]
+    else:
+        holder[last] = value
+    return new
+
+
+def same(one: Workflow, other: Workflow) -> bool:
+    columns = all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        and getattr(one, name).dtype == getattr(other, name).dtype
+        for name in ("runtime_s", "cores", "edges")
+    )
+    about = ("job_id", "submit_s", "kind", "curve", "max_value", "task_names", "name")
+    return columns and all(getattr(one, name) == getattr(other, name) for name in about)
+
+
+# -- read ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["1.5", "1.6"])
+def test_each_value_goes_where_it_belongs(tmp_path: Path, version: str) -> None:
+    job = read_wfformat(written(tmp_path, {**APART, "schemaVersion": version}))
+    assert job.task_names == ("a", "b", "c", "d")
+    assert job.runtime_s.tolist() == [62, 60, 1, 1]
+    assert job.cores.tolist() == [2, 2, 1, 1]
+    assert job.edges.tolist() == EDGES
+    assert job.kind == (None,) * 4
+    assert (job.job_id, job.submit_s, job.name) == (1, 0, "drawn")
+    assert job.curve is FOREVER
+    assert job.most_value == 62 * 2 + 60 * 2 + 1 + 1
+
+
+@pytest.mark.parametrize("version", ["1.3", "1.4"])
+def test_older_files_say_the_same_in_one_place(tmp_path: Path, version: str) -> None:
+    content = {**copy.deepcopy(TOGETHER), "schemaVersion": version}
+    for task in content["workflow"]["tasks"] if version == "1.4" else ():
+        task["runtimeInSeconds"] = task.pop("runtime")
+    job = read_wfformat(written(tmp_path, content))
+    assert job.task_names == ("split_ID01", "b", "c", "d")
+    assert job.runtime_s.tolist() == [62, 60, 1, 1]
+    assert job.cores.tolist() == [2, 2, 1, 1]
+    assert job.edges.tolist() == EDGES
+
+
+def test_older_tasks_that_share_a_name_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+    content = copy.deepcopy(TOGETHER)
+    for number, task in enumerate(content["workflow"]["tasks"]):
+        task.update(name="work", id=f"t{number}", parents=["t0"] if number else [], children=[])
+    job = read_wfformat(written(tmp_path, content))
+    assert job.task_names == ("t0", "t1", "t2", "t3")
+    assert job.edges.tolist() == [[0, 1], [0, 2], [0, 3]]
+
+
+def test_a_simulation_in_minutes_rounds_up(tmp_path: Path) -> None:
+    path = written(tmp_path, APART)
+    assert read_wfformat(path, tick_s=60).runtime_s.tolist() == [120, 60, 60, 60]
+    assert read_wfformat(path, tick_s=0.1).runtime_s.tolist() == [61.5, 60, 0.2, 0.1]
+    with pytest.raises(FileFormatError, match="task 'd' runs for 0 s; more is allowed, or give tick_s to round up"):
+        read_wfformat(path, tick_s=None)
+    exactly = changed(APART, "workflow/execution/tasks/0/runtimeInSeconds", 0.125)
+    assert read_wfformat(written(tmp_path, exactly), tick_s=None).runtime_s.tolist() == [61.5, 60, 0.2, 0.125]
+
+
+@pytest.mark.parametrize("content", [APART, TOGETHER])
+def test_kinds_and_cores_are_by_category(tmp_path: Path, content: dict[str, Any]) -> None:
+    path = written(tmp_path, content)
+    seen: list[str] = []
+    read_wfformat(path, kind=lambda category: seen.append(category) or "any")  # type: ignore[func-returns-value]
+    others = ["work", "work", "merge"] if content is APART else ["b", "c", "d"]
+    assert seen == ["cut", *others]
+    kinds = dict.fromkeys(others, "gpu") | {"cut": "cpu"}
+    job = read_wfformat(path, kind=kinds, cores={"cut": 9} | dict.fromkeys(others, 3))
+    assert job.kind == ("cpu", "gpu", "gpu", "gpu")
+    assert job.cores.tolist() == [9, 3, 3, 3]
+    assert read_wfformat(path, kind="cpu", cores=4).kind == ("cpu",) * 4
+    with pytest.raises(RequestError, match=rf"no kind for category '{others[0]}' \(task 'b'\); there are cut"):
+        read_wfformat(path, kind={"cut": "cpu"})
+    with pytest.raises(RequestError, match=r"0 cores for task .* of category 'cut'; a whole number >= 1"):
+        read_wfformat(path, cores=lambda _: 0)
+    with pytest.raises(RequestError, match=r"kind 3 for task .*; a text is allowed"):
+        read_wfformat(path, kind=3)  # type: ignore[arg-type]
+
+
+def test_what_is_asked_for_has_the_last_word(tmp_path: Path) -> None:
+    path = tmp_path / "week.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(APART).encode()))
+    curve = ValueCurve.linear(2, 6)
+    job = read_wfformat(str(path), curve=curve, job_id=7, submit_s=60, name="other")
+    assert (job.curve, job.job_id, job.submit_s, job.name) == (curve, 7, 60, "other")
+    assert read_wfformat(path).name == "week"
+    with pytest.raises(RequestError, match="tick_s is 0; a finite number > 0, or None, is allowed"):
+        read_wfformat(path, tick_s=0)
+
+
+SPECIFIED = "workflow/specification/tasks"
+EXECUTED = "workflow/execution/tasks"
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ([], "no JSON object with an object workflow"),
+        ({"schemaVersion": "1.5"}, "no JSON object with an object workflow"),
+        ('{"workflow": {\n},,', "line 2: no JSON: "),
+        ("", "the file is empty"),
+        ({**APART, "schemaVersion": "1.2"}, "schemaVersion is '1.2'; 1.3, 1.4, 1.5, 1.6 are allowed"),
+        ({**APART, "workflow": {}}, "workflow.tasks is no list of at least one task"),
+        (changed(APART, SPECIFIED, []), "workflow.specification.tasks is no list of at least one task"),
+        (changed(APART, f"{SPECIFIED}/2", 5), "workflow.specification.tasks[2] is 5; an object is allowed"),
+        (changed(APART, f"{SPECIFIED}/1/id", None), "tasks[1]: id is None; a text is needed"),
+        (changed(APART, f"{SPECIFIED}/1/id", "a"), "task 'a' is there twice (tasks 1 and 2); each is allowed once"),
+        (changed(APART, f"{SPECIFIED}/1/parents", ["z"]), "task 'b': 'z' of its parents is no task of the file"),
+        (changed(APART, f"{SPECIFIED}/1/children", [["z"]]), "task 'b': ['z'] of its children is no task of the file"),
+        (changed(APART, f"{SPECIFIED}/1/children", "d"), "task 'b': children is 'd'; a list is allowed"),
+        (changed(APART, f"{SPECIFIED}/0/parents", ["d"]), "its tasks wait for each other: a -> "),
+        (changed(APART, f"{SPECIFIED}/0/parents", ["a"]), "its tasks wait for each other: a -> a"),
+        (changed(APART, "workflow/execution", None), "task 'a' has no runtime; each task needs one"),
+        (changed(APART, f"{EXECUTED}/2", None), "task 'b' has no runtime; each task needs one"),
+        (changed(APART, f"{EXECUTED}/2/id", "z"), "execution.tasks[2]: there is no task 'z'"),
+        (changed(APART, f"{EXECUTED}/2/id", "a"), "task 'a' is executed twice; once is allowed"),
+        (changed(APART, f"{EXECUTED}/2/runtimeInSeconds", "9"), "task 'b': its runtime is '9'; a finite number >= 0"),
+        (changed(APART, f"{EXECUTED}/2/runtimeInSeconds", -1), "task 'b': its runtime is -1; a finite number >= 0"),
+        (changed(APART, f"{EXECUTED}/2/runtimeInSeconds", float("nan")), "task 'b': its runtime is nan; a finite"),
+        (changed(APART, f"{EXECUTED}/2/runtimeInSeconds", True), "task 'b': its runtime is True; a finite number"),
+        (changed(APART, f"{EXECUTED}/2/coreCount", 0), "task 'b': its number of cores is 0; a finite number > 0"),
+        (changed(APART, f"{EXECUTED}/2/coreCount", "2"), "task 'b': its number of cores is '2'; a finite number > 0"),
+        (changed(TOGETHER, "workflow/tasks/1/name", "c"), "task 'c' is there twice (tasks 2 and 3)"),
+        (changed(TOGETHER, "workflow/tasks/1/runtime", None), "task 'b' has no runtime; each task needs one"),
+        (changed(TOGETHER, "workflow/tasks/1/parents", ["z"]), "task 'b': 'z' of its parents is no task of the file"),
+        (changed(TOGETHER, "workflow/tasks/1/id", 5), "tasks[1]: id is 5; a text is needed"),
+    ],
+)
+def test_what_is_no_such_workflow_is_refused_with_the_task(tmp_path: Path, content: object, what: str) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(FileFormatError, match=re.escape(str(path)) + ".*" + re.escape(what)):
+        read_wfformat(path)
+
+
+# -- written ------------------------------------------------------------------------------------------
+
+CURVES = st.sampled_from([FOREVER, ValueCurve.linear(2, 6), ValueCurve([(1.5, 1), (2.25, 0.1), (2.25, 0), (9, 0)])])
+
+
+@st.composite
+def workflows(draw: st.DrawFn) -> Workflow:
+    tasks = draw(st.integers(1, 8))
+    pairs = [(a, b) for a in range(tasks) for b in range(tasks) if a < b]
+    order = draw(st.permutations(range(tasks)))  # tasks need not be listed before those that need them
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    names = draw(st.just([]) | st.lists(st.text(max_size=6), min_size=tasks, max_size=tasks))
+    return Workflow(
+        draw(st.integers(-5, 2**60)),
+        draw(st.floats(-1e12, 1e12)),
+        np.array(draw(st.lists(st.floats(1e-6, 1e9), min_size=tasks, max_size=tasks))),
+        np.array(draw(st.lists(st.integers(1, 10**6), min_size=tasks, max_size=tasks))),
+        np.array(sorted((order[a], order[b]) for a, b in chosen), dtype=np.int64).reshape(-1, 2),
+        tuple(draw(st.lists(st.none() | st.text(max_size=4), min_size=tasks, max_size=tasks))),
+        draw(CURVES),
+        draw(st.none() | st.floats(1e-3, 1e12)),
+        tuple(names),
+        draw(st.text(max_size=5)),
+    )
+
+
+@given(workflows(), st.sampled_from(["job.json", "job.json.gz"]))
+def test_what_was_written_is_read_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, job: Workflow, file_name: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / file_name
+    write_wfformat(job, path)
+    assert same(read_wfformat(path, tick_s=None), job)
+
+
+def test_the_same_workflow_makes_the_same_file(tmp_path: Path) -> None:
+    job = market_workload(1)[0]
+    for name in ("a.json", "b.json"):
+        write_wfformat(job, tmp_path / name)
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    assert same(read_wfformat(tmp_path / "a.json", tick_s=60), job)
+
+
+def keeps_to_the_schema(content: dict[str, Any]) -> None:
+    """Assert what the schema of WfFormat 1.5 asks for: the required properties, their types and their limits."""
+
+    def texts(values: list[Any]) -> bool:
+        return isinstance(values, list) and all(re.fullmatch(r"[0-9a-zA-Z-_.]*", value) for value in values)
+
+    assert content["schemaVersion"] == "1.5"
+    assert isinstance(content["name"], str)
+    assert content["name"]
+    assert content.get("description", "x")
+    workflow = content["workflow"]
+    specified, executed = workflow["specification"]["tasks"], workflow["execution"]["tasks"]
+    assert isinstance(workflow["execution"]["makespanInSeconds"], int | float)
+    assert workflow["execution"]["executedAt"]
+    assert specified
+    for task in specified:
+        assert task["name"]
+        assert re.fullmatch(r"[0-9a-zA-Z-_.]+", task["id"])
+        assert texts(task["parents"])
+        assert texts(task["children"])
+    for task in executed:
+        assert isinstance(task["runtimeInSeconds"], int | float)
+        assert task["coreCount"] >= 1
+    ids = [task["id"] for task in specified]
+    assert len(set(ids)) == len(ids)
+    assert [task["id"] for task in executed] == ids
+    down = {(task["id"], child) for task in specified for child in task["children"]}
+    up = {(parent, task["id"]) for task in specified for parent in task["parents"]}
+    assert down == up
+
+
+@given(workflows())
+def test_what_is_written_keeps_to_the_schema(tmp_path_factory: pytest.TempPathFactory, job: Workflow) -> None:
+    path = tmp_path_factory.getbasetemp() / "job.json"
+    write_wfformat(job, path, description="drawn")
+    content = json.loads(path.read_text())
+    keeps_to_the_schema(content)
+    assert len(content["workflow"]["specification"]["tasks"]) == len(job)
+
+
+def test_the_file_says_what_it_is_told(tmp_path: Path) -> None:
+    job = Workflow(3, 5.0, [10, 20], [1, 2], [(0, 1)], task_names=("one", "two words"))
+    path = tmp_path / "job.json"
+    write_wfformat(job, path, makespan_s=42, executed_at="2020-01-01T00:00:00Z", description="drawn")
+    content = json.loads(path.read_text())
+    assert content["description"] == "drawn"
+    assert content["workflow"]["execution"]["makespanInSeconds"] == 42
+    assert content["workflow"]["execution"]["executedAt"] == "2020-01-01T00:00:00Z"
+    assert [task["id"] for task in content["workflow"]["specification"]["tasks"]] == ["ID0000001", "ID0000002"]
+    assert [task["name"] for task in content["workflow"]["specification"]["tasks"]] == ["one", "two words"]
+    write_wfformat(job, path)
+    assert json.loads(path.read_text())["workflow"]["execution"]["makespanInSeconds"] == 30
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    job = Workflow(1, 0.0, [1.0])
+    with pytest.raises(RequestError, match=r"cannot write .*nowhere"):
+        write_wfformat(job, tmp_path / "nowhere" / "job.json")
+    with pytest.raises(RequestError, match="makespan_s is -1; a finite number >= 0 is allowed"):
+        write_wfformat(job, tmp_path / "job.json", makespan_s=-1)
+    with pytest.raises(RequestError, match="executed_at is empty"):
+        write_wfformat(job, tmp_path / "job.json", executed_at="")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "what"),
+    [
+        ("job_id", 1.5, "schedlab: job_id is 1.5; a whole number is allowed"),
+        ("job_id", None, "schedlab: job_id is 'missing'; a whole number"),
+        ("submit_s", "0", "schedlab: submit_s is '0'; a finite number is allowed"),
+        ("name", 4, "schedlab: name is 4; a text is allowed"),
+        ("max_value", 0, "schedlab: max_value is 0; a finite number > 0, or null, is allowed"),
+        ("kinds", ["x"], "schedlab: kinds is ['x']; a text or null for each task is allowed"),
+        ("task_names", [3, 4], "schedlab: task_names is [3, 4]; a text for each task, or none, is allowed"),
+        ("curve", [[1, 1]], "schedlab: curve: a value curve of 1 points"),
+        ("curve", 7, "schedlab: curve: "),
+    ],
+)
+def test_what_a_file_of_ours_cannot_say_is_refused(tmp_path: Path, key: str, value: object, what: str) -> None:
+    path = tmp_path / "job.json"
+    write_wfformat(Workflow(1, 0.0, [1.0, 2.0]), path)
+    path.write_text(json.dumps(changed(json.loads(path.read_text()), f"schedlab/{key}", value)))
+    with pytest.raises(FileFormatError, match=re.escape(f"{path}: {what}")):
+        read_wfformat(path)
+
+
+# -- whatever comes -----------------------------------------------------------------------------------
+
+OURS = Workflow(4, 60.0, [61.5, 60, 0.25], [2, 2, 1], [(0, 1), (0, 2)], "cpu", ValueCurve.linear(2, 6), 5.0)
+
+
+def places(content: object, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the way to each value in a JSON value."""
+    inner = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    return [way, *(each for key, value in inner for each in places(value, (*way, key)))]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["a", "b", "d"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def readable_or_refused(path: Path) -> None:
+    try:
+        job = read_wfformat(path)
+    except FileFormatError as error:
+        text = str(error)
+        assert text.startswith(str(path)), text
+    else:
+        assert isinstance(job, Workflow)
+        assert np.isfinite(job.runtime_s).all()
+
+
+@given(st.data())
+def test_any_json_is_a_workflow_or_one_clear_error(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "fuzzed.json"
+    write_wfformat(OURS, path)
+    content = data.draw(st.sampled_from([APART, TOGETHER, json.loads(path.read_text())]))
+    new = copy.deepcopy(content)
+    for _ in range(data.draw(st.integers(1, 2))):
+        *way, last = data.draw(st.sampled_from([way for way in places(new) if way] or [("workflow",)]))
+        holder: Any = new
+        for step in way:
+            holder = holder[step]
+        holder[last] = data.draw(JSON)
+    path.write_text(json.dumps(new))
+    readable_or_refused(path)
+
+
+@given(st.binary(max_size=6), st.integers(0, 3000), st.integers(0, 6))
+def test_any_bytes_are_a_workflow_or_one_clear_error(
+    tmp_path_factory: pytest.TempPathFactory, put_in: bytes, at: int, instead_of: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "fuzzed.json"
+    write_wfformat(OURS, path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:at] + put_in + whole[at + instead_of :])
+    readable_or_refused(path)
+
+
+# -- real ones ----------------------------------------------------------------------------------------
+
+
+def test_every_real_instance_is_read_and_written_again(shared: Path, tmp_path: Path) -> None:
+    paths = sorted((shared / "workflows" / "wfformat").glob("*.json"))
+    assert len(paths) >= 11
+    for path in paths:
+        text = path.read_text()
+        content = json.loads(text)["workflow"]
+        specified, executed = content["specification"]["tasks"], content["execution"]["tasks"]
+        edges = {(parent, task["id"]) for task in specified for parent in task["parents"]}
+        edges |= {(task["id"], child) for task in specified for child in task["children"]}
+        job = read_wfformat(path)
+        assert len(job) == text.count('"runtimeInSeconds"') == len(specified), path.name
+        names = job.task_names
+        assert {(names[a], names[b]) for a, b in job.edges.tolist()} == edges, path.name
+        by_hand = {task["id"]: task["runtimeInSeconds"] for task in executed}
+        assert job.runtime_s.tolist() == [max(1.0, np.ceil(by_hand[name])) for name in names], path.name
+        write_wfformat(job, tmp_path / "again.json.gz")
+        assert same(read_wfformat(tmp_path / "again.json.gz"), job)
+        keeps_to_the_schema(json.loads(gzip.decompress((tmp_path / "again.json.gz").read_bytes())))
