@@ -62,7 +62,7 @@ RULES: Final[Mapping[str, Mapping[str, Any]]] = {
     "even-week": {"week": None},
 }
 """What a rule changes of the auction, or of the workload."""
-BEYOND: Final = ("admission", "second-price", "budgets", "greedy", "easy")
+BEYOND: Final = ("admission", "second-price", "budgets")
 _OF_MONEY: Final = {"second-price", "budgets"}
 _RULE_LOADS: Final = (1.1, 1.4)
 
@@ -73,7 +73,8 @@ class Market(Study):
     A replication is a workload of ``jobs`` workflows; the same ones are submitted at each load. ``end`` is what is
     counted: ``drain`` runs until every job is finished or starved, ``submit`` stops at the last submission. ``rule``
     is ``plain``, or what is changed of the auction; other rules than plain are run at the loads 1.1 and 1.4, if these
-    are among the loads, else at the highest. ``alone`` is how many of the workflows are also run one by one on the
+    are among the loads, else at the highest. Backfilling (``greedy``, ``easy``) has to be asked for: it takes minutes a
+    cell of full size. ``alone`` is how many of the workflows are also run one by one on the
     empty platform, by each bid and as planned by HEFT, CPOP and PEFT.
 
     Which policy is best depends on how long an overload lasts, and so on the number of jobs: of fewer than the 10,000

@@ -15,7 +15,7 @@ from simmodels.curve import ValueCurve
 
 _TEMPLATE: Final = ValueCurve([(3.0, 1.0), (3.8, 0.86), (4.7, 0.8), (5.4, 0.42), (6.6, 0.3), (7.3, 0.08), (8.0, 0.0)])
 _NOW: Final = 4.2
-_INKS: Final = (*PALETTE, "#B2182B", "#8073AC", "#999999")
+_INKS: Final = (*PALETTE, "#B2182B", "#8073AC", INK)
 _MARKERS: Final = "os^Dv<>pXP"
 _DETAIL: Final = ("PVR", "P-SLR", "EDF", "SRTF", "PVDSQ")
 _FIGURE_7_LOAD: Final = 1.2

@@ -146,7 +146,7 @@ def by_rule(results: Results) -> pd.DataFrame:
             for measure in ("value", "starved"):
                 effect = results.difference(measure, {**where, "rule": rule}, {**where, "rule": PLAIN})
                 row |= _columns(measure, effect)
-            extra = {"rejected": "rejected", "paid": "paid (share of V_max)"}
+            extra = {"rejected": "rejected", "paid": "prices over V_max"}
             of_cell = table[(table["rule"] == rule) & (table["load"] == load) & (table["bid"] == bid)]
             row |= {name: of_cell[column].mean() for column, name in extra.items() if column in of_cell}
             rows.append(row)
