@@ -1,0 +1,83 @@
+"""Binary heaps of numbers that know their places, in arrays: the least key first, ties by number.
+
+A heap is ``items[:size]`` (numbers), ``key`` (by number) and ``place`` (by number: where it stands, -1 when it is in
+none); so any entry can be taken out in O(log size), and many heaps can share `key` and `place`.
+"""
+
+from simmodels.compiled import compiled
+
+
+@compiled
+def before(key, one, other):
+    """Return whether `one` comes before `other`."""
+    return key[one] < key[other] or (key[one] == key[other] and one < other)
+
+
+@compiled
+def _rise(items, at, key, place):
+    moving = items[at]
+    while at > 0:
+        parent = (at - 1) // 2
+        if not before(key, moving, items[parent]):
+            break
+        items[at] = items[parent]
+        place[items[at]] = at
+        at = parent
+    items[at] = moving
+    place[moving] = at
+
+
+@compiled
+def _sink(items, size, at, key, place):
+    moving = items[at]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and before(key, items[child + 1], items[child]):
+            child += 1
+        if not before(key, items[child], moving):
+            break
+        items[at] = items[child]
+        place[items[at]] = at
+        at = child
+    items[at] = moving
+    place[moving] = at
+
+
+@compiled
+def change(items, size, key, place, number):
+    """Put a number where its changed key belongs."""
+    _rise(items, place[number], key, place)
+    _sink(items, size, place[number], key, place)
+
+
+@compiled
+def push(items, size, key, place, number):
+    """Put a number in, its key set; return the new size."""
+    items[size] = number
+    _rise(items, size, key, place)
+    return size + 1
+
+
+@compiled
+def take(items, size, key, place, number):
+    """Take a number out, wherever it stands; return the new size."""
+    at = place[number]
+    place[number] = -1
+    size -= 1
+    if at < size:
+        moved = items[size]
+        items[at] = moved
+        place[moved] = at
+        change(items, size, key, place, moved)
+    return size
+
+
+@compiled
+def order(items, size, key, place):
+    """Make a heap of what stands in ``items[:size]``, whatever the keys were."""
+    for at in range(size):
+        place[items[at]] = at
+    for at in range(size // 2 - 1, -1, -1):
+        _sink(items, size, at, key, place)
