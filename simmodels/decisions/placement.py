@@ -24,6 +24,7 @@ PACKS: Final = 0
 NEAREST: Final = 1
 FLOOR: Final = 2
 
+_CLOSE: Final = 1e-9  # to a threshold of U: there its rounding counts
 _TOLERANCE: Final = 1e-12  # a planned stretch may exceed the longest so far by rounding
 
 
@@ -35,7 +36,7 @@ def update(fleet, now):
     """Use more machines while U is high, or fewer while it is low (section 4.2); nothing is moved.
 
     U is the mean of u over the machines used; u is 1 where a job is planned that has not started, else the
-    share of the cores in use. Sums are of whole cores, so U is exact to one rounding.
+    share of the cores in use.
     """
     tick(fleet, now)
     if fleet.alive == 0:
@@ -62,8 +63,19 @@ def tick(fleet, now):
 
 @compiled
 def busy(fleet):
-    """Return U."""
-    return fleet.load / (fleet.size * fleet.use)
+    """Return U.
+
+    It is the sum of u over the machines used, in their order, divided by how many they are, each step rounded.
+    Close to a threshold this decides (the mean of 1/3, 2/3 and 1 may be above or below that of 8, 16 and 24 of
+    24 cores), so there it is computed so; elsewhere from the sum of cores that is kept, in O(1).
+    """
+    share = fleet.load / (fleet.size * fleet.use)
+    if abs(share - fleet.raise_above) > _CLOSE and abs(share - fleet.lower_below) > _CLOSE:
+        return share
+    total = 0.0
+    for rank in range(fleet.use):
+        total += load_of(fleet, fleet.ranked[rank]) / fleet.size
+    return total / fleet.use
 
 
 # -- where a job goes -----------------------------------------------------------------------------
