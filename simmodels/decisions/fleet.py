@@ -24,6 +24,12 @@ TARGET_ASAP: Final = 2
 
 NOWHERE: Final = -1
 
+OCTAVES: Final = 24
+STEPS: Final = 4
+WIDTHS: Final = 8
+CLASSES: Final = OCTAVES * STEPS * WIDTHS
+"""Classes of jobs: lengths to a quarter of an octave up to 2^24 s (longer ones are of the last), widths to an octave."""
+
 
 @structref.register
 class FleetType(Structure):
@@ -72,9 +78,13 @@ FLEET: Final = FleetType(
         ("tree", _I1),  # the most cores free among the machines below each node; leaves in fill order
         ("by_event", types.boolean),
         # targets
-        ("profile_time", types.float64[:, ::1]),  # a profile a machine, see `simmodels.decisions.profile`
-        ("profile_free", types.int64[:, ::1]),
+        ("time", _F1),  # a profile a machine, in `room` entries each, see `simmodels.decisions.profile`
+        ("cores_free", _I1),
+        ("room", types.int64),
         ("segments", _I1),
+        ("bound", types.float64[:, ::1]),  # [class, machine]: no job of a class (see `placement`) can start earlier on a machine ...
+        ("known", types.int64[:, ::1]),  # ... if this is the machine's `epoch`
+        ("epoch", _I1),  # how often each profile was made anew
         ("plans", _I1),  # how many jobs are planned on each machine and have not started
         ("heap", _I1),  # of planned jobs, by start
         ("heap_size", types.int64),
@@ -169,9 +179,13 @@ def new_fleet(columns, cores, size, is_open, filled, kind, by_event, numbers, fl
         leaves *= 2
     made.tree = np.full(2 * leaves if kind == FIRST_FIT else 0, NOWHERE)
     rows = 0 if kind == FIRST_FIT else machines
-    made.profile_time = np.empty((rows, 64))
-    made.profile_free = np.empty((rows, 64), np.int64)
+    made.room = 64
+    made.time = np.empty(rows * made.room)
+    made.cores_free = np.empty(rows * made.room, np.int64)
     made.segments = np.zeros(rows, np.int64)
+    made.bound = np.empty((CLASSES, rows))
+    made.known = np.zeros((CLASSES, rows), np.int64)
+    made.epoch = np.zeros(machines, np.int64)
     made.plans = np.zeros(machines, np.int64)
     made.heap = np.empty(64, np.int64)
     made.heap_size = 0
@@ -293,9 +307,10 @@ def rebuild(fleet, now):
 @compiled
 def _profile_anew(fleet, machine, now):
     """Make a machine's profile of what runs there."""
-    fleet.profile_time[machine, 0] = now
-    fleet.profile_free[machine, 0] = fleet.size
+    fleet.time[machine * fleet.room] = now
+    fleet.cores_free[machine * fleet.room] = fleet.size
     fleet.segments[machine] = 1
+    fleet.epoch[machine] += 1
     slot = fleet.first[machine]
     while slot != NOWHERE:
         reserve(fleet, slot, machine, now, fleet.start[slot] + fleet.left[slot])
@@ -306,31 +321,28 @@ def _profile_anew(fleet, machine, now):
 def reserve(fleet, slot, machine, start, end):
     """Take the cores of a job out of a machine's profile in [start, end)."""
     n = fleet.segments[machine]
-    if n + 2 > fleet.profile_time.shape[1]:
-        wide = 2 * fleet.profile_time.shape[1]
-        fleet.profile_time = _wider(fleet.profile_time, wide)
-        fleet.profile_free = _wider(fleet.profile_free, wide)
-    fleet.segments[machine] = free_up(
-        fleet.profile_time[machine], fleet.profile_free[machine], n, start, end, -fleet.cores[slot]
-    )
+    if n + 2 > fleet.room:
+        fleet.time = _spread(fleet.time, fleet.room)
+        fleet.cores_free = _spread(fleet.cores_free, fleet.room)
+        fleet.room *= 2
+    at = machine * fleet.room
+    fleet.segments[machine] = free_up(fleet.time, fleet.cores_free, at, n, start, end, -fleet.cores[slot])
 
 
 @compiled
-def _wider(table, columns):
-    """Return the table with room for so many columns."""
-    out = np.empty((table.shape[0], columns), table.dtype)
-    for i in range(table.shape[0]):
-        for j in range(table.shape[1]):
-            out[i, j] = table[i, j]
+def _spread(column, room):
+    """Return the column with twice the room for each part of it."""
+    out = np.empty(2 * column.size, column.dtype)
+    for i in range(column.size):
+        out[(i // room) * 2 * room + i % room] = column[i]
     return out
 
 
 @compiled
 def forget(fleet, machine, now):
     """Let a machine's profile begin now."""
-    fleet.segments[machine] = trim(
-        fleet.profile_time[machine], fleet.profile_free[machine], fleet.segments[machine], now
-    )
+    at = machine * fleet.room
+    fleet.segments[machine] = trim(fleet.time, fleet.cores_free, at, fleet.segments[machine], now)
 
 
 @compiled

@@ -16,7 +16,19 @@ import numpy as np
 from simmodels.compiled import compiled
 from simmodels.decisions import heap
 from simmodels.decisions.columns import longer
-from simmodels.decisions.fleet import NOWHERE, TARGET_STRETCH, alter, forget, load_of, rebuild, reserve, run
+from simmodels.decisions.fleet import (
+    NOWHERE,
+    OCTAVES,
+    STEPS,
+    TARGET_STRETCH,
+    WIDTHS,
+    alter,
+    forget,
+    load_of,
+    rebuild,
+    reserve,
+    run,
+)
 from simmodels.decisions.ordered import insert, remove
 from simmodels.decisions.profile import hole, lasts_until
 
@@ -115,25 +127,144 @@ def target_of(fleet, slot):
 
 
 @compiled
-def _hole(fleet, slot, machine, now, limit):
+def _class_of(cores, length):
+    """Return the class of a job, and the least cores and length of that class."""
+    step = 0
+    least = 0.0
+    if length >= 1.0:
+        step = min(int(np.log2(length) * STEPS), OCTAVES * STEPS - 1)
+        least = 2.0 ** (step / STEPS)
+        while least > length:  # by rounding
+            step -= 1
+            least = 2.0 ** (step / STEPS) if step > 0 else 0.0
+    octave = 0
+    while octave + 1 < WIDTHS and 2 << octave <= cores:
+        octave += 1
+    return octave * OCTAVES * STEPS + step, 1 << octave, least
+
+
+@compiled
+def _hole(fleet, slot, machine, now, limit, kind, narrow, brief):
     """Return the earliest start in [now, limit) of a job on a machine; infinity without one."""
-    return hole(
-        fleet.profile_time[machine],
-        fleet.profile_free[machine],
+    return _bounded_hole(
+        fleet.time,
+        fleet.cores_free,
+        machine * fleet.room,
         fleet.segments[machine],
         now,
         fleet.cores[slot],
         fleet.left[slot],
         limit,
+        narrow,
+        brief,
+        fleet.bound[kind],
+        fleet.known[kind],
+        machine,
+        fleet.epoch[machine],
     )
 
 
 @compiled
-def _fits_now(fleet, slot, machine, now):
-    """Return whether a job could run on a machine from now on, for its whole length."""
-    if fleet.free[machine] < fleet.cores[slot]:
-        return False
-    return _hole(fleet, slot, machine, now, np.nextafter(now, np.inf)) == now
+def _bounded_hole(time, free, at, n, now, cores, left, limit, narrow, brief, bound, known, machine, epoch):
+    """Return the earliest start of a job on a machine, as `hole`, from a bound on.
+
+    Profiles only fill up until they are made anew, so where no job of a class fits now none will later: the
+    earliest start of the narrowest and briefest job of the class is kept as a bound, from which the search goes
+    on. `benchmarks/cases.py` pays for it; without it, the result is the same.
+    """
+    low = now
+    if known[machine] == epoch:
+        low = max(now, bound[machine])
+        if low >= limit:
+            return np.inf
+    start = hole(time, free, at, n, low, cores, left, limit)
+    if start > low:
+        known[machine] = epoch
+        bound[machine] = min(hole(time, free, at, n, low, narrow, brief, start), start)
+        if start == np.inf:
+            bound[machine] = min(bound[machine], limit)
+    return start
+
+
+@compiled
+def _earliest_near(
+    ranked,
+    target,
+    distance,
+    machines,
+    by_rank,
+    left_first,
+    start,
+    best,
+    time,
+    free,
+    room,
+    segments,
+    now,
+    cores,
+    left,
+    narrow,
+    brief,
+    bound,
+    known,
+    epoch,
+):
+    """Return the machine near the target, and the start, of the smallest start before `start`; or `best` and `start`.
+
+    Equal starts: the first in order (of rank, or of the search window). All it reads comes as arrays, since it is
+    what a replan spends its time in; and it begins with the machine whose bound is the least, so that the
+    bounds of most others rule them out.
+    """
+    low = max(target - distance, 0)
+    high = min(target + distance + 1, machines)
+    first = low
+    least = np.inf
+    for rank in range(low, high):
+        machine = ranked[rank]
+        value = max(bound[machine], now) if known[machine] == epoch[machine] else now
+        if value < least and rank != target:
+            least = value
+            first = rank
+    ahead = np.int64(NOWHERE)  # of the best so far, its place in order; the target's is before all
+    for k in range(low - 1, high):
+        rank = first if k < low else k
+        if rank == target or (k >= low and rank == first):
+            continue
+        place = rank
+        if not by_rank:
+            place = 2 * abs(rank - target) - ((rank > target) != left_first)
+        limit = np.nextafter(start, np.inf) if place < ahead else start
+        machine = ranked[rank]
+        n = segments[machine]
+        at = machine * room
+        there = _bounded_hole(
+            time, free, at, n, now, cores, left, limit, narrow, brief, bound, known, machine, epoch[machine]
+        )
+        if there < limit:
+            start = there
+            best = machine
+            ahead = place
+    return best, start
+
+
+@compiled
+def _nearest_now(ranked, target, distance, bound, left_first, idle, time, free, room, segments, now, cores, left):
+    """Return the nearest machine to the target on which a job could run from now on, for its whole length.
+
+    NOWHERE without one. As `_earliest_by_rank`, it reads arrays.
+    """
+    soon = np.nextafter(now, np.inf)
+    for away in range(1, distance + 1):
+        for side in range(2):
+            rank = target + away if (side == 0) != left_first else target - away
+            if rank < 0 or rank >= bound:
+                continue
+            machine = ranked[rank]
+            if idle[machine] < cores:
+                continue
+            if hole(time, free, machine * room, segments[machine], now, cores, left, soon) == now:
+                return machine
+    return NOWHERE
 
 
 @compiled
@@ -172,40 +303,62 @@ def choose(fleet, slot, now, fresh):
     """
     target = target_of(fleet, slot)
     best = fleet.ranked[target]
-    start = _hole(fleet, slot, best, now, np.inf)
+    kind, narrow, brief = _class_of(fleet.cores[slot], fleet.left[slot])
+    start = _hole(fleet, slot, best, now, np.inf, kind, narrow, brief)
     if start == now:
         return best, start
     bound = fleet.alive if fleet.beyond_use else fleet.use
     asap = fleet.kind != TARGET_STRETCH
     if asap and (fresh or fleet.requeue_immediate):
-        for k in range(2 * fleet.distance):
-            rank = _near(fleet, target, k)
-            if 0 <= rank < bound and _fits_now(fleet, slot, fleet.ranked[rank], now):
-                return fleet.ranked[rank], now
+        machine = _nearest_now(
+            fleet.ranked,
+            target,
+            fleet.distance,
+            bound,
+            fleet.left_first,
+            fleet.free,
+            fleet.time,
+            fleet.cores_free,
+            fleet.room,
+            fleet.segments,
+            now,
+            fleet.cores[slot],
+            fleet.left[slot],
+        )
+        if machine != NOWHERE:
+            return machine, now
     if (not asap or fleet.stay) and _stays(fleet, slot, start):
         return best, start
     if not asap and fleet.first_that_stays:
         for k in range(2 * fleet.distance):
             rank = _near(fleet, target, k)
             if 0 <= rank < bound:
-                there = _hole(fleet, slot, fleet.ranked[rank], now, np.inf)
+                there = _hole(fleet, slot, fleet.ranked[rank], now, np.inf, kind, narrow, brief)
                 if _stays(fleet, slot, there):
                     return fleet.ranked[rank], there
     # The smallest start; equal ones: the target, then the first that is tried. So only earlier ones are looked for.
-    low = target - fleet.distance
-    for k in range(2 * fleet.distance + 1):
-        if fleet.by_rank:
-            rank = low + k
-        elif k < 2 * fleet.distance:
-            rank = _near(fleet, target, k)
-        else:
-            break
-        if 0 <= rank < bound and rank != target:
-            there = _hole(fleet, slot, fleet.ranked[rank], now, start)
-            if there < start:
-                start = there
-                best = fleet.ranked[rank]
-    return best, start
+    return _earliest_near(
+        fleet.ranked,
+        target,
+        fleet.distance,
+        bound,
+        fleet.by_rank,
+        fleet.left_first,
+        start,
+        best,
+        fleet.time,
+        fleet.cores_free,
+        fleet.room,
+        fleet.segments,
+        now,
+        fleet.cores[slot],
+        fleet.left[slot],
+        narrow,
+        brief,
+        fleet.bound[kind],
+        fleet.known[kind],
+        fleet.epoch,
+    )
 
 
 # -- placing --------------------------------------------------------------------------------------

@@ -71,32 +71,35 @@ def reset(profile, now, free):
 @compiled
 def advance(profile, now):
     """Forget what lies before `now`."""
-    profile.segments = trim(profile.time, profile.free, profile.segments, now)
+    profile.segments = trim(profile.time, profile.free, 0, profile.segments, now)
 
 
 @compiled
-def trim(time, free, n, now):
-    """Forget what lies before `now`; return how many segments are left (in ``time[:n]`` and ``free[:n]``, as below)."""
+def trim(time, free, at, n, now):
+    """Forget what lies before `now` of the profile in ``time[at : at + n]`` and ``free[at : at + n]``.
+
+    Returns how many segments are left. A profile is kept in a part of two arrays, so that many can share them.
+    """
     gone = 0
-    while gone + 1 < n and time[gone + 1] <= now:
+    while gone + 1 < n and time[at + gone + 1] <= now:
         gone += 1
     if gone:
         n -= gone
-        for i in range(n):
+        for i in range(at, at + n):
             time[i] = time[i + gone]
             free[i] = free[i + gone]
-    time[0] = max(time[0], now)
+    time[at] = max(time[at], now)
     return n
 
 
 @compiled
-def _segment(time, n, at):
-    """Return the segment that holds the instant `at` (0 when it is before all)."""
-    low = 0
-    high = n
+def _segment(time, at, n, instant):
+    """Return the place of the segment that holds an instant (`at` when it is before all)."""
+    low = at
+    high = at + n
     while high - low > 1:
         middle = (low + high) // 2
-        if time[middle] <= at:
+        if time[middle] <= instant:
             low = middle
         else:
             high = middle
@@ -104,25 +107,25 @@ def _segment(time, n, at):
 
 
 @compiled
-def _cut(time, free, n, at):
-    """Let a segment begin at the instant `at`; return its number, and how many there are now."""
-    i = _segment(time, n, at)
-    if time[i] == at:
+def _cut(time, free, at, n, instant):
+    """Let a segment begin at an instant; return its place, and how many segments there are now."""
+    i = _segment(time, at, n, instant)
+    if time[i] == instant:
         return i, n
-    for j in range(n, i + 1, -1):
+    for j in range(at + n, i + 1, -1):
         time[j] = time[j - 1]
         free[j] = free[j - 1]
-    time[i + 1] = at
+    time[i + 1] = instant
     free[i + 1] = free[i]
     return i + 1, n + 1
 
 
 @compiled
-def _join(time, free, n, i):
-    """Join segment `i` to the one before it if both have the same cores free; return how many there are now."""
-    if i <= 0 or i >= n or free[i] != free[i - 1]:
+def _join(time, free, at, n, i):
+    """Join the segment at place `i` to the one before it if both have the same cores free; return how many are left."""
+    if i <= at or i >= at + n or free[i] != free[i - 1]:
         return n
-    for j in range(i, n - 1):
+    for j in range(i, at + n - 1):
         time[j] = time[j + 1]
         free[j] = free[j + 1]
     return n - 1
@@ -136,23 +139,23 @@ def lasts_until(start, duration):
 
 
 @compiled
-def free_up(time, free, n, start, end, cores):
+def free_up(time, free, at, n, start, end, cores):
     """Free `cores` more cores (fewer, if negative) in [start, end); return how many segments there are now.
 
-    There must be room for two more. An empty interval does nothing.
+    There must be room for two more. An empty interval does nothing. The profile is as for `trim`.
     """
-    start = max(start, time[0])
+    start = max(start, time[at])
     if end <= start:
         return n
-    first, n = _cut(time, free, n, start)
-    last = n
+    first, n = _cut(time, free, at, n, start)
+    last = at + n
     if end < np.inf:
-        last, n = _cut(time, free, n, end)
+        last, n = _cut(time, free, at, n, end)
     for i in range(first, last):
         free[i] += cores
     if end < np.inf:
-        n = _join(time, free, n, last)
-    return _join(time, free, n, first)
+        n = _join(time, free, at, n, last)
+    return _join(time, free, at, n, first)
 
 
 @compiled
@@ -161,7 +164,7 @@ def add(profile, start, end, cores):
     if profile.segments + 2 > profile.time.size:
         profile.time = longer(profile.time, 2 * profile.time.size)
         profile.free = longer(profile.free, 2 * profile.free.size)
-    profile.segments = free_up(profile.time, profile.free, profile.segments, start, end, cores)
+    profile.segments = free_up(profile.time, profile.free, 0, profile.segments, start, end, cores)
 
 
 @compiled
@@ -176,13 +179,14 @@ def most_free(profile, end):
 
 
 @compiled
-def hole(time, free, n, start, cores, duration, limit):
+def hole(time, free, at, n, start, cores, duration, limit):
     """Return the earliest s in [start, limit) with `cores` cores free on all of [s, s + duration); else infinity.
 
-    For a duration of 0 the cores must be free at the instant s (see `lasts_until`).
+    For a duration of 0 the cores must be free at the instant s (see `lasts_until`). The profile is as for `trim`.
     """
-    i = _segment(time, n, start)
-    s = max(start, time[0])
+    i = _segment(time, at, n, start)
+    s = max(start, time[at])
+    n += at
     while True:
         while i < n and free[i] < cores:
             i += 1
@@ -205,7 +209,7 @@ def earliest(profile, start, cores, duration):
 
     Returns infinity when the last segment has too few cores.
     """
-    return hole(profile.time, profile.free, profile.segments, start, cores, duration, np.inf)
+    return hole(profile.time, profile.free, 0, profile.segments, start, cores, duration, np.inf)
 
 
 @compiled
@@ -215,7 +219,7 @@ def earlier(profile, start, cores, duration, held, limit):
     The reservation itself is part of the profile: its cores are free to itself from `held` on, so
     only [s, min(s + duration, held)) has to be looked at. Returns `held` when there is none.
     """
-    i = _segment(profile.time, profile.segments, start)
+    i = _segment(profile.time, 0, profile.segments, start)
     s = max(start, profile.time[0])
     n = profile.segments
     bound = min(held, limit)
