@@ -202,3 +202,42 @@ class Capacity:
         there = np.append(True, time_s[1:] < until_s)
         row, mode = row[there], np.array(self.mode, object)
         return type(self)(time_s[there], self.machines[row], self.notice_s[row], tuple(mode[row]))
+
+
+Law = Literal["three_way", "two_way"]
+LAWS: Final[tuple[str, ...]] = get_args(Law)
+
+
+def next_machines(machines: int, uniform: float, *, low: int, high: int, step: int, law: Law = "three_way") -> int:
+    """Return how many machines there are after one step of the bounded walk.
+
+    Parameters
+    ----------
+    machines
+        How many there are.
+    uniform
+        A number drawn from [0, 1).
+    low, high, step
+        The bounds, and how many come or go.
+    law
+        ``"three_way"``: -step, 0 or +step, each as likely as the others that stay within the bounds;
+        ``"two_way"``: -step or +step, cut at the bounds.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        A number is out of its range, or there is no such law.
+
+    References
+    ----------
+    Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194; ``"two_way"`` is their program's.
+    """
+    if law not in LAWS:
+        raise UnknownNameError("law", str(law), (), LAWS)
+    if not (0 <= low <= machines <= high and step >= 0):
+        what = f"a walk from {machines} machines, low {low}, high {high}, step {step}"
+        raise RequestError(what, "0 <= low <= machines <= high and step >= 0 are allowed")
+    if law == "two_way":
+        return min(max(machines + (step if uniform >= 0.5 else -step), low), high)
+    ways = [way for way in (-step, 0, step) if low <= machines + way <= high]
+    return machines + ways[int(uniform * len(ways))]

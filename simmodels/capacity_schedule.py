@@ -276,7 +276,8 @@ def assembled(
     first = np.append(True, np.diff(rows[order]) != 0)[: len(rows)]
     begins = np.flatnonzero(first)
     number[order] = np.arange(len(rows)) - np.repeat(begins, np.diff(np.append(begins, len(rows)))) + 1
-    table = pd.DataFrame({"job_id": workload.job_id[rows], "attempt": number, **attempts})
+    outcomes = attempts["outcome"].astype(np.int8)
+    table = pd.DataFrame({"job_id": workload.job_id[rows], "attempt": number, **attempts, "outcome": outcomes})
     return CapacitySchedule(
         workload,
         machines * cores_per_machine,

@@ -87,7 +87,8 @@ class Naive:
         self.events: list[tuple[Any, ...]] = []
         self.kills = [0] * len(self.jobs)
         self.stretch = 1.0
-        self.use = self.least if self.option["initial_use"] == "least" else (self.alive + self.least) // 2
+        use = self.least if self.option["initial_use"] == "least" else (self.alive + self.least) // 2
+        self.use = min(max(use, 1), self.alive)
         self.log: list[tuple[float, int]] = []
 
     # -- what both kinds of scheduler have ------------------------------------------------------------
@@ -206,15 +207,18 @@ class Naive:
         return self.size - self.free(machine)
 
     def share(self) -> float:
-        return sum(self.used(m) for m in range(self.use)) / (self.size * self.use)
+        return sum(self.used(m) / self.size for m in range(self.use)) / self.use
 
     def update(self, now: float) -> None:
         before = self.use
+        if not self.alive:
+            return
+        self.use = max(self.use, 1)
         if self.share() > self.option["raise_above"]:
             while self.share() > self.option["raise_above"] and self.use < self.alive:
                 self.use += 1
         else:
-            while self.share() < self.option["lower_below"] and self.use > self.least:
+            while self.share() < self.option["lower_below"] and self.use > max(self.least, 1):
                 self.use -= 1
         if self.use != before:
             self.events.append((now, "m_use", self.use))
@@ -245,6 +249,9 @@ class Naive:
 
     def place(self, job: int, now: float, *, fresh: bool) -> None:
         release, length, cores = self.jobs[job]
+        if not self.alive:
+            self.planned[job] = (math.inf, -1)
+            return
         target = self.target(job)
         window = self.window(target)
         starts = {m: earliest(self.reservations(m), self.size, now, length, cores) for m in [target, *window]}
@@ -280,7 +287,7 @@ class Naive:
         if self.alive < before:
             self.use = min(self.use, self.alive)
         else:
-            full = self.use == before and self.share() > self.option["raise_above"]
+            full = before == 0 or (self.use == before and self.share() > self.option["raise_above"])
             self.update(now)
             if self.option["replan_on_add"] == "util" and not full:
                 return

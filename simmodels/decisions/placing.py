@@ -120,6 +120,15 @@ def settle(fleet, arrivals, now):
 
 
 @compiled
+def differs(fleet, is_open):
+    """Return whether other machines are open than the state says."""
+    for machine in range(is_open.size):
+        if is_open[machine] != fleet.open[machine]:
+            return True
+    return False
+
+
+@compiled
 def due(fleet):
     """Return when the next planned start is; infinity without one."""
     return fleet.start[fleet.heap[0]] if fleet.heap_size > 0 else np.inf

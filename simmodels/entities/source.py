@@ -1,9 +1,12 @@
 """Source: the process that submits the jobs of a workload, each at its instant."""
 
-from typing import Final, Protocol
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
+from simmodels.decisions.window import Rows, windowed
 from simmodels.entities.environment import Environment, Process
 from simmodels.errors import RequestError
 from simmodels.workload import Job, Workload
@@ -21,6 +24,14 @@ class TakesJobs(Protocol):
         """Take a job that is submitted now."""
 
 
+@runtime_checkable
+class ResumesJobs(Protocol):
+    """Whatever jobs can be put into that have run before."""
+
+    def resume(self, jobs: Sequence[Job], left_s: Sequence[float]) -> None:
+        """Let jobs run on, with so much left of each; those that do not fit are dropped."""
+
+
 class Source:
     """Submits every job of a workload into a scheduler, in (submit, input) order.
 
@@ -31,6 +42,10 @@ class Source:
     workload
         The jobs; none may be submitted before ``env.now``. Those whose cores or runtime is unknown
         (see `Workload.known`) are left out.
+    window_s
+        Only the jobs of this half-open window, which begins now; those that were submitted before it and would still
+        run come first. They run on where they are put (``into.resume``); a scheduler without that gets them as jobs
+        of what they have left. None for all jobs.
     into
         The scheduler (or any object with ``accept`` and ``submit``).
 
@@ -42,10 +57,21 @@ class Source:
         A job was submitted before the clock's now.
     """
 
-    def __init__(self, env: Environment, workload: Workload, *, into: TakesJobs) -> None:
+    def __init__(
+        self,
+        env: Environment,
+        workload: Workload,
+        *,
+        into: TakesJobs,
+        window_s: tuple[float, float] | None = None,
+    ) -> None:
         into.accept(workload)
-        rows = np.flatnonzero(workload.known())
-        rows = rows[np.argsort(workload.submit_s[rows], kind="stable")]
+        warm: Rows = np.empty(0, np.int64)
+        if window_s is None:
+            rows = np.flatnonzero(workload.known())
+            rows = rows[np.argsort(workload.submit_s[rows], kind="stable")]
+        else:
+            warm, rows = windowed(workload, window_s)
         if len(rows) and workload.submit_s[rows[0]] < env.now:
             row = int(rows[0])
             raise RequestError(
@@ -56,6 +82,7 @@ class Source:
         self.workload = workload
         self.into = into
         self.rows = rows
+        self.warm = warm
         self.submitted = 0
         env.enter(self)
         self.process = env.process(self._run())
@@ -65,6 +92,8 @@ class Source:
         submit = self.into.submit
         log = self.workload
         now = env.now
+        if len(self.warm):
+            self._resume(now)
         for first in range(0, len(self.rows), _CHUNK):
             rows = self.rows[first : first + _CHUNK]
             columns = (log.job_id, log.submit_s, log.runtime_s, log.estimate_s, log.cores, log.user_id)
@@ -75,3 +104,13 @@ class Source:
                     yield env.at(now)
                 self.submitted += 1
                 submit(job)
+
+    def _resume(self, now: float) -> None:
+        """Let jobs that ran before the clock did run on."""
+        jobs = [self.workload.job(row) for row in self.warm.tolist()]
+        left_s = [job.runtime_s - (now - job.submit_s) for job in jobs]
+        if isinstance(self.into, ResumesJobs):
+            self.into.resume(jobs, left_s)
+            return
+        for job, left in zip(jobs, left_s, strict=True):
+            self.into.submit(replace(job, runtime_s=left, estimate_s=max(left, job.estimate_s - (now - job.submit_s))))

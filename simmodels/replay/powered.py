@@ -243,7 +243,7 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
             _record_power(runs, states, now)
         if switched:
             is_open = switching.is_open(states)
-            if losses > 0 or not np.array_equal(is_open, fleet.open):
+            if losses > 0 or placing.differs(fleet, is_open):
                 placing.change(fleet, is_open, lost, losses, now)
                 _record_starts(runs, fleet, now)
         arrivals = 0

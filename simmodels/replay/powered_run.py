@@ -89,6 +89,9 @@ def replay_on_machines(
         (interval, cost, restart),
     )
     (slot, machine, start_s, end_s, work_s, outcome), (on_time_s, on) = record(runs)
+    order = np.lexsort((slot, start_s))  # as a recorder has them
+    slot, machine, start_s, end_s = slot[order], machine[order], start_s[order], end_s[order]
+    work_s, outcome = work_s[order], outcome[order]
     last = end if end < math.inf else max(float(np.nanmax(end_s, initial=begin)), begin)
     use, _, use_sum, since = standing(fleet)
     counted = np.zeros(len(workload), np.bool_)
