@@ -1,5 +1,6 @@
 """The cases that are measured; each runs in a process of its own, so that its peak memory is its own."""
 
+import dataclasses
 import json
 import os
 import resource
@@ -131,6 +132,36 @@ def selection(*, log: str, resamples: int, workers: int) -> Figures:
     }
 
 
+def on_machines(*, heuristic: str, engine: str, machines: int = 32) -> Figures:
+    """Run two weeks of Borg on a walk of machines that changes each 400 s; with more machines, copies of the jobs."""
+    week = wl.read_borg_slice(SHARED / "traces" / "borg" / "7D_604800.txt.gz")
+    slice_ = wl.read_borg_slice(SHARED / "traces" / "borg" / "14D_518400.txt.gz")
+    times, begin = machines // 32, float(slice_.submit_s[~slice_.extras["running"].astype(bool)].min())
+    rows = np.tile(np.arange(len(slice_)), times)
+    jobs = dataclasses.replace(slice_.take(rows), job_id=np.arange(len(rows)))
+    walk = wl.capacity_walk(
+        mean=24 * times, radius=8 * times, period_s=400, begin_s=begin, until_s=begin + 2 * sm.WEEK, seed=1
+    )
+    options: dict[str, object] = {} if heuristic == "FirstFit" else {"reference": week}
+    asked = {"cores_per_machine": 24, "heuristic": heuristic, "engine": engine, "machines": machines, **options}
+    sm.simulate_on_machines(jobs.head(200), walk, window_s=(begin, begin + sm.HOUR), **asked)  # type: ignore[arg-type]
+    before_mb = _peak_mb()
+    start = time.perf_counter()
+    schedule = sm.simulate_on_machines(jobs, walk, window_s=(begin, begin + 2 * sm.WEEK), **asked)  # type: ignore[arg-type]
+    wall_s = time.perf_counter() - start
+    after_mb = _peak_mb()
+    metrics = schedule.validate().metrics()
+    return {
+        "jobs": len(jobs),
+        "wall_s": wall_s,
+        "jobs_per_s": len(jobs) / wall_s,
+        "peak_mb": after_mb,
+        "input_mb": before_mb,
+        "goodput": metrics["goodput"],
+        "kills": metrics["kills"],
+    }
+
+
 def _cases() -> dict[str, Callable[[], Figures]]:
     """Return every case by its name, in the order in which they are measured."""
     cases: dict[str, Callable[[], Figures]] = {
@@ -156,6 +187,14 @@ def _cases() -> dict[str, Callable[[], Figures]]:
     for log, resamples in (("KTH-SP2-1996-2.1-cln", 5), ("KTH-SP2-1996-2.1-cln", 20), ("SDSC-BLUE-2000-4.2-cln", 5)):
         name = f"selection, {log.rsplit('-', 3)[0]}, {resamples} resamples, 2 workers"
         cases[name] = lambda g=f"{log}.swf.gz", n=resamples: selection(log=g, resamples=n, workers=2)  # type: ignore[misc]
+    for heuristic in ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap"):
+        for engine in ("compiled", "simpy"):
+            name = f"Borg, two weeks, {heuristic} {engine}"
+            cases[name] = lambda h=heuristic, e=engine: on_machines(heuristic=h, engine=e)  # type: ignore[misc]
+    for heuristic in ("FirstFit", "TargetAsap"):
+        for machines in (320, 3200):
+            name = f"Borg on {machines} machines, {heuristic} compiled"
+            cases[name] = lambda h=heuristic, m=machines: on_machines(heuristic=h, engine="compiled", machines=m)  # type: ignore[misc]
     cases["ten million jobs compiled"] = lambda: synthetic(jobs=10_000_000, engine="compiled")
     return cases
 

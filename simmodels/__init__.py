@@ -9,6 +9,7 @@ from simmodels.decisions.checkpointing import Checkpoints, young_daly_s
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import TWELVE_ORDERS, order, orders
 from simmodels.decisions.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
+from simmodels.energy import Power, Signal
 from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import Environment
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
@@ -16,7 +17,6 @@ from simmodels.entities.powering import CapacityProcess, MarkovCapacity, TraceCa
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
-from simmodels.energy import Power, Signal
 from simmodels.errors import (
     FileFormatError,
     IllegalScheduleError,

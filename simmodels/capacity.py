@@ -1,6 +1,6 @@
 """Capacity: how many machines there are over time, as an immutable table of changes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable  # noqa: TC003  dataclasses and docs read the annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, get_args
 
@@ -97,7 +97,8 @@ class Capacity:
         rows = len(time_s) if time_s.ndim == 1 else 0
         if not rows:
             raise RequestError(f"a capacity of {rows} changes", "at least 1 is needed")
-        mode = (self.mode,) * rows if isinstance(self.mode, str) else tuple(self.mode)
+        given: object = self.mode
+        mode = (given,) * rows if isinstance(given, str) else tuple(self.mode)
         notice_s = np.asarray(self.notice_s, np.float64)
         notice_s = np.full(rows, notice_s) if notice_s.ndim == 0 else notice_s
         if not (machines.shape == notice_s.shape == (rows,) and len(mode) == rows):

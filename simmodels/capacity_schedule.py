@@ -161,7 +161,9 @@ class CapacitySchedule(Schedule):
         low, high = self.window
         edges = np.clip(np.append(self.capacity.time_s, high), low, high)
         edges[0] = low
-        jobs = self.energy_by_job(Power(0.0, power.core_w), carbon_g_per_kwh=carbon_g_per_kwh, price_per_kwh=price_per_kwh)
+        jobs = self.energy_by_job(
+            Power(0.0, power.core_w), carbon_g_per_kwh=carbon_g_per_kwh, price_per_kwh=price_per_kwh
+        )
         for name, signal in names.items():
             if signal is not None:
                 on = float(np.sum(signal.integral(edges[:-1], edges[1:]) * self.capacity.machines))
@@ -207,13 +209,13 @@ class CapacitySchedule(Schedule):
         ids, cores = runs["job_id"].to_numpy(), runs["cores"].to_numpy()
         start_s, end_s = runs["start_s"].to_numpy(), runs["end_s"].to_numpy()
         machine = runs["machine"].to_numpy()
-        for number in np.unique(machine):
+        for number in np.unique(machine) if "heuristic" in self.about else ():  # else a job may be on several
             here = machine == number
             time_s, used = metrics.step_function(start_s[here], end_s[here], cores[here])
             if (used > self.cores_per_machine).any():
-                at = int(np.argmax(used > self.cores_per_machine))
-                first = ids[here][np.flatnonzero(start_s[here] == time_s[at])[0]]
-                what = f"job {first} starts at {time_s[at]} s, and {used[at]} cores of machine {number} are in use"
+                step = int(np.argmax(used > self.cores_per_machine))
+                first = ids[here][np.flatnonzero(start_s[here] == time_s[step])[0]]
+                what = f"job {first} starts at {time_s[step]} s, and {used[step]} cores of machine {number} are in use"
                 raise IllegalScheduleError("capacity", f"{what}; it has {self.cores_per_machine}")
         time_s, used = metrics.step_function(start_s, end_s, cores)
         at = np.unique(np.concatenate((time_s, self.capacity.time_s)))
@@ -222,13 +224,13 @@ class CapacitySchedule(Schedule):
         row = np.maximum(np.searchsorted(self.capacity.time_s, at, side="right") - 1, 0)
         lit = self.capacity.machines[row] * self.cores_per_machine
         if (in_use > lit).any():
-            first = int(np.argmax(in_use > lit))
-            what = f"{in_use[first]} cores are in use at {at[first]} s, and machines of {lit[first]} are on"
+            dark = int(np.argmax(in_use > lit))
+            what = f"{in_use[dark]} cores are in use at {at[dark]} s, and machines of {lit[dark]} are on"
             raise IllegalScheduleError("darkness", what)
         work = runs["work_s"].to_numpy()
         if (work > end_s - start_s + _ROUNDING).any() or (work < -_ROUNDING).any():
-            first = int(np.argmax((work > end_s - start_s + _ROUNDING) | (work < -_ROUNDING)))
-            raise IllegalScheduleError("work", f"job {ids[first]} did {work[first]} s of work in less time, or less than 0")
+            odd = int(np.argmax((work > end_s - start_s + _ROUNDING) | (work < -_ROUNDING)))
+            raise IllegalScheduleError("work", f"job {ids[odd]} did {work[odd]} s of work in less time, or less than 0")
         return self
 
 

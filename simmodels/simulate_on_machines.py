@@ -3,7 +3,7 @@
 import difflib
 import math
 from collections.abc import Iterable
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import pandas as pd
 
@@ -113,7 +113,4 @@ def simulate_on_machines(
     Source(env, workload, into=scheduler, window_s=(float(begin), float(end)))
     recorder = Recorder(env)
     env.run(until=None if end == math.inf else env.end_of(end))
-    schedule = recorder.schedule()
-    if not isinstance(schedule, CapacitySchedule):
-        raise AssertionError
-    return schedule
+    return cast("CapacitySchedule", recorder.schedule())

@@ -1,4 +1,4 @@
-"""Variable capacity, slowly: every rule as the sentence that states it, in lists and loops; what the fast code must equal.
+"""Variable capacity, slowly: every rule as the sentence that states it; what the fast code must equal.
 
 After Perotin et al. (2023), sections 3 and 4. Nothing here is shared with `simmodels`.
 """
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass
 class Naive:
-    """Jobs (release, length, cores) in input order, on machines that come and go: capacity is [(time, machines), ...]."""
+    """Jobs (release, length, cores) in input order, on machines: capacity is [(time, machines), ...]."""
 
     jobs: list[tuple[float, float, int]]
     capacity: list[tuple[float, int]]
@@ -97,7 +97,7 @@ class Naive:
         return self.size - sum(self.jobs[r.job][2] for r in self.running if r.machine == machine)
 
     def begin_run(self, job: int, machine: int, now: float, length: float | None = None) -> None:
-        release, whole, _ = self.jobs[job]
+        _, whole, _ = self.jobs[job]
         run = Run(job, machine, now, now + (whole if length is None else length))
         self.running.append(run)
         self.attempts.append(run)
@@ -198,7 +198,9 @@ class Naive:
 
     def reservations(self, machine: int) -> list[Reservation]:
         runs = [(r.start, r.end, self.jobs[r.job][2], r.job) for r in self.running if r.machine == machine]
-        return runs + [(s, s + self.jobs[j][1], self.jobs[j][2], j) for j, (s, m) in self.planned.items() if m == machine]
+        return runs + [
+            (s, s + self.jobs[j][1], self.jobs[j][2], j) for j, (s, m) in self.planned.items() if m == machine
+        ]
 
     def used(self, machine: int) -> float:
         """Return u(m): 1 if something is planned on it, else the share of its cores that are running."""

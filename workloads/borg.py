@@ -56,7 +56,9 @@ def read_borg_slice(path: str | PathLike[str], *, name: str | None = None) -> Wo
             raise FileFormatError(str(where), number, what)
         job, release, length, cores = (int(field) for field in found.groups()[:4])
         if not (length and cores):
-            raise FileFormatError(str(where), number, f"a length of {length} s and {cores} cores; at least 1 is allowed")
+            raise FileFormatError(
+                str(where), number, f"a length of {length} s and {cores} cores; at least 1 is allowed"
+            )
         rows.append((job, release, length, cores))
         running.append(found.group(5) == b"running")
     if not rows:

@@ -104,27 +104,7 @@ def read_series(path: str | PathLike[str], *, column: str | None = None) -> pd.D
     if len(head) < 2:
         raise FileFormatError(str(where), 1, "a head of at least two columns is needed, separated by commas")
     wanted = _columns(head, column, where)
-    times: list[str] = []
-    values: list[float] = []
-    rows: list[int] = []
-    for number, line in enumerate(lines[1:], start=2):
-        if not line.strip():
-            continue
-        fields = line.split(",")
-        if len(fields) != len(head):
-            raise FileFormatError(str(where), number, f"{len(fields)} fields; the head has {len(head)}")
-        try:
-            value = sum(float(fields[i]) for i in wanted)
-        except ValueError:
-            shown = ", ".join(repr(fields[i][:40]) for i in wanted)
-            raise FileFormatError(str(where), number, f"{shown}: a number is needed") from None
-        if not 0 <= value < np.inf:
-            raise FileFormatError(str(where), number, f"{value}: a finite number >= 0 is allowed")
-        times.append(fields[0])
-        values.append(value)
-        rows.append(number)
-    if not rows:
-        raise FileFormatError(str(where), None, "it holds no row")
+    rows, times, values = _rows(where, lines, len(head), wanted)
     instants = pd.to_datetime(pd.Series(times), format="ISO8601", errors="coerce", utc=True)
     bad = np.flatnonzero(instants.isna())
     if len(bad):
@@ -137,6 +117,32 @@ def read_series(path: str | PathLike[str], *, column: str | None = None) -> pd.D
     table = pd.DataFrame({"time_s": unix_s - unix_s.iloc[0], "value": values})
     table.attrs["start_unix_s"] = int(unix_s.iloc[0])
     return table
+
+
+def _rows(where: Path, lines: list[str], width: int, wanted: list[int]) -> tuple[list[int], list[str], list[float]]:
+    """Return the line number, the instant and the value of each row."""
+    times: list[str] = []
+    values: list[float] = []
+    rows: list[int] = []
+    for number, line in enumerate(lines[1:], start=2):
+        if not line.strip():
+            continue
+        fields = line.split(",")
+        if len(fields) != width:
+            raise FileFormatError(str(where), number, f"{len(fields)} fields; the head has {width}")
+        try:
+            value = sum(float(fields[i]) for i in wanted)
+        except ValueError:
+            shown = ", ".join(repr(fields[i][:40]) for i in wanted)
+            raise FileFormatError(str(where), number, f"{shown}: a number is needed") from None
+        if not 0 <= value < np.inf:
+            raise FileFormatError(str(where), number, f"{value}: a finite number >= 0 is allowed")
+        times.append(fields[0])
+        values.append(value)
+        rows.append(number)
+    if not rows:
+        raise FileFormatError(str(where), None, "it holds no row")
+    return rows, times, values
 
 
 def _columns(head: list[str], column: str | None, where: Path) -> list[int]:

@@ -34,6 +34,8 @@ class Checkpoints:
         """Refuse what no program could keep to."""
         if not self.interval_s > 0:
             raise RequestError(f"interval_s is {self.interval_s}", "a number of seconds > 0 is allowed")
+        for name in ("interval_s", "cost_s", "restart_s"):
+            object.__setattr__(self, name, float(getattr(self, name)))
         for name in ("cost_s", "restart_s"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise RequestError(f"{name} is {getattr(self, name)}", "a finite number of seconds >= 0 is allowed")

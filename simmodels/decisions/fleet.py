@@ -28,7 +28,7 @@ OCTAVES: Final = 24
 STEPS: Final = 4
 WIDTHS: Final = 8
 CLASSES: Final = OCTAVES * STEPS * WIDTHS
-"""Classes of jobs: lengths to a quarter of an octave up to 2^24 s (longer ones are of the last), widths to an octave."""
+"""Classes of jobs: lengths to a quarter of an octave up to 2^24 s (then all are of the last), widths to an octave."""
 
 
 @structref.register
@@ -82,7 +82,10 @@ FLEET: Final = FleetType(
         ("cores_free", _I1),
         ("room", types.int64),
         ("segments", _I1),
-        ("bound", types.float64[:, ::1]),  # [class, machine]: no job of a class (see `placement`) can start earlier on a machine ...
+        (
+            "bound",
+            types.float64[:, ::1],
+        ),  # [class, machine]: no job of a class (see `placement`) can start earlier on a machine ...
         ("known", types.int64[:, ::1]),  # ... if this is the machine's `epoch`
         ("epoch", _I1),  # how often each profile was made anew
         ("plans", _I1),  # how many jobs are planned on each machine and have not started

@@ -160,7 +160,9 @@ class PlacementOptions:
             if theirs or (name in _PACKED_ONLY and heuristic != "PackedTargetAsap"):
                 raise RequestError(f"option {name} with {heuristic}", "it is one of another heuristic")
         if not first_fit and made.reference is None:
-            raise RequestError(f"{heuristic} without a reference", "jobs like those to come (the week before) say risks")
+            raise RequestError(
+                f"{heuristic} without a reference", "jobs like those to come (the week before) say risks"
+            )
         return made
 
     def _check_numbers(self) -> None:
@@ -247,7 +249,15 @@ class PlacementOptions:
             self.replan_on_add == "util",
             self.category != "ge",
         )
-        numbers = (floor, self.raise_above, self.lower_below, self.distance, min(max(use, 1), alive), self.length_cap_s, now)
+        numbers = (
+            floor,
+            self.raise_above,
+            self.lower_below,
+            self.distance,
+            min(max(use, 1), alive),
+            self.length_cap_s,
+            now,
+        )
         made: Fleet = new_fleet(
             columns,
             cores,

@@ -122,10 +122,10 @@ def settle(fleet, arrivals, now):
 @compiled
 def differs(fleet, is_open):
     """Return whether other machines are open than the state says."""
+    others = 0
     for machine in range(is_open.size):
-        if is_open[machine] != fleet.open[machine]:
-            return True
-    return False
+        others += is_open[machine] != fleet.open[machine]
+    return others > 0
 
 
 @compiled

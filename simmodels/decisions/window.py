@@ -42,7 +42,7 @@ def windowed(workload: Workload, window_s: tuple[float, float]) -> Windowed:
     """
     begin, end = window_s
     if not begin < end or not np.isfinite(begin):
-        raise RequestError(f"window {begin} to {end} s", "a finite begin, and a later end, are allowed")
+        raise RequestError(f"window {begin:g} to {end:g} s", "a finite begin, and a later end, are allowed")
     known, submit_s = workload.known(), workload.submit_s
     warm = np.flatnonzero(known & (submit_s < begin) & (submit_s + workload.runtime_s > begin))
     warm = warm[np.argsort(submit_s[warm], kind="stable")]

@@ -52,11 +52,14 @@ class Attempt:
         How long before its machine went a checkpoint was asked for; None if it was not.
     work_s
         The work that it did and that is not lost, once it has ended; None where nobody but its outcome says it.
+    account
+        Says how much of its work is not lost, when it ends; None if its outcome says all.
     process
         The SimPy process, if the cluster's `execute` is overridden; else None.
     """
 
     __slots__ = (
+        "account",
         "cluster",
         "counted",
         "end_s",
@@ -94,6 +97,7 @@ class Attempt:
         self.then: Callable[[Attempt], None] | None = None
         self.warned_s: float | None = None
         self.work_s: float | None = None
+        self.account: Callable[[Attempt], float] | None = None
 
     def __repr__(self) -> str:
         """Return a line about it."""
@@ -380,6 +384,8 @@ class Cluster:
         end_s = attempt.end_s = self.env.now
         if attempt.executed_s is None or attempt.start_s + attempt.executed_s != end_s:
             attempt.executed_s = end_s - attempt.start_s
+        if attempt.account is not None:
+            attempt.work_s = attempt.account(attempt)
         del self.running[attempt]
         if self.machines:
             for machine, taken in attempt.places:

@@ -57,7 +57,7 @@ class Placer:
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._work: dict[int, tuple[float, float, float]] = {}  # by slot: work left, what coming back takes, run before
         self._arrived = 0
-        self._resumed: list[tuple[Job, float]] = []
+        self._resumed: list[Job] = []
         self._submitted: list[Job] = []
         self._ended: list[Attempt] = []
         self._lost: list[Attempt] = []
@@ -90,15 +90,15 @@ class Placer:
         self._submitted.append(job)
         self._ring()
 
-    def resume(self, jobs: Sequence[Job], left_s: Sequence[float]) -> None:
-        """Let jobs that ran before the clock did run on now, before anything else; those that do not fit are dropped.
+    def resume(self, jobs: Sequence[Job]) -> None:
+        """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
 
         One that loses its machine runs again from its start.
         """
-        for job, left in zip(jobs, left_s, strict=True):
+        for job in jobs:
             self._require(job)
             self.env.publish("submitted", job)
-            self._resumed.append((job, left))
+            self._resumed.append(job)
         self._begin()
 
     def _require(self, job: Job) -> None:
@@ -110,30 +110,42 @@ class Placer:
 
     def ended(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended; a lost job waits again."""
-        interval, cost, _ = self._checkpoints
-        work, restart, earlier = self._work[attempt.slot]
-        before = done_after(earlier, 0.0, interval, cost, work)
         if attempt.outcome is Outcome.LOST:
-            warned = -1.0 if attempt.warned_s is None else attempt.warned_s
-            elapsed = self.env.now - attempt.start_s + earlier
-            saved = saved_after(elapsed, restart, interval, cost, work, warned)
-            attempt.work_s = max(saved - before, 0.0)
+            work, restart, _ = self._work[attempt.slot]
+            saved = self._saved(attempt)
             if saved > 0.0:
                 work, restart = work - saved, self._checkpoints[2]
             self._work[attempt.slot] = (work, restart, 0.0)
             self._lost.append(attempt)
             self._ring()
             return
-        attempt.work_s = work - before
         self._ended.append(attempt)
         if self._early._value is PENDING:  # noqa: SLF001  as `_ring`
             self.env.trigger(self._early, ENDED)
+
+    def _saved(self, attempt: Attempt) -> float:
+        """Return how much of the job's work is not lost with its machine."""
+        interval, cost, _ = self._checkpoints
+        work, restart, earlier = self._work[attempt.slot]
+        warned = -1.0 if attempt.warned_s is None else float(attempt.warned_s)
+        elapsed = float(self.env.now - attempt.start_s + earlier)
+        saved: float = saved_after(elapsed, restart, interval, cost, work, warned)
+        return saved
+
+    def _account(self, attempt: Attempt) -> float:
+        """Return how much work an attempt that ends did, and did not lose."""
+        interval, cost, _ = self._checkpoints
+        work, _, earlier = self._work[attempt.slot]
+        before: float = done_after(earlier, 0.0, interval, cost, work)
+        if attempt.outcome is Outcome.LOST:
+            return max(self._saved(attempt) - before, 0.0)
+        return work - before
 
     def work_so_far_s(self, attempt: Attempt) -> float:
         """Return the work that a running attempt has done by now, in seconds of its job."""
         interval, cost, _ = self._checkpoints
         work, restart, earlier = self._work[attempt.slot]
-        before = done_after(earlier, 0.0, interval, cost, work)
+        before: float = done_after(earlier, 0.0, interval, cost, work)
         done: float = done_after(self.env.now - attempt.start_s + earlier, restart, interval, cost, work)
         return done - before
 
@@ -178,8 +190,8 @@ class Placer:
             now=now,
             seed=self.env.seed,
         )
-        for job, left in self._resumed:
-            self._enter(job, left, job.runtime_s - left)
+        for job in self._resumed:
+            self._enter(job, self._seen_s - job.submit_s)
         placing.begin(self._fleet, len(self._resumed), now)
         self._resumed.clear()
         self._start_all()
@@ -196,7 +208,7 @@ class Placer:
         ]
         return min(said, default=len(self.cluster.machines))
 
-    def _enter(self, job: Job, left: float | None = None, earlier: float = 0.0) -> None:
+    def _enter(self, job: Job, earlier: float = 0.0) -> None:
         """Give a job the next slot."""
         slot = self._arrived
         submit, length, lefts, cores, _ = columns(self._fleet)
@@ -267,6 +279,7 @@ class Placer:
             left = float(lefts[slot])
             attempt = self.start(job, left, self.cluster.machines[machine])
             attempt.slot = slot
+            attempt.account = self._account
 
     def start(self, job: Job, left_s: float, machine: Machine) -> Attempt:
         """Start a job on the machine that the pass chose, for as long as it has left."""

@@ -208,13 +208,19 @@ class Recorder:
         counted[rows[np.unique(of)]] = True
         counted[source.rows[: source.submitted]] = True
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
-        for scheduler in [*placers, *self._schedulers()]:
-            about = {**scheduler.about(), **about}
+        for said in [each.about() for each in placers] + [each.about() for each in self._schedulers()]:
+            about = {**said, **about}
         about["left_out"] = len(workload) - int(counted.sum())
         return assembled(
             workload,
             rows[of],
-            {"start_s": start_s, "end_s": end_s, "outcome": outcome, "machine": table["machine"].to_numpy(), "work_s": work_s},
+            {
+                "start_s": start_s,
+                "end_s": end_s,
+                "outcome": outcome,
+                "machine": table["machine"].to_numpy(),
+                "work_s": work_s,
+            },
             capacity=on,
             machines=len(clusters[0].machines),
             cores_per_machine=clusters[0].machines[0].cores,

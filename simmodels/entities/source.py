@@ -28,8 +28,8 @@ class TakesJobs(Protocol):
 class ResumesJobs(Protocol):
     """Whatever jobs can be put into that have run before."""
 
-    def resume(self, jobs: Sequence[Job], left_s: Sequence[float]) -> None:
-        """Let jobs run on, with so much left of each; those that do not fit are dropped."""
+    def resume(self, jobs: Sequence[Job]) -> None:
+        """Let jobs that ran since their submission run on; those that do not fit are dropped."""
 
 
 class Source:
@@ -108,9 +108,10 @@ class Source:
     def _resume(self, now: float) -> None:
         """Let jobs that ran before the clock did run on."""
         jobs = [self.workload.job(row) for row in self.warm.tolist()]
-        left_s = [job.runtime_s - (now - job.submit_s) for job in jobs]
         if isinstance(self.into, ResumesJobs):
-            self.into.resume(jobs, left_s)
+            self.into.resume(jobs)
             return
-        for job, left in zip(jobs, left_s, strict=True):
-            self.into.submit(replace(job, runtime_s=left, estimate_s=max(left, job.estimate_s - (now - job.submit_s))))
+        for job in jobs:
+            ran_s = now - job.submit_s
+            left = replace(job, runtime_s=job.runtime_s - ran_s, estimate_s=max(job.estimate_s - ran_s, 0.0))
+            self.into.submit(left)

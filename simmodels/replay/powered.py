@@ -264,7 +264,7 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
 
 @compiled
 def record(runs):
-    """Return the columns of the attempts: slot, machine, start, end, work, outcome; and when how many machines are on."""
+    """Return slot, machine, start, end, work, outcome of each attempt; and when how many machines are on."""
     n = runs.count
     of_attempts = (runs.slot[:n], runs.machine[:n], runs.start[:n], runs.end[:n], runs.work[:n], runs.outcome[:n])
     return of_attempts, (runs.on_time[: runs.changes], runs.on[: runs.changes])
