@@ -162,6 +162,20 @@ def on_machines(*, heuristic: str, engine: str, machines: int = 32) -> Figures:
     }
 
 
+def _on_machines_cases() -> dict[str, Callable[[], Figures]]:
+    """Return the cases of machines that come and go, by name."""
+    cases: dict[str, Callable[[], Figures]] = {}
+    for heuristic in ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap"):
+        for engine in ("compiled", "simpy"):
+            name = f"Borg, two weeks, {heuristic} {engine}"
+            cases[name] = lambda h=heuristic, e=engine: on_machines(heuristic=h, engine=e)  # type: ignore[misc]
+    for heuristic in ("FirstFit", "TargetAsap"):
+        for machines in (320, 3200):
+            name = f"Borg on {machines} machines, {heuristic} compiled"
+            cases[name] = lambda h=heuristic, m=machines: on_machines(heuristic=h, engine="compiled", machines=m)  # type: ignore[misc]
+    return cases
+
+
 def _cases() -> dict[str, Callable[[], Figures]]:
     """Return every case by its name, in the order in which they are measured."""
     cases: dict[str, Callable[[], Figures]] = {
@@ -187,14 +201,7 @@ def _cases() -> dict[str, Callable[[], Figures]]:
     for log, resamples in (("KTH-SP2-1996-2.1-cln", 5), ("KTH-SP2-1996-2.1-cln", 20), ("SDSC-BLUE-2000-4.2-cln", 5)):
         name = f"selection, {log.rsplit('-', 3)[0]}, {resamples} resamples, 2 workers"
         cases[name] = lambda g=f"{log}.swf.gz", n=resamples: selection(log=g, resamples=n, workers=2)  # type: ignore[misc]
-    for heuristic in ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap"):
-        for engine in ("compiled", "simpy"):
-            name = f"Borg, two weeks, {heuristic} {engine}"
-            cases[name] = lambda h=heuristic, e=engine: on_machines(heuristic=h, engine=e)  # type: ignore[misc]
-    for heuristic in ("FirstFit", "TargetAsap"):
-        for machines in (320, 3200):
-            name = f"Borg on {machines} machines, {heuristic} compiled"
-            cases[name] = lambda h=heuristic, m=machines: on_machines(heuristic=h, engine="compiled", machines=m)  # type: ignore[misc]
+    cases |= _on_machines_cases()
     cases["ten million jobs compiled"] = lambda: synthetic(jobs=10_000_000, engine="compiled")
     return cases
 

@@ -109,7 +109,7 @@ class Capacity:
         bad |= ~np.isfinite(notice_s) | ~np.isin(mode, CAPACITY_MODES)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
-            CapacityChange(float(time_s[row]), machines[row], float(notice_s[row]), mode[row])  # refuses it
+            CapacityChange(time_s[row], machines[row], notice_s[row], mode[row])  # type: ignore[arg-type]  # it refuses
         if (np.diff(time_s) <= 0).any():
             row = int(np.flatnonzero(np.diff(time_s) <= 0)[0]) + 1
             raise RequestError(f"row {row}: time_s {time_s[row]:g} after {time_s[row - 1]:g}", "increasing is allowed")

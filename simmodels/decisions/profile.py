@@ -95,15 +95,11 @@ def trim(time, free, at, n, now):
 @compiled
 def _segment(time, at, n, instant):
     """Return the place of the segment that holds an instant (`at` when it is before all)."""
-    low = at
-    high = at + n
-    while high - low > 1:
-        middle = (low + high) // 2
-        if time[middle] <= instant:
-            low = middle
-        else:
-            high = middle
-    return low
+    while n > 1:  # halves without a branch: where an instant falls cannot be foreseen
+        half = n >> 1
+        at = at + half if time[at + half] <= instant else at
+        n -= half
+    return at
 
 
 @compiled
