@@ -235,11 +235,15 @@ def _earliest_near(
             place = 2 * abs(rank - target) - ((rank > target) != left_first)
         limit = np.nextafter(start, np.inf) if place < ahead else start
         machine = ranked[rank]
-        n = segments[machine]
+        since = max(now, bound[machine]) if known[machine] == epoch[machine] else now
+        if since >= limit:
+            continue
         at = machine * room
-        there = _bounded_hole(
-            time, free, at, n, now, cores, left, limit, narrow, brief, bound, known, machine, epoch[machine]
-        )
+        n = segments[machine]
+        there = hole(time, free, at, n, since, cores, left, limit)
+        if there > since:
+            known[machine] = epoch[machine]
+            bound[machine] = min(hole(time, free, at, n, since, narrow, brief, min(there, limit)), there, limit)
         if there < limit:
             start = there
             best = machine
