@@ -13,6 +13,7 @@ import numpy as np
 
 import simmodels as sm
 import workloads as wl
+from benchmarks.capacity import capacity_cases
 from benchmarks.market import market_cases
 from benchmarks.measuring import SHARED, Cases, Figures, peak_mb
 from experiments.campaigns.running import opened, run
@@ -206,5 +207,5 @@ def _trials() -> Cases:
     }
 
 
-CASES: Final = _replays() | _campaigns() | _trials() | market_cases()
+CASES: Final = _replays() | _campaigns() | _trials() | market_cases() | capacity_cases()
 """Every case by its name, in the order in which they are measured."""

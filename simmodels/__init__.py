@@ -3,14 +3,20 @@
 >>> import simmodels as sm
 """
 
+from simmodels.capacity import Capacity, CapacityChange
+from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.decisions.bid import TEN_BIDS, Bid, bid, bids
+from simmodels.decisions.checkpointing import Checkpoints, young_daly_s
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import TWELVE_ORDERS, order, orders
 from simmodels.decisions.polynomial import Polynomial
 from simmodels.decisions.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
+from simmodels.energy import Power, Signal
 from simmodels.entities.auctioneer import Auctioneer, TaskRun
 from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import Environment
+from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
+from simmodels.entities.powering import CapacityProcess, MarkovCapacity, TraceCapacity
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
@@ -27,6 +33,7 @@ from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import run_trials, score_jobs
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate, simulate_workflows
+from simmodels.simulate_on_machines import simulate_on_machines
 from simmodels.static_scheduling import plan
 from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
@@ -49,31 +56,44 @@ __all__ = [
     "Attempt",
     "Auctioneer",
     "Bid",
+    "Capacity",
+    "CapacityChange",
+    "CapacityProcess",
+    "CapacitySchedule",
+    "Checkpoints",
     "Cluster",
     "Environment",
     "EpsilonGreedy",
     "FileFormatError",
+    "FirstFit",
     "Fit",
     "FullFeedback",
     "IllegalScheduleError",
     "ImpossibleJobError",
     "Job",
     "Machine",
+    "MarkovCapacity",
     "Order",
     "Outcome",
+    "PackedTargetAsap",
     "Pair",
     "Place",
     "Polynomial",
+    "Power",
     "QueueScheduler",
     "RandomOrder",
     "Recorder",
     "RequestError",
     "Schedule",
+    "Signal",
     "SimModelsError",
     "Source",
     "Strategy",
+    "TargetAsap",
+    "TargetStretch",
     "Task",
     "TaskRun",
+    "TraceCapacity",
     "Tuner",
     "UnknownNameError",
     "ValueCurve",
@@ -92,5 +112,7 @@ __all__ = [
     "run_trials",
     "score_jobs",
     "simulate",
+    "simulate_on_machines",
     "simulate_workflows",
+    "young_daly_s",
 ]

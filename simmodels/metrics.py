@@ -282,3 +282,55 @@ def throughput_jobs_per_hour(jobs: int, makespan_s: float) -> float:
         The seconds from the first submit to the last end.
     """
     return jobs * HOUR / makespan_s if makespan_s > 0 else np.nan
+
+
+# -- on machines that come and go ----------------------------------------------------------------
+
+
+def core_seconds(
+    start_s: Floats, end_s: Floats, work_s: Floats, cores: Integers, window_s: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the core-seconds of a window that became work, and those that jobs ran for nothing.
+
+    What ran for nothing was lost with a machine, or went into writing checkpoints and coming back from
+    them. An attempt that runs on at the window's end has lost nothing.
+
+    Parameters
+    ----------
+    start_s, end_s
+        float64[k], the attempts; a NaN end is one that still runs.
+    work_s
+        float64[k], the work that each did and that is not lost, in seconds of the job.
+    cores
+        int64[k], the cores of each.
+    window_s
+        First and last instant of the window, in seconds.
+
+    References
+    ----------
+    Perotin et al. (2023), section 5.2, doi 10.1145/3624062.3624194: goodput and aborted volume are these two
+    over the core-seconds that machines were on.
+    """
+    low, high = window_s
+    there = start_s <= high  # NaN: never started
+    start, end, work, width = start_s[there], end_s[there], work_s[there], cores[there]
+    until = np.where(np.isnan(end), high, end)
+    ran_s = np.maximum(np.minimum(until, high) - np.maximum(start, low), 0.0)
+    kept_s = np.where(until > high, ran_s, np.minimum(work, ran_s))
+    return float(np.sum(kept_s * width)), float(np.sum((ran_s - kept_s) * width))
+
+
+def lost_s(start_s: Floats, end_s: Floats, outcome: NDArray[np.integer], window_s: tuple[float, float]) -> Floats:
+    """Return how long each attempt ran in a window that was lost with its machine there.
+
+    Parameters
+    ----------
+    start_s, end_s, outcome
+        float64[k], float64[k], int8[k], the attempts; one that was lost is unfinished (2), with an end.
+    window_s
+        First and last instant of the window, in seconds; both belong to it.
+    """
+    low, high = window_s
+    lost = (outcome == 2) & (end_s >= low) & (end_s <= high)
+    ran: Floats = end_s[lost] - np.maximum(start_s[lost], low)
+    return ran

@@ -71,81 +71,96 @@ def reset(profile, now, free):
 @compiled
 def advance(profile, now):
     """Forget what lies before `now`."""
+    profile.segments = trim(profile.time, profile.free, 0, profile.segments, now)
+
+
+@compiled
+def trim(time, free, at, n, now):
+    """Forget what lies before `now` of the profile in ``time[at : at + n]`` and ``free[at : at + n]``.
+
+    Returns how many segments are left. A profile is kept in a part of two arrays, so that many can share them.
+    """
     gone = 0
-    while gone + 1 < profile.segments and profile.time[gone + 1] <= now:
+    while gone + 1 < n and time[at + gone + 1] <= now:
         gone += 1
     if gone:
-        left = profile.segments - gone
-        for i in range(left):
-            profile.time[i] = profile.time[i + gone]
-            profile.free[i] = profile.free[i + gone]
-        profile.segments = left
-    profile.time[0] = max(profile.time[0], now)
+        n -= gone
+        for i in range(at, at + n):
+            time[i] = time[i + gone]
+            free[i] = free[i + gone]
+    time[at] = max(time[at], now)
+    return n
 
 
 @compiled
-def _segment(profile, at):
-    """Return the segment that holds the instant `at` (0 when it is before all)."""
-    low = 0
-    high = profile.segments
-    while high - low > 1:
-        middle = (low + high) // 2
-        if profile.time[middle] <= at:
-            low = middle
-        else:
-            high = middle
-    return low
+def _segment(time, at, n, instant):
+    """Return the place of the segment that holds an instant (`at` when it is before all)."""
+    while n > 1:  # halves without a branch: where an instant falls cannot be foreseen
+        half = n >> 1
+        at = at + half if time[at + half] <= instant else at
+        n -= half
+    return at
 
 
 @compiled
-def _cut(profile, at):
-    """Return the segment that begins at the instant `at`, splitting one if need be."""
-    i = _segment(profile, at)
-    if profile.time[i] == at:
-        return i
-    n = profile.segments
-    if n == profile.time.size:
-        profile.time = longer(profile.time, 2 * n)
-        profile.free = longer(profile.free, 2 * n)
-    for j in range(n, i + 1, -1):
-        profile.time[j] = profile.time[j - 1]
-        profile.free[j] = profile.free[j - 1]
-    profile.time[i + 1] = at
-    profile.free[i + 1] = profile.free[i]
-    profile.segments = n + 1
-    return i + 1
+def _cut(time, free, at, n, instant):
+    """Let a segment begin at an instant; return its place, and how many segments there are now."""
+    i = _segment(time, at, n, instant)
+    if time[i] == instant:
+        return i, n
+    for j in range(at + n, i + 1, -1):
+        time[j] = time[j - 1]
+        free[j] = free[j - 1]
+    time[i + 1] = instant
+    free[i + 1] = free[i]
+    return i + 1, n + 1
 
 
 @compiled
-def _join(profile, i):
-    """Join segment `i` to the one before it if both have the same cores free."""
-    if i <= 0 or i >= profile.segments or profile.free[i] != profile.free[i - 1]:
-        return
-    for j in range(i, profile.segments - 1):
-        profile.time[j] = profile.time[j + 1]
-        profile.free[j] = profile.free[j + 1]
-    profile.segments -= 1
+def _join(time, free, at, n, i):
+    """Join the segment at place `i` to the one before it if both have the same cores free; return how many are left."""
+    if i <= at or i >= at + n or free[i] != free[i - 1]:
+        return n
+    for j in range(i, at + n - 1):
+        time[j] = time[j + 1]
+        free[j] = free[j + 1]
+    return n - 1
 
 
 @compiled
 def lasts_until(start, duration):
     """Return when an interval ends; one of no length, too, takes its cores at its instant."""
-    return max(start + duration, np.nextafter(start, np.inf))
+    end = start + duration
+    return end if end > start else np.nextafter(start, np.inf)
+
+
+@compiled
+def free_up(time, free, at, n, start, end, cores):
+    """Free `cores` more cores (fewer, if negative) in [start, end); return how many segments there are now.
+
+    There must be room for two more. An empty interval does nothing. The profile is as for `trim`.
+    """
+    start = max(start, time[at])
+    if end <= start:
+        return n
+    first, n = _cut(time, free, at, n, start)
+    last = at + n
+    if end < np.inf:
+        last, n = _cut(time, free, at, n, end)
+    for i in range(first, last):
+        free[i] += cores
+    if end < np.inf:
+        n = _join(time, free, at, n, last)
+    return _join(time, free, at, n, first)
 
 
 @compiled
 def add(profile, start, end, cores):
     """Free `cores` more cores (fewer, if negative) in [start, end); an empty interval does nothing."""
-    start = max(start, profile.time[0])
-    if end <= start:
-        return
-    first = _cut(profile, start)
-    last = _cut(profile, end) if end < np.inf else profile.segments
-    for i in range(first, last):
-        profile.free[i] += cores
-    if end < np.inf:
-        _join(profile, last)
-    _join(profile, first)
+    if profile.segments + 2 > profile.time.size:
+        profile.time = longer(profile.time, 2 * profile.time.size)
+        profile.free = longer(profile.free, 2 * profile.free.size)
+    profile.segments = free_up(profile.time, profile.free, 0, profile.segments, start, end, cores)
 
 
 @compiled
@@ -160,29 +175,37 @@ def most_free(profile, end):
 
 
 @compiled
-def earliest(profile, start, cores, duration):
-    """Return the earliest s >= start with `cores` cores free on all of [s, s + duration).
+def hole(time, free, at, n, start, cores, duration, limit):
+    """Return the earliest s in [start, limit) with `cores` cores free on all of [s, s + duration); else infinity.
 
-    For a duration of 0 the cores must be free at the instant s (see `lasts_until`). Returns infinity
-    when the last segment has too few cores.
+    For a duration of 0 the cores must be free at the instant s (see `lasts_until`). The profile is as for `trim`.
     """
-    i = _segment(profile, start)
-    s = max(start, profile.time[0])
-    n = profile.segments
+    i = _segment(time, at, n, start)
+    s = max(start, time[at])
+    n += at
     while True:
-        while i < n and profile.free[i] < cores:
+        while i < n and free[i] < cores:
             i += 1
             if i < n:
-                s = profile.time[i]
-        if i == n:
+                s = time[i]
+        if i == n or s >= limit:
             return np.inf
         until = lasts_until(s, duration)
         j = i + 1
-        while j < n and profile.time[j] < until and profile.free[j] >= cores:
+        while j < n and time[j] < until and free[j] >= cores:
             j += 1
-        if j == n or profile.time[j] >= until:
+        if j == n or time[j] >= until:
             return s
         i = j
+
+
+@compiled
+def earliest(profile, start, cores, duration):
+    """Return the earliest s >= start with `cores` cores free on all of [s, s + duration).
+
+    Returns infinity when the last segment has too few cores.
+    """
+    return hole(profile.time, profile.free, 0, profile.segments, start, cores, duration, np.inf)
 
 
 @compiled
@@ -192,7 +215,7 @@ def earlier(profile, start, cores, duration, held, limit):
     The reservation itself is part of the profile: its cores are free to itself from `held` on, so
     only [s, min(s + duration, held)) has to be looked at. Returns `held` when there is none.
     """
-    i = _segment(profile, start)
+    i = _segment(profile.time, 0, profile.segments, start)
     s = max(start, profile.time[0])
     n = profile.segments
     bound = min(held, limit)

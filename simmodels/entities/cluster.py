@@ -6,6 +6,7 @@ An attempt that only waits for its runtime is one SimPy timeout; where a user's 
 
 from collections.abc import Callable
 from enum import Enum
+from typing import Literal
 
 from simpy.events import URGENT, Event, Timeout
 from simpy.events import Process as SimPyProcess
@@ -47,11 +48,18 @@ class Attempt:
         False for a warm job, which stands outside the metrics.
     places
         The machines it runs on, each with how many of its cores; empty for a pool of cores.
+    warned_s
+        How long before its machine went a checkpoint was asked for; None if it was not.
+    work_s
+        The work that it did and that is not lost, once it has ended; None where nobody but its outcome says it.
+    account
+        Says how much of its work is not lost, when it ends; None if its outcome says all.
     process
         The SimPy process, if the cluster's `execute` is overridden; else None.
     """
 
     __slots__ = (
+        "account",
         "cluster",
         "counted",
         "end_s",
@@ -67,6 +75,8 @@ class Attempt:
         "then",
         "timeout",
         "turn",
+        "warned_s",
+        "work_s",
     )
 
     def __init__(self, job: Job, cluster: "Cluster", limit_s: float | None) -> None:
@@ -85,6 +95,9 @@ class Attempt:
         self.process: SimPyProcess | None = None
         self.timeout: Timeout | None = None  # what it waits for, if it is no process
         self.then: Callable[[Attempt], None] | None = None
+        self.warned_s: float | None = None
+        self.work_s: float | None = None
+        self.account: Callable[[Attempt], float] | None = None
 
     def __repr__(self) -> str:
         """Return a line about it."""
@@ -134,11 +147,18 @@ class Machine:
         self.cores = cores
         self.free_cores = cores
         self.is_on = True
+        self.leaves: Literal["at an instant", "once idle"] | None = None  # on, but it takes no new job
+        self.change = -1  # the change of the capacity by which it leaves
         self.running: dict[Attempt, None] = {}  # a dict for its order: it is what came first
 
     def __repr__(self) -> str:
         """Return a line about it."""
         return f"<Machine {self.index} of {self.cluster.name!r}: {'on' if self.is_on else 'off'}>"
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether jobs may start on it: it is on, and no notice of its removal has been given."""
+        return self.is_on and self.leaves is None
 
     def power_off(self) -> Event:
         """Switch it off at this instant, after its completions; what runs on it is lost.
@@ -149,6 +169,28 @@ class Machine:
             Happens once it is off.
         """
         return self._switch(on=False)
+
+    def set_power(self, *, on: bool, warned_s: float | None = None) -> None:
+        """Switch it at once; processes that come at the instant of power changes use this.
+
+        Parameters
+        ----------
+        on
+            Whether it shall be on.
+        warned_s
+            How long ago the jobs that run there were asked for a checkpoint; None if they were not.
+        """
+        if not on:
+            for attempt in self.running:
+                attempt.warned_s = warned_s
+        self._set(on=on)
+
+    def leave(self, leaves: Literal["at an instant", "once idle"] | None) -> None:
+        """Give notice that it will go, or (None) call it back; it takes no new job in between."""
+        if leaves != self.leaves:
+            self.leaves = leaves
+            for watcher in self.cluster.watchers:
+                watcher(self)
 
     def power_on(self) -> Event:
         """Switch it on at this instant; its cores can be used by the decisions of this instant."""
@@ -164,6 +206,7 @@ class Machine:
         if on == self.is_on:
             return
         self.is_on = on
+        self.leaves = None
         for attempt in list(self.running):
             attempt.interrupt(self)
         self.cluster.power_changed(self)
@@ -258,7 +301,13 @@ class Cluster:
     # -- what schedulers use ------------------------------------------------------------------------
 
     def start(
-        self, job: Job, *, limit_s: float | None = None, then: Callable[[Attempt], None] | None = None
+        self,
+        job: Job,
+        *,
+        limit_s: float | None = None,
+        then: Callable[[Attempt], None] | None = None,
+        machine: Machine | None = None,
+        submitted: Job | None = None,
     ) -> Attempt:
         """Start a job now.
 
@@ -270,22 +319,30 @@ class Cluster:
             How long it may run at most.
         then
             Called with the attempt when it has ended and its cores are free.
+        machine
+            The machine it runs on; None for the free cores of the lowest ones.
+        submitted
+            The job as it was submitted, if `job` is another object.
 
         Raises
         ------
         ImpossibleJobError
             Fewer cores are free than it needs.
         """
-        if job.cores > self.free_cores:
-            raise ImpossibleJobError(
-                job.job_id, f"needs {job.cores} cores, and {self.free_cores} of cluster {self.name!r} are free"
-            )
+        free = self.free_cores
+        if machine is not None:
+            free = machine.free_cores if machine.is_on else 0
+        if job.cores > free:
+            where = f"cluster {self.name!r}" if machine is None else f"machine {machine.index} of {self.name!r}"
+            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores, and {free} of {where} are free")
         attempt = Attempt(job, self, limit_s)
         attempt.then = then
+        if submitted is not None:
+            attempt.submitted = submitted
         self.free_cores -= job.cores
         self.running[attempt] = None
         if self.machines:
-            self._place(attempt)
+            self._place(attempt, self.machines if machine is None else [machine])
         if self._only_waits:
             self.env.publish("started", attempt)
             attempt.timeout = Timeout(self.env, self._runs_s(attempt), attempt)
@@ -294,10 +351,11 @@ class Cluster:
             attempt.process = self.env.process(self._run(attempt))
         return attempt
 
-    def _place(self, attempt: Attempt) -> None:
-        """Give an attempt the free cores of the lowest machines that are on."""
+    @staticmethod
+    def _place(attempt: Attempt, machines: list[Machine]) -> None:
+        """Give an attempt the free cores of the first of these machines that are on."""
         need = attempt.job.cores
-        for machine in self.machines:
+        for machine in machines:
             if not need:
                 break
             taken = min(machine.free_cores, need) if machine.is_on else 0
@@ -326,6 +384,8 @@ class Cluster:
         end_s = attempt.end_s = self.env.now
         if attempt.executed_s is None or attempt.start_s + attempt.executed_s != end_s:
             attempt.executed_s = end_s - attempt.start_s
+        if attempt.account is not None:
+            attempt.work_s = attempt.account(attempt)
         del self.running[attempt]
         if self.machines:
             for machine, taken in attempt.places:
@@ -333,6 +393,8 @@ class Cluster:
                 del machine.running[attempt]
                 if machine.is_on:
                     self.free_cores += taken
+                if machine.leaves == "once idle" and not machine.running:
+                    machine.power_off()
         else:
             self.free_cores += attempt.job.cores
         self.env.publish("ended", attempt)

@@ -16,10 +16,13 @@ Happening = Literal["submitted", "started", "ended", "powered"]
 Process = Generator[Event, Any, Any]
 _Entity = TypeVar("_Entity")
 
-POWER: Final = EventPriority(2)
-"""Power changes come after the completions and submissions of their instant ..."""
-LAST: Final = EventPriority(3)
+ENDED: Final = EventPriority(2)
+"""Who refills a machine at each completion does so after the completions and submissions of the instant, ..."""
+POWER: Final = EventPriority(3)
+"""... power changes come then ..."""
+LAST: Final = EventPriority(4)
 """... and decisions after everything else of their instant."""
+_END: Final = EventPriority(5)
 
 
 class Environment(simpy.Environment):
@@ -94,6 +97,18 @@ class Environment(simpy.Environment):
         event._value = None  # noqa: SLF001
         heappush(self._queue, (time_s, NORMAL, next(self._eid), event))
         return event
+
+    def end_of(self, time_s: float) -> Event:
+        """Return an event at the end of an instant: ``run(until=env.end_of(t))`` runs up to t, and what happens then.
+
+        Raises
+        ------
+        RequestError
+            The instant is past.
+        """
+        end = Event(self)
+        self.at(time_s).callbacks.append(lambda _: self.trigger(end, _END))
+        return end
 
     def trigger(self, event: Event, priority: EventPriority) -> None:
         """Let a pending event happen at this instant, after those of a lower priority number."""

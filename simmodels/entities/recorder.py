@@ -5,9 +5,12 @@ from array import array
 import numpy as np
 import pandas as pd
 
+from simmodels.capacity import Capacity
+from simmodels.capacity_schedule import CapacitySchedule, assembled
 from simmodels.entities.auctioneer import Auctioneer, TaskRun
-from simmodels.entities.cluster import Attempt, Cluster, Outcome
+from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
 from simmodels.entities.environment import Environment
+from simmodels.entities.placer import Placer
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
@@ -49,6 +52,13 @@ class Recorder:
         self._code = array("b")
         self._counted = array("b")
         self._lost = False
+        self._machine = array("q")  # the (lowest) machine of each attempt that has ended; -1 in a pool
+        self._work = array("d")  # what it did that is not lost; NaN where only its outcome says it
+        self._on_time = array("d")  # when machines were switched, and how many were on then
+        self._on = array("q")
+        self._first_s = float(env.now)
+        self._first_on = {each: sum(m.is_on for m in each.machines) for each in env.all(Cluster)}
+        env.on("powered", self._see_power)
         env.on("submitted", self._see_submit)
         env.on("ended", self._see_end)
 
@@ -86,6 +96,8 @@ class Recorder:
         self._executed.append(attempt.executed_s)  # type: ignore[arg-type]  # it has ended
         self._end.append(attempt.end_s)  # type: ignore[arg-type]  # it has ended
         self._counted.append(attempt.counted)
+        self._machine.append(attempt.places[0][0].index if attempt.places else -1)
+        self._work.append(np.nan if attempt.work_s is None else attempt.work_s)
         if lost:
             self._lost = True
             self._back.add(id(submitted))
@@ -94,6 +106,11 @@ class Recorder:
             self._code.append(COMPLETED if attempt.outcome is Outcome.COMPLETED else KILLED)
             self._back.discard(id(submitted))
             del self._undone[id(submitted)]
+
+    def _see_power(self, machine: Machine) -> None:
+        if self.cluster is None or machine.cluster is self.cluster:
+            self._on_time.append(self.env.now)
+            self._on.append(sum(each.is_on for each in machine.cluster.machines))
 
     def _number(self, job: Job) -> int:
         """Return the number of a job that was submitted and is not done."""
@@ -111,7 +128,7 @@ class Recorder:
         return [each for each in self.env.all(QueueScheduler) if each.cluster in self._clusters()]
 
     def _table(self) -> pd.DataFrame:
-        """Return number of the job, start, end (NaN while it runs), executed, code, counted of each attempt."""
+        """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt."""
         table = pd.DataFrame(
             {
                 "of": np.array(self._of),
@@ -120,10 +137,21 @@ class Recorder:
                 "executed_s": np.array(self._executed),
                 "outcome": np.array(self._code),
                 "counted": np.array(self._counted, np.bool_),
+                "machine": np.array(self._machine),
+                "work_s": np.array(self._work),
             }
         )
         running = [
-            (self._number(attempt.submitted), attempt.start_s, np.nan, np.nan, UNFINISHED, attempt.counted)
+            (
+                self._number(attempt.submitted),
+                attempt.start_s,
+                np.nan,
+                np.nan,
+                UNFINISHED,
+                attempt.counted,
+                attempt.places[0][0].index if attempt.places else -1,
+                np.nan,
+            )
             for cluster in self._clusters()
             for attempt in cluster.running
             if not isinstance(attempt.job, TaskRun)
@@ -175,13 +203,78 @@ class Recorder:
         given = (log.job_id, log.submit_s, log.runtime_s, log.estimate_s, log.cores)
         return all(np.array_equal(np.array(a), b[rows]) for a, b in zip(seen, given, strict=True))
 
-    def schedule(self) -> Schedule:
-        """Return the schedule so far.
+    def _on_machines(self, window_s: tuple[float, float] | None) -> CapacitySchedule:
+        """Return the schedule of the one cluster of machines, attempt by attempt."""
+        sources, clusters = self.env.all(Source), self._clusters()
+        workload = sources[0].workload if len(sources) == 1 else None
+        if len(clusters) != 1 or not clusters[0].machines or not isinstance(workload, Workload):
+            what = f"{len(clusters)} clusters and {len(sources)} sources"
+            raise RequestError(
+                what, "a schedule on machines is that of one cluster of machines, with one source of jobs"
+            )
+        source = sources[0]
+        rows = np.concatenate((source.warm, source.rows))
+        table = self._table()
+        placers = [each for each in self.env.all(Placer) if each.cluster is clusters[0]]
+        so_far = {
+            self._number(each.submitted): placers[0].work_so_far_s(each) if placers else self.env.now - each.start_s
+            for each in clusters[0].running
+        }
+        of, work_s = table["of"].to_numpy(), table["work_s"].to_numpy()
+        start_s, end_s, outcome = (table[name].to_numpy() for name in ("start_s", "end_s", "outcome"))
+        executed_s = table["executed_s"].to_numpy()
+        work_s = np.where(np.isnan(work_s), np.where(outcome == UNFINISHED, 0.0, executed_s), work_s)
+        for row in np.flatnonzero(np.isnan(end_s)).tolist():
+            work_s[row] = so_far[int(of[row])]
+        begin, now = window_s if window_s is not None else (self._first_s, float(self.env.now))
+        on = Capacity(*self._powers(clusters[0]))
+        counted = np.zeros(len(workload), np.bool_)
+        counted[rows[np.unique(of)]] = True
+        counted[source.rows[: source.submitted]] = True
+        about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
+        for said in [each.about() for each in placers] + [each.about() for each in self._schedulers()]:
+            about = {**said, **about}
+        about["left_out"] = len(workload) - int(counted.sum())
+        return assembled(
+            workload,
+            rows[of],
+            {
+                "start_s": start_s,
+                "end_s": end_s,
+                "outcome": outcome,
+                "machine": table["machine"].to_numpy(),
+                "work_s": work_s,
+            },
+            capacity=on,
+            machines=len(clusters[0].machines),
+            cores_per_machine=clusters[0].machines[0].cores,
+            window=(begin, now),
+            counted=counted,
+            about=about,
+        )
 
-        Of workflows it is that of `workflow_schedule`. Else its rows are in input order if all jobs came from one
-        `Source` and are recorded, else in order of submission; a job that has not ended is unfinished. If a cluster
-        says how long jobs run, or a scheduler changed one at its start, ``about["runtimes"]`` is ``"modelled"`` and
-        `executed_s` has them.
+    def _powers(self, cluster: Cluster) -> tuple[np.ndarray, np.ndarray]:
+        """Return when machines were switched, and how many were on from then on; the last of each instant."""
+        time_s = np.append(self._first_s, np.array(self._on_time))
+        on = np.append(self._first_on.get(cluster, len(cluster.machines)), np.array(self._on, np.int64))
+        last = np.append(time_s[1:] != time_s[:-1], True)
+        time_s, on = time_s[last], on[last]
+        changed = np.append(True, on[1:] != on[:-1])
+        return time_s[changed], on[changed]
+
+    def schedule(self, *, window_s: tuple[float, float] | None = None) -> Schedule:
+        """Return the schedule so far: of workflows, `workflow_schedule`; on machines that change, a `CapacitySchedule`.
+
+        Parameters
+        ----------
+        window_s
+            For a `CapacitySchedule` also of a queue scheduler's cluster: the window of its metrics.
+
+        Notes
+        -----
+        Its rows are in input order if all jobs came from one `Source` and are recorded, else in order
+        of submission; a job that has not ended is unfinished. If a cluster says how long jobs run, or a
+        scheduler changed one at its start, ``about["runtimes"]`` is ``"modelled"`` and `executed_s` has them.
 
         Raises
         ------
@@ -191,6 +284,8 @@ class Recorder:
         """
         if self.cluster is None and self.env.all(Auctioneer) and not self._ids:
             return self.workflow_schedule()  # type: ignore[return-value]  # a model of workflows knows what it asks for
+        if window_s is not None or any(each.cluster in self._clusters() for each in self.env.all(Placer)):
+            return self._on_machines(window_s)
         sources = [source for source in self.env.all(Source) if isinstance(source.workload, Workload)]
         schedulers = self._schedulers()
         table = self._table()

@@ -1,10 +1,12 @@
 """Source: the process that submits the jobs of a workload, or workflows, each at its instant."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from simmodels.decisions.window import Rows, windowed
 from simmodels.entities.environment import Environment, Process
 from simmodels.errors import RequestError
 from simmodels.workflow import Workflow
@@ -31,6 +33,14 @@ TakesJobs = Takes[Workload, Job]
 TakesWorkflows = Takes[Sequence[Workflow], Workflow]
 
 
+@runtime_checkable
+class ResumesJobs(Protocol):
+    """Whatever jobs can be put into that have run before."""
+
+    def resume(self, jobs: Sequence[Job]) -> None:
+        """Let jobs that ran since their submission run on; those that do not fit are dropped."""
+
+
 class Source:
     """Submits every job of a workload, or every workflow, into a scheduler, in (submit, input) order.
 
@@ -41,6 +51,10 @@ class Source:
     workload
         The jobs, or workflows; none may be submitted before ``env.now``. Jobs whose cores or runtime is
         unknown (see `Workload.known`) are left out.
+    window_s
+        Only the jobs of this half-open window, which begins now; those that were submitted before it and would still
+        run come first. They run on where they are put (``into.resume``); a scheduler without that gets them as jobs
+        of what they have left. None for all jobs, and for workflows.
     into
         The scheduler, for workflows the auctioneer (or any object with ``accept`` and ``submit``).
 
@@ -53,20 +67,31 @@ class Source:
     """
 
     def __init__(
-        self, env: Environment, workload: Workload | Sequence[Workflow], *, into: TakesJobs | TakesWorkflows
+        self,
+        env: Environment,
+        workload: Workload | Sequence[Workflow],
+        *,
+        into: TakesJobs | TakesWorkflows,
+        window_s: tuple[float, float] | None = None,
     ) -> None:
         taker: Any = into  # what it takes is what it is given: the one or the other
         if not isinstance(workload, Workload):
             workload = tuple(workload)
         taker.accept(workload)
+        warm: Rows = np.empty(0, np.int64)
         if isinstance(workload, Workload):
             submit_s, job_id = workload.submit_s, workload.job_id
             rows = np.flatnonzero(workload.known())
+        elif window_s is not None:
+            raise RequestError(f"the window {window_s} of workflows", "workflows are all submitted: None is allowed")
         else:
             submit_s = np.array([each.submit_s for each in workload], np.float64)
             job_id = np.array([each.job_id for each in workload])
             rows = np.arange(len(workload))
-        rows = rows[np.argsort(submit_s[rows], kind="stable")]
+        if isinstance(workload, Workload) and window_s is not None:
+            warm, rows = windowed(workload, window_s)
+        else:
+            rows = rows[np.argsort(submit_s[rows], kind="stable")]
         if len(rows) and submit_s[rows[0]] < env.now:
             row = int(rows[0])
             raise RequestError(
@@ -77,6 +102,7 @@ class Source:
         self.workload = workload
         self.into = into
         self.rows = rows
+        self.warm = warm
         self.submitted = 0
         env.enter(self)
         run = self._run(workload) if isinstance(workload, Workload) else self._run_workflows(workload)
@@ -96,6 +122,8 @@ class Source:
         taker: Any = self.into
         submit = taker.submit
         now = env.now
+        if len(self.warm):
+            self._resume(log, now)
         for first in range(0, len(self.rows), _CHUNK):
             rows = self.rows[first : first + _CHUNK]
             columns = (log.job_id, log.submit_s, log.runtime_s, log.estimate_s, log.cores, log.user_id)
@@ -106,3 +134,15 @@ class Source:
                     yield env.at(now)
                 self.submitted += 1
                 submit(job)
+
+    def _resume(self, log: Workload, now: float) -> None:
+        """Let jobs that ran before the clock did run on."""
+        taker: Any = self.into
+        jobs = [log.job(row) for row in self.warm.tolist()]
+        if isinstance(taker, ResumesJobs):
+            taker.resume(jobs)
+            return
+        for job in jobs:
+            ran_s = now - job.submit_s
+            left = replace(job, runtime_s=job.runtime_s - ran_s, estimate_s=max(job.estimate_s - ran_s, 0.0))
+            taker.submit(left)

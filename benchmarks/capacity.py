@@ -1,0 +1,55 @@
+"""The cases of machines that come and go: two weeks of Borg, and more machines."""
+
+import dataclasses
+import time
+from functools import partial
+
+import numpy as np
+
+import simmodels as sm
+import workloads as wl
+from benchmarks.measuring import SHARED, Cases, Figures, peak_mb
+
+
+def on_machines(*, heuristic: str, engine: str, machines: int = 32) -> Figures:
+    """Run two weeks of Borg on a walk of machines that changes each 400 s; with more machines, copies of the jobs."""
+    week = wl.read_borg_slice(SHARED / "traces" / "borg" / "7D_604800.txt.gz")
+    slice_ = wl.read_borg_slice(SHARED / "traces" / "borg" / "14D_518400.txt.gz")
+    times, begin = machines // 32, float(slice_.submit_s[~slice_.extras["running"].astype(bool)].min())
+    rows = np.tile(np.arange(len(slice_)), times)
+    jobs = dataclasses.replace(slice_.take(rows), job_id=np.arange(len(rows)))
+    walk = wl.capacity_walk(
+        mean=24 * times, radius=8 * times, period_s=400, begin_s=begin, until_s=begin + 2 * sm.WEEK, seed=1
+    )
+    options: dict[str, object] = {} if heuristic == "FirstFit" else {"reference": week}
+    asked = {"cores_per_machine": 24, "heuristic": heuristic, "engine": engine, "machines": machines, **options}
+    sm.simulate_on_machines(jobs.head(200), walk, window_s=(begin, begin + sm.HOUR), **asked)  # type: ignore[arg-type]
+    before_mb = peak_mb()
+    start = time.perf_counter()
+    schedule = sm.simulate_on_machines(jobs, walk, window_s=(begin, begin + 2 * sm.WEEK), **asked)  # type: ignore[arg-type]
+    wall_s = time.perf_counter() - start
+    after_mb = peak_mb()
+    metrics = schedule.validate().metrics()
+    return {
+        "jobs": len(jobs),
+        "wall_s": wall_s,
+        "jobs_per_s": len(jobs) / wall_s,
+        "peak_mb": after_mb,
+        "input_mb": before_mb,
+        "goodput": metrics["goodput"],
+        "kills": metrics["kills"],
+    }
+
+
+def capacity_cases() -> Cases:
+    """Return the cases of each heuristic on each clock, and on more machines."""
+    cases: Cases = {}
+    for heuristic in ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap"):
+        for engine in ("compiled", "simpy"):
+            name = f"Borg, two weeks, {heuristic} {engine}"
+            cases[name] = partial(on_machines, heuristic=heuristic, engine=engine)
+    for heuristic in ("FirstFit", "TargetAsap"):
+        for machines in (320, 3200):
+            name = f"Borg on {machines} machines, {heuristic} compiled"
+            cases[name] = partial(on_machines, heuristic=heuristic, engine="compiled", machines=machines)
+    return cases

@@ -1,0 +1,244 @@
+"""Capacity: how many machines there are over time, as an immutable table of changes."""
+
+from collections.abc import Iterable  # noqa: TC003  dataclasses and docs read the annotations
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from simmodels.errors import RequestError, UnknownNameError
+
+Mode = Literal["kill", "drain", "checkpoint"]
+CAPACITY_MODES: Final[tuple[str, ...]] = get_args(Mode)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityChange:
+    """From an instant on there are so many machines.
+
+    Parameters
+    ----------
+    time_s
+        The instant, in seconds since the trace's zero.
+    machines
+        How many machines there are from then on (>= 0).
+    notice_s
+        How long before it schedulers are told; from then on the machines that will go take no new job.
+    mode
+        What happens to jobs that run on a machine that goes. ``"kill"``: they are lost, and run again from the
+        start (or from their last periodic checkpoint); ``"drain"``: they run to their end, and the machine goes
+        then; ``"checkpoint"``: what they have done by the instant (less the time that writing it takes, which the
+        notice must cover) is saved.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        A number is out of its range, or there is no such mode.
+    """
+
+    time_s: float
+    machines: int
+    notice_s: float = 0.0
+    mode: Mode = "kill"
+
+    def __post_init__(self) -> None:
+        """Refuse a change that cannot be."""
+        if not np.isfinite(self.time_s):
+            raise RequestError(f"time_s is {self.time_s}", "a finite number of seconds is allowed")
+        if not (self.machines >= 0 and int(self.machines) == self.machines):
+            raise RequestError(f"machines is {self.machines}", "a whole number >= 0 is allowed")
+        if not 0 <= self.notice_s < np.inf:
+            raise RequestError(f"notice_s is {self.notice_s}", "a finite number of seconds >= 0 is allowed")
+        if self.mode not in CAPACITY_MODES:
+            raise UnknownNameError("mode", str(self.mode), (), CAPACITY_MODES)
+
+
+def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return a read-only copy."""
+    column = np.array(values, dtype)
+    column.flags.writeable = False
+    return column
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Capacity:
+    """How many machines there are over time: piecewise constant, from each change to the next.
+
+    Before the first change there are as many as from the first on.
+
+    Parameters
+    ----------
+    time_s
+        float64[k], k >= 1, strictly increasing, in seconds since the trace's zero.
+    machines
+        int64[k], how many there are from each instant on (>= 0).
+    notice_s, mode
+        float64[k] and k names, or one for all; see `CapacityChange`.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        The table is empty, not sorted or not of one length, or a change is not what is allowed.
+    """
+
+    time_s: Floats
+    machines: Ints
+    notice_s: Floats = 0.0  # type: ignore[assignment]  # one for all is filled in below
+    mode: tuple[Mode, ...] = "kill"  # type: ignore[assignment]  # the same
+
+    def __post_init__(self) -> None:
+        """Make the columns read-only arrays of their types, and check them."""
+        time_s, machines = np.asarray(self.time_s, np.float64), np.asarray(self.machines)
+        rows = len(time_s) if time_s.ndim == 1 else 0
+        if not rows:
+            raise RequestError(f"a capacity of {rows} changes", "at least 1 is needed")
+        given: object = self.mode
+        mode = (given,) * rows if isinstance(given, str) else tuple(self.mode)
+        notice_s = np.asarray(self.notice_s, np.float64)
+        notice_s = np.full(rows, notice_s) if notice_s.ndim == 0 else notice_s
+        if not (machines.shape == notice_s.shape == (rows,) and len(mode) == rows):
+            raise RequestError(
+                f"columns of {rows}, {machines.size}, {notice_s.size}, {len(mode)} rows", "one length is allowed"
+            )
+        bad = ~np.isfinite(time_s) | ~(machines >= 0) | (machines != np.floor(machines)) | ~(notice_s >= 0)
+        bad |= ~np.isfinite(notice_s) | ~np.isin(mode, CAPACITY_MODES)
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            CapacityChange(time_s[row], machines[row], notice_s[row], mode[row])  # type: ignore[arg-type]  # it refuses
+        if (np.diff(time_s) <= 0).any():
+            row = int(np.flatnonzero(np.diff(time_s) <= 0)[0]) + 1
+            raise RequestError(f"row {row}: time_s {time_s[row]:g} after {time_s[row - 1]:g}", "increasing is allowed")
+        object.__setattr__(self, "time_s", _frozen(time_s, np.float64))
+        object.__setattr__(self, "machines", _frozen(machines, np.int64))
+        object.__setattr__(self, "notice_s", _frozen(notice_s, np.float64))
+        object.__setattr__(self, "mode", mode)
+
+    @classmethod
+    def of(cls, table: "Capacity | pd.DataFrame | Iterable[CapacityChange | tuple[float, int]]") -> Self:
+        """Return the capacity of a table: a `Capacity`, a frame with its columns, changes, or pairs (time_s, machines).
+
+        Raises
+        ------
+        RequestError
+            A needed column is missing, or the capacity is not what is allowed.
+        """
+        if isinstance(table, cls):
+            return table
+        if isinstance(table, pd.DataFrame):
+            missing = [name for name in ("time_s", "machines") if name not in table]
+            if missing:
+                raise RequestError(f"table without {', '.join(missing)}", f"it has {', '.join(map(str, table))}")
+            return cls(
+                table["time_s"].to_numpy(),
+                table["machines"].to_numpy(),
+                table["notice_s"].to_numpy() if "notice_s" in table else 0.0,  # type: ignore[arg-type]
+                tuple(table["mode"]) if "mode" in table else "kill",  # type: ignore[arg-type]
+            )
+        rows = [each if isinstance(each, CapacityChange) else CapacityChange(*each) for each in table]  # type: ignore[union-attr]
+        return cls(
+            np.array([each.time_s for each in rows]),
+            np.array([each.machines for each in rows], np.int64),
+            np.array([each.notice_s for each in rows]),
+            tuple(each.mode for each in rows),
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor's arguments, so that the columns stay read-only."""
+        return type(self), (self.time_s, self.machines, self.notice_s, self.mode)
+
+    def __len__(self) -> int:
+        """Return the number of changes."""
+        return len(self.time_s)
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<Capacity: {len(self)} changes, {self.machines.min()} to {self.machines.max()} machines>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table: one row a change."""
+        columns = {"time_s": self.time_s, "machines": self.machines, "notice_s": self.notice_s}
+        return pd.DataFrame({**columns, "mode": self.mode})
+
+    def machines_at(self, time_s: float) -> int:
+        """Return how many machines there are from an instant on."""
+        return int(self.machines[max(int(np.searchsorted(self.time_s, time_s, side="right")) - 1, 0)])
+
+    def machine_seconds(self, from_s: float, to_s: float) -> float:
+        """Return the integral of the number of machines over a window, in seconds."""
+        edges = np.clip(np.append(self.time_s, to_s), from_s, to_s)
+        edges[0] = from_s
+        return float(np.sum(np.diff(edges) * self.machines))
+
+    def shift(self, by_s: float) -> Self:
+        """Return the same changes `by_s` seconds later."""
+        return type(self)(self.time_s + by_s, self.machines, self.notice_s, self.mode)
+
+    def repeat(self, *, length_s: float, until_s: float) -> Self:
+        """Return the capacity that begins anew every `length_s` seconds from its first change on, up to an instant.
+
+        Parameters
+        ----------
+        length_s
+            Changes at or after the first one's instant + `length_s` are left out, and it begins anew there.
+        until_s
+            No change is made at or after this instant.
+
+        Raises
+        ------
+        RequestError
+            The length is not a finite number > 0.
+        """
+        if not 0 < length_s < np.inf or not np.isfinite(until_s):
+            raise RequestError(f"repeat every {length_s} s until {until_s} s", "finite numbers > 0 are allowed")
+        first = self.time_s[0]
+        kept = np.flatnonzero(self.time_s < first + length_s)
+        times = max(int(np.ceil((until_s - first) / length_s)), 1)
+        row = np.tile(kept, times)
+        time_s = self.time_s[row] + np.repeat(np.arange(times) * length_s, len(kept))
+        there = np.append(True, time_s[1:] < until_s)
+        row, mode = row[there], np.array(self.mode, object)
+        return type(self)(time_s[there], self.machines[row], self.notice_s[row], tuple(mode[row]))
+
+
+Law = Literal["three_way", "two_way"]
+LAWS: Final[tuple[str, ...]] = get_args(Law)
+
+
+def next_machines(machines: int, uniform: float, *, low: int, high: int, step: int, law: Law = "three_way") -> int:
+    """Return how many machines there are after one step of the bounded walk.
+
+    Parameters
+    ----------
+    machines
+        How many there are.
+    uniform
+        A number drawn from [0, 1).
+    low, high, step
+        The bounds, and how many come or go.
+    law
+        ``"three_way"``: -step, 0 or +step, each as likely as the others that stay within the bounds;
+        ``"two_way"``: -step or +step, cut at the bounds.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        A number is out of its range, or there is no such law.
+
+    References
+    ----------
+    Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194; ``"two_way"`` is their program's.
+    """
+    if law not in LAWS:
+        raise UnknownNameError("law", str(law), (), LAWS)
+    if not (0 <= low <= machines <= high and step >= 0):
+        what = f"a walk from {machines} machines, low {low}, high {high}, step {step}"
+        raise RequestError(what, "0 <= low <= machines <= high and step >= 0 are allowed")
+    if law == "two_way":
+        return min(max(machines + (step if uniform >= 0.5 else -step), low), high)
+    ways = [way for way in (-step, 0, step) if low <= machines + way <= high]
+    return machines + ways[int(uniform * len(ways))]

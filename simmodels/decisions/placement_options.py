@@ -1,0 +1,308 @@
+"""PlacementOptions: how jobs are placed on machines that come and go; checked once, for both clocks."""
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal, Self, get_args
+
+import numpy as np
+
+from simmodels.decisions.checkpointing import Checkpoints
+from simmodels.decisions.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet, new_fleet
+from simmodels.decisions.placement import FLOOR, NEAREST, PACKS
+from simmodels.decisions.risk import Category, risk_table
+from simmodels.decisions.state import Floats, Ints
+from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.streams import stream
+from simmodels.units import WEEK
+from simmodels.workload import Workload
+
+Heuristic = Literal["FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap"]
+Dispatch = Literal["event", "instant"]
+Unaware = Literal["shuffled_fill", "random_kill"]
+Packing = Literal["packs", "nearest", "floor"]
+
+_KINDS: Final = {
+    "FirstFit": FIRST_FIT,
+    "TargetStretch": TARGET_STRETCH,
+    "TargetAsap": TARGET_ASAP,
+    "PackedTargetAsap": TARGET_ASAP,
+}
+_PACKINGS: Final = {"packs": PACKS, "nearest": NEAREST, "floor": FLOOR}
+_CHOICES: Final[dict[str, Any]] = {
+    "heuristic": Heuristic,
+    "dispatch": Dispatch,
+    "unaware": Unaware,
+    "packing": Packing,
+    "category": Category,
+    "initial_use": Literal["least", "middle"],
+    "longest_stretch": Literal["planned", "completed"],
+    "alternative": Literal["earliest", "first"],
+    "search": Literal["used", "open"],
+    "nearer_first": Literal["right", "left"],
+    "replan_on_add": Literal["always", "util"],
+}
+_FIRST_FIT_ONLY: Final = ("aware", "unaware", "fill_order", "dispatch")
+_BOTH: Final = ("heuristic", "checkpoints")
+_PACKED_ONLY: Final = ("packing", "pack_size")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementOptions:
+    """How jobs are placed on machines that come and go; the defaults are the resolutions of the published readings.
+
+    Parameters
+    ----------
+    heuristic
+        ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``.
+    checkpoints
+        How jobs write checkpoints; None for no periodic ones, and for free ones on notice.
+    aware
+        First fit: machines are filled from the safest on; False: see `unaware`.
+    unaware
+        ``"shuffled_fill"``: one random order of the machines, drawn once, in which they are filled;
+        ``"random_kill"``: a random machine is switched off, so none is safe.
+    fill_order
+        The order in which machines are filled, all their numbers; None for what the two above say.
+    dispatch
+        First fit. ``"event"``: each completion refills its machine before the next one of the instant;
+        ``"instant"``: after all completions of an instant.
+    reference
+        Targets: jobs like those to come, for the categories (the week before).
+    category
+        Targets: ``"ge"``, ``"gt"`` or ``"thousandths"``; see `simmodels.decisions.risk.risk_table`.
+    length_cap_s
+        Longer jobs count as this long, for the categories.
+    least_machines
+        M-, the least number of machines used; None for the least that the capacity will have.
+    initial_use
+        How many machines are used at first: ``"least"``, or the ``"middle"`` between these and all that are open.
+    raise_above, lower_below
+        More machines are used while U is above the one, fewer while it is below the other.
+    distance
+        D+, how far from its target a job may go, in machines.
+    stay_on_target
+        TargetASAP: step 3 of the paper's text, which the authors' program does not have: a job waits for its
+        target as long as its stretch stays below the longest so far.
+    requeue_immediate
+        TargetASAP: whether a job that is placed anew may take the nearest machine that it can start on at once.
+    alternative
+        TargetStretch, when the target is too late: the machine of the ``"earliest"`` start, or the ``"first"`` one on
+        which the stretch stays below the longest so far.
+    longest_stretch
+        That of all that was ``"planned"``, or of what has ``"completed"``.
+    search
+        Among the machines ``"used"``, or all that are ``"open"``.
+    nearer_first
+        Which of two machines at the same distance is tried first: that to the ``"right"`` (the next higher number).
+    ties
+        Equal starts on machines beside the target: the lowest ``"index"``, or the first in the ``"window"``; None for
+        ``"index"`` for TargetASAP without `stay_on_target`, else ``"window"``.
+    replan_on_add
+        Whether all is planned anew when machines are added ``"always"``, or only (``"util"``) if all machines were
+        used and U was above `raise_above`.
+    packing, pack_size
+        PackedTargetASAP: targets are the first machines of ``"packs"`` of the machines used, or the targets of
+        TargetASAP rounded to the ``"nearest"`` multiple of the size (at most the last machine used) or to the next
+        lower one (``"floor"``).
+    """
+
+    heuristic: Heuristic
+    checkpoints: Checkpoints | None = None
+    aware: bool = True
+    unaware: Unaware = "shuffled_fill"
+    fill_order: tuple[int, ...] | None = None
+    dispatch: Dispatch = "event"
+    reference: Workload | None = None
+    category: Category = "ge"
+    length_cap_s: float = float(WEEK)
+    least_machines: int | None = None
+    initial_use: Literal["least", "middle"] = "least"
+    raise_above: float = 0.95
+    lower_below: float = 0.80
+    distance: int = 11
+    stay_on_target: bool = False
+    requeue_immediate: bool = True
+    alternative: Literal["earliest", "first"] = "earliest"
+    longest_stretch: Literal["planned", "completed"] = "planned"
+    search: Literal["used", "open"] = "used"
+    nearer_first: Literal["right", "left"] = "right"
+    ties: Literal["index", "window"] | None = None
+    replan_on_add: Literal["always", "util"] = "always"
+    packing: Packing = "packs"
+    pack_size: int = 5
+
+    @classmethod
+    def checked(cls, heuristic: str, **options: Any) -> Self:  # noqa: ANN401  the fields above
+        """Return the options, or refuse what is not allowed.
+
+        Raises
+        ------
+        UnknownNameError
+            No such heuristic, option or choice.
+        RequestError
+            A number is out of its range, an option is one of another heuristic, or targets lack a reference.
+        """
+        known = tuple(each.name for each in fields(cls))
+        for name in options:
+            if name not in known:
+                raise UnknownNameError("option", name, tuple(difflib.get_close_matches(name, known)), known)
+        made = cls(heuristic=heuristic, **options)  # type: ignore[arg-type]
+        for name, choices in _CHOICES.items():
+            if getattr(made, name) not in get_args(choices):
+                near = tuple(difflib.get_close_matches(str(getattr(made, name)), get_args(choices)))
+                raise UnknownNameError(name, str(getattr(made, name)), near, get_args(choices))
+        made._check_numbers()
+        first_fit = heuristic == "FirstFit"
+        for name in options:
+            theirs = (first_fit != (name in _FIRST_FIT_ONLY)) and name not in _BOTH
+            if theirs or (name in _PACKED_ONLY and heuristic != "PackedTargetAsap"):
+                raise RequestError(f"option {name} with {heuristic}", "it is one of another heuristic")
+        if not first_fit and made.reference is None:
+            raise RequestError(
+                f"{heuristic} without a reference", "jobs like those to come (the week before) say risks"
+            )
+        return made
+
+    def _check_numbers(self) -> None:
+        """Refuse numbers that are out of their range."""
+        if self.ties not in {None, "index", "window"}:
+            raise UnknownNameError("ties", str(self.ties), (), ("index", "window"))
+        if not 0 <= self.lower_below <= self.raise_above:
+            what = f"lower_below {self.lower_below}, raise_above {self.raise_above}"
+            raise RequestError(what, "0 <= lower_below <= raise_above is allowed")
+        for name, least in (("distance", 0), ("pack_size", 1), ("least_machines", 0)):
+            value = getattr(self, name)
+            if value is not None and not (value >= least and int(value) == value):
+                raise RequestError(f"{name} is {value}", f"a whole number >= {least} is allowed")
+        if not self.length_cap_s > 0:
+            raise RequestError(f"length_cap_s is {self.length_cap_s}", "a number of seconds > 0 is allowed")
+
+    @property
+    def random_kill(self) -> bool:
+        """Return whether a random machine is switched off, not that of the highest number."""
+        return self.heuristic == "FirstFit" and not self.aware and self.unaware == "random_kill"
+
+    def filled(self, machines: int, seed: int) -> Ints:
+        """Return int64[machines], the machines in the order in which they are filled.
+
+        Raises
+        ------
+        RequestError
+            The fill order is not one of these machines.
+        """
+        if self.fill_order is not None:
+            if sorted(self.fill_order) != list(range(machines)):
+                what = f"a fill order of {len(self.fill_order)} machines"
+                raise RequestError(what, f"each number from 0 to {machines - 1} once is allowed")
+            return np.array(self.fill_order, np.int64)
+        if self.heuristic == "FirstFit" and not self.aware and self.unaware == "shuffled_fill":
+            return stream(seed, "capacity", "fill").permutation(machines).astype(np.int64)
+        return np.arange(machines)
+
+    def open(
+        self,
+        columns: tuple[Floats, Floats],
+        cores: Ints,
+        *,
+        size: int,
+        is_open: Sequence[bool],
+        least: int,
+        now: float,
+        seed: int,
+    ) -> Fleet:
+        """Return the state of a fleet with these options, on which nothing runs.
+
+        Parameters
+        ----------
+        columns, cores
+            submit and length (float64[slots]), and int64[slots].
+        size
+            The cores of each machine.
+        is_open
+            bool[machines], which take jobs at first.
+        least
+            M- where `least_machines` does not say it.
+        now
+            The instant.
+        seed
+            For orders that are drawn.
+        """
+        kind = _KINDS[self.heuristic]
+        opened = np.array(is_open, np.bool_)
+        alive = int(opened.sum())
+        floor = least if self.least_machines is None else self.least_machines
+        use = floor if self.initial_use == "least" else (alive + floor) // 2
+        lengths, weights = np.empty(0), np.zeros(1)
+        if self.reference is not None:
+            lengths, weights = risk_table(self.reference, category=self.category, cap_s=self.length_cap_s)
+        by_rank = kind == TARGET_ASAP and not self.stay_on_target if self.ties is None else self.ties == "index"
+        flags = (
+            self.stay_on_target,
+            self.requeue_immediate,
+            self.alternative == "first",
+            self.longest_stretch == "planned",
+            by_rank,
+            self.search == "open",
+            self.nearer_first == "left",
+            self.replan_on_add == "util",
+            self.category != "ge",
+        )
+        numbers = (
+            floor,
+            self.raise_above,
+            self.lower_below,
+            self.distance,
+            min(max(use, 1), alive),
+            self.length_cap_s,
+            now,
+        )
+        made: Fleet = new_fleet(
+            columns,
+            cores,
+            size,
+            opened,
+            self.filled(len(opened), seed),
+            kind,
+            self.dispatch == "event",
+            np.array(numbers, np.float64),
+            np.array(flags, np.bool_),
+            lengths,
+            weights,
+            (self.pack_size if self.heuristic == "PackedTargetAsap" else 0, _PACKINGS[self.packing]),
+        )
+        return made
+
+    def about(self) -> dict[str, object]:
+        """Return the options by name, as a schedule keeps them: those of the heuristic."""
+        first_fit = self.heuristic == "FirstFit"
+        kept = {each.name: getattr(self, each.name) for each in fields(self)}
+        kept = {name: value for name, value in kept.items() if name in _BOTH or first_fit == (name in _FIRST_FIT_ONLY)}
+        if self.heuristic != "PackedTargetAsap":
+            kept = {name: value for name, value in kept.items() if name not in _PACKED_ONLY}
+        if self.reference is not None:
+            kept["reference"] = self.reference.name
+        return kept
+
+
+def require_lengths(workload: Workload, cores: int) -> None:
+    """Refuse a workload with a job that can never run on a machine of so many cores, or that has no length.
+
+    Raises
+    ------
+    ImpossibleJobError
+        Naming the first such job, the value and the limit.
+    """
+    workload.require_runnable(cores)
+    none = np.flatnonzero(workload.known() & (workload.runtime_s <= 0))
+    if len(none):
+        job = workload.job(int(none[0]))
+        raise ImpossibleJobError(job.job_id, f"runs for {job.runtime_s:g} s; more than 0 s is allowed", len(none) - 1)
+
+
+def checkpoint_numbers(checkpoints: Checkpoints | None) -> tuple[float, float, float]:
+    """Return interval, cost and restart of these checkpoints, or of none."""
+    if checkpoints is None:
+        return math.inf, 0.0, 0.0
+    return checkpoints.interval_s, checkpoints.cost_s, checkpoints.restart_s

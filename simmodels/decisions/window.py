@@ -1,0 +1,51 @@
+"""Window: which jobs of a workload run when a window begins, and which are submitted in it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simmodels.errors import RequestError
+from simmodels.workload import Workload
+
+Rows = NDArray[np.int64]
+
+
+class Windowed(NamedTuple):
+    """The jobs of a window.
+
+    Parameters
+    ----------
+    warm
+        int64[k], the rows of the jobs that run when it begins, in order of (submit, input): so they get machines.
+    arriving
+        int64[j], the rows of those that are submitted in it, in order of (submit, input).
+    """
+
+    warm: Rows
+    arriving: Rows
+
+
+def windowed(workload: Workload, window_s: tuple[float, float]) -> Windowed:
+    """Return the jobs of a half-open window; whose cores or runtime is unknown is left out.
+
+    A job runs at the window's begin if it was submitted before, and would end after it had it started at once.
+
+    Raises
+    ------
+    RequestError
+        The window has no length.
+
+    References
+    ----------
+    Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194, and its program.
+    """
+    begin, end = window_s
+    if not begin < end or not np.isfinite(begin):
+        raise RequestError(f"window {begin:g} to {end:g} s", "a finite begin, and a later end, are allowed")
+    known, submit_s = workload.known(), workload.submit_s
+    warm = np.flatnonzero(known & (submit_s < begin) & (submit_s + workload.runtime_s > begin))
+    warm = warm[np.argsort(submit_s[warm], kind="stable")]
+    arriving = np.flatnonzero(known & (submit_s >= begin) & (submit_s < end))
+    arriving = arriving[np.argsort(submit_s[arriving], kind="stable")]
+    return Windowed(warm, arriving)

@@ -1,0 +1,335 @@
+"""Placers: schedulers that give each job one machine of a cluster whose machines come and go."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from simpy.events import PENDING, Event
+
+from simmodels.decisions import placing
+from simmodels.decisions.checkpointing import done_after, saved_after, takes
+from simmodels.decisions.fleet import columns, grow, standing
+from simmodels.decisions.placement_options import Heuristic, PlacementOptions, checkpoint_numbers, require_lengths
+from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
+from simmodels.entities.environment import ENDED, LAST, Environment, Process
+from simmodels.entities.powering import CapacityProcess
+from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.workload import Job, Workload
+
+_ROOM = 1024  # slots at first
+
+
+class Placer:
+    """A scheduler of jobs that run inside one machine each; the base of `FirstFit` and of the targeted ones.
+
+    It is a process: at each instant at which something ended, was powered or submitted, or a planned start has come,
+    it asks the compiled passes (`simmodels.decisions.placing`) what starts where, and starts it.
+
+    Parameters
+    ----------
+    env, cluster
+        The environment, and the cluster, made of machines.
+    options
+        As in `simmodels.decisions.placement_options.PlacementOptions`, those of the heuristic.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        An option is not what is allowed, or the cluster is a pool of cores.
+    """
+
+    heuristic: ClassVar[Heuristic]
+
+    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
+        self.env = env
+        self.cluster = cluster
+        self.options = PlacementOptions.checked(self.heuristic, **options)
+        if not cluster.machines:
+            what = f"{self.heuristic} on cluster {cluster.name!r}, a pool of cores"
+            raise RequestError(what, "machines= and cores_per_machine= are needed")
+        if self.heuristic != "FirstFit" and not cluster.runs_as_logged:
+            what = f"{self.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
+            raise RequestError(what, "planned starts need lengths that are known exactly")
+        self.size = cluster.machines[0].cores
+        self._checkpoints = checkpoint_numbers(self.options.checkpoints)
+        self._fleet: Any = None  # made at the first instant, when it is known which machines are on
+        self._seen_s = float(env.now)
+        self._jobs: dict[int, Job] = {}  # by slot, those not yet done
+        self._work: dict[int, tuple[float, float, float]] = {}  # by slot: work left, what coming back takes, run before
+        self._arrived = 0
+        self._resumed: list[Job] = []
+        self._submitted: list[Job] = []
+        self._ended: list[Attempt] = []
+        self._lost: list[Attempt] = []
+        self._powered = True
+        self._timer_s = np.inf
+        self._bell = Event(env)
+        self._early = Event(env)
+        cluster.watchers.append(self._power_changed)
+        env.enter(self)
+        self.process = env.process(self._run())
+        self._early.callbacks.append(self._completions)
+        self._ring()  # the state is made at the end of the first instant, if not before
+
+    # -- what happens to it -------------------------------------------------------------------------
+
+    def accept(self, workload: Workload) -> None:
+        """Refuse a workload with a job that can never run on a machine."""
+        require_lengths(workload, self.size)
+
+    def submit(self, job: Job) -> None:
+        """Take a job that is submitted now; it is decided upon at the end of this instant.
+
+        Raises
+        ------
+        ImpossibleJobError
+            The job can never run on a machine, or has no length.
+        """
+        self._require(job)
+        self.env.publish("submitted", job)
+        self._submitted.append(job)
+        self._ring()
+
+    def resume(self, jobs: Sequence[Job]) -> None:
+        """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
+
+        One that loses its machine runs again from its start.
+        """
+        for job in jobs:
+            self._require(job)
+            self.env.publish("submitted", job)
+            self._resumed.append(job)
+        self._begin()
+
+    def _require(self, job: Job) -> None:
+        if not 1 <= job.cores <= self.size:
+            limit = self.size
+            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {limit} are allowed on a machine here")
+        if not job.runtime_s > 0:
+            raise ImpossibleJobError(job.job_id, f"runs for {job.runtime_s:g} s; more than 0 s is allowed")
+
+    def ended(self, attempt: Attempt) -> None:
+        """Take note that an attempt has ended; a lost job waits again."""
+        if attempt.outcome is Outcome.LOST:
+            work, restart, _ = self._work[attempt.slot]
+            saved = self._saved(attempt)
+            if saved > 0.0:
+                work, restart = work - saved, self._checkpoints[2]
+            self._work[attempt.slot] = (work, restart, 0.0)
+            self._lost.append(attempt)
+            self._ring()
+            return
+        self._ended.append(attempt)
+        if self._early._value is PENDING:  # noqa: SLF001  as `_ring`
+            self.env.trigger(self._early, ENDED)
+
+    def _saved(self, attempt: Attempt) -> float:
+        """Return how much of the job's work is not lost with its machine."""
+        interval, cost, _ = self._checkpoints
+        work, restart, earlier = self._work[attempt.slot]
+        warned = -1.0 if attempt.warned_s is None else float(attempt.warned_s)
+        elapsed = float(self.env.now - attempt.start_s + earlier)
+        saved: float = saved_after(elapsed, restart, interval, cost, work, warned)
+        return saved
+
+    def _account(self, attempt: Attempt) -> float:
+        """Return how much work an attempt that ends did, and did not lose."""
+        interval, cost, _ = self._checkpoints
+        work, _, earlier = self._work[attempt.slot]
+        before: float = done_after(earlier, 0.0, interval, cost, work)
+        if attempt.outcome is Outcome.LOST:
+            return max(self._saved(attempt) - before, 0.0)
+        return work - before
+
+    def work_so_far_s(self, attempt: Attempt) -> float:
+        """Return the work that a running attempt has done by now, in seconds of its job."""
+        interval, cost, _ = self._checkpoints
+        work, restart, earlier = self._work[attempt.slot]
+        before: float = done_after(earlier, 0.0, interval, cost, work)
+        done: float = done_after(self.env.now - attempt.start_s + earlier, restart, interval, cost, work)
+        return done - before
+
+    def _power_changed(self, _: Machine) -> None:
+        self._powered = True
+        self._ring()
+
+    @property
+    def jobs_not_done(self) -> list[Job]:
+        """Return the jobs that were submitted and are not done: about to enter the queue, in it, or running."""
+        done = {attempt.slot for attempt in self._ended}
+        return [job for slot, job in self._jobs.items() if slot not in done] + self._submitted
+
+    @property
+    def machines_used(self) -> int:
+        """Return how many machines are used (M_use)."""
+        return 0 if self._fleet is None else int(standing(self._fleet)[0])
+
+    # -- the process --------------------------------------------------------------------------------
+
+    def _ring(self) -> None:
+        """Wake the scheduler at the end of this instant."""
+        bell = self._bell
+        if bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
+            self.env.trigger(bell, LAST)
+
+    def _begin(self) -> None:
+        """Make the state, and let those run on that ran before."""
+        if self._fleet is not None:
+            raise RequestError("jobs that ran before", "they are put in before anything else happens")
+        now = float(self.env.now)
+        self._seen_s = now
+        room = max(_ROOM, 2 * len(self._resumed))
+        is_open = [machine.takes_jobs for machine in self.cluster.machines]
+        least = self.options.least_machines
+        self._fleet = self.options.open(
+            (np.empty(room), np.empty(room)),
+            np.empty(room, np.int64),
+            size=self.size,
+            is_open=is_open,
+            least=self._least() if least is None else least,
+            now=now,
+            seed=self.env.seed,
+        )
+        for job in self._resumed:
+            self._enter(job, self._seen_s - job.submit_s)
+        placing.begin(self._fleet, len(self._resumed), now)
+        self._resumed.clear()
+        self._start_all()
+        for slot in set(self._jobs) - {attempt.slot for attempt in self.cluster.running}:
+            del self._jobs[slot]  # it did not fit
+        self._powered = False
+
+    def _least(self) -> int:
+        """Return the least number of machines that a capacity process of the cluster says there will be; else all."""
+        said = [
+            least
+            for each in self.env.all(CapacityProcess)
+            if each.cluster is self.cluster and (least := each.least_machines()) is not None
+        ]
+        return min(said, default=len(self.cluster.machines))
+
+    def _enter(self, job: Job, earlier: float = 0.0) -> None:
+        """Give a job the next slot."""
+        slot = self._arrived
+        submit, length, lefts, cores, _ = columns(self._fleet)
+        if slot == len(submit):
+            submit, length, lefts, cores = grow(self._fleet, 2 * slot)
+        interval, cost, _ = self._checkpoints
+        submit[slot], length[slot], cores[slot] = job.submit_s, job.runtime_s, job.cores
+        lefts[slot] = takes(job.runtime_s, 0.0, interval, cost) - earlier
+        self._jobs[slot] = job
+        self._work[slot] = (job.runtime_s, 0.0, earlier)
+        self._arrived += 1
+
+    def _completions(self, _: Event) -> None:
+        """Take what has ended at this instant out, and start what takes its place at once."""
+        self._early = Event(self.env)
+        self._early.callbacks.append(self._completions)
+        slots = np.array([attempt.slot for attempt in self._ended], np.int64)
+        for slot in slots.tolist():
+            del self._jobs[slot], self._work[slot]
+        self._ended.clear()
+        placing.complete(self._fleet, slots, len(slots), float(self.env.now))
+        self._start_all()
+        self._ring()
+
+    def _run(self) -> Process:
+        while True:
+            yield self._bell
+            self._bell = Event(self.env)
+            now = float(self.env.now)
+            if self._fleet is None:
+                self._begin()
+            if self._powered or self._lost:
+                self._change(now)
+            for job in self._submitted:
+                self._enter(job)
+            arrivals = len(self._submitted)
+            self._submitted.clear()
+            placing.settle(self._fleet, arrivals, now)
+            self._start_all()
+            self._set_timer(placing.due(self._fleet))
+
+    def _change(self, now: float) -> None:
+        """Take note of which machines are open, and let those that were lost wait again."""
+        interval, cost, _ = self._checkpoints
+        lefts = columns(self._fleet)[2]
+        lost = np.array([attempt.slot for attempt in self._lost], np.int64)
+        for slot in lost.tolist():
+            work, restart, _ = self._work[slot]
+            lefts[slot] = takes(work, restart, interval, cost)
+        is_open = np.array([machine.takes_jobs for machine in self.cluster.machines], np.bool_)
+        if len(lost) or placing.differs(self._fleet, is_open):
+            placing.change(self._fleet, is_open, lost, len(lost), now)
+            self._start_all()
+        self._lost.clear()
+        self._powered = False
+
+    def _set_timer(self, due: float) -> None:
+        """Wake at the next planned start; a timer that is no longer wanted wakes for nothing."""
+        if due < self._timer_s or (self._timer_s <= self.env.now and due < np.inf):
+            self._timer_s = due
+            self.env.at(due).callbacks.append(lambda _: self._ring())
+
+    def _start_all(self) -> None:
+        slots, machines = placing.started(self._fleet)
+        lefts = columns(self._fleet)[2]
+        for slot, machine in zip(slots.tolist(), machines.tolist(), strict=True):
+            job = self._jobs[slot]
+            left = float(lefts[slot])
+            attempt = self.start(job, left, self.cluster.machines[machine])
+            attempt.slot = slot
+            attempt.account = self._account
+
+    def start(self, job: Job, left_s: float, machine: Machine) -> Attempt:
+        """Start a job on the machine that the pass chose, for as long as it has left."""
+        if left_s == job.runtime_s:
+            return self.cluster.start(job, then=self.ended, machine=machine)
+        part = Job(job.job_id, job.submit_s, left_s, job.estimate_s, job.cores, job.user_id)
+        return self.cluster.start(part, then=self.ended, machine=machine, submitted=job)
+
+    def about(self) -> dict[str, object]:
+        """Return the options by name, as a schedule keeps them, and the mean of the machines used."""
+        kept = self.options.about()
+        now = float(self.env.now)
+        if self._fleet is not None and self.heuristic != "FirstFit" and now > self._seen_s:
+            use, _, use_sum, since = standing(self._fleet)
+            kept["mean_machines_used"] = (use_sum + use * (now - since)) / (now - self._seen_s)
+        return kept
+
+
+class FirstFit(Placer):
+    """A queue in order of submission, and machines filled in an order of their own.
+
+    `aware`: from the safest machine on; else in a random order. See `PlacementOptions` for ``aware``, ``unaware``,
+    ``fill_order``, ``dispatch`` and ``checkpoints``.
+    """
+
+    heuristic = "FirstFit"
+
+
+class TargetStretch(Placer):
+    """Long jobs on safe machines: each waits for its target while its stretch stays below the longest so far.
+
+    See `PlacementOptions` for ``reference`` (needed) and the options of targets.
+    """
+
+    heuristic = "TargetStretch"
+
+
+class TargetAsap(Placer):
+    """Long jobs on safe machines, or near there, as soon as possible.
+
+    See `PlacementOptions` for ``reference`` (needed) and the options of targets.
+    """
+
+    heuristic = "TargetAsap"
+
+
+class PackedTargetAsap(Placer):
+    """As `TargetAsap`, with the first machines of packs as targets.
+
+    See `PlacementOptions` for ``reference`` (needed), the options of targets, ``packing`` and ``pack_size``.
+    """
+
+    heuristic = "PackedTargetAsap"

@@ -1,0 +1,274 @@
+"""Powering: processes that switch the machines of a cluster on and off."""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from simpy.events import Event
+
+from simmodels.capacity import Capacity, CapacityChange, Law, next_machines
+from simmodels.decisions import switching
+from simmodels.entities.cluster import Cluster, Machine
+from simmodels.entities.environment import POWER, Environment, Process
+from simmodels.errors import RequestError
+
+_MODES: dict[str, int] = switching.MODES
+
+
+class CapacityProcess:
+    """A process that changes how many machines a cluster has; extend it for a law of your own.
+
+    Override `changes`: it gives one `CapacityChange` after the other, with increasing times.
+
+    Parameters
+    ----------
+    env, cluster
+        The environment, and the cluster whose machines come and go.
+    machines
+        How many are on at first.
+    removes
+        Which machines go: those of the ``"highest"`` numbers, or ``"random"`` ones.
+    longest_notice_s
+        The longest notice that a change may have.
+
+    Raises
+    ------
+    RequestError
+        The cluster is a pool, or has fewer machines.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        cluster: Cluster,
+        *,
+        machines: int,
+        removes: Literal["highest", "random"] = "highest",
+        longest_notice_s: float = 0.0,
+    ) -> None:
+        self.env = env
+        self.cluster = cluster
+        self.removes = removes
+        self.longest_notice_s = longest_notice_s
+        self._draws = env.stream("capacity", "removed")
+        if not cluster.machines:
+            what = f"cluster {cluster.name!r} is a pool of cores"
+            raise RequestError(what, "machines= and cores_per_machine= are needed")
+        self._check(machines)
+        for machine in cluster.machines[machines:]:
+            machine.set_power(on=False)
+        env.enter(self)
+        self.process = env.process(self._run())
+
+    def changes(self) -> Iterable[CapacityChange]:
+        """Return what is to come, in order of time."""
+        return ()
+
+    def least_machines(self) -> int | None:
+        """Return the least number of machines there will ever be, if it is known."""
+        return None
+
+    def _check(self, machines: int) -> None:
+        if not 0 <= machines <= len(self.cluster.machines):
+            limit = len(self.cluster.machines)
+            raise RequestError(f"{machines} machines of cluster {self.cluster.name!r}", f"0 to {limit} are allowed")
+
+    def _run(self) -> Process:
+        """Carry out each change; those of which notice is to be given before the next one are looked up in time."""
+        coming = enumerate(self.changes())
+        known: deque[tuple[int, CapacityChange]] = deque()
+        while True:
+            while not known or known[-1][1].time_s <= known[0][1].time_s + self.longest_notice_s:
+                found = next(coming, None)
+                if found is None:
+                    break
+                known.append(found)
+                self._check(found[1].machines)
+                if found[1].notice_s > 0:
+                    self.env.process(self._announce(*found))
+            if not known:
+                return
+            number, change = known.popleft()
+            yield self.env.at(change.time_s)
+            yield self._powering()
+            self._switch(number, change, effect=True)
+
+    def _announce(self, number: int, change: CapacityChange) -> Process:
+        at = change.time_s - change.notice_s
+        if at > self.env.now:
+            yield self.env.at(at)
+        yield self._powering()
+        yield self._powering()  # what takes effect at this instant does so before
+        if change.time_s > self.env.now:
+            self._switch(number, change, effect=False)
+
+    def _powering(self) -> Event:
+        """Return an event at this instant, when machines are switched."""
+        event = Event(self.env)
+        self.env.trigger(event, POWER)
+        return event
+
+    def _states(self) -> tuple[list[Machine], np.ndarray, np.ndarray]:
+        machines = self.cluster.machines
+        states = np.full(len(machines), switching.OPEN, np.int64)
+        for i, machine in enumerate(machines):
+            if not machine.is_on:
+                states[i] = switching.OFF
+            elif machine.leaves is not None:
+                states[i] = switching.DRAINING if machine.leaves == "once idle" else switching.NOTICED
+        return machines, states, np.array([machine.change for machine in machines], np.int64)
+
+    def _switch(self, number: int, change: CapacityChange, *, effect: bool) -> None:
+        machines, states, by = self._states()
+        before = states.copy()
+        draws = np.empty(0)
+        if self.removes == "random":
+            draws = self._draws.random(max(int(switching.excess(states, change.machines)), 0))
+        if effect:
+            switching.take_effect(states, by, number, change.machines, _MODES[change.mode], draws)
+        else:
+            switching.announce(states, by, number, change.machines, draws)
+        warned_s = change.notice_s if change.mode == "checkpoint" else None
+        for i in np.flatnonzero(states != before).tolist():
+            machine, state = machines[i], states[i]
+            machine.change = int(by[i])
+            if state == switching.OPEN:
+                machine.leave(None)
+                machine.set_power(on=True)
+            elif state == switching.OFF or (state == switching.DRAINING and not machine.running):
+                machine.set_power(on=False, warned_s=warned_s)
+            else:
+                machine.leave("once idle" if state == switching.DRAINING else "at an instant")
+
+
+class TraceCapacity(CapacityProcess):
+    """Switches machines as a table says.
+
+    Parameters
+    ----------
+    env, cluster, removes
+        As in `CapacityProcess`.
+    table
+        A `Capacity`, a table with its columns, or `CapacityChange` records.
+    start_s
+        The instant at which the table's first change is made; None: as its times say.
+    repeat_s
+        It begins anew each so many seconds; None: the last change holds for ever.
+
+    Raises
+    ------
+    RequestError
+        The table is not what is allowed, or asks for more machines than the cluster has.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        cluster: Cluster,
+        table: Capacity | pd.DataFrame | Iterable[CapacityChange],
+        *,
+        start_s: float | None = None,
+        repeat_s: float | None = None,
+        removes: Literal["highest", "random"] = "highest",
+    ) -> None:
+        capacity = Capacity.of(table)
+        if start_s is not None:
+            capacity = capacity.shift(start_s - float(capacity.time_s[0]))
+        if repeat_s is not None and not repeat_s > 0:
+            raise RequestError(f"repeat_s is {repeat_s}", "None or a number of seconds > 0 is allowed")
+        self.capacity = capacity
+        self.repeat_s = repeat_s
+        now = float(env.now)
+        if repeat_s is not None and now >= capacity.time_s[0]:
+            now = float(capacity.time_s[0]) + (now - float(capacity.time_s[0])) % repeat_s
+        longest = float(capacity.notice_s.max())
+        super().__init__(env, cluster, machines=capacity.machines_at(now), removes=removes, longest_notice_s=longest)
+
+    def least_machines(self) -> int:
+        """Return the least number of machines from now on."""
+        table = self.capacity
+        later = table.machines if self.repeat_s is not None else table.machines[table.time_s > self.env.now]
+        return int(later.min(initial=table.machines_at(float(self.env.now))))
+
+    def changes(self) -> Iterable[CapacityChange]:
+        """Return the table's changes that are still to come."""
+        table, first, begin = self.capacity, float(self.capacity.time_s[0]), float(self.env.now)
+        columns = (table.time_s.tolist(), table.machines.tolist(), table.notice_s.tolist(), table.mode)
+        turn = 0
+        while True:
+            for time_s, machines, notice_s, mode in zip(*columns, strict=True):
+                at = time_s + turn * self.repeat_s if self.repeat_s is not None else time_s
+                if at > begin and (self.repeat_s is None or time_s < first + self.repeat_s):
+                    yield CapacityChange(at, machines, notice_s, mode)
+            if self.repeat_s is None:
+                return
+            turn += 1
+
+
+class MarkovCapacity(CapacityProcess):
+    """Switches machines by a walk between two bounds (Perotin et al. 2023, section 5.1).
+
+    Parameters
+    ----------
+    env, cluster
+        As in `CapacityProcess`.
+    low, high
+        The least and the most machines.
+    step
+        How many come or go at once.
+    period_s
+        The time between two changes.
+    start
+        How many there are at first; None for the middle.
+    law
+        ``"three_way"``: one step up, one down or none, each as likely as the others that stay within the bounds (the
+        paper); ``"two_way"``: up or down, and none where that would leave the bounds (the authors' program).
+    notice_s, mode
+        As in `CapacityChange`.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        An argument is out of its range, or there is no such law.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        cluster: Cluster,
+        *,
+        low: int,
+        high: int,
+        step: int,
+        period_s: float,
+        start: int | None = None,
+        law: Law = "three_way",
+        notice_s: float = 0.0,
+        mode: Literal["kill", "drain", "checkpoint"] = "kill",
+        removes: Literal["highest", "random"] = "highest",
+    ) -> None:
+        self.low, self.high, self.step, self.period_s, self.law = low, high, step, period_s, law
+        self.notice_s, self.mode = notice_s, mode
+        self._now = (low + high) // 2 if start is None else start
+        next_machines(self._now, 0.0, low=low, high=high, step=step, law=law)  # refuses what is not allowed
+        if not 0 < period_s < np.inf:
+            raise RequestError(f"period_s is {period_s}", "a finite number of seconds > 0 is allowed")
+        super().__init__(env, cluster, machines=self._now, removes=removes, longest_notice_s=notice_s)
+
+    def least_machines(self) -> int:
+        """Return the lower bound."""
+        return self.low
+
+    def changes(self) -> Iterable[CapacityChange]:
+        """Return one change after the other, for ever; those that change nothing are left out."""
+        walk, begin, turn = self.env.stream("capacity", "walk"), float(self.env.now), 0
+        while True:
+            turn += 1
+            step = next_machines(
+                self._now, float(walk.random()), low=self.low, high=self.high, step=self.step, law=self.law
+            )
+            if step != self._now:
+                self._now = step
+                yield CapacityChange(begin + turn * self.period_s, step, self.notice_s, self.mode)

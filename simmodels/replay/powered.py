@@ -1,0 +1,270 @@
+"""The compiled clock of machines that come and go: an event loop for campaigns.
+
+It keeps no rule of its own: what an event does is `simmodels.decisions.placing`, which machines go
+`simmodels.decisions.switching`, what is saved `simmodels.decisions.checkpointing`; the same that the process
+clock calls. One event costs O(log running jobs) here, a change of the machines O(machines).
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.compiled import compiled
+from simmodels.decisions import heap, placing, switching
+from simmodels.decisions.checkpointing import done_after, saved_after, takes
+from simmodels.decisions.columns import longer
+from simmodels.decisions.fleet import NOWHERE
+from simmodels.decisions.structure import Structure
+
+_DONE: Final = 0
+_UNDONE: Final = 2
+
+
+@structref.register
+class RunsType(Structure):
+    """The numba type of `Runs`."""
+
+
+class Runs(structref.StructRefProxy):
+    """A Python handle on the record of all attempts; made by `new_runs`."""
+
+
+structref.define_boxing(RunsType, Runs)
+
+_F1 = types.float64[::1]
+_I1 = types.int64[::1]
+RUNS: Final = RunsType(
+    [
+        # by attempt, in order of start
+        ("slot", _I1),
+        ("machine", _I1),
+        ("start", _F1),
+        ("end", _F1),
+        ("work", _F1),  # what it did that is not lost
+        ("outcome", types.int8[::1]),
+        ("place", _I1),  # its place in the heap of ends
+        ("count", types.int64),
+        ("heap", _I1),
+        ("size", types.int64),
+        # by slot
+        ("now", _I1),  # the attempt that runs
+        ("undone", _F1),  # the work it has left
+        ("earlier", _F1),  # how long its attempt ran before the window
+        ("restart", _F1),  # what coming back takes it
+        # how many machines are on, from each instant on
+        ("on_time", _F1),
+        ("on", _I1),
+        ("changes", types.int64),
+    ]
+)
+
+
+@compiled
+def new_runs(undone, earlier):
+    """Return an empty record for so many slots: the work each has, and how long it has run before the window."""
+    made = structref.new(RUNS)
+    room = undone.size + 64
+    made.slot = np.empty(room, np.int64)
+    made.machine = np.empty(room, np.int64)
+    made.start = np.empty(room)
+    made.end = np.empty(room)
+    made.work = np.empty(room)
+    made.outcome = np.empty(room, np.int8)
+    made.place = np.empty(room, np.int64)
+    made.heap = np.empty(room, np.int64)
+    made.count = 0
+    made.size = 0
+    made.now = np.full(undone.size, NOWHERE)
+    made.undone = undone
+    made.earlier = earlier
+    made.restart = np.zeros(undone.size)
+    made.on_time = np.empty(64)
+    made.on = np.empty(64, np.int64)
+    made.changes = 0
+    return made
+
+
+@compiled
+def _record_starts(runs, fleet, now):
+    """Begin an attempt for each job that starts."""
+    if runs.count + fleet.count > runs.slot.size:
+        room = 2 * (runs.count + fleet.count)
+        runs.slot, runs.machine = longer(runs.slot, room), longer(runs.machine, room)
+        runs.start, runs.end = longer(runs.start, room), longer(runs.end, room)
+        runs.work, runs.outcome = longer(runs.work, room), longer(runs.outcome, room)
+        runs.place, runs.heap = longer(runs.place, room), longer(runs.heap, room)
+    for k in range(fleet.count):
+        slot = fleet.placed[k]
+        a = runs.count
+        runs.slot[a] = slot
+        runs.machine[a] = fleet.machine[slot]
+        runs.start[a] = now
+        runs.end[a] = now + fleet.left[slot]
+        runs.outcome[a] = _UNDONE
+        runs.count += 1
+        runs.now[slot] = a
+        runs.size = heap.push(runs.heap, runs.size, runs.end, runs.place, a)
+
+
+@compiled
+def _record_power(runs, states, now):
+    """Take note of how many machines are on from now on."""
+    on = (states != switching.OFF).sum()
+    if runs.changes > 0 and runs.on[runs.changes - 1] == on:
+        return
+    if runs.changes > 0 and runs.on_time[runs.changes - 1] == now:
+        runs.on[runs.changes - 1] = on
+        return
+    if runs.changes == runs.on.size:
+        runs.on_time = longer(runs.on_time, 2 * runs.changes)
+        runs.on = longer(runs.on, 2 * runs.changes)
+    runs.on_time[runs.changes] = now
+    runs.on[runs.changes] = on
+    runs.changes += 1
+
+
+@compiled
+def _lose(runs, fleet, slot, interval, cost, restart, warned, now):
+    """End the attempt of a job whose machine goes, and say how long its next one takes."""
+    a = runs.now[slot]
+    runs.size = heap.take(runs.heap, runs.size, runs.end, runs.place, a)
+    earlier = runs.earlier[slot]
+    elapsed = now - runs.start[a] + earlier
+    saved = saved_after(elapsed, runs.restart[slot], interval, cost, runs.undone[slot], warned)
+    runs.work[a] = max(saved - done_after(earlier, 0.0, interval, cost, runs.undone[slot]), 0.0)
+    runs.end[a] = now
+    runs.now[slot] = NOWHERE
+    runs.earlier[slot] = 0.0
+    if saved > 0.0:
+        runs.undone[slot] -= saved
+        runs.restart[slot] = restart
+    fleet.left[slot] = takes(runs.undone[slot], runs.restart[slot], interval, cost)
+
+
+@compiled
+def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoints):
+    """Run a fleet through a window: everything that happens up to its end, the end included.
+
+    Parameters
+    ----------
+    fleet
+        The state, its columns filled in for all slots; see `simmodels.decisions.fleet`.
+    runs
+        The record, empty.
+    states
+        int64[machines], OPEN or OFF; changed in place.
+    changes
+        time (float64[k], increasing, all later than the window's begin), machines (int64[k]), notice (float64[k]),
+        mode (int64[k]) of the changes; and int64[k], their order by the instant at which notice is given.
+    draws
+        Uniform numbers that say which machine goes; empty: that of the highest number.
+    warm
+        How many jobs run at the window's begin: the first slots.
+    window
+        Its begin and its end.
+    checkpoints
+        interval, cost and restart, see `simmodels.decisions.checkpointing`.
+    """
+    change_time, change_machines, notice, mode, notices = changes
+    begin, until = window
+    interval, cost, restart = checkpoints
+    by = np.full(states.size, NOWHERE)
+    jobs = fleet.submit.size
+    ended = np.empty(64, np.int64)
+    lost = np.empty(64, np.int64)
+    drawn = 0
+    next_change = 0
+    next_notice = 0
+    _record_power(runs, states, begin)
+    placing.begin(fleet, warm, begin)
+    _record_starts(runs, fleet, begin)
+    while True:
+        now = runs.end[runs.heap[0]] if runs.size > 0 else np.inf
+        if fleet.arrived < jobs:
+            now = min(now, fleet.submit[fleet.arrived])
+        elif runs.size == 0 and fleet.waiting.size == 0 and until == np.inf:
+            break  # nothing is left to do, whatever comes and goes
+        if next_change < change_time.size:
+            now = min(now, change_time[next_change])
+        if next_notice < notices.size:
+            at = notices[next_notice]
+            now = min(now, max(change_time[at] - notice[at], begin))
+        now = min(now, placing.due(fleet))
+        if now > until or now == np.inf:
+            break
+        while runs.size > 0 and runs.end[runs.heap[0]] <= now:
+            ends = 0
+            while runs.size > 0 and runs.end[runs.heap[0]] <= now:
+                a = runs.heap[0]
+                runs.size = heap.take(runs.heap, runs.size, runs.end, runs.place, a)
+                slot = runs.slot[a]
+                runs.outcome[a] = _DONE
+                undone = runs.undone[slot]
+                runs.work[a] = undone - done_after(runs.earlier[slot], 0.0, interval, cost, undone)
+                runs.now[slot] = NOWHERE
+                if ends == ended.size:
+                    ended = longer(ended, 2 * ends)
+                ended[ends] = slot
+                ends += 1
+            placing.complete(fleet, ended, ends, now)
+            _record_starts(runs, fleet, now)
+        switched = False
+        while next_change < change_time.size and change_time[next_change] <= now:
+            drawn += switching.take_effect(
+                states, by, next_change, change_machines[next_change], mode[next_change], draws[drawn:]
+            )
+            next_change += 1
+            switched = True
+        while next_notice < notices.size:
+            at = notices[next_notice]
+            if max(change_time[at] - notice[at], begin) > now:
+                break
+            if change_time[at] > now:
+                drawn += switching.announce(states, by, at, change_machines[at], draws[drawn:])
+                switched = True
+            next_notice += 1
+        losses = 0
+        if switched or (states == switching.DRAINING).any():
+            for machine in range(states.size):
+                slot = fleet.first[machine]
+                if states[machine] == switching.DRAINING and slot == NOWHERE:
+                    states[machine] = switching.OFF
+                while states[machine] == switching.OFF and slot != NOWHERE:
+                    if losses == lost.size:
+                        lost = longer(lost, 2 * losses)
+                    lost[losses] = slot
+                    losses += 1
+                    why = by[machine]
+                    warned = notice[why] if mode[why] == switching.CHECKPOINT else -1.0
+                    _lose(runs, fleet, slot, interval, cost, restart, warned, now)
+                    slot = fleet.after[slot]
+            _record_power(runs, states, now)
+        if switched:
+            is_open = switching.is_open(states)
+            if losses > 0 or placing.differs(fleet, is_open):
+                placing.change(fleet, is_open, lost, losses, now)
+                _record_starts(runs, fleet, now)
+        arrivals = 0
+        while fleet.arrived + arrivals < jobs and fleet.submit[fleet.arrived + arrivals] <= now:
+            arrivals += 1
+        placing.settle(fleet, arrivals, now)
+        _record_starts(runs, fleet, now)
+    for k in range(runs.size):  # those that run on at the end
+        a = runs.heap[k]
+        slot = runs.slot[a]
+        earlier = runs.earlier[slot]
+        elapsed = until - runs.start[a] + earlier
+        undone = runs.undone[slot]
+        done = done_after(elapsed, runs.restart[slot], interval, cost, undone)
+        runs.work[a] = done - done_after(earlier, 0.0, interval, cost, undone)
+        runs.end[a] = np.nan
+
+
+@compiled
+def record(runs):
+    """Return slot, machine, start, end, work, outcome of each attempt; and when how many machines are on."""
+    n = runs.count
+    of_attempts = (runs.slot[:n], runs.machine[:n], runs.start[:n], runs.end[:n], runs.work[:n], runs.outcome[:n])
+    return of_attempts, (runs.on_time[: runs.changes], runs.on[: runs.changes])

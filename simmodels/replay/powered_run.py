@@ -1,0 +1,114 @@
+"""A workload on machines that come and go, on the compiled clock."""
+
+import math
+
+import numpy as np
+
+from simmodels.capacity import Capacity
+from simmodels.capacity_schedule import CapacitySchedule, assembled
+from simmodels.decisions.checkpointing import takes
+from simmodels.decisions.fleet import columns as columns_of
+from simmodels.decisions.fleet import standing
+from simmodels.decisions.placement_options import PlacementOptions, checkpoint_numbers
+from simmodels.decisions.switching import MODES, OFF, OPEN
+from simmodels.decisions.window import windowed
+from simmodels.replay.powered import new_runs, record, replay_powered
+from simmodels.streams import stream
+from simmodels.workload import Workload
+
+
+def replay_on_machines(
+    workload: Workload,
+    capacity: Capacity,
+    *,
+    cores_per_machine: int,
+    options: PlacementOptions,
+    window_s: tuple[float, float],
+    machines: int,
+    seed: int = 0,
+) -> CapacitySchedule:
+    """Return the schedule of a window; see `simmodels.simulate_on_machines`.
+
+    Parameters
+    ----------
+    workload
+        The jobs; each that is known must be able to run on a machine.
+    capacity
+        How many machines there are over time.
+    cores_per_machine, machines
+        The cores of each machine, and how many there are at most.
+    options
+        How jobs are placed.
+    window_s
+        Its begin and its end, which may be infinite.
+    seed
+        For fill orders and removals that are drawn.
+    """
+    begin, end = window_s
+    jobs = windowed(workload, window_s)
+    rows = np.concatenate((jobs.warm, jobs.arriving))
+    submit_s, length_s = workload.submit_s[rows], workload.runtime_s[rows].copy()
+    interval, cost, restart = checkpoint_numbers(options.checkpoints)
+    at_begin = capacity.machines_at(begin)
+    later = (capacity.time_s > begin) & (capacity.time_s <= end)
+    least = min(at_begin, int(capacity.machines[later].min(initial=machines)))
+    states = np.where(np.arange(machines) < at_begin, OPEN, OFF).astype(np.int64)
+    fleet = options.open(
+        (submit_s, length_s),
+        workload.cores[rows].copy(),
+        size=cores_per_machine,
+        is_open=(states == OPEN).tolist(),
+        least=least,
+        now=float(begin),
+        seed=seed,
+    )
+    warm = len(jobs.warm)
+    earlier = np.zeros(len(rows))
+    earlier[:warm] = begin - submit_s[:warm]
+    left = columns_of(fleet)[2]
+    if interval < math.inf:
+        left[:] = [takes(work, 0.0, interval, cost) for work in length_s.tolist()]
+    left[:warm] -= earlier[:warm]
+    runs = new_runs(length_s.copy(), earlier)
+    time_s, notice_s = capacity.time_s[later], capacity.notice_s[later]
+    mode = np.array([MODES[each] for each, kept in zip(capacity.mode, later, strict=True) if kept], np.int64)
+    wanted = capacity.machines[later]
+    notices = np.flatnonzero(notice_s > 0)
+    notices = notices[np.argsort((time_s - notice_s)[notices], kind="stable")]
+    draws = np.empty(0)
+    if options.random_kill:
+        draws = stream(seed, "capacity", "removed").random(2 * int((machines - wanted).clip(0).sum()) + 1)
+    replay_powered(
+        fleet,
+        runs,
+        states,
+        (time_s, wanted, notice_s, mode, notices),
+        draws,
+        warm,
+        (float(begin), float(end)),
+        (interval, cost, restart),
+    )
+    (slot, machine, start_s, end_s, work_s, outcome), (on_time_s, on) = record(runs)
+    order = np.lexsort((slot, start_s))  # as a recorder has them
+    slot, machine, start_s, end_s = slot[order], machine[order], start_s[order], end_s[order]
+    work_s, outcome = work_s[order], outcome[order]
+    last = end if end < math.inf else max(float(np.nanmax(end_s, initial=begin)), begin)
+    use, _, use_sum, since = standing(fleet)
+    counted = np.zeros(len(workload), np.bool_)
+    counted[jobs.arriving] = True
+    counted[rows[slot]] = True
+    about: dict[str, object] = {**options.about(), "engine": "compiled", "seed": seed}
+    about["left_out"] = len(workload) - int(counted.sum())
+    if options.heuristic != "FirstFit" and last > begin:
+        about["mean_machines_used"] = (use_sum + use * (last - since)) / (last - begin)
+    return assembled(
+        workload,
+        rows[slot],
+        {"start_s": start_s, "end_s": end_s, "outcome": outcome, "machine": machine, "work_s": work_s},
+        capacity=Capacity(on_time_s, on),
+        machines=machines,
+        cores_per_machine=cores_per_machine,
+        window=(float(begin), float(last)),
+        counted=counted,
+        about=about,
+    )

@@ -1,0 +1,116 @@
+"""simulate_on_machines: the short way in for machines that come and go, by the fastest exact clock."""
+
+import difflib
+import math
+from collections.abc import Iterable
+from typing import Any, Literal, cast, get_args
+
+import pandas as pd
+
+from simmodels.capacity import Capacity, CapacityChange
+from simmodels.capacity_schedule import CapacitySchedule
+from simmodels.decisions.options import MOST
+from simmodels.decisions.placement_options import Heuristic, PlacementOptions, require_lengths
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.environment import Environment
+from simmodels.entities.placer import FirstFit, PackedTargetAsap, Placer, TargetAsap, TargetStretch
+from simmodels.entities.powering import TraceCapacity
+from simmodels.entities.recorder import Recorder
+from simmodels.entities.source import Source
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.replay.powered_run import replay_on_machines
+from simmodels.workload import Workload
+
+Engine = Literal["auto", "simpy", "compiled"]
+
+_PLACERS: dict[str, type[Placer]] = {
+    each.heuristic: each for each in (FirstFit, TargetStretch, TargetAsap, PackedTargetAsap)
+}
+
+
+def simulate_on_machines(
+    workload: Workload,
+    capacity: Capacity | pd.DataFrame | Iterable[CapacityChange],
+    *,
+    cores_per_machine: int,
+    heuristic: Heuristic = "FirstFit",
+    machines: int | None = None,
+    window_s: tuple[float, float] | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    **options: Any,  # noqa: ANN401  the fields of PlacementOptions
+) -> CapacitySchedule:
+    """Return the schedule of jobs that run inside one machine each, on machines that come and go.
+
+    Parameters
+    ----------
+    workload
+        The jobs; each must be able to run on a machine.
+    capacity
+        How many machines there are over time: see `Capacity.of`.
+    cores_per_machine
+        The cores of each.
+    heuristic
+        ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``.
+    machines
+        How many machines there are at most; None for the most that the capacity has.
+    window_s
+        From when to when, the end included; jobs that were submitted before and would still run are run on, those
+        submitted at its end or later are left out. None: from the first submit until all is done.
+    engine
+        ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the
+        compiled one: the schedule is the same to the last bit).
+    seed
+        For fill orders and removals that are drawn.
+    options
+        As in `simmodels.decisions.placement_options.PlacementOptions`.
+
+    Raises
+    ------
+    ImpossibleJobError
+        A job can never run on a machine, or has no length.
+    UnknownNameError, RequestError
+        An option is not what is allowed.
+
+    Examples
+    --------
+    >>> jobs = Workload.from_frame(pd.DataFrame({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 2]}))
+    >>> schedule = simulate_on_machines(jobs, [(0, 2), (4, 1)], cores_per_machine=2)
+    >>> schedule.start_s.tolist(), schedule.metrics()["kills"]
+    ([0.0, 10.0], 1)
+    """
+    if engine not in get_args(Engine):
+        known = get_args(Engine)
+        raise UnknownNameError("engine", str(engine), tuple(difflib.get_close_matches(str(engine), known)), known)
+    table = Capacity.of(capacity)
+    most = max(int(table.machines.max()), 1) if machines is None else machines
+    for name, value in (("cores_per_machine", cores_per_machine), ("machines", most)):
+        if not (1 <= value <= MOST and int(value) == value):
+            raise RequestError(f"{name} is {value}", "1 to 2^53 is allowed, in whole numbers")
+    if table.machines.max() > most:
+        raise RequestError(f"a capacity of {table.machines.max()} machines", f"{most} are allowed")
+    if seed < 0:
+        raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
+    require_lengths(workload, cores_per_machine)
+    checked = PlacementOptions.checked(heuristic, **options)
+    if checked.fill_order is not None:
+        checked.filled(most, seed)
+    begin, end = window_s if window_s is not None else (float(workload.submit_s.min(initial=0.0)), math.inf)
+    if engine != "simpy":
+        return replay_on_machines(
+            workload,
+            table,
+            cores_per_machine=cores_per_machine,
+            options=checked,
+            window_s=(begin, end),
+            machines=most,
+            seed=seed,
+        )
+    env = Environment(seed=seed, start_s=float(begin))
+    cluster = Cluster(env, "machines", machines=most, cores_per_machine=cores_per_machine)
+    TraceCapacity(env, cluster, table, removes="random" if checked.random_kill else "highest")
+    scheduler = _PLACERS[heuristic](env, cluster, **options)
+    Source(env, workload, into=scheduler, window_s=(float(begin), float(end)))
+    recorder = Recorder(env)
+    env.run(until=None if end == math.inf else env.end_of(end))
+    return cast("CapacitySchedule", recorder.schedule())

@@ -1,0 +1,92 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+import simmodels as sm
+from simmodels.capacity import next_machines
+from simmodels.errors import IllegalScheduleError, RequestError, UnknownNameError
+from simmodels.units import HOUR
+
+
+def schedule() -> sm.CapacitySchedule:
+    """Two machines of 2 cores, the second off from 4 h to 8 h; three jobs, hours long."""
+    jobs = sm.Workload([1, 2], np.array([0.0, 0.0]), np.array([10.0, 6.0]) * HOUR, np.zeros(2), [2, 2])
+    return sm.simulate_on_machines(
+        jobs, [(0, 2), (4 * HOUR, 1), (8 * HOUR, 2)], cores_per_machine=2, window_s=(0, 16 * HOUR)
+    )
+
+
+def test_energy_carbon_and_cost_by_hand() -> None:
+    # on: 2 machines x 12 h + 1 x 4 h = 28 machine-hours; cores: job 1 20, job 2 8 lost + 12 core-hours
+    power = sm.Power(machine_w=100, core_w=10)
+    carbon = sm.Signal(np.array([0.0, 8.0 * HOUR]), np.array([500.0, 100.0]))
+    found = schedule().energy(power, carbon_g_per_kwh=carbon, price_per_kwh=sm.Signal.constant(0.2))
+    assert found["energy_kwh"] == pytest.approx(2.8 + 0.4)
+    assert found["cost"] == pytest.approx(0.2 * 3.2)
+    early, late = 0.1 * (4 * 2 + 4) + 0.01 * (16 + 8), 0.1 * 16 + 0.01 * (4 + 12)
+    assert found["carbon_g"] == pytest.approx(500 * early + 100 * late)
+    by_job = schedule().energy_by_job(power, carbon_g_per_kwh=carbon)
+    assert by_job["energy_kwh"].tolist() == pytest.approx([20 * (0.01 + 0.05), 20 * (0.01 + 0.05)])
+    assert by_job["carbon_g"].tolist() == pytest.approx([60 * (16 * 0.5 + 4 * 0.1), 60 * (8 * 0.5 + 12 * 0.1)])
+
+
+def test_what_no_machines_could_have_run_is_refused() -> None:
+    fine = schedule().validate()
+    dark = dataclasses.replace(fine, capacity=sm.Capacity(np.array([0.0, 1.0 * HOUR]), np.array([2, 1])))
+    with pytest.raises(IllegalScheduleError, match=r"darkness\): 4 cores are in use at 3600.0 s, and machines of 2"):
+        dark.validate()
+    crowded = dataclasses.replace(fine, attempts=fine.attempts.assign(machine=0))
+    with pytest.raises(IllegalScheduleError, match=r"capacity\): job . starts at 0.0 s, and 4 cores of machine 0"):
+        crowded.validate()
+    busy = dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=1e9))
+    with pytest.raises(IllegalScheduleError, match="work"):
+        busy.validate()
+
+
+def test_a_capacity_is_a_step_function() -> None:
+    capacity = sm.Capacity.of([sm.CapacityChange(10, 3), sm.CapacityChange(20, 1, notice_s=5, mode="drain")])
+    assert [capacity.machines_at(at) for at in (0, 10, 19.9, 20, 99)] == [3, 3, 3, 1, 1]
+    assert capacity.machine_seconds(0, 30) == 3 * 20 + 10
+    assert capacity.machine_seconds(12, 22) == 3 * 8 + 2
+    frame = capacity.to_frame()
+    assert sm.Capacity.of(frame).to_frame().equals(frame)
+    again = capacity.repeat(length_s=15, until_s=50)
+    assert again.time_s.tolist() == [10, 20, 25, 35, 40]
+    assert again.machines.tolist() == [3, 1, 3, 1, 3]
+    with pytest.raises(ValueError, match="read-only"):
+        capacity.machines[0] = 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ([], "a capacity of 0 changes"),
+        ([(0, -1)], "machines is -1"),
+        ([(float("nan"), 1)], "time_s is nan"),
+        ([(0, 1, -2)], "notice_s is -2"),
+        ([(0, 1.5)], "machines is 1.5"),
+    ],
+)
+def test_a_capacity_that_cannot_be_is_refused(changes: list[tuple[float, int]], what: str) -> None:
+    with pytest.raises(RequestError, match=what):
+        sm.Capacity.of(changes)
+    with pytest.raises(UnknownNameError, match="unknown mode 'explode'"):
+        sm.CapacityChange(0, 1, mode="explode")
+
+
+def test_one_step_of_the_walk() -> None:
+    of = {"low": 16, "high": 32, "step": 2}
+    assert [next_machines(24, u, **of) for u in (0, 0.34, 0.99)] == [22, 24, 26]
+    assert [next_machines(32, u, **of) for u in (0, 0.5)] == [30, 32]
+    assert [next_machines(32, u, law="two_way", **of) for u in (0.49, 0.5)] == [30, 32]
+    with pytest.raises(RequestError, match="a walk from 40 machines"):
+        next_machines(40, 0.5, **of)
+
+
+def test_young_and_dalys_interval() -> None:
+    assert sm.young_daly_s(60, 3000) == 600
+    with pytest.raises(RequestError, match="numbers > 0"):
+        sm.young_daly_s(0, 3000)
+    with pytest.raises(RequestError, match="interval_s is 0"):
+        sm.Checkpoints(interval_s=0)

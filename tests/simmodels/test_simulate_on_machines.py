@@ -1,0 +1,356 @@
+# ruff: noqa: ANN401  options of any type are handed through
+import os
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simmodels as sm
+from simmodels.capacity_schedule import CapacitySchedule
+from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from tests.naive_capacity import Naive
+
+HEURISTICS = ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap")
+
+
+def workload(rows: list[tuple[float, float, int]]) -> sm.Workload:
+    release, length, cores = np.array(rows, np.float64).reshape(-1, 3).T
+    return sm.Workload(np.arange(1, len(rows) + 1), release, length, length, cores.astype(np.int64))
+
+
+def runs(schedule: CapacitySchedule) -> list[tuple[int, int, float, float | None, int]]:
+    table = schedule.attempts
+    return [(each.job_id, each.machine, each.start_s, each.end_s, each.outcome) for each in table.itertuples()]
+
+
+# -- drawn by hand -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_a_job_that_loses_its_machine_runs_again_from_its_start(engine: str) -> None:
+    # machine 1 goes at 4 with job 2 on it, which goes on waiting before job 3
+    jobs = workload([(0, 10, 2), (1, 5, 2), (2, 3, 2)])
+    schedule = sm.simulate_on_machines(jobs, [(0, 2), (4, 1)], cores_per_machine=2, engine=engine)
+    assert runs(schedule) == [(1, 0, 0, 10, 0), (2, 1, 1, 4, 2), (2, 0, 10, 15, 0), (3, 0, 15, 18, 0)]
+    assert schedule.runs["lost_s"].tolist() == [0, 3, 0, 0]
+    metrics = schedule.metrics()
+    assert (metrics["kills"], metrics["mean_aborted_s"]) == (1, 3.0)
+    offered = 2 * (2 * 4 + 14)
+    assert metrics["goodput"] == pytest.approx(2 * (10 + 5 + 3) / offered)
+    assert metrics["aborted"] == pytest.approx(2 * 3 / offered)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        # from 10 on machine 1 takes no new job, so job 3 waits for machine 0; at 14 machine 1 goes
+        ("kill", [(1, 0, 0, 12, 0), (2, 1, 0, 14, 2), (3, 0, 12, 15, 0), (2, 0, 15, 35, 0)]),
+        ("drain", [(1, 0, 0, 12, 0), (2, 1, 0, 20, 0), (3, 0, 12, 15, 0)]),
+        # 1 s of writing before 14: 13 s of 20 are saved, and coming back takes 2 s
+        ("checkpoint", [(1, 0, 0, 12, 0), (2, 1, 0, 14, 2), (3, 0, 12, 15, 0), (2, 0, 15, 24, 0)]),
+    ],
+)
+def test_what_notice_is_good_for(mode: Any, engine: str, expected: list[tuple[float, ...]]) -> None:
+    jobs = workload([(0, 12, 2), (0, 20, 1), (11, 3, 2)])
+    capacity = [sm.CapacityChange(0, 2), sm.CapacityChange(14, 1, notice_s=4, mode=mode)]
+    schedule = sm.simulate_on_machines(
+        jobs,
+        capacity,
+        cores_per_machine=2,
+        engine=engine,
+        checkpoints=sm.Checkpoints(cost_s=1, restart_s=2),
+        dispatch="event",
+    )
+    if mode != "drain":
+        by_start = sorted(expected, key=lambda run: (run[2], run[0]))
+        assert runs(schedule) == by_start
+    else:
+        assert runs(schedule) == expected
+        assert schedule.capacity.machines.tolist() == [2, 1]
+        assert schedule.capacity.time_s.tolist() == [0, 20]
+    if mode == "checkpoint":
+        assert schedule.runs["work_s"].tolist() == [12, 13, 3, 7]
+    schedule.validate()
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_periodic_checkpoints_save_whole_intervals(engine: str) -> None:
+    # 20 s of work, one written after each 5 s for 1 s: 23 s; cut at 14, two were written whole
+    schedule = sm.simulate_on_machines(
+        workload([(0, 20, 1)]),
+        [(0, 1), (14, 0), (30, 1)],
+        cores_per_machine=1,
+        engine=engine,
+        checkpoints=sm.Checkpoints(interval_s=5, cost_s=1, restart_s=2),
+    )
+    assert runs(schedule) == [(1, 0, 0, 14, 2), (1, 0, 30, 30 + 2 + 10 + 1, 0)]
+    assert schedule.runs["work_s"].tolist() == [10, 10]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_a_job_that_ran_before_the_window_restarts_whole(engine: str) -> None:
+    jobs = workload([(0, 30, 1)])
+    schedule = sm.simulate_on_machines(
+        jobs, [(0, 1), (20, 0), (25, 1)], cores_per_machine=1, window_s=(10, 100), engine=engine
+    )
+    assert runs(schedule) == [(1, 0, 10, 20, 2), (1, 0, 25, 55, 0)]
+    whole, partial = schedule.metrics(), schedule.metrics(warm_credit="partial")
+    assert whole["goodput"] == pytest.approx(30 / 85)
+    assert partial["goodput"] == pytest.approx(20 / 85)
+
+
+# -- both clocks, and the slow scheduler -----------------------------------------------------------------
+
+OF_TARGETS = {
+    "category": ["ge", "gt"],
+    "distance": [0, 1, 3],
+    "initial_use": ["least", "middle"],
+    "nearer_first": ["right", "left"],
+    "longest_stretch": ["planned", "completed"],
+    "search": ["used", "open"],
+    "replan_on_add": ["always", "util"],
+    "stay_on_target": [False, True],
+    "requeue_immediate": [True, False],
+    "alternative": ["earliest", "first"],
+    "least_machines": [0, 1, 2],
+}
+OF_PACKS = {"packing": ["packs", "nearest", "floor"], "pack_size": [1, 2, 3]}
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> dict[str, Any]:
+    rows = draw(
+        st.lists(st.tuples(st.integers(0, 120), st.integers(1, 50), st.integers(1, 4)), min_size=1, max_size=25)
+    )
+    times = draw(st.lists(st.integers(1, 160), unique=True, max_size=8))
+    machines = [draw(st.integers(1, 5)), *(draw(st.integers(0, 5)) for _ in times)]
+    heuristic = draw(st.sampled_from(HEURISTICS))
+    if heuristic == "FirstFit":
+        order = draw(st.none() | st.permutations(range(5)).map(tuple))
+        options = {"dispatch": draw(st.sampled_from(["event", "instant"])), "fill_order": order}
+    else:
+        choices = OF_TARGETS | (OF_PACKS if heuristic.startswith("Packed") else {})
+        options = {name: draw(st.sampled_from(values)) for name, values in choices.items()}
+    begin = draw(st.sampled_from([0, 20]))
+    return {
+        "rows": sorted((float(r), float(w), c) for r, w, c in rows),
+        "steps": [(0.0, machines[0]), *zip(map(float, sorted(times)), machines[1:], strict=True)],
+        "heuristic": heuristic,
+        "options": options,
+        "window": (float(begin), float(draw(st.integers(begin + 1, 250)))),
+        "reference": draw(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 4)), min_size=1, max_size=6)),
+    }
+
+
+def simulated(case: dict[str, Any], engine: Any, capacity: Any = None, **more: Any) -> CapacitySchedule:
+    options = dict(case["options"])
+    if case["heuristic"] != "FirstFit":
+        options["reference"] = workload([(0.0, float(w), c) for w, c in case["reference"]])
+    return sm.simulate_on_machines(
+        workload(case["rows"]),
+        case["steps"] if capacity is None else capacity,
+        cores_per_machine=4,
+        heuristic=case["heuristic"],
+        machines=5,
+        window_s=case["window"],
+        engine=engine,
+        **options,
+        **more,
+    )
+
+
+def assert_same(one: CapacitySchedule, other: CapacitySchedule) -> None:
+    pd.testing.assert_frame_equal(one.attempts, other.attempts, check_exact=True)
+    assert one.capacity.time_s.tolist() == other.capacity.time_s.tolist()
+    assert one.capacity.machines.tolist() == other.capacity.machines.tolist()
+    np.testing.assert_equal(one.metrics(), other.metrics())
+
+
+@given(cases())
+@settings(max_examples=40)
+def test_both_clocks_are_the_slow_scheduler(case: dict[str, Any]) -> None:
+    compiled, simpy = simulated(case, "compiled"), simulated(case, "simpy")
+    assert_same(compiled, simpy)
+    options = {{"search": "bound"}.get(name, name): value for name, value in case["options"].items()}
+    if "bound" in options:
+        options["bound"] = {"used": "used", "open": "alive"}[options["bound"]]
+    order = options.pop("fill_order", None)
+    slow = Naive(
+        case["rows"],
+        case["steps"],
+        4,
+        case["heuristic"],
+        *case["window"],
+        options.pop("least_machines", 1),
+        [(float(w), c) for w, c in case["reference"]],
+        options,
+        list(order) if order else list(range(5)),
+    ).simulate()
+    outcome = {"done": 0, "killed": 2, "running": 2}
+    must = [(run.job + 1, run.machine, run.start, run.end, outcome[run.outcome]) for run in slow.attempts]
+    must = [
+        run if each.outcome != "running" else (*run[:3], None, 2) for run, each in zip(must, slow.attempts, strict=True)
+    ]
+    got = [(*run[:3], None if np.isnan(run[3]) else run[3], run[4]) for run in runs(compiled)]
+    assert got == sorted(must, key=lambda run: (run[2], run[0]))
+
+
+@st.composite
+def announced(draw: st.DrawFn) -> tuple[dict[str, Any], list[sm.CapacityChange], sm.Checkpoints | None]:
+    case = draw(cases())
+    modes = st.sampled_from(["kill", "drain", "checkpoint"])
+    changes = [
+        sm.CapacityChange(time, machines, notice_s=draw(st.sampled_from([0, 0, 3, 10, 40])), mode=draw(modes))
+        for time, machines in case["steps"]
+    ]
+    saved = draw(
+        st.none()
+        | st.builds(
+            sm.Checkpoints,
+            interval_s=st.sampled_from([np.inf, 4.0, 7.5]),
+            cost_s=st.sampled_from([0.0, 1.0, 5.0]),
+            restart_s=st.sampled_from([0.0, 2.0]),
+        )
+    )
+    return case, changes, saved
+
+
+@given(announced())
+@settings(max_examples=40)
+def test_both_clocks_agree_with_notice_and_checkpoints(drawn: Any) -> None:
+    case, changes, saved = drawn
+    compiled = simulated(case, "compiled", changes, checkpoints=saved)
+    assert_same(compiled, simulated(case, "simpy", changes, checkpoints=saved))
+    compiled.validate()
+
+
+@given(announced())
+@settings(max_examples=40)
+def test_what_must_hold_whatever_comes_and_goes(drawn: Any) -> None:
+    case, changes, saved = drawn
+    schedule = simulated(case, "compiled", changes, checkpoints=saved).validate()  # nothing runs on a dark machine
+    metrics = schedule.metrics()
+    if not np.isnan(metrics["goodput"]):
+        assert metrics["goodput"] + metrics["aborted"] + metrics["idle"] == pytest.approx(1, abs=1e-12)
+        assert metrics["idle"] >= -1e-12
+    table = schedule.runs
+    work = table.groupby("job_id")["work_s"].sum()
+    for job_id, done in table[table["outcome"] == 0].groupby("job_id"):
+        row = int(job_id) - 1
+        before = max(case["window"][0] - case["rows"][row][0], 0)
+        assert len(done) == 1  # nobody runs again after its end
+        # a job does its work once: all of it, or what it had left when the window began
+        least = case["rows"][row][1] - before
+        assert least - 1e-9 <= work[job_id] <= case["rows"][row][1] + 1e-9
+    if saved is None and all(change.mode == "kill" for change in changes):
+        lost = table[(table["outcome"] == 2) & table["end_s"].notna()]
+        assert (lost["work_s"] == 0).all()  # killed jobs run again from their start
+
+
+@given(cases(), st.integers(0, 5))
+@settings(max_examples=30)
+def test_drawn_fill_orders_and_removals_are_those_of_the_seed(case: dict[str, Any], seed: int) -> None:
+    for unaware in ("shuffled_fill", "random_kill"):
+        drawn = {**case, "heuristic": "FirstFit", "options": {"aware": False, "unaware": unaware}}
+        assert_same(simulated(drawn, "compiled", seed=seed), simulated(drawn, "simpy", seed=seed))
+
+
+@given(cases())
+@settings(max_examples=20)
+def test_an_observer_changes_nothing(case: dict[str, Any]) -> None:
+    def schedule(*, observed: bool) -> CapacitySchedule:
+        env = sm.Environment(start_s=case["window"][0])
+        cluster = sm.Cluster(env, "green", machines=5, cores_per_machine=4)
+        sm.TraceCapacity(env, cluster, case["steps"])
+        scheduler = sm.FirstFit(env, cluster)
+        sm.Source(env, workload(case["rows"]), into=scheduler, window_s=case["window"])
+        recorder = sm.Recorder(env)
+        seen: list[object] = []
+        if observed:
+            for happening in ("submitted", "started", "ended", "powered"):
+                env.on(happening, seen.append)
+        env.run(until=env.end_of(case["window"][1]))
+        made = recorder.schedule()
+        assert isinstance(made, CapacitySchedule)
+        return made
+
+    assert_same(schedule(observed=False), schedule(observed=True))
+
+
+def test_a_schedule_is_pickled_whole() -> None:
+    schedule = sm.simulate_on_machines(workload([(0, 5, 1)]), [(0, 1)], cores_per_machine=1)
+    assert_same(pickle.loads(pickle.dumps(schedule)), schedule)
+
+
+def test_another_process_with_another_hash_seed_finds_the_same() -> None:
+    program = (
+        "import simmodels as sm, workloads as wl\n"
+        "jobs = wl.risky_jobs('LogScale', weeks=0.01, seed=3)\n"
+        "walk = wl.capacity_walk(until_s=7000, period_s=100, seed=3)\n"
+        "for engine in ('compiled', 'simpy'):\n"
+        "    made = sm.simulate_on_machines(jobs, walk, cores_per_machine=24, window_s=(0, 7000), engine=engine,\n"
+        "        aware=False, seed=4)\n"
+        "    print(made.attempts.to_csv())\n"
+    )
+    outs = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+        ).stdout
+        for seed in ("0", "1")
+    ]
+    assert outs[0] == outs[1]
+    assert len(outs[0]) > 1000
+
+
+# -- what is refused ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_bad_requests_are_refused_in_one_sentence(engine: Any) -> None:
+    jobs = workload([(0, 5, 2)])
+
+    def ask(capacity: Any = ((0, 1),), **options: Any) -> None:
+        sm.simulate_on_machines(jobs, list(capacity), **{"cores_per_machine": 2, "engine": engine, **options})
+
+    with pytest.raises(ImpossibleJobError, match="job 1: needs 2 cores, and the machine has 1"):
+        ask(cores_per_machine=1)
+    with pytest.raises(UnknownNameError, match="unknown heuristic 'Target'"):
+        ask(heuristic="Target")
+    with pytest.raises(UnknownNameError, match="unknown option 'awere'; did you mean aware"):
+        ask(awere=True)
+    with pytest.raises(RequestError, match="TargetAsap without a reference"):
+        ask(heuristic="TargetAsap")
+    with pytest.raises(RequestError, match="option dispatch with TargetAsap"):
+        ask(heuristic="TargetAsap", reference=jobs, dispatch="event")
+    with pytest.raises(RequestError, match="a capacity of 3 machines; 1 are allowed"):
+        ask([(0, 3)], machines=1)
+    with pytest.raises(RequestError, match=r"row 1: time_s 0 after 0"):
+        ask([(0, 1), (0, 2)])
+    with pytest.raises(RequestError, match="a fill order of 2 machines"):
+        ask(fill_order=(0, 1))
+    with pytest.raises(RequestError, match="window 5 to 5 s"):
+        ask(window_s=(5, 5))
+
+
+def test_an_order_and_easy_run_on_machines_that_come_and_go() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "green", machines=2, cores_per_machine=2)
+    sm.TraceCapacity(env, cluster, [(0, 2), (4, 1), (8, 2)])
+    scheduler = sm.QueueScheduler(env, cluster, order="FCFS", backfilling="easy")
+    sm.Source(env, workload([(0, 10, 2), (1, 5, 2), (2, 2, 2)]), into=scheduler)
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule(window_s=(0, 20))
+    assert runs(schedule) == [(1, 0, 0, 10, 0), (2, 1, 1, 4, 2), (2, 1, 8, 13, 0), (3, 0, 10, 12, 0)]
+    assert schedule.metrics()["kills"] == 1
