@@ -1,6 +1,7 @@
 """Workflow commands: what ``simulate --workflows`` does, once its options are read."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from simmodels.workflow_schedule import Place, WorkflowSchedule
 Writer = Callable[[WorkflowSchedule, Path], None]
 
 _TABLES: Final = (".csv", ".parquet")
+_OF_CURVES: Final = ("area", "factor", "deadline", "soft_deadline")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,17 @@ class Auction:
         )
 
 
+def _alike(bid: Bid, workflows: Sequence[Workflow]) -> str:
+    """Return a warning of a bid that looks at value curves where no job loses value: all tasks bid the same."""
+    asked = [name for name in bid.needs if name in _OF_CURVES]
+    if not asked or not workflows or any(workflow.curve.points[-1][0] < math.inf for workflow in workflows):
+        return ""
+    return (
+        f"{bid.name} looks at the {asked[0].replace('_', ' ')} of a job's value, and no job here ever loses any: tasks "
+        "may all bid the same, and go in order of submission; --curve says when jobs lose value"
+    )
+
+
 def simulate(
     folder: WorkflowFolder,
     auction: Auction,
@@ -97,6 +110,8 @@ def simulate(
         tasks = sum(map(len, workflows))
         platform = f"{auction.cores:,} cores in {len(auction.clusters)} clusters"
         shown.remark(f"{folder.path}: {len(workflows):,} workflows of {tasks:,} tasks for {platform}")
+        if warning := _alike(auction.bid, workflows):
+            shown.remark(warning)
         shown.begin(f"{auction.bid.name} ({FIRST})")
         try:
             schedule = auction.run(workflows)

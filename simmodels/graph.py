@@ -6,9 +6,14 @@ A graph is in rows of successors: those of task i are ``successor[first[i]:first
 # ruff: noqa: ANN001, ANN201  numba takes the types of the call
 # mypy: disable-error-code="no-untyped-def"
 
+from typing import Final
+
 import numpy as np
 
 from simmodels.compiled import compiled
+
+_SHORT: Final = 32
+"""Longer rows are not sorted by insertion."""
 
 
 @compiled
@@ -32,7 +37,10 @@ def rows_of(tasks, source, target):
     for edge in range(source.size):
         successor[at[source[edge]]] = target[edge]
         at[source[edge]] += 1
-    for task in range(tasks):  # sort each row by insertion: rows are short
+    for task in range(tasks):
+        if first[task + 1] - first[task] > _SHORT:
+            successor[first[task] : first[task + 1]] = np.sort(successor[first[task] : first[task + 1]])
+            continue
         for k in range(first[task] + 1, first[task + 1]):
             moving = successor[k]
             place = k

@@ -161,6 +161,9 @@ def simulate_workflows(
     for place in places:
         if not (1 <= place.cores <= MOST and int(place.cores) == place.cores):
             raise RequestError(f"cluster {place.name!r} of {place.cores} cores", "1 to 2^53, in whole numbers")
+    if len({place.name for place in places}) < len(places):
+        named = ", ".join(place.name for place in places)
+        raise RequestError(f"clusters {named}, of which two have the same name", "each name once is allowed")
     options = AuctionOptions.checked(**rules)
     workflows = tuple(workflows)
     if engine != "simpy":

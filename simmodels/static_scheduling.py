@@ -173,8 +173,8 @@ class Plan:
 class _Processor:
     """A processor's timetable: from when on how many cores are free, until the next entry."""
 
-    def __init__(self, cores: int) -> None:
-        self.times = [0.0]
+    def __init__(self, cores: int, start: float) -> None:
+        self.times = [start]
         self.free = [cores]
 
     def earliest(self, ready: float, runtime: float, cores: int) -> float:
@@ -201,7 +201,7 @@ class _Processor:
             self.free[i] -= cores
 
 
-def solve(problem: Problem, method: Method = "HEFT") -> Plan:
+def solve(problem: Problem, method: Method = "HEFT", *, start_at: float = 0.0) -> Plan:
     """Return the plan of a list scheduler for a problem.
 
     Parameters
@@ -213,6 +213,8 @@ def solve(problem: Problem, method: Method = "HEFT") -> Plan:
         as tasks become ready, those of the critical path on the one processor that runs it fastest. ``"PEFT"``: by
         the mean of the optimistic costs as tasks become ready, where end + optimistic cost is least. Ties fall to the
         smaller task and the smaller processor.
+    start_at
+        From when on the processors are there.
 
     Raises
     ------
@@ -225,7 +227,7 @@ def solve(problem: Problem, method: Method = "HEFT") -> Plan:
     tasks, processors = problem.cost.shape
     start, end = np.zeros(tasks), np.zeros(tasks)
     placed = np.full(tasks, -1)
-    timetable = [_Processor(cores) for cores in problem.size.tolist()]
+    timetable = [_Processor(cores, start_at) for cores in problem.size.tolist()]
     priority = {"HEFT": problem.upward_rank, "PEFT": problem.peft_rank}.get(method)
     favourite = np.full(tasks, -1)
     if priority is None:
@@ -245,7 +247,7 @@ def solve(problem: Problem, method: Method = "HEFT") -> Plan:
                 end[other] + (0.0 if placed[other] == processor else delay)
                 for other, delay in problem.predecessors[task]
             )
-            begin = timetable[processor].earliest(max(ways, default=0.0), runtime, int(problem.cores[task]))
+            begin = timetable[processor].earliest(max(ways, default=start_at), runtime, int(problem.cores[task]))
             score = begin + runtime + (problem.optimistic_cost[task, processor] if method == "PEFT" else 0.0)
             if score < best:
                 best = score
@@ -320,13 +322,13 @@ def plan(
     cost = np.where(takes, workflow.runtime_s[:, None], np.inf)
     delay_s = delays(workflow.runtime_s / tick_s, ccr) * tick_s
     size = np.array([place.cores for place in places])
-    found = solve(Problem(cost, workflow.edges, delay_s[workflow.edges[:, 0]], workflow.cores, size), method)
-    start_s = workflow.submit_s + found.start
+    problem = Problem(cost, workflow.edges, delay_s[workflow.edges[:, 0]], workflow.cores, size)
+    found = solve(problem, method, start_at=workflow.submit_s)  # not added later: sums would be rounded otherwise
     return WorkflowSchedule(
         [workflow],
         places,
-        start_s,
-        start_s + workflow.runtime_s,
+        found.start,
+        found.end,
         found.processor,
         outcome=np.array([FINISHED], np.int8),
         critical_path_s=np.array([workflow.critical_path_s(ccr, tick_s=tick_s)]),

@@ -174,7 +174,7 @@ def open_market(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Market:
         ),
         (float(options.plus_one), options.admission or 0.0, options.tick_s),
         (
-            TRENDS[bid.trend],
+            TRENDS["any" if options.budgets else bid.trend],  # what is paid changes the bids of a job at once
             NETWORKS[options.network],
             BACKFILLINGS[options.backfilling],
             entropy(seed, "bid", "draw") >> 65,  # 63 bits

@@ -322,7 +322,7 @@ def _auction_group(market, group, now, longest):
 
 @compiled
 def _pay(market, group, task, now, longest):
-    """Note the price of what a task has won: the best bid of those that lost, 0 if nobody else bid."""
+    """Note the price of what a task has won: the best other bid at that moment, 0 if nobody else bids."""
     m = market
     second = _best(m, group, now, longest)
     price = 0.0
@@ -332,7 +332,11 @@ def _pay(market, group, task, now, longest):
     m.price[task] = price
     if m.budgets:
         job = m.job[task]
-        m.purse[job] = max(m.purse[job] - max(price, 0.0), 0.0)
+        m.purse[job] -= max(price, 0.0)  # no bid is above the purse, and no price above the bid
+        for other in range(m.first_task[job], m.first_task[job + 1]):
+            if m.place[other] >= 0 and m.group[m.kind[other]] == group:
+                m.bound[other] = key_of(m, other, now, longest)
+                _change(m.heap[group], m.waiting[group], m.bound, m.place, other)
 
 
 @compiled

@@ -80,7 +80,7 @@ class Auctioneer:
         Reject a job at its arrival if it may hope for less than this share of its value, behind all the work that
         was promised before; None rejects none.
     prices
-        Whether each task that starts pays the best bid of those that lost (second price); recorded.
+        Whether each task that starts pays the best other bid at that moment (second price); recorded.
     budgets
         Whether a job can bid no more than is left of its most value once its tasks have paid.
     end

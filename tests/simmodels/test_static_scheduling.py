@@ -151,3 +151,15 @@ def test_what_cannot_be_is_refused() -> None:
         plan(Workflow(1, 0, [1], 9), [("a", 4)])
     with pytest.raises(ImpossibleJobError, match="there are no clusters"):
         plan(Workflow(1, 0, [1]), [])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("submit_s", [0.1, 1e9 + 0.3])
+def test_a_plan_from_any_instant_on_is_legal(method: str, submit_s: float) -> None:
+    draw = np.random.default_rng(5)
+    for _ in range(40):
+        tasks = int(draw.integers(2, 9))
+        edges = [(a, b) for b in range(tasks) for a in range(b) if draw.random() < 0.3]
+        runtimes = np.round(draw.uniform(0.1, 5.0, tasks), 1)
+        job = Workflow(1, submit_s, runtimes, draw.integers(1, 4, tasks), edges)
+        plan(job, [("a", 3), ("b", 4)], method).validate()

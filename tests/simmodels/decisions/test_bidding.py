@@ -354,3 +354,29 @@ def test_a_rule_that_cannot_be_is_refused(options: dict, text: str) -> None:
     with pytest.raises((RequestError, UnknownNameError)) as error:
         simulate_workflows([job(0, 1)], **{"clusters": ONE, **options})
     assert text in str(error.value)
+
+
+def test_what_is_paid_changes_the_bids_of_the_job_at_once_whatever_the_trend() -> None:
+    one = Workflow(1, 0.0, [10, 10], 1, max_value=12.0)
+    other = Workflow(2, 0.0, [9], 1, max_value=100.0)
+    for bid in ("LRTF", Bid("clear", BUILT_IN["LRTF"].function, "high", "any")):
+        # 10 is paid at 0, which leaves 2: less than the 9 of the other job.
+        found = simulate_workflows([one, other], clusters=[("c", 1)], bid=bid, budgets=True)
+        assert found.start_s.tolist() == [0, 19, 10]
+
+
+@given(
+    st.lists(st.tuples(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 5)), min_size=1, max_size=6)
+)
+@pytest.mark.parametrize("bid", ["LRTF", "PV", "PVDSQ", "P-SLR"])
+def test_no_job_pays_more_than_it_is_worth(bid: str, given_jobs: list[tuple[list[int], int]]) -> None:
+    curve = ValueCurve.linear(2.0, 6.0)
+    jobs = [
+        Workflow(number, float(submit), runtimes, 1 + number % 2, curve=curve)
+        for number, (runtimes, submit) in enumerate(given_jobs)
+    ]
+    found = simulate_workflows(jobs, clusters=[("a", 2), ("b", 3)], bid=bid, budgets=True)
+    paid = np.nan_to_num(found.price)
+    for number, job in enumerate(jobs):
+        first, stop = found.first_task[number : number + 2]
+        assert paid[first:stop].sum() <= job.most_value * (1 + 1e-12)
