@@ -16,6 +16,7 @@ from simmodels.errors import RequestError
 
 STUDIES: Final = {
     "advice": "experiments.studies.advice:Advice",
+    "capacity": "experiments.studies.capacity:Capacity",
     "replay": "experiments.studies.replay:Replay",
     "selection": "experiments.studies.selection:Selection",
 }
