@@ -16,6 +16,7 @@ from simmodels.errors import RequestError
 
 STUDIES: Final = {
     "advice": "experiments.studies.advice:Advice",
+    "capacity": "experiments.studies.capacity:Capacity",
     "regression": "experiments.studies.regression:Regression",
     "market": "experiments.studies.market:Market",
     "replay": "experiments.studies.replay:Replay",

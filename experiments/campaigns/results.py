@@ -152,9 +152,9 @@ class Results:
             grouped = (
                 values.groupby(level=by, dropna=False, sort=False) if by else values.groupby(np.zeros(len(values)))
             )
-            part = grouped.describe()[["count", "25%", "50%", "75%", "mean"]]
-            part.columns = pd.Index(columns[-5:])
-            part = part.reset_index(drop=not by)
+            # What describe() gives, which takes a second for every thirty groups.
+            columns_of = [grouped.count(), *(grouped.quantile(at) for at in (0.25, 0.5, 0.75)), grouped.mean()]
+            part = pd.concat(columns_of, axis=1, keys=columns[-5:]).reset_index(drop=not by)
             part.insert(0, "measure", name)
             parts.append(part.astype({"cells": "int64"}))
         return pd.concat(parts, ignore_index=True)[columns]

@@ -1,0 +1,230 @@
+"""Gantt charts of machines that come and go: when each was dark, what ran on it, and which work was lost."""
+
+from typing import Final
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
+
+from experiments.drawing import DURATIONS, STYLE, grouped, put_title, time_axis
+from simmodels.allocation import allocate
+from simmodels.capacity_schedule import CapacitySchedule
+from simmodels.errors import RequestError
+from simmodels.schedule import UNFINISHED, Schedule
+from simmodels.units import HOUR, MINUTE
+from simmodels.workload import Workload
+
+_DARK: Final = "#3A3A3A"
+_LOST: Final = "#D1242F"
+_GAP: Final = 0.08  # of a row, between machines
+_MOST_OUTLINES: Final = 1500  # of more rectangles the outlines would hide what is in them
+
+Boxes = NDArray[np.float64]
+
+
+def machines_gantt(
+    schedule: CapacitySchedule,
+    *,
+    start_s: float | None = None,
+    end_s: float | None = None,
+    title: str | None = None,
+    size_in: tuple[float, float] = (10.0, 5.6),
+) -> Figure:
+    """Return a Gantt chart with a row a machine, the safest at the bottom: dark spans, jobs, attempts that were lost.
+
+    A job is a rectangle as high as the part of its machine's cores that it has, in the colour of its length. Attempts
+    that lost their machine are hatched and end in a cross. What still runs at the window's end runs to the edge.
+
+    Parameters
+    ----------
+    schedule
+        A schedule whose jobs run inside one machine each, and of whose machines those of the highest numbers go first.
+    start_s, end_s
+        The window to draw, in seconds since the trace's zero; None: the schedule's own.
+    title
+        None: the workload and the heuristic.
+    size_in
+        Width and height in inches.
+
+    Raises
+    ------
+    RequestError
+        The window is empty, or a job runs on a machine that would be dark: which were switched off is not known then.
+    """
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=size_in, layout="constrained")
+        axes = figure.add_subplot()
+        drawn = draw_machines(axes, schedule, start_s=start_s, end_s=end_s)
+        about = schedule.about.get("heuristic", schedule.about.get("order", ""))
+        put_title(axes, title or f"Machines: {schedule.workload.name}, {about}")
+        legend(figure, [axes], drawn)
+    return figure
+
+
+def draw_machines(
+    axes: Axes,
+    schedule: CapacitySchedule,
+    *,
+    start_s: float | None = None,
+    end_s: float | None = None,
+    longest_s: float | None = None,
+) -> mpl.cm.ScalarMappable:
+    """Draw the machines of a schedule on axes, and return the scale of their colours; see `machines_gantt`.
+
+    Parameters
+    ----------
+    axes
+        Where to.
+    schedule, start_s, end_s
+        As there.
+    longest_s
+        Where the scale of colours ends; None for the longest job of the schedule.
+    """
+    window_s = (
+        schedule.window[0] if start_s is None else start_s,
+        schedule.window[1] if end_s is None else end_s,
+    )
+    if not window_s[0] < window_s[1]:
+        raise RequestError(f"a window from {window_s[0]} s to {window_s[1]} s", "start_s < end_s is allowed")
+    machines = schedule.cores // schedule.cores_per_machine
+    dark = _dark_spans(schedule, machines)
+    runs = schedule.runs
+    runs["end_s"] = runs["end_s"].fillna(schedule.window[1])
+    _require_lit(runs, dark)
+    unit_s = time_axis(axes, window_s)
+    axes.set_ylim(0, machines)
+    axes.set_ylabel("machine")
+    axes.yaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10]))
+    axes.yaxis.set_major_formatter(FuncFormatter(grouped))
+    spans = [(machine, low, high) for machine, each in enumerate(dark) for low, high in each]
+    if spans:
+        row, low, high = np.array(spans).T
+        shapes = _corners(np.clip(low, *window_s) / unit_s, np.clip(high, *window_s) / unit_s, row, row + 1 - _GAP)
+        axes.add_collection(PolyCollection(shapes, facecolors=_DARK, linewidths=0), autolim=False)  # type: ignore[arg-type]
+    length_s = pd.Series(schedule.workload.runtime_s, schedule.workload.job_id)
+    most_s = max(float(schedule.workload.runtime_s.max()) if longest_s is None else longest_s, HOUR)
+    shades = mpl.colormaps["YlGnBu"](np.linspace(0.15, 0.95, 256))
+    scale = mpl.cm.ScalarMappable(LogNorm(MINUTE, most_s, clip=True), LinearSegmentedColormap.from_list("l", shades))
+    lost_there = (runs["outcome"] == UNFINISHED) & schedule.runs["end_s"].notna()
+    for machine in range(machines):
+        here = runs[runs["machine"] == machine]
+        if here.empty:
+            continue
+        row, low, high = _on_cores(here, schedule.cores_per_machine)
+        part = here.iloc[row]
+        part, low, high = (
+            part[seen := ((part["start_s"] < window_s[1]) & (part["end_s"] > window_s[0])).to_numpy()],
+            low[seen],
+            high[seen],
+        )
+        if part.empty:
+            continue
+        left = part["start_s"].clip(*window_s).to_numpy() / unit_s
+        right = part["end_s"].clip(*window_s).to_numpy() / unit_s
+        height = (1 - _GAP) / schedule.cores_per_machine
+        shapes = _corners(left, right, machine + low * height, machine + high * height)
+        lost = lost_there[part.index].to_numpy()
+        colours = scale.to_rgba(length_s[part["job_id"]].clip(lower=MINUTE).to_numpy())
+        thin = 0.25 if len(runs) <= _MOST_OUTLINES else 0.0
+        axes.add_collection(
+            PolyCollection(
+                shapes,  # type: ignore[arg-type]  # an array is taken as it is
+                facecolors=colours,
+                edgecolors="white",
+                linewidths=thin,
+                rasterized=not thin,
+            ),
+            autolim=False,
+        )
+        if lost.any():
+            _mark(axes, shapes[lost], part["end_s"].to_numpy()[lost] < window_s[1])
+    return scale
+
+
+def legend(figure: Figure, axes: list[Axes], scale: mpl.cm.ScalarMappable) -> None:
+    """Say what colours, shades and crosses mean."""
+    bar = figure.colorbar(scale, ax=axes, pad=0.01, aspect=30)
+    bar.set_label("length of the job (log scale)")
+    most_s = float(np.max(scale.get_clim()))
+    ticks = [value for value in DURATIONS if MINUTE <= value <= most_s]
+    bar.set_ticks(ticks, labels=[DURATIONS[value] for value in ticks])
+    bar.minorticks_off()
+    entries = [
+        Patch(facecolor=_DARK, label="dark"),
+        Patch(facecolor="white", edgecolor=_LOST, hatch="xxxx", label="lost with its machine"),
+        Line2D([], [], color=_LOST, marker="x", linestyle="none", label="killed"),
+    ]
+    figure.legend(handles=entries, loc="outside lower center", ncols=3)
+
+
+def _mark(axes: Axes, shapes: Boxes, within: NDArray[np.bool_]) -> None:
+    """Hatch attempts that were lost, and cross where they ended, if that is in the window."""
+    axes.add_collection(
+        PolyCollection(shapes, facecolors="none", edgecolors=_LOST, linewidths=0.5, hatch="xxxx"),  # type: ignore[arg-type]
+        autolim=False,
+    )
+    ends = shapes[within]
+    axes.plot(ends[:, 2, 0], ends[:, 1:3, 1].mean(axis=1), "x", color=_LOST, markersize=3.5, markeredgewidth=1.0)
+
+
+def _corners(left: Boxes, right: Boxes, low: Boxes, high: Boxes) -> Boxes:
+    """Return float64[k, 4, 2], the corners of rectangles."""
+    x, y = np.column_stack((left, left, right, right)), np.column_stack((low, high, high, low))
+    return np.stack((x, y), axis=-1)
+
+
+def _on_cores(attempts: pd.DataFrame, cores: int) -> tuple[NDArray[np.int64], Boxes, Boxes]:
+    """Return the rectangles of attempts on one machine: the row of each, its lowest core and that above its highest."""
+    start_s, end_s = attempts["start_s"].to_numpy(), attempts["end_s"].to_numpy()
+    # Each attempt is a job of its own, so that the rule which gives out cores is that of all other charts.
+    jobs = Workload(
+        job_id=np.arange(1, len(attempts) + 1),
+        submit_s=start_s,
+        runtime_s=end_s - start_s,
+        estimate_s=end_s - start_s,
+        cores=attempts["cores"].to_numpy(),
+    )
+    given = allocate(Schedule(jobs, cores, start_s, end_s))
+    row = np.repeat(np.arange(len(attempts)), np.diff(given.offsets))
+    return row, given.first.astype(np.float64), given.last.astype(np.float64) + 1.0
+
+
+def _dark_spans(schedule: CapacitySchedule, machines: int) -> list[list[tuple[float, float]]]:
+    """Return from when to when each machine was off; those of the highest numbers go first."""
+    begin, end = schedule.window
+    edges = np.clip(np.append(schedule.capacity.time_s, end), begin, end)
+    edges[0] = begin
+    found: list[list[tuple[float, float]]] = []
+    for machine in range(machines):
+        spans: list[tuple[float, float]] = []
+        off = schedule.capacity.machines <= machine
+        for low, high in zip(edges[:-1][off].tolist(), edges[1:][off].tolist(), strict=True):
+            if low == high:
+                continue
+            if spans and spans[-1][1] == low:
+                spans[-1] = (spans[-1][0], high)
+            else:
+                spans.append((low, high))
+        found.append(spans)
+    return found
+
+
+def _require_lit(runs: pd.DataFrame, dark: list[list[tuple[float, float]]]) -> None:
+    """Refuse a schedule in which jobs run on machines that were dark if the highest numbers went first."""
+    if (runs["machine"] < 0).any():
+        raise RequestError("a schedule of jobs without a machine", "jobs inside one machine each are allowed")
+    for machine, spans in enumerate(dark):
+        here = runs[runs["machine"] == machine]
+        for low, high in spans:
+            odd = here[(here["start_s"] < high) & (here["end_s"] > low)]
+            if len(odd):
+                what = f"job {odd['job_id'].iloc[0]} runs on machine {machine}, dark from {low:g} to {high:g} s"
+                raise RequestError(what, "schedules are allowed of which the machines of the highest numbers go first")

@@ -1,0 +1,325 @@
+"""Capacity: machines that come and go, and schedulers that know the risk.
+
+References
+----------
+Perotin, Zhang, Wijayawardana, Benoit, Robert, Chien, "Risk-aware scheduling algorithms for variable capacity
+resources", SC-W 2023, doi:10.1145/3624062.3624194.
+"""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import numpy as np
+import pandas as pd
+
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.study import Cell, Rows, Scale, Study
+from experiments.studies.capacity_claims import claims_of
+from experiments.studies.capacity_results import Found, tables_of
+from experiments.studies.capacity_settings import (
+    BORG,
+    CHANGES,
+    FIVE,
+    QUEUES,
+    READINGS,
+    begin_of,
+    heuristic_options,
+    points,
+    require_allowed,
+    run_at,
+    slices_of,
+)
+from simmodels.capacity import Capacity as Walk
+from simmodels.capacity import Mode
+from simmodels.capacity_schedule import CapacitySchedule
+from simmodels.decisions.checkpointing import Checkpoints, young_daly_s
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.environment import Environment
+from simmodels.entities.powering import TraceCapacity
+from simmodels.entities.recorder import Recorder
+from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.source import Source
+from simmodels.errors import RequestError
+from simmodels.schedule import UNFINISHED
+from simmodels.simulate_on_machines import simulate_on_machines
+from simmodels.streams import entropy
+from simmodels.units import DAY, HOUR, WEEK
+from simmodels.workload import Workload
+from workloads.borg import read_borg_slice
+from workloads.capacities import capacity_walk
+from workloads.risky import RISKY_FAMILIES, risky_jobs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MEASURES: Final = (
+    "goodput", "aborted", "idle", "kills", "mean_aborted_s", "max_stretch", "mean_stretch", "arrived",
+    "completed_share", "mean_machines_used",
+)  # fmt: skip
+_MODES: Final[Mapping[str, Mode]] = {"drain": "drain", "checkpoint": "checkpoint"}
+
+
+class Jobs(NamedTuple):
+    """What is run in a cell: the jobs, those that say risks, and the window."""
+
+    log: Workload
+    reference: Workload
+    window_s: tuple[float, float]
+
+
+class Capacity(Study):
+    """Machines that come and go: first fit, the three targeted heuristics, and queues.
+
+    A replication is a walk of the number of machines; all heuristics, job traces and points of the sweeps meet the same
+    walks. The workloads are families of jobs, and slices of Borg's trace (``--workload LogScale,A.txt.gz,B.txt.gz``):
+    the risks of each slice are read from the one that begins before it, so the first one is not run itself. A point of
+    the sweeps differs from the centre (24 machines, 8 more or less, a change each 1,200 s) in one factor. ``change``
+    is how machines go, ``variant`` how the paper is read.
+    """
+
+    parameters = {
+        "lead_days": 14.0, "window_days": 7.0, "distance": 11, "pack_size": 5, "raise_above": 0.95,
+        "lower_below": 0.80, "notice_s": 600.0, "checkpoint_s": 60.0, "restart_s": 60.0,
+    }  # fmt: skip
+    factors = {
+        "workload": RISKY_FAMILIES,
+        "trace": tuple(range(6)),
+        "machines": (20, 22, 24, 26, 28),
+        "period_s": (400, 1200, 3600, 10_800, 32_400),
+        "radius": (4, 6, 8, 12, 16),
+        "cores_per_machine": (24,),
+        "jobs_per_week": (20_000,),
+        "change": CHANGES,
+        "variant": ("default",),
+        "heuristic": (*FIVE, *QUEUES),
+    }
+    scales = {
+        "smoke": Scale(
+            replications=5,
+            parameters={"lead_days": 1.0, "window_days": 1.0},
+            factors={"workload": ("Uniform", "LogScale"), "trace": (0,), "machines": (24,), "radius": (8,),
+                     "period_s": (400, 1200), "change": ("kill", "notice")},
+        ),
+        "small": Scale(
+            replications=6,
+            factors={"trace": (0,), "machines": (20, 24, 28), "radius": (4, 8, 16), "period_s": (400, 1200, 10_800)},
+        ),
+        "paper": Scale(replications=30),
+        "extended": Scale(
+            replications=30,
+            factors={"cores_per_machine": (48, 32, 24, 16, 8), "variant": tuple(READINGS),
+                     "jobs_per_week": (8_000, 14_000, 20_000, 28_000, 40_000)},
+        ),
+    }  # fmt: skip
+    measures = MEASURES
+
+    # -- the cells ----------------------------------------------------------------------------------
+
+    def cells(self, scale: str, seed: int) -> Iterator[Cell]:
+        """Hand out, walk by walk, each heuristic at each point of the sweeps, on each job trace.
+
+        Raises
+        ------
+        UnknownNameError, RequestError
+            A setting is not allowed.
+        """
+        design = self.design(scale)
+        require_allowed(design)
+        values = design.factors
+        slices = slices_of(values["workload"])
+        families = [str(name) for name in values["workload"] if name in RISKY_FAMILIES]
+        for replication in range(design.replications):
+            for workload in [*families, *([BORG] if slices else [])]:
+                for trace in values["trace"]:
+                    if workload == BORG and int(str(trace)) >= len(slices) - 1:
+                        continue
+                    for point in points(values):
+                        if workload == BORG and point["jobs_per_week"] != next(points(values))["jobs_per_week"]:
+                            continue  # Borg has as many as it has
+                        for heuristic in run_at(point, [str(name) for name in values["heuristic"]]):
+                            factors = {"workload": workload, "trace": trace, **point, "heuristic": heuristic}
+                            yield Cell(factors, replication, seed, design.parameters)
+
+    def inputs(self, scale: str) -> Mapping[str, Any]:
+        """Return the slices of Borg, each with the one that begins before it; families are made in the cells.
+
+        Raises
+        ------
+        FileFormatError, RequestError
+            A slice cannot be read, has no job that is submitted in it, or begins when another does.
+        """
+        design = self.design(scale)
+        require_allowed(design)
+        logs = []
+        for path in slices_of(design.factors["workload"]):
+            log = read_borg_slice(path)
+            if log.extras["running"].all():
+                raise RequestError(f"{path} has only jobs that ran before it", "a slice with others is needed")
+            logs.append((begin_of(log), path, log))
+        logs.sort(key=lambda each: each[0])
+        found = {}
+        for trace, ((before, _, reference), (begin, path, log)) in enumerate(pairwise(logs)):
+            if before == begin:
+                raise RequestError(f"{path} begins at {begin:g} s as another slice does", "each its own week is needed")
+            # A slice is as long as its last submit says, in whole days.
+            days = math.floor((float(log.submit_s.max()) - begin) / DAY) + 1
+            end = begin + min(days, float(str(design.parameters["window_days"]))) * DAY
+            found[f"{BORG} {trace}"] = Jobs(log, reference, (begin, end))
+        return found
+
+    def uses(self, cell: Cell) -> Collection[str]:
+        """Return the slice of a cell on Borg."""
+        return (f"{BORG} {cell['trace']}",) if cell["workload"] == BORG else ()
+
+    def run_cell(self, cell: Cell) -> Rows:
+        """Return the figures of merit of one heuristic, on one job trace and one walk."""
+        schedule = simulated(cell)
+        found = schedule.metrics(warm_credit=READINGS[cell["variant"]].warm_credit)
+        row = {name: found[name] for name in MEASURES}
+        return {name: None if math.isnan(value) else value for name, value in row.items()}
+
+    # -- what is told of them -----------------------------------------------------------------------
+
+    def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
+        """Return what came out at the centre and along the sweeps, beside an independent program's numbers."""
+        return tables_of(Found(results))
+
+    def figures(self, results: Results) -> "Mapping[str, Figure]":
+        """Return the box plots of figures 1 to 4, and machines that go dark in one small window."""
+        from experiments.studies import capacity_figures as drawn  # noqa: PLC0415  matplotlib is slow to import
+
+        found = drawn.figures_of(Found(results))
+        shown = shown_window(results)
+        if shown is not None:
+            found["machines that go dark"] = drawn.dark(*shown)
+        return found
+
+    def claims(self, results: Results) -> Sequence[Claim]:
+        """Return the claims of the paper, workload by workload."""
+        return list(claims_of(Found(results)))
+
+
+def jobs_of(cell: Cell) -> Jobs:
+    """Return the jobs of a cell: of a family, generated; else a slice of Borg."""
+    if cell["workload"] == BORG:
+        found: Jobs = cell.inputs[f"{BORG} {cell['trace']}"]
+        return found
+    begin, end = cell["lead_days"] * DAY, (cell["lead_days"] + cell["window_days"]) * DAY
+    size = (end / WEEK, cell["jobs_per_week"], cell["cores_per_machine"])
+    made = [
+        _generated(cell["workload"], *size, entropy(cell.seed, "capacity", what, cell["trace"]))
+        for what in ("jobs", "reference")
+    ]
+    return Jobs(made[0], made[1], (begin, end))
+
+
+@lru_cache(maxsize=8)
+def _generated(family: Any, weeks: float, jobs_per_week: int, cores: int, seed: int) -> Workload:  # noqa: ANN401
+    return risky_jobs(family, weeks=weeks, jobs_per_week=jobs_per_week, cores_per_machine=cores, seed=seed)
+
+
+def walk_of(cell: Cell, until_s: float) -> Walk:
+    """Return the walk of a cell: the same draws for all that is compared within a replication."""
+    change = cell["change"]
+    return capacity_walk(
+        mean=cell["machines"],
+        radius=cell["radius"],
+        period_s=cell["period_s"],
+        until_s=until_s,
+        law=READINGS[cell["variant"]].law,
+        notice_s=cell["notice_s"] if change in {"notice", "checkpoint"} else 0.0,
+        mode=_MODES.get(change, "kill"),
+        seed=cell.seed_for("walk"),
+    )
+
+
+def _checkpoints(cell: Cell, capacity: Walk, window_s: tuple[float, float]) -> Checkpoints | None:
+    """Return how jobs write checkpoints; the periodic ones as often as Young and Daly have it for the walk."""
+    cost_s, restart_s = cell["checkpoint_s"], cell["restart_s"]
+    if cell["change"] == "checkpoint":
+        return Checkpoints(cost_s=cost_s, restart_s=restart_s)
+    if cell["change"] != "periodic":
+        return None
+    begin, end = window_s
+    later = (capacity.time_s > begin) & (capacity.time_s < end)
+    before = [capacity.machines_at(begin), *capacity.machines[later]]
+    gone = sum(max(one - other, 0) for one, other in pairwise(before))
+    if not gone:
+        return None
+    between_s = capacity.machine_seconds(begin, end) / int(gone)
+    return Checkpoints(interval_s=young_daly_s(cost_s, between_s), cost_s=cost_s, restart_s=restart_s)
+
+
+def simulated(cell: Cell) -> CapacitySchedule:
+    """Return the schedule of a cell."""
+    log, reference, window_s = jobs_of(cell)
+    capacity = walk_of(cell, window_s[1])
+    most, least = cell["machines"] + cell["radius"], cell["machines"] - cell["radius"]
+    size, heuristic, seed = cell["cores_per_machine"], cell["heuristic"], cell.seed_for("fill")
+    if heuristic in QUEUES:
+        return _queued(log, capacity, window_s, most=most, cores=size, backfilling=heuristic)
+    kind, options = heuristic_options(heuristic, cell.parameters, READINGS[cell["variant"]])
+    if kind != "FirstFit":
+        options |= {"reference": reference, "least_machines": least}
+    return simulate_on_machines(
+        log,
+        capacity,
+        cores_per_machine=size,
+        heuristic=kind,  # type: ignore[arg-type]  # checked there
+        machines=most,
+        window_s=window_s,
+        seed=seed,
+        checkpoints=_checkpoints(cell, capacity, window_s),
+        **options,
+    )
+
+
+def _queued(
+    log: Workload, capacity: Walk, window_s: tuple[float, float], *, most: int, cores: int, backfilling: str
+) -> CapacitySchedule:
+    """Return the schedule of a queue, first come, first served, with EASY or no backfilling, on the same machines."""
+    env = Environment(start_s=window_s[0])
+    cluster = Cluster(env, "machines", machines=most, cores_per_machine=cores)
+    TraceCapacity(env, cluster, capacity)
+    scheduler = QueueScheduler(
+        env, cluster, order="FCFS", backfilling="easy" if backfilling == "EASY" else "none"
+    )  # fmt: skip
+    Source(env, log, into=scheduler, window_s=window_s)
+    recorder = Recorder(env)
+    env.run(until=env.end_of(window_s[1]))
+    return cast("CapacitySchedule", recorder.schedule(window_s=window_s))
+
+
+_SHOWN_DAYS: Final = 2.0
+_SHOWN_S: Final = 6.0 * HOUR
+
+
+class Shown(NamedTuple):
+    """Schedules by heuristic, and the window of them that is drawn."""
+
+    schedules: dict[str, CapacitySchedule]
+    window_s: tuple[float, float]
+
+
+def shown_window(results: Results) -> Shown | None:
+    """Return two heuristics, and the six hours in which first fit loses most; None without a generated workload."""
+    families = [name for name in results.factors["workload"] if name in RISKY_FAMILIES]
+    if not families or results.table.empty:
+        return None
+    family = "LogScale" if "LogScale" in families else families[0]
+    parameters = {**results.parameters, "lead_days": _SHOWN_DAYS, "window_days": _SHOWN_DAYS}
+    found = {}
+    for heuristic in ("FirstFitAware", "TargetAsap"):
+        factors = {"workload": family, "trace": 0, **Found(results).centre, "heuristic": heuristic}
+        found[heuristic] = simulated(Cell(factors, 0, results.seed, parameters))
+    runs, (begin, end) = found["FirstFitAware"].runs, found["FirstFitAware"].window
+    lost = (runs["outcome"] == UNFINISHED) & runs["end_s"].notna()
+    ended_s, work = runs.loc[lost, "end_s"].to_numpy(), (runs["lost_s"] * runs["cores"])[lost].to_numpy()
+    starts = np.arange(begin, end - _SHOWN_S + 1, HOUR)
+    sums = [work[(ended_s > start) & (ended_s <= start + _SHOWN_S)].sum() for start in starts]
+    first = float(starts[int(np.argmax(sums))])
+    return Shown(found, (first, first + _SHOWN_S))

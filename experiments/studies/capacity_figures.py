@@ -1,0 +1,195 @@
+"""The figures of the capacity study: box plots as the paper has them, and machines that go dark."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from experiments.drawing import INK, PALETTE, STYLE
+from experiments.machines_gantt import draw_machines, legend
+from experiments.studies.capacity_results import SWEEPS, Found
+from experiments.studies.capacity_settings import FIVE, QUEUES
+from simmodels.capacity_schedule import CapacitySchedule
+from simmodels.schedule import UNFINISHED
+from simmodels.units import HOUR
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+_COLOURS: Final = dict(zip((*FIVE, *QUEUES), PALETTE, strict=True))
+_LABELS: Final = {
+    "goodput": "goodput",
+    "aborted": "aborted share",
+    "mean_aborted_s": "mean aborted time (s)",
+    "max_stretch": "longest stretch",
+}
+_WIDTH: Final = 0.84
+
+
+def figures_of(found: Found) -> dict[str, Figure]:
+    """Return the figures for which there are cells, by name."""
+    figures: dict[str, Figure] = {}
+    if found.results.table.empty:
+        return figures
+    for number, name in enumerate(("machines", "period_s", "radius"), start=1):
+        values = found.swept(name)
+        if len(values) > 1:
+            figures[f"figure {number}: goodput by {SWEEPS[name]}"] = _sweep(found, name, values)
+    figures["figure 4: what is lost, and the longest stretch"] = _losses(found)
+    for name in ("cores_per_machine", "jobs_per_week"):
+        values = found.swept(name)
+        if len(values) > 1:
+            figures[f"extended: goodput by {SWEEPS[name]}"] = _sweep(found, name, values)
+    if set(QUEUES) & set(found.heuristics):
+        figures["queues on the same machines"] = _queues(found)
+    if len(found.results.factors["change"]) > 1:
+        figures["notice, drain and checkpoints"] = _changes(found)
+    return figures
+
+
+def _boxes(
+    axes: Axes,
+    ticks: Sequence[object],
+    heuristics: Sequence[str],
+    values: Callable[[Any, str], "pd.Series[float]"],
+) -> None:
+    """Draw boxes side by side at each tick: quartiles, whiskers from 10 to 90 %, a star at the mean."""
+    width = _WIDTH / len(heuristics)
+    for number, heuristic in enumerate(heuristics):
+        samples = [values(tick, heuristic).dropna().to_numpy() for tick in ticks]
+        places = [place - _WIDTH / 2 + width * (number + 0.5) for place in range(len(ticks))]
+        there = [(place, sample) for place, sample in zip(places, samples, strict=True) if len(sample)]
+        if not there:
+            continue
+        drawn = axes.bxp(
+            [_box(sample) for _, sample in there],
+            positions=[place for place, _ in there],
+            widths=0.82 * width,
+            showfliers=False,
+            showmeans=True,
+            patch_artist=True,
+            medianprops={"color": INK, "linewidth": 1.0},
+            boxprops={"edgecolor": INK, "linewidth": 0.6},
+            whiskerprops={"color": INK, "linewidth": 0.6},
+            capprops={"color": INK, "linewidth": 0.6},
+            meanprops={"marker": "*", "markerfacecolor": "white", "markeredgecolor": INK, "markersize": 5.5,
+                       "markeredgewidth": 0.5},
+            manage_ticks=False,
+        )  # fmt: skip
+        for box in drawn["boxes"]:
+            box.set_facecolor(_COLOURS[heuristic])
+            box.set_alpha(0.85)
+    axes.set_xticks(range(len(ticks)), [f"{tick:,}" if isinstance(tick, int) else str(tick) for tick in ticks])
+    axes.set_xlim(-0.55, len(ticks) - 0.45)
+    axes.grid(axis="y")
+
+
+def _box(sample: "NDArray[np.floating[Any]]") -> dict[str, Any]:
+    """Return a box as it is drawn. Matplotlib's whiskers would end at the last value within, not at the percentile."""
+    low, q1, median, q3, high = np.percentile(sample, [10, 25, 50, 75, 90])
+    return {"whislo": low, "q1": q1, "med": median, "q3": q3, "whishi": high, "mean": sample.mean(), "fliers": []}
+
+
+def _goodput(found: Found, workload: str, name: str, value: object, heuristic: str) -> "pd.Series[float]":
+    """Return goodput where one factor has this value."""
+    return found.values("goodput", workload, heuristic, **{name: value})
+
+
+def _panels(count: int, *, across: int, height_in: float = 2.5, width_in: float = 4.6) -> tuple[Figure, list[Axes]]:
+    """Return a figure of so many panels, so many of them in a row, with room for a legend below."""
+    rows = -(-count // across)
+    figure = Figure(figsize=(width_in * min(across, count), height_in * rows + 0.7), layout="constrained")
+    return figure, [figure.add_subplot(rows, min(across, count), number + 1) for number in range(count)]
+
+
+def _say(figure: Figure, heuristics: Sequence[str]) -> None:
+    entries = [
+        Patch(facecolor=_COLOURS[name], edgecolor=INK, linewidth=0.6, alpha=0.85, label=name) for name in heuristics
+    ]
+    figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 5))
+
+
+def _shown(found: Found, names: Sequence[str]) -> list[str]:
+    return [name for name in names if name in found.heuristics]
+
+
+def _sweep(found: Found, name: str, values: Sequence[Any]) -> Figure:
+    """Return goodput along a sweep, a panel a workload."""
+    heuristics = _shown(found, FIVE)
+    workloads = [workload for workload in found.workloads if len(found.swept(name, workload)) > 1]
+    with mpl.rc_context(STYLE):
+        figure, panels = _panels(len(workloads), across=2)
+        for axes, workload in zip(panels, workloads, strict=True):
+            _boxes(
+                axes, values, heuristics,
+                partial(_goodput, found, workload, name),
+            )  # fmt: skip
+            axes.set_title(workload)
+            axes.set_xlabel(SWEEPS[name])
+            axes.set_ylabel("goodput")
+        _say(figure, heuristics)
+    return figure
+
+
+def _losses(found: Found) -> Figure:
+    """Return the aborted share, the mean aborted time and the longest stretch at the centre, by workload."""
+    return _measures(found, ("goodput", "aborted", "mean_aborted_s", "max_stretch"), _shown(found, FIVE))
+
+
+def _queues(found: Found) -> Figure:
+    """Return what queues make of the same machines."""
+    return _measures(found, ("goodput", "aborted", "mean_aborted_s", "max_stretch"), found.heuristics)
+
+
+def _measures(found: Found, measures: Sequence[str], heuristics: Sequence[str]) -> Figure:
+    """Return measures at the centre, a panel each, the workloads along the axis."""
+    with mpl.rc_context(STYLE):
+        figure, panels = _panels(len(measures), across=2)
+        for axes, measure in zip(panels, measures, strict=True):
+            _boxes(
+                axes, found.workloads, heuristics,
+                partial(found.values, measure),
+            )  # fmt: skip
+            axes.set_ylabel(_LABELS[measure])
+            if measure == "max_stretch":
+                axes.set_yscale("log")
+        _say(figure, heuristics)
+    return figure
+
+
+def _changes(found: Found) -> Figure:
+    """Return goodput by how machines go, a panel a workload."""
+    heuristics, changes = _shown(found, FIVE), [str(name) for name in found.results.factors["change"]]
+    with mpl.rc_context(STYLE):
+        figure, panels = _panels(len(found.workloads), across=2)
+        for axes, workload in zip(panels, found.workloads, strict=True):
+            _boxes(
+                axes, changes, heuristics,
+                partial(_goodput, found, workload, "change"),
+            )  # fmt: skip
+            axes.set_title(workload)
+            axes.set_ylabel("goodput")
+        _say(figure, heuristics)
+    return figure
+
+
+def dark(schedules: Mapping[str, CapacitySchedule], window_s: tuple[float, float]) -> Figure:
+    """Return the machines under each heuristic, one below the other: dark spans, jobs, and work that was lost."""
+    longest_s = max(float(np.max(each.workload.runtime_s)) for each in schedules.values())
+    with mpl.rc_context(STYLE):
+        figure, panels = _panels(len(schedules), across=1, height_in=4.2, width_in=10.0)
+        scales = []
+        for axes, (name, schedule) in zip(panels, schedules.items(), strict=True):
+            scales.append(draw_machines(axes, schedule, start_s=window_s[0], end_s=window_s[1], longest_s=longest_s))
+            runs = schedule.runs
+            gone = (runs["end_s"] > window_s[0]) & (runs["end_s"] <= window_s[1]) & (runs["outcome"] == UNFINISHED)
+            lost_h = (runs["lost_s"] * runs["cores"])[gone].sum() / HOUR
+            axes.set_title(f"{name}, {schedule.workload.name}: {gone.sum()} jobs killed, {lost_h:,.0f} core-hours lost")
+        legend(figure, panels, scales[0])
+    return figure

@@ -1,0 +1,229 @@
+"""What is asked of the results of the capacity study: values at points of its sweeps, and tables of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import pandas as pd
+
+from experiments.campaigns.results import Results
+from experiments.campaigns.statistics import Effect, bootstrap
+from experiments.campaigns.study import REPLICATION
+from experiments.studies.capacity_settings import BORG, CENTRE, FIVE, QUEUES, alike
+
+SWEEPS: Final = {
+    "machines": "machines in the mean",
+    "period_s": "seconds between changes",
+    "radius": "machines more or less",
+    "cores_per_machine": "cores a machine",
+    "jobs_per_week": "jobs a week",
+}
+
+INDEPENDENT: Final[Mapping[str, Mapping[str, tuple[float, float, float | None]]]] = {
+    BORG: {"FirstFitAware": (0.877, 0.123, 792), "FirstFitUnaware": (0.872, 0.128, 854),
+           "TargetStretch": (0.885, 0.022, 193), "TargetAsap": (0.937, 0.061, 255),
+           "PackedTargetAsap": (0.937, 0.062, 253)},
+    "Uniform": {"FirstFitAware": (0.935, 0.058, None), "FirstFitUnaware": (0.935, 0.060, None),
+                "TargetStretch": (0.923, 0.029, None), "TargetAsap": (0.945, 0.044, None),
+                "PackedTargetAsap": (0.946, 0.044, None)},
+    "LogScale": {"FirstFitAware": (0.891, 0.106, 390), "FirstFitUnaware": (0.884, 0.114, 428),
+                 "TargetStretch": (0.910, 0.015, 238), "TargetAsap": (0.934, 0.060, 246),
+                 "PackedTargetAsap": (0.942, 0.052, 228)},
+    "3types": {"FirstFitAware": (0.930, 0.069, 70), "FirstFitUnaware": (0.927, 0.071, 75),
+               "TargetStretch": (0.933, 0.030, 57), "TargetAsap": (0.953, 0.042, 41),
+               "PackedTargetAsap": (0.957, 0.038, 41)},
+}  # fmt: skip
+"""An independent program's goodput, aborted share and longest stretch at the centre: means over three walks."""
+_SWEPT: Final = ("FirstFitAware", "TargetStretch", "TargetAsap", "PackedTargetAsap")
+INDEPENDENT_SWEEPS: Final[Mapping[tuple[str, str, int], tuple[float, ...]]] = {
+    (BORG, "machines", 20): (0.844, 0.926, 0.912, 0.916),
+    (BORG, "machines", 26): (0.877, 0.828, 0.879, 0.879),
+    (BORG, "machines", 28): (0.815, 0.770, 0.815, 0.815),
+    (BORG, "radius", 4): (0.936, 0.884, 0.940, 0.940),
+    (BORG, "radius", 16): (0.731, 0.798, 0.812, 0.813),
+    (BORG, "period_s", 400): (0.787, 0.823, 0.879, 0.880),
+    ("Uniform", "period_s", 400): (0.881, 0.892, 0.901, 0.908),
+    ("Uniform", "radius", 16): (0.853, 0.836, 0.867, 0.868),
+    ("Uniform", "machines", 20): (0.931, 0.926, 0.938, 0.944),
+    ("Uniform", "machines", 28): (0.917, 0.900, 0.927, 0.929),
+}
+"""Its goodput along the sweeps, of `_SWEPT`."""
+AUTHORS: Final[Mapping[str, tuple[float, ...]]] = {
+    "Uniform": (0.921, 0.918, 0.934, 0.937),
+    "3types": (0.918, 0.927, 0.939, 0.944),
+    "LogScale": (0.881, 0.925, 0.926, 0.931),
+    BORG: (0.854, 0.874, 0.907, 0.912),
+}
+"""The goodput of `_SWEPT` by the authors' published program, of which the variant ``program`` is an imitation."""
+
+_NOTHING: Final = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["trace", REPLICATION]))
+
+
+class Found:
+    """The results of the study, as they are asked for: values at a point, a value a job trace and walk.
+
+    Parameters
+    ----------
+    results
+        The results of a campaign of the study.
+    """
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+
+    @cached_property
+    def centre(self) -> dict[str, Any]:
+        """The point that all sweeps have in common: cells begin with it."""
+        return {name: self.results.factors[name][0] for name in CENTRE}
+
+    @cached_property
+    def workloads(self) -> list[str]:
+        """The workloads, in the order of the cells."""
+        return [str(name) for name in self.results.factors["workload"]]
+
+    @cached_property
+    def heuristics(self) -> list[str]:
+        """The heuristics, in the order in which they are shown."""
+        there = set(self.results.factors["heuristic"])
+        return [name for name in (*FIVE, *QUEUES) if name in there]
+
+    @cached_property
+    def _groups(self) -> dict[tuple[Any, ...], pd.DataFrame]:
+        table = self.results.table
+        if table.empty:
+            return {}
+        keys = ["workload", "heuristic", *CENTRE]
+        parts = table.set_index(["trace", REPLICATION]).groupby(keys, sort=False)
+        return {(*key[:2], *map(_plain, key[2:])): part for key, part in parts}
+
+    def swept(self, name: str, workload: str = "") -> list[Any]:
+        """Return the values of a sweep for which there are cells, in increasing order; one or none: it is no sweep."""
+        values: list[Any] = list(self.results.factors[name])
+        return [
+            value
+            for value in sorted(values)
+            if any(self._key(one, heuristic, {name: value}) in self._groups
+                   for one in ([workload] if workload else self.workloads) for heuristic in self.heuristics)
+        ]  # fmt: skip
+
+    def _key(self, workload: str, heuristic: str, moved: Mapping[str, Any]) -> tuple[Any, ...]:
+        point = {**self.centre, **moved}
+        cores = moved.get("cores_per_machine", self.centre["cores_per_machine"])
+        if cores != self.centre["cores_per_machine"]:
+            point["machines"], point["radius"] = alike(cores, self.centre)
+        return (workload, heuristic, *(_plain(point[name]) for name in CENTRE))
+
+    def values(self, measure: str, workload: str, heuristic: str, **moved: object) -> "pd.Series[float]":
+        """Return a measure at a point that differs from the centre in what is moved, a value a job trace and walk."""
+        part = self._groups.get(self._key(workload, heuristic, moved))
+        return _NOTHING if part is None else part[measure].astype(float)
+
+    def effect(self, values: "pd.Series[float] | None") -> Effect | None:
+        """Return the mean of values over the walks, with its interval; None if there are none.
+
+        The job traces of a walk are averaged first: they met the same walk, and are not independent of each other.
+        """
+        there = None if values is None else values.dropna()
+        if there is None or there.empty:
+            return None
+        return bootstrap(there.groupby(level=REPLICATION).mean().to_numpy(), seed=self.results.seed)
+
+
+def _plain(value: object) -> object:
+    """Return a value of a factor as a key: a whole number is the same whatever its type."""
+    return value if isinstance(value, str) else float(str(value))
+
+
+def tables_of(found: Found) -> dict[str, pd.DataFrame]:
+    """Return the tables of the report that have rows."""
+    tables = {
+        "the centre, beside an independent program": pd.DataFrame(_centre(found)),
+        "the sweeps: goodput, beside an independent program": pd.DataFrame(_sweeps(found)),
+        "notice, drain and checkpoints, against being killed": pd.DataFrame(_changes(found)),
+        "what each reading changes": pd.DataFrame(_readings(found)),
+        "the readings of the program, beside the authors' own": pd.DataFrame(_program(found)),
+        "all measures": found.results.summary(),
+    }
+    return {name: table for name, table in tables.items() if len(table)}
+
+
+def _centre(found: Found) -> Iterator[dict[str, Any]]:
+    """Hand out a row a workload and heuristic."""
+    for workload in found.workloads:
+        for heuristic in found.heuristics:
+            theirs = INDEPENDENT.get(workload, {}).get(heuristic, (None, None, None))
+            row: dict[str, Any] = {"workload": workload, "heuristic": heuristic}
+            for measure, their in zip(("goodput", "aborted", "max_stretch"), theirs, strict=True):
+                effect = found.effect(found.values(measure, workload, heuristic))
+                if effect is None:
+                    row = {}
+                    break
+                row |= {measure: effect.estimate, "low": effect.low, "high": effect.high} if measure == "goodput" else {
+                    measure: effect.estimate}  # fmt: skip
+                row |= {f"{measure}, theirs": their, f"{measure}, difference": _less(effect, their)}
+            for measure in ("idle", "mean_aborted_s", "kills", "mean_stretch", "completed_share", "mean_machines_used"):
+                other = found.effect(found.values(measure, workload, heuristic)) if row else None
+                row |= {measure: None if other is None else other.estimate} if row else {}
+            if row:
+                yield row
+
+
+def _less(effect: Effect, their: float | None) -> float | None:
+    return None if their is None else effect.estimate - their
+
+
+def _sweeps(found: Found) -> Iterator[dict[str, Any]]:
+    """Hand out a row a point of the sweeps and heuristic."""
+    for workload in found.workloads:
+        for name in SWEEPS:
+            values = found.swept(name, workload)
+            for value in values if len(values) > 1 else ():
+                theirs = INDEPENDENT_SWEEPS.get((workload, name, value), ())
+                for heuristic in found.heuristics:
+                    effect = found.effect(found.values("goodput", workload, heuristic, **{name: value}))
+                    if effect is None:
+                        continue
+                    their = dict(zip(_SWEPT, theirs, strict=False)).get(heuristic)
+                    yield {
+                        "workload": workload, "sweep": name, "value": value, "heuristic": heuristic,
+                        **_interval("goodput", effect), "theirs": their, "difference": _less(effect, their),
+                    }  # fmt: skip
+
+
+def _changes(found: Found) -> Iterator[dict[str, Any]]:
+    yield from _against(found, "change", ("goodput", "aborted", "max_stretch"))
+
+
+def _readings(found: Found) -> Iterator[dict[str, Any]]:
+    yield from _against(found, "variant", ("goodput", "aborted"))
+
+
+def _against(found: Found, name: str, measures: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Hand out what each other value of a factor changes against the centre's, walk by walk."""
+    for workload in found.workloads:
+        for value in found.results.factors[name]:
+            for heuristic in found.heuristics if value != found.centre[name] else ():
+                row: dict[str, Any] = {"workload": workload, name: value, "heuristic": heuristic}
+                for measure in measures:
+                    there = found.values(measure, workload, heuristic, **{name: value})
+                    effect = found.effect(there - found.values(measure, workload, heuristic))
+                    if effect is not None:
+                        row |= _interval(f"{measure}, difference", effect, prefix=f"{measure} ")
+                if len(row) > 3:
+                    yield row
+
+
+def _interval(name: str, effect: Effect, prefix: str = "") -> dict[str, float | None]:
+    return {name: effect.estimate, f"{prefix}low": effect.low, f"{prefix}high": effect.high}
+
+
+def _program(found: Found) -> Iterator[dict[str, Any]]:
+    """Hand out a row a workload and heuristic of which the authors' program's goodput is known."""
+    for workload in found.workloads:
+        for heuristic, their in zip(_SWEPT, AUTHORS.get(workload, ()), strict=False):
+            effect = found.effect(found.values("goodput", workload, heuristic, variant="program"))
+            if effect is not None:
+                yield {
+                    "workload": workload, "heuristic": heuristic, **_interval("goodput", effect), "theirs": their,
+                    "difference": effect.estimate - their,
+                }  # fmt: skip

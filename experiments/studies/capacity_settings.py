@@ -1,0 +1,250 @@
+"""What the capacity study varies: heuristics, points of its sweeps, readings of the paper; and what it refuses."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from experiments.campaigns.study import Design, unknown
+from simmodels.capacity import Law
+from simmodels.decisions.checkpointing import Checkpoints
+from simmodels.decisions.placement_options import PlacementOptions
+from simmodels.errors import RequestError
+from simmodels.units import DAY, WEEK
+from simmodels.workload import Workload
+from workloads.risky import RISKY_FAMILIES, risky_jobs
+
+BORG: Final = "Borg"
+FIRST_FIT: Final = ("FirstFitAware", "FirstFitUnaware")
+ASAP: Final = ("TargetAsap", "PackedTargetAsap")
+TARGETED: Final = ("TargetStretch", *ASAP)
+FIVE: Final = (*FIRST_FIT, *TARGETED)
+QUEUES: Final = ("EASY", "FCFS")
+CHANGES: Final = ("kill", "notice", "drain", "checkpoint", "periodic")
+
+CENTRE: Final[Mapping[str, Any]] = {
+    "machines": 24,
+    "radius": 8,
+    "period_s": 1200,
+    "cores_per_machine": 24,
+    "jobs_per_week": 20_000,
+    "change": "kill",
+    "variant": "default",
+}
+"""The point that all sweeps have in common, if its value is among those of a factor; else the factor's first one is."""
+_ALIKE: Final = {48: (12, 4), 32: (18, 6), 24: (24, 8), 16: (36, 12), 8: (72, 16)}
+"""Machines and radius that go with so many cores a machine, as printed."""
+_LEAST_CORES: Final = 8  # of the widest job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One way to read the paper where it is silent, or its program has it otherwise.
+
+    Parameters
+    ----------
+    options
+        Options of placement, see `simmodels.decisions.placement_options.PlacementOptions`; each heuristic gets those
+        that are its own.
+    law
+        That of the walk.
+    warm_credit
+        See `simmodels.CapacitySchedule.metrics`.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    law: Law = "three_way"
+    warm_credit: Literal["whole", "partial"] = "whole"
+
+    def of(self, heuristic: str) -> dict[str, Any]:
+        """Return the options that are the heuristic's own."""
+        return {name: value for name, value in self.options.items() if heuristic in _OWNERS.get(name, TARGETED)}
+
+    def concerns(self, heuristic: str) -> bool:
+        """Return whether the heuristic is another one by this reading."""
+        changes_all = self.law != "three_way" or self.warm_credit != "whole" or not self.options
+        return heuristic in FIVE and (changes_all or bool(self.of(heuristic)))
+
+
+_OWNERS: Final[Mapping[str, Sequence[str]]] = {
+    "unaware": ("FirstFitUnaware",),
+    "dispatch": FIRST_FIT,
+    "alternative": ("TargetStretch",),
+    "stay_on_target": ASAP,
+    "requeue_immediate": ASAP,
+    "packing": ("PackedTargetAsap",),
+}
+
+READINGS: Final[Mapping[str, Reading]] = {
+    "default": Reading(),
+    "random_kill": Reading(options={"unaware": "random_kill"}),
+    "stay_on_target": Reading(options={"stay_on_target": True}),
+    "distance_3": Reading(options={"distance": 3}),
+    "distance_5": Reading(options={"distance": 5}),
+    "distance_20": Reading(options={"distance": 20}),
+    "nearest_pack": Reading(options={"packing": "nearest"}),
+    "floor_pack": Reading(options={"packing": "floor"}),
+    "two_way": Reading(law="two_way"),
+    "longer_only": Reading(options={"category": "gt"}),
+    "thousandths": Reading(options={"category": "thousandths"}),
+    "instant": Reading(options={"dispatch": "instant"}),
+    "middle_at_first": Reading(options={"initial_use": "middle"}),
+    "stretch_completed": Reading(options={"longest_stretch": "completed"}),
+    "search_open": Reading(options={"search": "open"}),
+    "left_first": Reading(options={"nearer_first": "left"}),
+    "replan_if_full": Reading(options={"replan_on_add": "util"}),
+    "no_immediate_again": Reading(options={"requeue_immediate": False}),
+    "first_below": Reading(options={"alternative": "first"}),
+    "partial_credit": Reading(warm_credit="partial"),
+    "program": Reading(
+        options={"category": "gt", "alternative": "first", "initial_use": "middle", "requeue_immediate": False},
+        law="two_way",
+        warm_credit="partial",
+    ),
+}
+"""The readings by name; ``program`` is all that the authors' published program is known to do otherwise, together."""
+
+
+def heuristic_options(heuristic: str, of: Mapping[str, Any], reading: Reading) -> tuple[str, dict[str, Any]]:
+    """Return a heuristic as `simmodels.simulate_on_machines` names it, and its options.
+
+    Parameters
+    ----------
+    heuristic
+        One of `FIVE`.
+    of
+        The parameters of the study.
+    reading
+        What is read otherwise.
+    """
+    if heuristic in FIRST_FIT:
+        return "FirstFit", {"aware": heuristic == "FirstFitAware", **reading.of(heuristic)}
+    options = {name: of[name] for name in ("distance", "raise_above", "lower_below")}
+    if heuristic == "PackedTargetAsap":
+        options["pack_size"] = of["pack_size"]
+    return heuristic, {**options, **reading.of(heuristic)}
+
+
+def points(factors: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Hand out the points of the sweeps: the centre, then those that differ from it in one factor.
+
+    With other cores a machine come other numbers of machines: those printed, else as many as have the same cores.
+    """
+    centre = {name: value if value in factors[name] else factors[name][0] for name, value in CENTRE.items()}
+    yield centre
+    for name in CENTRE:
+        for value in factors[name]:
+            if value == centre[name]:
+                continue
+            point = {**centre, name: value}
+            if name == "cores_per_machine":
+                point["machines"], point["radius"] = alike(value, centre)
+            yield point
+
+
+def alike(cores: int, centre: Mapping[str, Any]) -> tuple[int, int]:
+    """Return machines and radius that go with so many cores a machine."""
+    if all(centre[name] == CENTRE[name] for name in ("machines", "radius", "cores_per_machine")) and cores in _ALIKE:
+        return _ALIKE[cores]
+    times = centre["cores_per_machine"] / cores
+    return max(round(centre["machines"] * times), 1), round(centre["radius"] * times)
+
+
+def run_at(point: Mapping[str, Any], heuristics: Sequence[str]) -> Iterator[str]:
+    """Hand out the heuristics that are run at a point: the queue orders only at the centre's changes and readings."""
+    reading = READINGS[point["variant"]]
+    for heuristic in heuristics:
+        if heuristic in QUEUES:
+            if all(point[name] == CENTRE[name] for name in ("change", "variant")):
+                yield heuristic
+        elif point["variant"] == "default" or reading.concerns(heuristic):
+            yield heuristic
+
+
+def slices_of(workloads: Sequence[object]) -> list[str]:
+    """Return those of the workloads that are files: slices of Borg."""
+    return [str(name) for name in workloads if name not in RISKY_FAMILIES]
+
+
+def require_allowed(design: Design) -> None:
+    """Refuse settings that are not allowed, before anything is run.
+
+    Raises
+    ------
+    UnknownNameError, RequestError
+        Naming the setting, its value and what is allowed.
+    """
+    of, values = design.parameters, design.factors
+    _require_known(values)
+    _require_workloads(values["workload"])
+    for name, at in _WHOLE.items():
+        for value in values[name] if name in values else (of[name],):
+            _require_whole(name, value, at)
+    for value in values["period_s"]:
+        _require_number("period_s", value, positive=True)
+    for name in _NUMBERS:
+        _require_number(name, of[name], positive=name in {"window_days", "checkpoint_s"})
+    for point in points(values):
+        _require_walk(point["machines"], point["radius"])
+    for variant in values["variant"]:
+        for heuristic in values["heuristic"]:
+            if heuristic in FIVE:
+                kind, options = heuristic_options(str(heuristic), of, READINGS[str(variant)])
+                PlacementOptions.checked(kind, **_referred(kind, options), checkpoints=Checkpoints())
+
+
+def _require_known(values: Mapping[str, Sequence[object]]) -> None:
+    for name, known in (("heuristic", (*FIVE, *QUEUES)), ("change", CHANGES), ("variant", tuple(READINGS))):
+        for value in values[name]:
+            if value not in known:
+                raise unknown(name, str(value), known)
+
+
+def _require_workloads(workloads: Sequence[object]) -> None:
+    slices = slices_of(workloads)
+    for name in slices:
+        if not Path(name).is_file():
+            raise unknown("family of jobs, or file of a Borg slice,", name, RISKY_FAMILIES)
+    if len(slices) == 1:
+        raise RequestError(f"one slice of Borg, {slices[0]}", "another one is needed, of the week before, to say risks")
+
+
+def _require_walk(machines: int, radius: int) -> None:
+    if radius >= machines:
+        raise RequestError(f"radius {radius} about {machines} machines", "fewer than the machines are allowed")
+    if 0 < radius < 4:
+        what = f"radius {radius}, a quarter of which is no machine"
+        raise RequestError(what, "0 (as many machines always) or an integer >= 4 is allowed")
+
+
+_WHOLE: Final = {
+    "trace": 0, "machines": 1, "radius": 0, "cores_per_machine": _LEAST_CORES, "jobs_per_week": 1, "distance": 0,
+    "pack_size": 1,
+}  # fmt: skip
+_NUMBERS: Final = (
+    "lead_days", "window_days", "raise_above", "lower_below", "notice_s", "checkpoint_s", "restart_s"
+)  # fmt: skip
+
+
+def _referred(kind: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with a reference, where one is needed."""
+    return options if kind == "FirstFit" else {**options, "reference": risky_jobs("Uniform", weeks=DAY / WEEK)}
+
+
+def _require_number(name: str, value: object, *, positive: bool) -> None:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (value > 0 or (value == 0 and not positive))
+    ):
+        raise RequestError(f"{name} is {value!r}", f"a number {'>' if positive else '>='} 0 is allowed")
+
+
+def _require_whole(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise RequestError(f"{name} is {value!r}", f"an integer >= {least} is allowed")
+
+
+def begin_of(log: Workload) -> float:
+    """Return the instant at which a slice of Borg begins: the first submit of a job that did not run before."""
+    return float(log.submit_s[~log.extras["running"].astype(bool)].min())

@@ -1,0 +1,326 @@
+"""The capacity study: cells that are what direct simulations are, tables computed plainly, honest claims, refusals."""
+
+import itertools
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import simmodels as sm
+import workloads as wl
+from experiments.campaigns import run
+from experiments.campaigns.plan import Plan
+from experiments.campaigns.results import Results
+from experiments.campaigns.running import Campaign
+from experiments.campaigns.study import Cell
+from experiments.studies.capacity import Capacity, jobs_of, simulated, walk_of
+from experiments.studies.capacity_results import AUTHORS, INDEPENDENT, INDEPENDENT_SWEEPS, Found
+from experiments.studies.capacity_settings import CENTRE, CHANGES, FIVE, QUEUES, READINGS, alike, points
+from simmodels.errors import SimModelsError
+from simmodels.streams import entropy
+
+SMALL = {"lead_days": 1.0, "window_days": 0.5, "workload": ["LogScale"], "trace": [0, 1], "jobs_per_week": 7000}
+CHOSEN = {
+    **SMALL, "machines": [20, 24, 28], "radius": [8, 16], "period_s": [400, 1200], "change": ["kill", "periodic"],
+    "variant": ["default", "stay_on_target", "partial_credit", "program"], "replications": 5,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    return run("capacity", out=tmp_path_factory.mktemp("capacity"), scale="smoke", seed=3, workers=0, chosen=CHOSEN)
+
+
+@pytest.fixture(scope="module")
+def results(campaign: Campaign) -> Results:
+    assert campaign.complete
+    return campaign.results()
+
+
+@pytest.fixture(scope="module")
+def cells() -> list[Cell]:
+    return list(Capacity(**CHOSEN).cells("smoke", 3))
+
+
+def one(cells: Sequence[Cell], **values: object) -> Cell:
+    point = {**CENTRE, "jobs_per_week": 7000, "trace": 1, "replication": 2, **values}
+    found = [
+        cell
+        for cell in cells
+        if all((cell.replication if name == "replication" else cell[name]) == each for name, each in point.items())
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+# -- the cells --------------------------------------------------------------------------------------
+
+
+def direct(heuristic: str, *, replication: int = 2, trace: int = 1, **options: object) -> sm.CapacitySchedule:
+    """Return the schedule of a cell at the centre, without the study."""
+    jobs, reference = (
+        wl.risky_jobs("LogScale", weeks=1.5 / 7, jobs_per_week=7000, seed=entropy(3, "capacity", what, trace))
+        for what in ("jobs", "reference")
+    )
+    window = (1.0 * sm.DAY, 1.5 * sm.DAY)
+    walk = wl.capacity_walk(until_s=window[1], seed=entropy(3, "replication", replication, "walk"))
+    if heuristic != "FirstFit":
+        options = {"reference": reference, "least_machines": 16, **options}
+    return sm.simulate_on_machines(
+        jobs, walk, cores_per_machine=24, heuristic=heuristic, machines=32, window_s=window,
+        seed=entropy(3, "replication", replication, "fill"), **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "heuristic", "options"),
+    [
+        ("FirstFitAware", "default", "FirstFit", {}),
+        ("FirstFitUnaware", "default", "FirstFit", {"aware": False}),
+        ("TargetStretch", "default", "TargetStretch", {}),
+        ("TargetAsap", "default", "TargetAsap", {}),
+        ("PackedTargetAsap", "default", "PackedTargetAsap", {}),
+        ("TargetAsap", "stay_on_target", "TargetAsap", {"stay_on_target": True}),
+    ],
+)
+def test_a_cell_is_the_direct_simulation_of_its_jobs_on_its_walk(
+    results: Results, name: str, variant: str, heuristic: str, options: dict[str, object]
+) -> None:
+    metrics = direct(heuristic, **options).metrics()
+    values = Found(results).values("goodput", "LogScale", name, variant=variant)
+    assert values[1, 2] == metrics["goodput"]
+    assert Found(results).values("max_stretch", "LogScale", name, variant=variant)[1, 2] == metrics["max_stretch"]
+
+
+def test_partial_credit_is_another_measure_of_the_same_schedule(results: Results) -> None:
+    metrics = direct("FirstFit").metrics(warm_credit="partial")
+    found = Found(results)
+    assert found.values("goodput", "LogScale", "FirstFitAware", variant="partial_credit")[1, 2] == metrics["goodput"]
+    kept = found.values("kills", "LogScale", "FirstFitAware")
+    assert kept.equals(found.values("kills", "LogScale", "FirstFitAware", variant="partial_credit"))
+
+
+def test_easy_is_a_queue_on_the_same_machines(results: Results, cells: list[Cell]) -> None:
+    cell = one(cells, heuristic="EASY")
+    log, _, window = jobs_of(cell)
+    env = sm.Environment(start_s=window[0])
+    cluster = sm.Cluster(env, "m", machines=32, cores_per_machine=24)
+    sm.TraceCapacity(env, cluster, walk_of(cell, window[1]))
+    sm.Source(env, log, into=sm.QueueScheduler(env, cluster, backfilling="easy"), window_s=window)
+    recorder = sm.Recorder(env)
+    env.run(until=env.end_of(window[1]))
+    schedule = recorder.schedule(window_s=window)
+    assert Found(results).values("goodput", "LogScale", "EASY")[1, 2] == schedule.metrics()["goodput"]
+
+
+def test_all_cells_of_a_replication_meet_the_same_walk_and_others_another(cells: list[Cell]) -> None:
+    day = 1.5 * sm.DAY
+    first = walk_of(one(cells, heuristic="TargetAsap"), day)
+    for other in (one(cells, heuristic="EASY"), one(cells, heuristic="TargetAsap", trace=0)):
+        assert np.array_equal(walk_of(other, day).machines, first.machines)
+    assert not np.array_equal(walk_of(one(cells, heuristic="EASY", replication=1), day).machines, first.machines)
+    more = walk_of(one(cells, heuristic="TargetAsap", machines=28), day)
+    assert np.array_equal(more.machines, first.machines + 4), "the same steps, from another number"
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_a_change_says_is_done_to_the_walk(change: str) -> None:
+    study = Capacity(**SMALL, change=change, period_s=1200, heuristic="TargetAsap")
+    cell = next(iter(study.cells("smoke", 0)))
+    walk = walk_of(cell, 1.5 * sm.DAY)
+    assert set(walk.mode) == {change if change in {"drain", "checkpoint"} else "kill"}
+    assert set(walk.notice_s) == {600.0 if change in {"notice", "checkpoint"} else 0.0}
+    schedule = simulated(cell).validate()
+    checkpoints = schedule.about["checkpoints"]
+    if change == "periodic":
+        inside = walk.machines[(walk.time_s > sm.DAY)]
+        machines = [walk.machines_at(sm.DAY), *inside.tolist()]
+        gone = sum(max(a - b, 0) for a, b in itertools.pairwise(machines))
+        between_s = walk.machine_seconds(sm.DAY, 1.5 * sm.DAY) / gone
+        assert isinstance(checkpoints, sm.Checkpoints)
+        assert checkpoints.interval_s == sm.young_daly_s(60.0, between_s)
+    else:
+        assert (checkpoints is None) == (change != "checkpoint")
+
+
+def test_points_differ_from_the_centre_in_one_factor() -> None:
+    factors = Capacity().design("extended").factors
+    found = list(points(factors))
+    assert found[0] == dict(CENTRE)
+    assert len(found) == 1 + 4 + 4 + 4 + 4 + 4 + (len(CHANGES) - 1) + (len(READINGS) - 1)
+    for point in found[1:]:
+        moved = {name for name in CENTRE if point[name] != CENTRE[name]}
+        assert len(moved) == 1 or moved == {"cores_per_machine", "machines", "radius"}
+    assert alike(8, CENTRE) == (72, 16)
+    assert alike(12, CENTRE) == (48, 16)
+    assert alike(12, {**CENTRE, "machines": 12}) == (24, 16)
+
+
+def test_the_campaign_of_the_paper_has_54_000_simulations() -> None:
+    study = Capacity(workload=["Uniform", "LogScale", "3types"], change="kill", heuristic=list(FIVE))
+    plain = sum(1 for _ in study.cells("paper", 0))
+    assert plain == 13 * 5 * 180 * 3, "13 points, as the three sweeps of 5 share their centre"
+
+
+def test_queues_run_at_what_is_no_reading_and_a_reading_where_it_matters(cells: list[Cell]) -> None:
+    queues = {(cell["change"], cell["variant"]) for cell in cells if cell["heuristic"] in QUEUES}
+    assert queues == {("kill", "default")}
+    stays = {cell["heuristic"] for cell in cells if cell["variant"] == "stay_on_target"}
+    assert stays == {"TargetAsap", "PackedTargetAsap"}
+    assert {cell["heuristic"] for cell in cells if cell["variant"] == "program"} == set(FIVE)
+
+
+# -- Borg -------------------------------------------------------------------------------------------
+
+
+def write_slice(path: Path, begin: int, seed: int) -> Path:
+    draws = np.random.default_rng(seed)
+    submits = begin + 300 * np.sort(draws.integers(0, 288, 600))
+    submits[0] = begin
+    lines = [f"0 {max(begin - 600, 0)} 3000 4 running"]
+    lines += [
+        f"{job} {submit} {300 * draws.integers(1, 40)} {2 ** draws.integers(1, 4)} release"
+        for job, submit in enumerate(submits, start=1)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_the_risks_of_a_slice_are_read_from_the_one_before(tmp_path: Path) -> None:
+    names = [write_slice(tmp_path / f"{k}.txt", begin, k) for k, begin in enumerate((172_800, 0, 86_400))]
+    chosen = {"workload": [*map(str, names)], "heuristic": ["TargetAsap"], "change": "kill", "period_s": 1200}
+    plan = Plan.of("capacity", "smoke", 0, {**chosen, "trace": [0, 1, 2], "replications": 1})
+    assert [(cell["workload"], cell["trace"]) for cell in plan.cells] == [("Borg", 0), ("Borg", 1)]
+    inputs = Capacity(**chosen, trace=[0, 1, 2]).inputs("smoke")
+    for trace, (log, before) in enumerate([(names[2], names[1]), (names[0], names[2])]):
+        jobs = inputs[f"Borg {trace}"]
+        assert np.array_equal(jobs.log.submit_s, wl.read_borg_slice(log).submit_s)
+        assert np.array_equal(jobs.reference.submit_s, wl.read_borg_slice(before).submit_s)
+        assert jobs.window_s == (86_400.0 * (trace + 1), 86_400.0 * (trace + 2))
+    write_slice(names[0], 172_800, 9)
+    after = Plan.of("capacity", "smoke", 0, {**chosen, "trace": [0, 1, 2], "replications": 1})
+    assert [old == new for old, new in zip(plan.keys, after.keys, strict=True)] == [True, False]
+
+
+# -- what is told -----------------------------------------------------------------------------------
+
+
+def test_tables_are_what_a_plain_computation_gives(results: Results) -> None:
+    tables = Capacity().tables(results)
+    table = results.table
+    at = table[(table["change"] == "kill") & (table["variant"] == "default")]
+    centre = at[(at["machines"] == 24) & (at["radius"] == 8) & (at["period_s"] == 1200)]
+    shown = tables["the centre, beside an independent program"].set_index("heuristic")
+    for heuristic in (*FIVE, *QUEUES):
+        mean = centre.loc[centre["heuristic"] == heuristic, "goodput"].mean()
+        assert shown.loc[heuristic, "goodput"] == pytest.approx(mean)
+        if heuristic in FIVE:
+            their = INDEPENDENT["LogScale"][heuristic][0]
+            assert shown.loc[heuristic, "goodput, difference"] == pytest.approx(mean - their)
+    sweeps = tables["the sweeps: goodput, beside an independent program"].set_index(["sweep", "value", "heuristic"])
+    few = at[(at["machines"] == 20) & (at["heuristic"] == "TargetAsap")]["goodput"]
+    assert sweeps.loc[("machines", 20, "TargetAsap"), "goodput"] == pytest.approx(few.mean())
+    program = tables["the readings of the program, beside the authors' own"].set_index("heuristic")
+    theirs = dict(
+        zip(("FirstFitAware", "TargetStretch", "TargetAsap", "PackedTargetAsap"), AUTHORS["LogScale"], strict=True)
+    )
+    assert program["theirs"].to_dict() == theirs
+
+
+def test_a_reading_is_compared_walk_by_walk(results: Results) -> None:
+    rows = Capacity().tables(results)["what each reading changes"].set_index(["variant", "heuristic"])
+    table = results.table[results.table["heuristic"] == "TargetAsap"]
+    there = table[table["variant"] == "stay_on_target"].groupby("replication")["goodput"].mean()
+    base = table[(table["variant"] == "default") & (table["change"] == "kill")]
+    base = base[(base["machines"] == 24) & (base["radius"] == 8) & (base["period_s"] == 1200)]
+    less = there - base.groupby("replication")["goodput"].mean()
+    row = rows.loc[("stay_on_target", "TargetAsap")]
+    assert row["goodput, difference"] == pytest.approx(less.mean())
+    assert row["goodput low"] <= less.mean() <= row["goodput high"]
+
+
+def test_claims_are_about_each_workload_and_none_is_decided_without_data(results: Results) -> None:
+    claims = Capacity().claims(results)
+    assert len({(claim.text, claim.measure) for claim in claims}) == len(claims)
+    assert {claim.source for claim in claims} == {f"V{number}" for number in range(1, 16)} - {"V14"}
+    whole = next(claim for claim in claims if claim.source == "V1")
+    assert whole.verdict == "holds"
+    assert all(claim.effect is not None for claim in claims)
+    nothing = Results(table=results.table.head(0), factors=results.factors)
+    unmeasured = Capacity().claims(nothing)
+    assert len(unmeasured) == len(claims)
+    assert {claim.verdict for claim in unmeasured} == {"undecided"}
+    assert not Capacity().figures(nothing)
+
+
+def test_a_claim_fails_where_the_opposite_is_found(results: Results) -> None:
+    table = results.table.copy()
+    better = table["heuristic"] == "FirstFitAware"
+    table.loc[better, "goodput"] = 0.99
+    table.loc[better, "aborted"] = 0.5
+    swapped = Results(table=table, factors=results.factors, parameters=results.parameters)
+    verdicts = {claim.source: claim.verdict for claim in Capacity().claims(swapped) if claim.source in {"V1", "V3"}}
+    assert verdicts == {"V1": "fails", "V3": "fails"}
+
+
+def test_the_figures_are_there_and_say_what_the_paper_shows(results: Results) -> None:
+    figures = Capacity().figures(results)
+    assert [name.split(":")[0] for name in figures][:4] == ["figure 1", "figure 2", "figure 3", "figure 4"]
+    assert "machines that go dark" in figures
+    axes = figures["figure 3: goodput by machines more or less"].axes[0]
+    goodput = Found(results).values("goodput", "LogScale", "FirstFitAware")
+    low, high = np.percentile(goodput, [10, 90])
+    ends = np.concatenate([line.get_ydata() for line in axes.lines])
+    assert np.isclose(ends, low).any()
+    assert np.isclose(ends, high).any(), "whiskers go from 10 to 90 %"
+    stars = [line for line in axes.lines if line.get_marker() == "*"]
+    assert any(np.isclose(line.get_ydata(), goodput.mean()).any() for line in stars)
+
+
+def test_the_numbers_of_others_are_of_heuristics_and_points_that_there_are() -> None:
+    assert all(set(rows) == set(FIVE) for rows in INDEPENDENT.values())
+    factors = Capacity().design("paper").factors
+    assert all(value in factors[name] for _, name, value in INDEPENDENT_SWEEPS)
+
+
+# -- what is refused --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("chosen", "text"),
+    [
+        ({"workload": "LogScal"}, "'LogScal'"),
+        ({"heuristic": "TargetASAP"}, "'TargetASAP'; did you mean"),
+        ({"variant": "B2"}, "'B2'"),
+        ({"change": "pause"}, "'pause'"),
+        ({"machines": 24.5}, "machines is 24.5; an integer >= 1"),
+        ({"radius": 2}, "radius 2, a quarter of which is no machine"),
+        ({"radius": 24}, "radius 24 about 24 machines; fewer than the machines"),
+        ({"cores_per_machine": 4}, "cores_per_machine is 4; an integer >= 8"),
+        ({"period_s": 0}, "period_s is 0; a number > 0"),
+        ({"window_days": -1.0}, "window_days is -1.0; a number > 0"),
+        ({"distance": -1}, "distance is -1; an integer >= 0"),
+        ({"raise_above": 0.5}, "lower_below 0.8, raise_above 0.5"),
+        ({"trace": "a"}, "trace is 'a'"),
+    ],
+)
+def test_settings_that_are_not_allowed_are_refused_before_anything_is_run(
+    chosen: dict[str, object], text: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SimModelsError, match=re.escape(text)):
+        run("capacity", out=tmp_path / "c", scale="smoke", workers=0, chosen=chosen)
+    assert not (tmp_path / "c" / "cells").exists()
+
+
+def test_slices_of_borg_that_say_no_risk_are_refused(tmp_path: Path) -> None:
+    first = write_slice(tmp_path / "a.txt", 0, 1)
+    with pytest.raises(SimModelsError, match="another one is needed, of the week before"):
+        run("capacity", out=tmp_path / "c", scale="smoke", workers=0, chosen={"workload": str(first)})
+    second = write_slice(tmp_path / "b.txt", 0, 2)
+    with pytest.raises(SimModelsError, match="begins at 0 s as another slice does"):
+        Capacity(workload=[str(first), str(second)]).inputs("smoke")
+    (tmp_path / "c.txt").write_text("0 0 300 2 running\n")
+    with pytest.raises(SimModelsError, match="only jobs that ran before it"):
+        Capacity(workload=[str(first), str(tmp_path / "c.txt")]).inputs("smoke")
