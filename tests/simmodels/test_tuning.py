@@ -153,9 +153,10 @@ def test_the_order_changes_at_the_beginning_of_a_period_and_not_before() -> None
 def test_jobs_that_end_at_a_boundary_belong_to_the_period_that_begins() -> None:
     log = workload_of([(0, 100, 100, 1), (1, 100, 100, 1)])
     tuned = compiled(log, sm.EpsilonGreedy(orders=["FCFS", "LCFS"], epsilon=0.0), cores=1, period_s=PERIOD_S)
-    # Ends at 100 and 200: period 0 has none, so FCFS is still untried; period 1 has the first, period 2 the second.
-    assert tuned.course.used == [0, 0, 1]
-    assert tuned.course.memory.count.tolist() == [1.0, 0.0]
+    # Ends at 100 and 200: period 0 has none, so that FCFS still has shown nothing, and LCFS was used less; period 1 has
+    # the first, of LCFS, period 2 the second.
+    assert tuned.course.used == [0, 1, 0]
+    assert tuned.course.memory.count.tolist() == [0.0, 1.0]
 
 
 def test_what_ends_with_the_last_period_is_still_told_of_it() -> None:
