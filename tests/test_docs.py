@@ -5,7 +5,7 @@ one script would, each console block as one bash script of its lines that start 
 (as a comment that a reader does not see) says what it needs:
 
 ``<!-- test: file NAME -->``
-    Link this file of the shared traces into the folder first; also for a later block. May name several.
+    Link this file of the shared data into the folder first; also for a later block. May name several.
 ``<!-- test: output -->``
     The block must print exactly the lines shown in it; ``...`` stands for anything.
 ``<!-- test: exit 2 -->``
@@ -34,6 +34,7 @@ RUN = ("python", "console")
 # What would be read as code to run, under names that this test does not look for.
 OTHER_NAMES = {"py", "python3", "pycon", "bash", "sh", "shell", "shell-session", "zsh"}
 TIMEOUT_S = 900
+FOLDERS = ("traces", "capacity", "traces/borg")  # of the shared data, where a page's files are looked for
 STAND_INS = ROOT / "tests" / "stand_ins"  # for the commands of batch systems
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})\s*(?P<language>[\w+-]*)")
@@ -166,7 +167,10 @@ def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, request: pytes
     blocks = [block for block in blocks_of(page.read_text("utf-8")) if block.language in RUN]
     files = " ".join(block.said["file"] for block in blocks if "file" in block.said and "skip" not in block.said)
     for name in sorted(set(files.split())):
-        (tmp_path / name).symlink_to(request.getfixturevalue("shared") / "traces" / name)
+        folders = [request.getfixturevalue("shared") / folder for folder in FOLDERS]
+        (tmp_path / name).symlink_to(
+            next((path for each in folders if (path := each / name).exists()), folders[0] / name)
+        )
     if not any("skip" not in block.said for block in blocks):
         return
     inherited = os.environ.get("PYTHONPATH")
