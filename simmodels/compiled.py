@@ -26,7 +26,21 @@ _DECISIONS: Final = source_stamp((Path(__file__).parent / "decisions").glob("*.p
 
 def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
     """Return the function compiled without Python (numba), cached on disk until a source of it changes."""
-    made: Any = njit(cache=True)(function)
+    return _stamped(njit(cache=True)(function), function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
+    """Return the function compiled as `compiled` does, its code copied to where it is called from.
+
+    For what is called millions of times, and makes no array: a call hands over seven words for each array, and
+    counts references to it with locked instructions, which cost more than a short loop; here neither is done.
+    """
+    options: dict[str, Any] = {"forceinline": True, "_nrt": False}  # the latter is numba's own: no counting
+    return _stamped(njit(cache=True, **options)(function), function)
+
+
+def _stamped(made: Any, function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
+    """Let the cache of a compiled function carry the stamp of its sources."""
     own = source_stamp([Path(function.__code__.co_filename)])
     made._cache._cache_file._source_stamp = own + _DECISIONS  # noqa: SLF001  numba has no public way to say this
     return made
