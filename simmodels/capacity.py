@@ -174,6 +174,13 @@ class Capacity:
         edges[0] = from_s
         return float(np.sum(np.diff(edges) * self.machines))
 
+    def known_by(self, end_s: float) -> Self:
+        """Return the changes that take effect, or of which notice is given, up to an instant; at least the first."""
+        known = self.time_s - self.notice_s <= end_s
+        known[0] = True
+        mode = tuple(each for each, kept in zip(self.mode, known, strict=True) if kept)
+        return type(self)(self.time_s[known], self.machines[known], self.notice_s[known], mode)
+
     def shift(self, by_s: float) -> Self:
         """Return the same changes `by_s` seconds later."""
         return type(self)(self.time_s + by_s, self.machines, self.notice_s, self.mode)

@@ -37,7 +37,21 @@ def compiled(function: Callable[..., Any], *, beside: tuple[str, ...] = (), nogi
     nogil
         Whether other threads run while it does.
     """
-    made: Any = njit(cache=True, nogil=nogil)(function)
+    return _stamped(njit(cache=True, nogil=nogil)(function), function, beside)
+
+
+def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
+    """Return the function compiled as `compiled` does, its code copied to where it is called from.
+
+    For what is called millions of times, and makes no array: a call hands over seven words for each array, and
+    counts references to it with locked instructions, which cost more than a short loop; here neither is done.
+    """
+    options: dict[str, Any] = {"forceinline": True, "_nrt": False}  # the latter is numba's own: no counting
+    return _stamped(njit(cache=True, **options)(function), function)
+
+
+def _stamped(made: Any, function: Callable[..., Any], beside: tuple[str, ...] = ()) -> Any:  # noqa: ANN401  as above
+    """Let the cache of a compiled function carry the stamp of its sources."""
     home = Path(function.__code__.co_filename)
     own = source_stamp([home]) + source_stamp(home.with_name(name) for name in beside)
     made._cache._cache_file._source_stamp = own + _DECISIONS  # noqa: SLF001  numba has no public way to say this

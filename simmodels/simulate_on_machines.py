@@ -96,6 +96,7 @@ def simulate_on_machines(
     if checked.fill_order is not None:
         checked.filled(most, seed)
     begin, end = window_s if window_s is not None else (float(workload.submit_s.min(initial=0.0)), math.inf)
+    table = table.known_by(end)  # what is announced later no clock knows
     if engine != "simpy":
         return replay_on_machines(
             workload,

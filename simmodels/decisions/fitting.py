@@ -7,7 +7,7 @@ machine first; FirstFitUnaware does the same in a random order of the machines.
 import numpy as np
 
 from simmodels.compiled import compiled
-from simmodels.decisions.fleet import first_fitting, run
+from simmodels.decisions.machines import first_fitting, run
 from simmodels.decisions.ordered import insert, remove
 
 

@@ -80,4 +80,7 @@ def order(items, size, key, place):
     for at in range(size):
         place[items[at]] = at
     for at in range(size // 2 - 1, -1, -1):
-        _sink(items, size, at, key, place)
+        child = 2 * at + 1
+        other = min(child + 1, size - 1)
+        if before(key, items[child], items[at]) or before(key, items[other], items[at]):  # few are out of place
+            _sink(items, size, at, key, place)

@@ -92,11 +92,12 @@ def _size(ordered):
 @compiled
 def copy_slots(ordered, out):
     """Write the slots in order into `out`."""
+    chain, count, slot = ordered.chain, ordered.count, ordered.slot
     n = 0
     for c in range(ordered.blocks):
-        b = ordered.chain[c]
-        for i in range(ordered.count[b]):
-            out[n] = ordered.slot[b, i]
+        b = chain[c]
+        for i in range(count[b]):
+            out[n] = slot[b, i]
             n += 1
 
 

@@ -9,8 +9,9 @@ from typing import Any, Final, Literal, Self, get_args
 import numpy as np
 
 from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet, new_fleet
-from simmodels.decisions.placement import FLOOR, NEAREST, PACKS
+from simmodels.decisions.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet
+from simmodels.decisions.new_fleet import new_fleet
+from simmodels.decisions.planning import FLOOR, NEAREST, PACKS
 from simmodels.decisions.risk import Category, risk_table
 from simmodels.decisions.state import Floats, Ints
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError

@@ -9,7 +9,8 @@ import numpy as np
 
 from simmodels.compiled import compiled
 from simmodels.decisions.fitting import fit_new, queue_up, refill_all, refill_machine
-from simmodels.decisions.fleet import FIRST_FIT, NOWHERE, first_fitting, open_machines, reserve, run, stop
+from simmodels.decisions.fleet import FIRST_FIT, NOWHERE
+from simmodels.decisions.machines import first_fitting, open_machines, reserve, run, stop
 from simmodels.decisions.ordered import insert
 from simmodels.decisions.placement import busy, note_stretch, place, replan, start_planned, tick, update, weigh
 
@@ -112,7 +113,7 @@ def settle(fleet, arrivals, now):
             fit_new(fleet, slot, now)
         else:
             weigh(fleet, slot)
-            place(fleet, slot, now, True)
+            place(fleet, slot, now)
             update(fleet, now)
     if fleet.kind != FIRST_FIT:
         start_planned(fleet, now)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.compiled import compiled
+from simmodels.compiled import compiled, inlined
 from simmodels.decisions.columns import longer
 from simmodels.decisions.structure import Structure
 
@@ -74,7 +74,7 @@ def advance(profile, now):
     profile.segments = trim(profile.time, profile.free, 0, profile.segments, now)
 
 
-@compiled
+@inlined
 def trim(time, free, at, n, now):
     """Forget what lies before `now` of the profile in ``time[at : at + n]`` and ``free[at : at + n]``.
 
@@ -92,17 +92,21 @@ def trim(time, free, at, n, now):
     return n
 
 
-@compiled
+@inlined
 def _segment(time, at, n, instant):
     """Return the place of the segment that holds an instant (`at` when it is before all)."""
-    while n > 1:  # halves without a branch: where an instant falls cannot be foreseen
+    while n > 32:
         half = n >> 1
-        at = at + half if time[at + half] <= instant else at
+        if time[at + half] <= instant:
+            at += half
         n -= half
-    return at
+    before = 0
+    for i in range(at, at + n):  # without a branch: where an instant falls cannot be foreseen
+        before += time[i] <= instant
+    return at + max(before - 1, 0)
 
 
-@compiled
+@inlined
 def _cut(time, free, at, n, instant):
     """Let a segment begin at an instant; return its place, and how many segments there are now."""
     i = _segment(time, at, n, instant)
@@ -116,7 +120,7 @@ def _cut(time, free, at, n, instant):
     return i + 1, n + 1
 
 
-@compiled
+@inlined
 def _join(time, free, at, n, i):
     """Join the segment at place `i` to the one before it if both have the same cores free; return how many are left."""
     if i <= at or i >= at + n or free[i] != free[i - 1]:
@@ -127,14 +131,14 @@ def _join(time, free, at, n, i):
     return n - 1
 
 
-@compiled
+@inlined
 def lasts_until(start, duration):
     """Return when an interval ends; one of no length, too, takes its cores at its instant."""
     end = start + duration
     return end if end > start else np.nextafter(start, np.inf)
 
 
-@compiled
+@inlined
 def free_up(time, free, at, n, start, end, cores):
     """Free `cores` more cores (fewer, if negative) in [start, end); return how many segments there are now.
 
@@ -174,11 +178,13 @@ def most_free(profile, end):
     return most
 
 
-@compiled
-def hole(time, free, at, n, start, cores, duration, limit):
+@inlined
+def find(time, free, at, n, start, cores, duration, limit):
     """Return the earliest s in [start, limit) with `cores` cores free on all of [s, s + duration); else infinity.
 
     For a duration of 0 the cores must be free at the instant s (see `lasts_until`). The profile is as for `trim`.
+    With it comes where this is, for `occupy`: the segment in which s lies, and the first that begins at or after
+    the end.
     """
     i = _segment(time, at, n, start)
     s = max(start, time[at])
@@ -189,14 +195,50 @@ def hole(time, free, at, n, start, cores, duration, limit):
             if i < n:
                 s = time[i]
         if i == n or s >= limit:
-            return np.inf
+            return np.inf, n, n
         until = lasts_until(s, duration)
         j = i + 1
         while j < n and time[j] < until and free[j] >= cores:
             j += 1
         if j == n or time[j] >= until:
-            return s
+            return s, i, j
         i = j
+
+
+@inlined
+def hole(time, free, at, n, start, cores, duration, limit):
+    """Return what `find` does, less where it is."""
+    return find(time, free, at, n, start, cores, duration, limit)[0]
+
+
+@inlined
+def occupy(time, free, at, n, first, last, start, end, cores):
+    """Take cores out of [start, end), as found by `find` in the segments [first, last); return how many there are now.
+
+    It does what `free_up` does, without looking for the places again, and moves what lies behind once.
+    """
+    head = int(time[first] < start)  # the first segment keeps a part before the interval
+    tail = int(end < np.inf and (last == at + n or time[last] > end))  # the last one keeps a part behind it
+    before = free[last - 1]
+    if head + tail:
+        for i in range(at + n - 1, last - 1, -1):
+            time[i + head + tail] = time[i]
+            free[i + head + tail] = free[i]
+    if head:
+        for i in range(last - 1, first, -1):
+            time[i + 1] = time[i]
+            free[i + 1] = free[i]
+        time[first + 1] = start
+        free[first + 1] = free[first]
+    for i in range(first + head, last + head):
+        free[i] -= cores
+    n += head + tail
+    if tail:
+        time[last + head] = end
+        free[last + head] = before
+    else:
+        n = _join(time, free, at, n, last + head)
+    return n if head else _join(time, free, at, n, first)
 
 
 @compiled

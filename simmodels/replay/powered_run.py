@@ -34,7 +34,7 @@ def replay_on_machines(
     workload
         The jobs; each that is known must be able to run on a machine.
     capacity
-        How many machines there are over time.
+        How many machines there are over time, as far as it is known by the window's end (`Capacity.known_by`).
     cores_per_machine, machines
         The cores of each machine, and how many there are at most.
     options
@@ -50,7 +50,7 @@ def replay_on_machines(
     submit_s, length_s = workload.submit_s[rows], workload.runtime_s[rows].copy()
     interval, cost, restart = checkpoint_numbers(options.checkpoints)
     at_begin = capacity.machines_at(begin)
-    later = (capacity.time_s > begin) & (capacity.time_s <= end)
+    later = capacity.time_s > begin
     least = min(at_begin, int(capacity.machines[later].min(initial=machines)))
     states = np.where(np.arange(machines) < at_begin, OPEN, OFF).astype(np.int64)
     fleet = options.open(

@@ -106,6 +106,16 @@ def test_a_job_that_ran_before_the_window_restarts_whole(engine: str) -> None:
     assert partial["goodput"] == pytest.approx(20 / 85)
 
 
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_notice_of_a_change_after_the_window_counts_in_it(engine: str) -> None:
+    # from 17 on machine 1 takes no new job; that it goes at 25 is beyond the window
+    changes = [sm.CapacityChange(0, 2), sm.CapacityChange(25, 1, notice_s=8), sm.CapacityChange(30, 0)]
+    jobs = workload([(0, 18, 1), (0, 30, 1), (17, 5, 1)])
+    jobs_of_one = {"cores_per_machine": 1, "window_s": (0, 20), "engine": engine}
+    schedule = sm.simulate_on_machines(jobs, changes, **jobs_of_one)  # type: ignore[arg-type]
+    assert [run[:3] for run in runs(schedule)] == [(1, 0, 0), (2, 1, 0), (3, 0, 18)]
+
+
 # -- both clocks, and the slow scheduler -----------------------------------------------------------------
 
 OF_TARGETS = {
@@ -156,9 +166,9 @@ def simulated(case: dict[str, Any], engine: Any, capacity: Any = None, **more: A
     return sm.simulate_on_machines(
         workload(case["rows"]),
         case["steps"] if capacity is None else capacity,
-        cores_per_machine=4,
+        cores_per_machine=case.get("size", 4),
         heuristic=case["heuristic"],
-        machines=5,
+        machines=case.get("machines", 5),
         window_s=case["window"],
         engine=engine,
         **options,
@@ -178,6 +188,34 @@ def assert_same(one: CapacitySchedule, other: CapacitySchedule) -> None:
 def test_both_clocks_are_the_slow_scheduler(case: dict[str, Any]) -> None:
     compiled, simpy = simulated(case, "compiled"), simulated(case, "simpy")
     assert_same(compiled, simpy)
+    assert_is_slow(compiled, case)
+
+
+@pytest.mark.parametrize("heuristic", ["TargetStretch", "TargetAsap", "PackedTargetAsap"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_compiled_clock_is_the_slow_scheduler_with_lengths_of_all_sizes(heuristic: str, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    lengths = np.round(10 ** draw.uniform(-1, 3, 150), seed)  # also less than 1 s, and many that are equal
+    rows = sorted(zip(draw.uniform(0, 600, 150), np.maximum(lengths, 0.5), draw.integers(1, 25, 150), strict=True))
+    options = {name: values[draw.integers(len(values))] for name, values in OF_TARGETS.items()}
+    if heuristic.startswith("Packed"):
+        options |= {name: values[draw.integers(len(values))] for name, values in OF_PACKS.items()}
+    case = {
+        "rows": [(float(r), float(w), int(c)) for r, w, c in rows],
+        "steps": [(float(40 * k), int(draw.integers(2, 10))) for k in range(20)],
+        "heuristic": heuristic,
+        "options": options,
+        "window": (0.0, 1000.0),
+        "reference": [
+            (int(w), int(c)) for w, c in zip(draw.integers(1, 1000, 50), draw.integers(1, 25, 50), strict=True)
+        ],
+        "size": 24,
+        "machines": 9,
+    }
+    assert_is_slow(simulated(case, "compiled"), case)
+
+
+def assert_is_slow(schedule: CapacitySchedule, case: dict[str, Any]) -> None:
     options = {{"search": "bound"}.get(name, name): value for name, value in case["options"].items()}
     if "bound" in options:
         options["bound"] = {"used": "used", "open": "alive"}[options["bound"]]
@@ -185,20 +223,20 @@ def test_both_clocks_are_the_slow_scheduler(case: dict[str, Any]) -> None:
     slow = Naive(
         case["rows"],
         case["steps"],
-        4,
+        case.get("size", 4),
         case["heuristic"],
         *case["window"],
         options.pop("least_machines", 1),
         [(float(w), c) for w, c in case["reference"]],
         options,
-        list(order) if order else list(range(5)),
+        list(order) if order else list(range(case.get("machines", 5))),
     ).simulate()
     outcome = {"done": 0, "killed": 2, "running": 2}
     must = [(run.job + 1, run.machine, run.start, run.end, outcome[run.outcome]) for run in slow.attempts]
     must = [
         run if each.outcome != "running" else (*run[:3], None, 2) for run, each in zip(must, slow.attempts, strict=True)
     ]
-    got = [(*run[:3], None if np.isnan(run[3]) else run[3], run[4]) for run in runs(compiled)]
+    got = [(*run[:3], None if np.isnan(run[3]) else run[3], run[4]) for run in runs(schedule)]
     assert got == sorted(must, key=lambda run: (run[2], run[0]))
 
 

@@ -1,11 +1,23 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.decisions.profile import add, advance, earlier, earliest, most_free, new_profile, reset
+from simmodels.decisions.profile import (
+    add,
+    advance,
+    earlier,
+    earliest,
+    find,
+    lasts_until,
+    most_free,
+    new_profile,
+    occupy,
+    reset,
+)
 
 Change = tuple[float, float, int]  # from, until, more cores free
 
@@ -140,3 +152,23 @@ def test_earliest_of_a_drawn_profile(cores: int, duration: float, start: float) 
     profile, _ = built(0.0, 4, [(0.0, 10.0, -1), (0.0, 4.0, -1), (2.0, 2.0, -1)])
     assert profile.steps() == [(0.0, 2), (2.0, 1), (4.0, 3), (10.0, 4)]
     assert earliest(profile, 0.0, cores, duration) == start
+
+
+@given(changes, instants, st.lists(st.tuples(st.integers(1, 4), lengths, instants), min_size=1, max_size=12))
+def test_what_occupies_what_it_found_leaves_what_adding_leaves(
+    given_changes: list[Change], now: float, jobs: list[tuple[int, float, float]]
+) -> None:
+    profile, plain = built(now, 6, given_changes)
+    time, free = np.empty(128), np.empty(128, np.int64)
+    at, n = 7, len(profile.steps())
+    time[at : at + n], free[at : at + n] = zip(*profile.steps(), strict=True)
+    for cores, length, since in jobs:
+        start, first, last = find(time, free, at, n, since, cores, length, math.inf)
+        assert start == plain.earliest(since, cores, length) == earliest(profile, since, cores, length)
+        if start == math.inf:
+            continue
+        end = lasts_until(start, length)
+        n = occupy(time, free, at, n, first, last, start, end, cores)
+        add(profile, start, end, -cores)
+        plain.changes.append((start, end, -cores))
+        assert list(zip(time[at : at + n], free[at : at + n], strict=True)) == profile.steps()
