@@ -100,9 +100,9 @@ class Capacity(Study):
     scales = {
         "smoke": Scale(
             replications=5,
-            parameters={"lead_days": 1.0, "window_days": 1.0},
+            parameters={"lead_days": 1.0, "window_days": 0.5},
             factors={"workload": ("Uniform", "LogScale"), "trace": (0,), "machines": (24,), "radius": (8,),
-                     "period_s": (400, 1200), "change": ("kill", "notice")},
+                     "period_s": (400, 1200), "change": ("kill",)},
         ),
         "small": Scale(
             replications=6,

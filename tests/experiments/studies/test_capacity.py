@@ -190,8 +190,8 @@ def write_slice(path: Path, begin: int, seed: int) -> Path:
 
 def test_the_risks_of_a_slice_are_read_from_the_one_before(tmp_path: Path) -> None:
     names = [write_slice(tmp_path / f"{k}.txt", begin, k) for k, begin in enumerate((172_800, 0, 86_400))]
-    chosen = {"workload": [*map(str, names)], "heuristic": ["TargetAsap"], "change": "kill", "period_s": 1200}
-    plan = Plan.of("capacity", "smoke", 0, {**chosen, "trace": [0, 1, 2], "replications": 1})
+    chosen = {"workload": [*map(str, names)], "heuristic": ["TargetAsap"], "change": "kill", "window_days": 1.0}
+    plan = Plan.of("capacity", "smoke", 0, {**chosen, "period_s": 1200, "trace": [0, 1, 2], "replications": 1})
     assert [(cell["workload"], cell["trace"]) for cell in plan.cells] == [("Borg", 0), ("Borg", 1)]
     inputs = Capacity(**chosen, trace=[0, 1, 2]).inputs("smoke")
     for trace, (log, before) in enumerate([(names[2], names[1]), (names[0], names[2])]):
@@ -200,7 +200,7 @@ def test_the_risks_of_a_slice_are_read_from_the_one_before(tmp_path: Path) -> No
         assert np.array_equal(jobs.reference.submit_s, wl.read_borg_slice(before).submit_s)
         assert jobs.window_s == (86_400.0 * (trace + 1), 86_400.0 * (trace + 2))
     write_slice(names[0], 172_800, 9)
-    after = Plan.of("capacity", "smoke", 0, {**chosen, "trace": [0, 1, 2], "replications": 1})
+    after = Plan.of("capacity", "smoke", 0, {**chosen, "period_s": 1200, "trace": [0, 1, 2], "replications": 1})
     assert [old == new for old, new in zip(plan.keys, after.keys, strict=True)] == [True, False]
 
 
