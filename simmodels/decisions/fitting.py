@@ -29,16 +29,17 @@ def refill_machine(fleet, machine, now):
     """Start every job that fits on a machine, in the queue's order, until it is full or the queue ends."""
     if not fleet.open[machine]:
         return
-    waiting = fleet.waiting
+    waiting, free = fleet.waiting, fleet.free
+    chain, count, least = waiting.chain, waiting.count, waiting.min_cores  # read once: most blocks are passed over
     first = fleet.count
     for c in range(waiting.blocks):
-        b = waiting.chain[c]
-        if waiting.min_cores[b] > fleet.free[machine]:
+        b = chain[c]
+        if least[b] > free[machine]:
             continue
-        for i in range(waiting.count[b]):
-            if waiting.cores[b, i] <= fleet.free[machine]:
+        for i in range(count[b]):
+            if waiting.cores[b, i] <= free[machine]:
                 run(fleet, waiting.slot[b, i], machine, now, 0)
-        if fleet.free[machine] == 0:
+        if free[machine] == 0:
             break
     _take_out(fleet, first)
 

@@ -177,6 +177,7 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
     drawn = 0
     next_change = 0
     next_notice = 0
+    draining = False  # kept, since a look at all machines at each event would be quadratic in them
     _record_power(runs, states, begin)
     placing.begin(fleet, warm, begin)
     _record_starts(runs, fleet, begin)
@@ -226,11 +227,13 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
                 switched = True
             next_notice += 1
         losses = 0
-        if switched or (states == switching.DRAINING).any():
+        if switched or draining:
+            draining = False
             for machine in range(states.size):
                 slot = fleet.first[machine]
                 if states[machine] == switching.DRAINING and slot == NOWHERE:
                     states[machine] = switching.OFF
+                draining = draining or states[machine] == switching.DRAINING
                 while states[machine] == switching.OFF and slot != NOWHERE:
                     if losses == lost.size:
                         lost = longer(lost, 2 * losses)
