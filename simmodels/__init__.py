@@ -12,9 +12,11 @@ from simmodels.decisions.orders import TWELVE_ORDERS, order, orders
 from simmodels.decisions.polynomial import Polynomial
 from simmodels.decisions.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
 from simmodels.energy import Power, Signal
+from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer, TaskRun
-from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
+from simmodels.entities.machine import Machine
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.powering import CapacityProcess, MarkovCapacity, TraceCapacity
 from simmodels.entities.recorder import Recorder

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from simmodels.decisions.options import QueueOptions
 from simmodels.decisions.selection import UNIFORMS, FullFeedback, Memory, Period, Strategy
-from simmodels.entities.cluster import Attempt, Outcome
+from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source

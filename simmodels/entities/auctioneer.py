@@ -23,8 +23,10 @@ from simmodels.decisions.auction_options import (
 )
 from simmodels.decisions.bid import Bid
 from simmodels.decisions.outcomes import schedule_of
-from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
+from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
+from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
 from simmodels.workflow import Workflow
 from simmodels.workflow_schedule import Place, WorkflowSchedule

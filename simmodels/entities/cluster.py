@@ -1,221 +1,26 @@
-"""Cluster and Machine: where jobs run; machines can be powered off.
+"""Cluster: where jobs run; its machines can be powered off.
 
 An attempt that only waits for its runtime is one SimPy timeout; where a user's cluster overrides
 `execute`, an attempt is a process. The events of both come in the same order.
 """
 
 from collections.abc import Callable
-from enum import Enum
-from typing import Literal
 
-from simpy.events import URGENT, Event, Timeout
-from simpy.events import Process as SimPyProcess
+from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
 
-from simmodels.entities.environment import POWER, Environment, Process
+from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.environment import Environment, Process
+from simmodels.entities.machine import Machine
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workload import Job
-
-
-class Outcome(Enum):
-    """How an attempt ended."""
-
-    COMPLETED = "completed"
-    KILLED = "killed"  # stopped at its limit
-    LOST = "lost"  # its machine was powered off
-
-
-class Attempt:
-    """One run of a job on a cluster.
-
-    Attributes
-    ----------
-    job, cluster
-        What runs, and where.
-    submitted
-        The job as it was submitted; another object than `job` if a scheduler changed it at its start.
-    start_s
-        When it started.
-    limit_s
-        How long it may run at most; None for ever.
-    end_s
-        When it ended; None while it runs.
-    executed_s
-        How long it ran, once it has ended. Not the rounded ``end_s - start_s`` if the runtime is known.
-    outcome
-        How it ended; None while it runs.
-    counted
-        False for a warm job, which stands outside the metrics.
-    places
-        The machines it runs on, each with how many of its cores; empty for a pool of cores.
-    warned_s
-        How long before its machine went a checkpoint was asked for; None if it was not.
-    work_s
-        The work that it did and that is not lost, once it has ended; None where nobody but its outcome says it.
-    account
-        Says how much of its work is not lost, when it ends; None if its outcome says all.
-    process
-        The SimPy process, if the cluster's `execute` is overridden; else None.
-    """
-
-    __slots__ = (
-        "account",
-        "cluster",
-        "counted",
-        "end_s",
-        "executed_s",
-        "job",
-        "limit_s",
-        "outcome",
-        "places",
-        "process",
-        "slot",
-        "start_s",
-        "submitted",
-        "then",
-        "timeout",
-        "turn",
-        "warned_s",
-        "work_s",
-    )
-
-    def __init__(self, job: Job, cluster: "Cluster", limit_s: float | None) -> None:
-        self.job = job
-        self.submitted = job
-        self.cluster = cluster
-        self.start_s: float = cluster.env.now
-        self.limit_s = limit_s
-        self.end_s: float | None = None
-        self.executed_s: float | None = None
-        self.outcome: Outcome | None = None
-        self.counted = True
-        self.places: list[tuple[Machine, int]] = []
-        self.slot = -1  # its job's number in the scheduler's queue, in order of arrival
-        self.turn = -1  # its own number there, in order of start
-        self.process: SimPyProcess | None = None
-        self.timeout: Timeout | None = None  # what it waits for, if it is no process
-        self.then: Callable[[Attempt], None] | None = None
-        self.warned_s: float | None = None
-        self.work_s: float | None = None
-        self.account: Callable[[Attempt], float] | None = None
-
-    def __repr__(self) -> str:
-        """Return a line about it."""
-        return f"<Attempt of job {self.job.job_id} from {self.start_s:g} s>"
-
-    def interrupt(self, cause: object = None) -> None:
-        """Stop it at this instant; its work is lost (outcome LOST). One that has ended stays as it is.
-
-        Parameters
-        ----------
-        cause
-            What the `Interrupt` says that passes through a process.
-        """
-        if self.end_s is not None:
-            return
-        if self.process is not None:
-            self.process.interrupt(cause)
-        else:
-            stop = Event(self.cluster.env)
-            stop.callbacks.append(self._lose)
-            self.cluster.env.trigger(stop, URGENT)
-
-    def _lose(self, _: Event) -> None:
-        """Stop waiting."""
-        if self.end_s is None and self.timeout is not None:
-            self.timeout.callbacks.clear()
-            self.outcome = Outcome.LOST
-            self.cluster.end(self)
-
-
-class Machine:
-    """A machine of a cluster: its cores can be used while it is on.
-
-    Parameters
-    ----------
-    cluster
-        The cluster it belongs to.
-    index
-        Its number there, from 0.
-    cores
-        How many cores it has.
-    """
-
-    def __init__(self, cluster: "Cluster", index: int, *, cores: int) -> None:
-        self.cluster = cluster
-        self.index = index
-        self.cores = cores
-        self.free_cores = cores
-        self.is_on = True
-        self.leaves: Literal["at an instant", "once idle"] | None = None  # on, but it takes no new job
-        self.change = -1  # the change of the capacity by which it leaves
-        self.running: dict[Attempt, None] = {}  # a dict for its order: it is what came first
-
-    def __repr__(self) -> str:
-        """Return a line about it."""
-        return f"<Machine {self.index} of {self.cluster.name!r}: {'on' if self.is_on else 'off'}>"
-
-    @property
-    def takes_jobs(self) -> bool:
-        """Whether jobs may start on it: it is on, and no notice of its removal has been given."""
-        return self.is_on and self.leaves is None
-
-    def power_off(self) -> Event:
-        """Switch it off at this instant, after its completions; what runs on it is lost.
-
-        Returns
-        -------
-        Event
-            Happens once it is off.
-        """
-        return self._switch(on=False)
-
-    def set_power(self, *, on: bool, warned_s: float | None = None) -> None:
-        """Switch it at once; processes that come at the instant of power changes use this.
-
-        Parameters
-        ----------
-        on
-            Whether it shall be on.
-        warned_s
-            How long ago the jobs that run there were asked for a checkpoint; None if they were not.
-        """
-        if not on:
-            for attempt in self.running:
-                attempt.warned_s = warned_s
-        self._set(on=on)
-
-    def leave(self, leaves: Literal["at an instant", "once idle"] | None) -> None:
-        """Give notice that it will go, or (None) call it back; it takes no new job in between."""
-        if leaves != self.leaves:
-            self.leaves = leaves
-            for watcher in self.cluster.watchers:
-                watcher(self)
-
-    def power_on(self) -> Event:
-        """Switch it on at this instant; its cores can be used by the decisions of this instant."""
-        return self._switch(on=True)
-
-    def _switch(self, *, on: bool) -> Event:
-        switched = Event(self.cluster.env)
-        switched.callbacks.append(lambda _: self._set(on=on))
-        self.cluster.env.trigger(switched, POWER)
-        return switched
-
-    def _set(self, *, on: bool) -> None:
-        if on == self.is_on:
-            return
-        self.is_on = on
-        self.leaves = None
-        for attempt in list(self.running):
-            attempt.interrupt(self)
-        self.cluster.power_changed(self)
 
 
 class Cluster:
     """A cluster: a pool of cores, or machines of cores each. Extend it to change how jobs run.
 
-    Override `runtime_s` to say how long a job runs here, or `execute` to say what it does.
+    Override `runtime_s` to say how long a job runs here, or `execute` to say what it does; set `machine_class` for
+    machines of your own.
 
     Parameters
     ----------
@@ -235,6 +40,9 @@ class Cluster:
     RequestError
         Neither a pool nor machines are given, or both, or a size below 1.
     """
+
+    machine_class: type[Machine] = Machine
+    """What its machines are, each made with the cluster, its number, and ``cores=``."""
 
     def __init__(
         self,
@@ -260,7 +68,7 @@ class Cluster:
         self.cores: int = size
         self.kind = kind
         self.free_cores: int = size
-        self.machines = [Machine(self, i, cores=cores_per_machine or 0) for i in range(machines or 0)]
+        self.machines = [self.machine_class(self, i, cores=cores_per_machine or 0) for i in range(machines or 0)]
         self.running: dict[Attempt, None] = {}
         self.watchers: list[Callable[[Machine], None]] = []
         self._only_waits = type(self).execute is Cluster.execute

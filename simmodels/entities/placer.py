@@ -10,8 +10,10 @@ from simmodels.decisions import placing
 from simmodels.decisions.checkpointing import done_after, saved_after, takes
 from simmodels.decisions.fleet import columns, grow, standing
 from simmodels.decisions.placement_options import Heuristic, PlacementOptions, checkpoint_numbers, require_lengths
-from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
+from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, LAST, Environment, Process
+from simmodels.entities.machine import Machine
 from simmodels.entities.powering import CapacityProcess
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workload import Job, Workload

@@ -10,8 +10,9 @@ from simpy.events import Event
 
 from simmodels.capacity import Capacity, CapacityChange, Law, next_machines
 from simmodels.decisions import switching
-from simmodels.entities.cluster import Cluster, Machine
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import POWER, Environment, Process
+from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
 
 _MODES: dict[str, int] = switching.MODES

@@ -7,9 +7,11 @@ import pandas as pd
 
 from simmodels.capacity import Capacity
 from simmodels.capacity_schedule import CapacitySchedule, assembled
+from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer, TaskRun
-from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
+from simmodels.entities.machine import Machine
 from simmodels.entities.placer import Placer
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source

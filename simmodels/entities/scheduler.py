@@ -8,8 +8,10 @@ from simpy.events import PENDING, Event
 from simmodels.decisions import queue, state
 from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
 from simmodels.decisions.order import Order
-from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
+from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
+from simmodels.entities.machine import Machine
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workload import Job, Workload
 

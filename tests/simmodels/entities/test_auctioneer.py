@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from simmodels.curve import ValueCurve
+from simmodels.entities.attempt import Attempt
 from simmodels.entities.auctioneer import Auctioneer, TaskRun
-from simmodels.entities.cluster import Attempt, Cluster
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler

@@ -1,13 +1,18 @@
 import math
+from typing import TYPE_CHECKING
 
 import pytest
 from simpy.events import Event, Timeout
 
 import simmodels as sm
-from simmodels.entities.cluster import Attempt, Cluster, Machine, Outcome
+from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workload import Job, Workload
+
+if TYPE_CHECKING:
+    from simmodels.entities.machine import Machine
 
 
 def job(cores: int, runtime_s: float = 10.0, job_id: int = 1) -> Job:

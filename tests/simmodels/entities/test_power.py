@@ -1,6 +1,7 @@
 """Machines that come and go at random: what must hold whatever happens."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -8,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.entities.cluster import Attempt, Machine
 from simmodels.entities.environment import Process
+from simmodels.entities.machine import Machine
+
+if TYPE_CHECKING:
+    from simmodels.entities.attempt import Attempt
 
 MACHINES, CORES = 3, 2
 END_S = 60.0  # by then all machines are on for good

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import simmodels as sm
-from simmodels.entities.cluster import Attempt
+from simmodels.entities.attempt import Attempt
 from simmodels.entities.environment import Process
 from simmodels.errors import IllegalScheduleError, RequestError
 from simmodels.workload import Job, Workload

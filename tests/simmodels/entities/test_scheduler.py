@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import simmodels as sm
-from simmodels.entities.cluster import Attempt
+from simmodels.entities.attempt import Attempt
 from simmodels.entities.environment import Process
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.workload import Job, Workload

@@ -1,0 +1,126 @@
+"""Attempt: one run of a job on a cluster, and how it ended."""
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from simpy.events import URGENT, Event, Timeout
+from simpy.events import Process as SimPyProcess
+
+from simmodels.workload import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simmodels.entities.cluster import Cluster
+    from simmodels.entities.machine import Machine
+
+
+class Outcome(Enum):
+    """How an attempt ended."""
+
+    COMPLETED = "completed"
+    KILLED = "killed"  # stopped at its limit
+    LOST = "lost"  # its machine was powered off
+
+
+class Attempt:
+    """One run of a job on a cluster.
+
+    Attributes
+    ----------
+    job, cluster
+        What runs, and where.
+    submitted
+        The job as it was submitted; another object than `job` if a scheduler changed it at its start.
+    start_s
+        When it started.
+    limit_s
+        How long it may run at most; None for ever.
+    end_s
+        When it ended; None while it runs.
+    executed_s
+        How long it ran, once it has ended. Not the rounded ``end_s - start_s`` if the runtime is known.
+    outcome
+        How it ended; None while it runs.
+    counted
+        False for a warm job, which stands outside the metrics.
+    places
+        The machines it runs on, each with how many of its cores; empty for a pool of cores.
+    warned_s
+        How long before its machine went a checkpoint was asked for; None if it was not.
+    work_s
+        The work that it did and that is not lost, once it has ended; None where nobody but its outcome says it.
+    account
+        Says how much of its work is not lost, when it ends; None if its outcome says all.
+    process
+        The SimPy process, if the cluster's `execute` is overridden; else None.
+    """
+
+    __slots__ = (
+        "account",
+        "cluster",
+        "counted",
+        "end_s",
+        "executed_s",
+        "job",
+        "limit_s",
+        "outcome",
+        "places",
+        "process",
+        "slot",
+        "start_s",
+        "submitted",
+        "then",
+        "timeout",
+        "turn",
+        "warned_s",
+        "work_s",
+    )
+
+    def __init__(self, job: Job, cluster: "Cluster", limit_s: float | None) -> None:
+        self.job = job
+        self.submitted = job
+        self.cluster = cluster
+        self.start_s: float = cluster.env.now
+        self.limit_s = limit_s
+        self.end_s: float | None = None
+        self.executed_s: float | None = None
+        self.outcome: Outcome | None = None
+        self.counted = True
+        self.places: list[tuple[Machine, int]] = []
+        self.slot = -1  # its job's number in the scheduler's queue, in order of arrival
+        self.turn = -1  # its own number there, in order of start
+        self.process: SimPyProcess | None = None
+        self.timeout: Timeout | None = None  # what it waits for, if it is no process
+        self.then: Callable[[Attempt], None] | None = None
+        self.warned_s: float | None = None
+        self.work_s: float | None = None
+        self.account: Callable[[Attempt], float] | None = None
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<Attempt of job {self.job.job_id} from {self.start_s:g} s>"
+
+    def interrupt(self, cause: object = None) -> None:
+        """Stop it at this instant; its work is lost (outcome LOST). One that has ended stays as it is.
+
+        Parameters
+        ----------
+        cause
+            What the `Interrupt` says that passes through a process.
+        """
+        if self.end_s is not None:
+            return
+        if self.process is not None:
+            self.process.interrupt(cause)
+        else:
+            stop = Event(self.cluster.env)
+            stop.callbacks.append(self._lose)
+            self.cluster.env.trigger(stop, URGENT)
+
+    def _lose(self, _: Event) -> None:
+        """Stop waiting."""
+        if self.end_s is None and self.timeout is not None:
+            self.timeout.callbacks.clear()
+            self.outcome = Outcome.LOST
+            self.cluster.end(self)

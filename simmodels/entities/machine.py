@@ -1,0 +1,95 @@
+"""Machine: some of a cluster's cores, which can be used while it is on."""
+
+from typing import TYPE_CHECKING, Literal
+
+from simpy.events import Event
+
+from simmodels.entities.environment import POWER
+
+if TYPE_CHECKING:
+    from simmodels.entities.attempt import Attempt
+    from simmodels.entities.cluster import Cluster
+
+
+class Machine:
+    """A machine of a cluster: its cores can be used while it is on.
+
+    Parameters
+    ----------
+    cluster
+        The cluster it belongs to.
+    index
+        Its number there, from 0.
+    cores
+        How many cores it has.
+    """
+
+    def __init__(self, cluster: "Cluster", index: int, *, cores: int) -> None:
+        self.cluster = cluster
+        self.index = index
+        self.cores = cores
+        self.free_cores = cores
+        self.is_on = True
+        self.leaves: Literal["at an instant", "once idle"] | None = None  # on, but it takes no new job
+        self.change = -1  # the change of the capacity by which it leaves
+        self.running: dict[Attempt, None] = {}  # a dict for its order: it is what came first
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<Machine {self.index} of {self.cluster.name!r}: {'on' if self.is_on else 'off'}>"
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether jobs may start on it: it is on, and no notice of its removal has been given."""
+        return self.is_on and self.leaves is None
+
+    def power_off(self) -> Event:
+        """Switch it off at this instant, after its completions; what runs on it is lost.
+
+        Returns
+        -------
+        Event
+            Happens once it is off.
+        """
+        return self._switch(on=False)
+
+    def set_power(self, *, on: bool, warned_s: float | None = None) -> None:
+        """Switch it at once; processes that come at the instant of power changes use this.
+
+        Parameters
+        ----------
+        on
+            Whether it shall be on.
+        warned_s
+            How long ago the jobs that run there were asked for a checkpoint; None if they were not.
+        """
+        if not on:
+            for attempt in self.running:
+                attempt.warned_s = warned_s
+        self._set(on=on)
+
+    def leave(self, leaves: Literal["at an instant", "once idle"] | None) -> None:
+        """Give notice that it will go, or (None) call it back; it takes no new job in between."""
+        if leaves != self.leaves:
+            self.leaves = leaves
+            for watcher in self.cluster.watchers:
+                watcher(self)
+
+    def power_on(self) -> Event:
+        """Switch it on at this instant; its cores can be used by the decisions of this instant."""
+        return self._switch(on=True)
+
+    def _switch(self, *, on: bool) -> Event:
+        switched = Event(self.cluster.env)
+        switched.callbacks.append(lambda _: self._set(on=on))
+        self.cluster.env.trigger(switched, POWER)
+        return switched
+
+    def _set(self, *, on: bool) -> None:
+        if on == self.is_on:
+            return
+        self.is_on = on
+        self.leaves = None
+        for attempt in list(self.running):
+            attempt.interrupt(self)
+        self.cluster.power_changed(self)
