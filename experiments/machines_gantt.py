@@ -46,7 +46,7 @@ def machines_gantt(
     Parameters
     ----------
     schedule
-        A schedule whose jobs run inside one machine each, and of whose machines those of the highest numbers go first.
+        A schedule whose jobs run inside one machine each.
     start_s, end_s
         The window to draw, in seconds since the trace's zero; None: the schedule's own.
     title
@@ -57,7 +57,7 @@ def machines_gantt(
     Raises
     ------
     RequestError
-        The window is empty, or a job runs on a machine that would be dark: which were switched off is not known then.
+        The window is empty, or jobs run on several machines.
     """
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=size_in, layout="constrained")
@@ -95,18 +95,17 @@ def draw_machines(
     if not window_s[0] < window_s[1]:
         raise RequestError(f"a window from {window_s[0]} s to {window_s[1]} s", "start_s < end_s is allowed")
     machines = schedule.cores // schedule.cores_per_machine
-    dark = _dark_spans(schedule, machines)
+    if "heuristic" not in schedule.about:
+        raise RequestError("a schedule of jobs on several machines", "jobs inside one machine each are allowed")
     runs = schedule.runs
     runs["end_s"] = runs["end_s"].fillna(schedule.window[1])
-    _require_lit(runs, dark)
     unit_s = time_axis(axes, window_s)
     axes.set_ylim(0, machines)
     axes.set_ylabel("machine")
     axes.yaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(grouped))
-    spans = [(machine, low, high) for machine, each in enumerate(dark) for low, high in each]
-    if spans:
-        row, low, high = np.array(spans).T
+    if len(schedule.dark):
+        row, low, high = schedule.dark[["machine", "start_s", "end_s"]].to_numpy(np.float64).T
         shapes = _corners(np.clip(low, *window_s) / unit_s, np.clip(high, *window_s) / unit_s, row, row + 1 - _GAP)
         axes.add_collection(PolyCollection(shapes, facecolors=_DARK, linewidths=0), autolim=False)  # type: ignore[arg-type]
     length_s = pd.Series(schedule.workload.runtime_s, schedule.workload.job_id)
@@ -195,36 +194,3 @@ def _on_cores(attempts: pd.DataFrame, cores: int) -> tuple[NDArray[np.int64], Bo
     given = allocate(Schedule(jobs, cores, start_s, end_s))
     row = np.repeat(np.arange(len(attempts)), np.diff(given.offsets))
     return row, given.first.astype(np.float64), given.last.astype(np.float64) + 1.0
-
-
-def _dark_spans(schedule: CapacitySchedule, machines: int) -> list[list[tuple[float, float]]]:
-    """Return from when to when each machine was off; those of the highest numbers go first."""
-    begin, end = schedule.window
-    edges = np.clip(np.append(schedule.capacity.time_s, end), begin, end)
-    edges[0] = begin
-    found: list[list[tuple[float, float]]] = []
-    for machine in range(machines):
-        spans: list[tuple[float, float]] = []
-        off = schedule.capacity.machines <= machine
-        for low, high in zip(edges[:-1][off].tolist(), edges[1:][off].tolist(), strict=True):
-            if low == high:
-                continue
-            if spans and spans[-1][1] == low:
-                spans[-1] = (spans[-1][0], high)
-            else:
-                spans.append((low, high))
-        found.append(spans)
-    return found
-
-
-def _require_lit(runs: pd.DataFrame, dark: list[list[tuple[float, float]]]) -> None:
-    """Refuse a schedule in which jobs run on machines that were dark if the highest numbers went first."""
-    if (runs["machine"] < 0).any():
-        raise RequestError("a schedule of jobs without a machine", "jobs inside one machine each are allowed")
-    for machine, spans in enumerate(dark):
-        here = runs[runs["machine"] == machine]
-        for low, high in spans:
-            odd = here[(here["start_s"] < high) & (here["end_s"] > low)]
-            if len(odd):
-                what = f"job {odd['job_id'].iloc[0]} runs on machine {machine}, dark from {low:g} to {high:g} s"
-                raise RequestError(what, "schedules are allowed of which the machines of the highest numbers go first")

@@ -32,14 +32,18 @@ class CapacitySchedule(Schedule):
         that was not lost, in seconds of the job.
     capacity
         How many machines were on, over time.
+    dark
+        A table, one row a span in which a machine was off, by machine and time: its number `machine`, and from when to
+        when, `start_s` and `end_s`, as far as the window goes.
     cores_per_machine
         The cores of each.
-    window_s
+    window
         First and last instant of what was simulated.
     """
 
     _: KW_ONLY
     capacity: Capacity
+    dark: pd.DataFrame
     cores_per_machine: int
     window: tuple[float, float]
 
@@ -58,6 +62,7 @@ class CapacitySchedule(Schedule):
             attempts: pd.DataFrame | None = None,
             about: object = ...,
             capacity: Capacity,
+            dark: pd.DataFrame,
             cores_per_machine: int,
             window: tuple[float, float],
         ) -> None: ...
@@ -70,7 +75,7 @@ class CapacitySchedule(Schedule):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor's arguments (a read-only mapping cannot be pickled)."""
-        names = ("outcome", "counted", "executed_s", "attempts", "capacity", "cores_per_machine", "window")
+        names = ("outcome", "counted", "executed_s", "attempts", "capacity", "dark", "cores_per_machine", "window")
         make = partial(CapacitySchedule, **{name: getattr(self, name) for name in names}, about=dict(self.about))
         return make, (self.workload, self.cores, self.start_s, self.end_s)
 
@@ -196,7 +201,8 @@ class CapacitySchedule(Schedule):
     def validate(self) -> "CapacitySchedule":
         """Raise if no machines could have run this schedule: the rules of `Schedule`, machine by machine, and darkness.
 
-        No machine runs more than its cores; no more cores are in use than on machines that are on.
+        No machine runs more than its cores, or anything while it is off; no more cores are in use than on machines that
+        are on.
 
         Raises
         ------
@@ -217,6 +223,15 @@ class CapacitySchedule(Schedule):
                 first = ids[here][np.flatnonzero(start_s[here] == time_s[step])[0]]
                 what = f"job {first} starts at {time_s[step]} s, and {used[step]} cores of machine {number} are in use"
                 raise IllegalScheduleError("capacity", f"{what}; it has {self.cores_per_machine}")
+            spans = self.dark[self.dark["machine"] == number]
+            until, begins = spans["end_s"].to_numpy(), np.append(spans["start_s"].to_numpy(), np.inf)
+            next_ = begins[np.searchsorted(until, start_s[here], side="right")]  # the first that ends after the start
+            late = np.flatnonzero(next_ < np.where(np.isnan(end_s[here]), self.window[1], end_s[here]))
+            if len(late):
+                what = f"job {ids[here][late[0]]} starts at {start_s[here][late[0]]} s on machine {number}"
+                raise IllegalScheduleError(
+                    "darkness", f"{what}, and is still there when it goes dark at {next_[late[0]]} s"
+                )
         time_s, used = metrics.step_function(start_s, end_s, cores)
         at = np.unique(np.concatenate((time_s, self.capacity.time_s)))
         at = at[(at >= self.window[0]) & (at <= self.window[1])]
@@ -239,7 +254,8 @@ def assembled(
     rows: NDArray[np.int64],
     attempts: dict[str, NDArray[np.generic]],
     *,
-    capacity: Capacity,
+    dark: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]],
+    first_s: float | None = None,
     machines: int,
     cores_per_machine: int,
     window: tuple[float, float],
@@ -256,7 +272,12 @@ def assembled(
         int64[k], the input row of each attempt.
     attempts
         start_s, end_s, outcome, machine, work_s of each.
-    capacity, cores_per_machine, window
+    dark
+        The spans in which machines were dark, in any order: the machine's number, its begin, and its end (infinity if
+        it has not ended).
+    first_s
+        From when on these are known; None for the window's begin.
+    cores_per_machine, window
         As in `CapacitySchedule`.
     machines
         How many machines there are at most.
@@ -290,7 +311,33 @@ def assembled(
         executed_s=executed_s,
         attempts=table,
         about={**about, "runtimes": "modelled"},
-        capacity=capacity,
+        capacity=_lit(machines, dark, window[0] if first_s is None else first_s),
+        dark=_dark_table(dark, window),
         cores_per_machine=cores_per_machine,
         window=window,
     )
+
+
+def _lit(
+    machines: int, dark: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], first_s: float
+) -> Capacity:
+    """Return how many machines are on, from an instant on."""
+    machine, low, high = dark
+    time_s, off = metrics.step_function(low, np.where(np.isinf(high), np.nan, high), np.ones_like(machine))
+    if not len(time_s) or time_s[0] > first_s:
+        time_s, off = np.append(first_s, time_s), np.append(0, off)
+    return Capacity(time_s, machines - off)
+
+
+def _dark_table(
+    dark: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], window: tuple[float, float]
+) -> pd.DataFrame:
+    """Return the spans within a window, by machine and time; those that touch are one."""
+    machine, low, high = dark
+    low, high = np.clip(low, *window), np.clip(high, *window)
+    kept = np.lexsort((low, machine))
+    kept = kept[low[kept] < high[kept]]
+    machine, low, high = machine[kept], low[kept], high[kept]
+    first = np.append(True, (machine[1:] != machine[:-1]) | (low[1:] != high[:-1]))[: len(kept)]
+    last = np.append(first[1:], True)[: len(kept)]
+    return pd.DataFrame({"machine": machine[first], "start_s": low[first], "end_s": high[last]})

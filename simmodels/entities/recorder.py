@@ -5,7 +5,6 @@ from array import array
 import numpy as np
 import pandas as pd
 
-from simmodels.capacity import Capacity
 from simmodels.capacity_schedule import CapacitySchedule, assembled
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer, TaskRun
@@ -56,10 +55,12 @@ class Recorder:
         self._lost = False
         self._machine = array("q")  # the (lowest) machine of each attempt that has ended; -1 in a pool
         self._work = array("d")  # what it did that is not lost; NaN where only its outcome says it
-        self._on_time = array("d")  # when machines were switched, and how many were on then
-        self._on = array("q")
         self._first_s = float(env.now)
-        self._first_on = {each: sum(m.is_on for m in each.machines) for each in env.all(Cluster)}
+        self._switched: dict[Machine, array[float]] = {}  # when it went dark, came back, went dark, ...
+        for cluster_ in env.all(Cluster):
+            for machine in cluster_.machines:
+                if not machine.is_on:
+                    self._see_power(machine)
         env.on("powered", self._see_power)
         env.on("submitted", self._see_submit)
         env.on("ended", self._see_end)
@@ -111,8 +112,7 @@ class Recorder:
 
     def _see_power(self, machine: Machine) -> None:
         if self.cluster is None or machine.cluster is self.cluster:
-            self._on_time.append(self.env.now)
-            self._on.append(sum(each.is_on for each in machine.cluster.machines))
+            self._switched.setdefault(machine, array("d")).append(self.env.now)
 
     def _number(self, job: Job) -> int:
         """Return the number of a job that was submitted and is not done."""
@@ -229,7 +229,6 @@ class Recorder:
         for row in np.flatnonzero(np.isnan(end_s)).tolist():
             work_s[row] = so_far[int(of[row])]
         begin, now = window_s if window_s is not None else (self._first_s, float(self.env.now))
-        on = Capacity(*self._powers(clusters[0]))
         counted = np.zeros(len(workload), np.bool_)
         counted[rows[np.unique(of)]] = True
         counted[source.rows[: source.submitted]] = True
@@ -247,7 +246,8 @@ class Recorder:
                 "machine": table["machine"].to_numpy(),
                 "work_s": work_s,
             },
-            capacity=on,
+            dark=self._dark(),
+            first_s=self._first_s,
             machines=len(clusters[0].machines),
             cores_per_machine=clusters[0].machines[0].cores,
             window=(begin, now),
@@ -255,14 +255,14 @@ class Recorder:
             about=about,
         )
 
-    def _powers(self, cluster: Cluster) -> tuple[np.ndarray, np.ndarray]:
-        """Return when machines were switched, and how many were on from then on; the last of each instant."""
-        time_s = np.append(self._first_s, np.array(self._on_time))
-        on = np.append(self._first_on.get(cluster, len(cluster.machines)), np.array(self._on, np.int64))
-        last = np.append(time_s[1:] != time_s[:-1], True)
-        time_s, on = time_s[last], on[last]
-        changed = np.append(True, on[1:] != on[:-1])
-        return time_s[changed], on[changed]
+    def _dark(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return machine, begin and end of each span in which one was dark; infinity where that has not ended."""
+        spans = []
+        for machine, at in self._switched.items():
+            ends = at[1::2] if len(at) % 2 == 0 else at[1::2] + array("d", [np.inf])
+            spans += [(machine.index, low, high) for low, high in zip(at[::2], ends, strict=True)]
+        index, low, high = np.array(spans, np.float64).reshape(-1, 3).T
+        return index.astype(np.int64), low, high
 
     def schedule(self, *, window_s: tuple[float, float] | None = None) -> Schedule:
         """Return the schedule so far: of workflows, `workflow_schedule`; on machines that change, a `CapacitySchedule`.

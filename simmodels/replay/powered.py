@@ -53,16 +53,18 @@ RUNS: Final = RunsType(
         ("undone", _F1),  # the work it has left
         ("earlier", _F1),  # how long its attempt ran before the window
         ("restart", _F1),  # what coming back takes it
-        # how many machines are on, from each instant on
-        ("on_time", _F1),
-        ("on", _I1),
-        ("changes", types.int64),
+        # when machines were dark
+        ("since", _F1),  # by machine: since when it is; NaN while it is on
+        ("dark", _I1),  # by span that is over: the machine
+        ("dark_from", _F1),
+        ("dark_to", _F1),
+        ("spans", types.int64),
     ]
 )
 
 
 @compiled
-def new_runs(undone, earlier):
+def new_runs(undone, earlier, machines):
     """Return an empty record for so many slots: the work each has, and how long it has run before the window."""
     made = structref.new(RUNS)
     room = undone.size + 64
@@ -80,9 +82,11 @@ def new_runs(undone, earlier):
     made.undone = undone
     made.earlier = earlier
     made.restart = np.zeros(undone.size)
-    made.on_time = np.empty(64)
-    made.on = np.empty(64, np.int64)
-    made.changes = 0
+    made.since = np.full(machines, np.nan)
+    made.dark = np.empty(64, np.int64)
+    made.dark_from = np.empty(64)
+    made.dark_to = np.empty(64)
+    made.spans = 0
     return made
 
 
@@ -110,19 +114,23 @@ def _record_starts(runs, fleet, now):
 
 @compiled
 def _record_power(runs, states, now):
-    """Take note of how many machines are on from now on."""
-    on = (states != switching.OFF).sum()
-    if runs.changes > 0 and runs.on[runs.changes - 1] == on:
-        return
-    if runs.changes > 0 and runs.on_time[runs.changes - 1] == now:
-        runs.on[runs.changes - 1] = on
-        return
-    if runs.changes == runs.on.size:
-        runs.on_time = longer(runs.on_time, 2 * runs.changes)
-        runs.on = longer(runs.on, 2 * runs.changes)
-    runs.on_time[runs.changes] = now
-    runs.on[runs.changes] = on
-    runs.changes += 1
+    """Take note of the machines that went dark, or came back, at this instant."""
+    for machine in range(states.size):
+        dark = states[machine] == switching.OFF
+        if dark == (not np.isnan(runs.since[machine])):
+            continue
+        if dark:
+            runs.since[machine] = now
+            continue
+        if runs.spans == runs.dark.size:
+            room = 2 * runs.spans
+            runs.dark, runs.dark_from = longer(runs.dark, room), longer(runs.dark_from, room)
+            runs.dark_to = longer(runs.dark_to, room)
+        runs.dark[runs.spans] = machine
+        runs.dark_from[runs.spans] = runs.since[machine]
+        runs.dark_to[runs.spans] = now
+        runs.spans += 1
+        runs.since[machine] = np.nan
 
 
 @compiled
@@ -267,7 +275,13 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
 
 @compiled
 def record(runs):
-    """Return slot, machine, start, end, work, outcome of each attempt; and when how many machines are on."""
-    n = runs.count
+    """Return slot, machine, start, end, work, outcome of each attempt; and machine, begin, end of each dark span.
+
+    A span that has not ended ends at infinity.
+    """
+    n, k = runs.count, runs.spans
     of_attempts = (runs.slot[:n], runs.machine[:n], runs.start[:n], runs.end[:n], runs.work[:n], runs.outcome[:n])
-    return of_attempts, (runs.on_time[: runs.changes], runs.on[: runs.changes])
+    open_ = np.flatnonzero(~np.isnan(runs.since))
+    machine = np.concatenate((runs.dark[:k], open_))
+    dark_from = np.concatenate((runs.dark_from[:k], runs.since[open_]))
+    return of_attempts, (machine, dark_from, np.concatenate((runs.dark_to[:k], np.full(open_.size, np.inf))))

@@ -69,7 +69,7 @@ def replay_on_machines(
     if interval < math.inf:
         left[:] = [takes(work, 0.0, interval, cost) for work in length_s.tolist()]
     left[:warm] -= earlier[:warm]
-    runs = new_runs(length_s.copy(), earlier)
+    runs = new_runs(length_s.copy(), earlier, machines)
     time_s, notice_s = capacity.time_s[later], capacity.notice_s[later]
     mode = np.array([MODES[each] for each, kept in zip(capacity.mode, later, strict=True) if kept], np.int64)
     wanted = capacity.machines[later]
@@ -88,7 +88,7 @@ def replay_on_machines(
         (float(begin), float(end)),
         (interval, cost, restart),
     )
-    (slot, machine, start_s, end_s, work_s, outcome), (on_time_s, on) = record(runs)
+    (slot, machine, start_s, end_s, work_s, outcome), dark = record(runs)
     order = np.lexsort((slot, start_s))  # as a recorder has them
     slot, machine, start_s, end_s = slot[order], machine[order], start_s[order], end_s[order]
     work_s, outcome = work_s[order], outcome[order]
@@ -105,7 +105,7 @@ def replay_on_machines(
         workload,
         rows[slot],
         {"start_s": start_s, "end_s": end_s, "outcome": outcome, "machine": machine, "work_s": work_s},
-        capacity=Capacity(on_time_s, on),
+        dark=dark,
         machines=machines,
         cores_per_machine=cores_per_machine,
         window=(float(begin), float(last)),

@@ -1,5 +1,7 @@
 """Gantt charts of machines that come and go: what is dark, what is lost, and where each job lies."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
 
 import simmodels as sm
-from experiments.machines_gantt import _DARK, _LOST, _dark_spans, _on_cores, machines_gantt
+from experiments.machines_gantt import _DARK, _LOST, _on_cores, machines_gantt
 
 
 def schedule_of(**options: object) -> sm.CapacitySchedule:
@@ -31,7 +33,6 @@ def boxes(axes: object, colour: str, *, edge: bool = False) -> np.ndarray:
 
 def test_a_machine_is_dark_where_it_was_off() -> None:
     schedule = schedule_of()
-    assert _dark_spans(schedule, 2) == [[], [(40.0, 90.0)]]
     axes = machines_gantt(schedule).axes[0]
     assert np.allclose(boxes(axes, _DARK)[:, :3], [(40, 90, 1)])
 
@@ -65,13 +66,22 @@ def test_jobs_of_a_machine_lie_on_cores_of_their_own() -> None:
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(sm.RequestError, match="start_s < end_s"):
         machines_gantt(schedule_of(), start_s=10, end_s=10)
-    odd = [seed for seed in range(8) if _is_refused(schedule_of(aware=False, unaware="random_kill", seed=seed))]
-    assert odd, "in some of the draws machine 0 goes, and jobs run on the other one"
+    spread = dataclasses.replace(schedule_of(), about={"order": "FCFS"})
+    with pytest.raises(sm.RequestError, match="jobs inside one machine each"):
+        machines_gantt(spread)
 
 
-def _is_refused(schedule: sm.CapacitySchedule) -> bool:
-    try:
-        machines_gantt(schedule)
-    except sm.RequestError as error:
-        return "dark from 40 to 90 s" in str(error)
-    return False
+@pytest.mark.parametrize("seed", range(4))
+def test_whichever_machine_goes_is_dark(seed: int) -> None:
+    schedule = schedule_of(aware=False, unaware="random_kill", seed=seed)
+    gone = int(schedule.dark["machine"].item())
+    drawn = boxes(machines_gantt(schedule).axes[0], _DARK)
+    assert np.allclose(drawn[:, :3], [(40, 90, gone)])
+
+
+def test_a_machine_that_drains_goes_dark_when_its_last_job_has_ended() -> None:
+    jobs = sm.Workload([1, 2], [0.0, 0.0], [50.0, 70.0], [50.0, 70.0], [1, 1])
+    changes = [sm.CapacityChange(0, 2), sm.CapacityChange(40, 1, mode="drain"), sm.CapacityChange(90, 2)]
+    schedule = sm.simulate_on_machines(jobs, changes, cores_per_machine=1, window_s=(0, 100))
+    assert schedule.dark.to_numpy().tolist() == [[1, 70, 90]]
+    assert np.allclose(boxes(machines_gantt(schedule).axes[0], _DARK)[:, :3], [(70, 90, 1)])

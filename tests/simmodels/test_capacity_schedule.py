@@ -17,6 +17,14 @@ def schedule() -> sm.CapacitySchedule:
     )
 
 
+def test_machines_are_known_to_be_dark_as_far_as_the_window_goes() -> None:
+    assert schedule().dark.to_numpy().tolist() == [[1, 4 * HOUR, 8 * HOUR]]
+    jobs = sm.Workload([1], [0.0], [50.0], [50.0], [1])
+    table = [(0, 1), (10, 3), (20, 0), (30, 0), (40, 2)]
+    dark = sm.simulate_on_machines(jobs, table, cores_per_machine=1, window_s=(5, 45)).dark
+    assert dark.to_numpy().tolist() == [[0, 20, 40], [1, 5, 10], [1, 20, 40], [2, 5, 10], [2, 20, 45]]
+
+
 def test_energy_carbon_and_cost_by_hand() -> None:
     # on: 2 machines x 12 h + 1 x 4 h = 28 machine-hours; cores: job 1 20, job 2 8 lost + 12 core-hours
     power = sm.Power(machine_w=100, core_w=10)
@@ -36,6 +44,9 @@ def test_what_no_machines_could_have_run_is_refused() -> None:
     dark = dataclasses.replace(fine, capacity=sm.Capacity(np.array([0.0, 1.0 * HOUR]), np.array([2, 1])))
     with pytest.raises(IllegalScheduleError, match=r"darkness\): 4 cores are in use at 3600.0 s, and machines of 2"):
         dark.validate()
+    swapped = dataclasses.replace(fine, dark=fine.dark.assign(machine=0))  # as many are on, but not these
+    with pytest.raises(IllegalScheduleError, match=r"job 1 starts at 0.0 s on machine 0, .* goes dark at 14400.0 s"):
+        swapped.validate()
     crowded = dataclasses.replace(fine, attempts=fine.attempts.assign(machine=0))
     with pytest.raises(IllegalScheduleError, match=r"capacity\): job . starts at 0.0 s, and 4 cores of machine 0"):
         crowded.validate()

@@ -180,6 +180,7 @@ def assert_same(one: CapacitySchedule, other: CapacitySchedule) -> None:
     pd.testing.assert_frame_equal(one.attempts, other.attempts, check_exact=True)
     assert one.capacity.time_s.tolist() == other.capacity.time_s.tolist()
     assert one.capacity.machines.tolist() == other.capacity.machines.tolist()
+    pd.testing.assert_frame_equal(one.dark, other.dark, check_exact=True)
     np.testing.assert_equal(one.metrics(), other.metrics())
 
 
@@ -297,7 +298,8 @@ def test_what_must_hold_whatever_comes_and_goes(drawn: Any) -> None:
 def test_drawn_fill_orders_and_removals_are_those_of_the_seed(case: dict[str, Any], seed: int) -> None:
     for unaware in ("shuffled_fill", "random_kill"):
         drawn = {**case, "heuristic": "FirstFit", "options": {"aware": False, "unaware": unaware}}
-        assert_same(simulated(drawn, "compiled", seed=seed), simulated(drawn, "simpy", seed=seed))
+        compiled = simulated(drawn, "compiled", seed=seed).validate()
+        assert_same(compiled, simulated(drawn, "simpy", seed=seed))
 
 
 @given(cases())
