@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from experiments import cli_campaigns, cli_learn, cli_simulate
+from experiments import cli_campaigns, cli_learn, cli_machines, cli_simulate
 from experiments import cli_options as options
 from experiments.answering import DONE, INTERRUPTED, answering, misused
 
@@ -54,6 +54,7 @@ def list_choices(*, json: options.Json = False) -> int:
 
 
 app.command()(cli_simulate.simulate)
+app.command()(cli_machines.machines)
 app.command()(cli_learn.learn)
 
 

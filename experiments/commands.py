@@ -13,6 +13,7 @@ from experiments.inputs import WorkloadFile, named_order, remarks, seconds
 from experiments.outputs import (
     Writer,
     batsim_writer,
+    drawn_window,
     figure_writer,
     jobs_writer,
     made_folder,
@@ -134,8 +135,7 @@ def _outputs(
 ) -> dict[Path, Writer]:
     """Return what writes each of the files asked for; refuse them if they cannot be written."""
     require_writable([path for path in (jobs_out, batsim_out, gantt, figure) if path is not None], source=log.path)
-    start_s = None if window[0] is None else seconds(window[0], "--draw-from")
-    end_s = None if window[1] is None else seconds(window[1], "--draw-to")
+    start_s, end_s = drawn_window(*window)
     outputs: dict[Path, Writer] = {}
     if jobs_out is not None:
         outputs[jobs_out] = jobs_writer(jobs_out)

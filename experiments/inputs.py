@@ -20,6 +20,7 @@ from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, U
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.workload import Workload
 from workloads.batsim import read_batsim
+from workloads.borg import is_borg_slice, read_borg_slice
 from workloads.cleaning import clean
 from workloads.files import COMPRESSIONS
 from workloads.sacct import is_sacct, read_sacct
@@ -67,7 +68,8 @@ class WorkloadFile:
     ----------
     path
         A log in the Standard Workload Format; a Batsim workload if the name ends in ``.json``; Slurm's
-        accounting if it begins as ``sacct --parsable2`` does. Plain or compressed.
+        accounting if it begins as ``sacct --parsable2`` does; a slice of Borg's trace if it begins as one. Plain or
+        compressed.
     cores
         The size of the machine; None for the one that the file says.
     filters
@@ -135,7 +137,9 @@ class WorkloadFile:
             name = name.removesuffix(suffix)
         if name.endswith(".json"):
             return read_batsim(self.path, flops_per_s=self.flops_per_s)
-        return read_sacct(self.path) if name.endswith(".sacct") or is_sacct(self.path) else read_swf(self.path)
+        if name.endswith(".sacct") or is_sacct(self.path):
+            return read_sacct(self.path)
+        return read_borg_slice(self.path) if is_borg_slice(self.path) else read_swf(self.path)
 
 
 def _require_runnable(jobs: Workload, cores: int) -> None:

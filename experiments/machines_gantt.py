@@ -1,5 +1,6 @@
 """Gantt charts of machines that come and go: when each was dark, what ran on it, and which work was lost."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import matplotlib as mpl
@@ -15,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from experiments.drawing import DURATIONS, STYLE, grouped, put_title, time_axis
+from experiments.drawing import number as amount
 from simmodels.allocation import allocate
 from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.errors import RequestError
@@ -69,6 +71,50 @@ def machines_gantt(
     return figure
 
 
+def compared_gantt(
+    schedules: Mapping[str, CapacitySchedule], *, start_s: float | None = None, end_s: float | None = None
+) -> Figure:
+    """Return the machines under each heuristic, one below the other, with what was lost in the window in numbers.
+
+    Parameters
+    ----------
+    schedules
+        By the name of the heuristic; see `machines_gantt`.
+    start_s, end_s
+        As there.
+
+    Raises
+    ------
+    RequestError
+        As there.
+    """
+    longest_s = max(float(np.max(each.workload.runtime_s)) for each in schedules.values())
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(10.0, 4.2 * len(schedules) + 0.7), layout="constrained")
+        panels, scales = [], []
+        for number, (name, schedule) in enumerate(schedules.items()):
+            axes = figure.add_subplot(len(schedules), 1, number + 1)
+            scales.append(draw_machines(axes, schedule, start_s=start_s, end_s=end_s, longest_s=longest_s))
+            runs = schedule.runs
+            low, high = _window(schedule, start_s, end_s)
+            gone = (runs["end_s"] > low) & (runs["end_s"] <= high) & (runs["outcome"] == UNFINISHED)
+            lost_h = (runs["lost_s"] * runs["cores"])[gone].sum() / HOUR
+            told = f"{amount(int(gone.sum()), 'job')} killed, {lost_h:,.0f} core-hours lost"
+            axes.set_title(f"{name}, {schedule.workload.name}: {told}")
+            panels.append(axes)
+        legend(figure, panels, scales[0])
+    return figure
+
+
+def _window(schedule: CapacitySchedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
+    """Return the window to draw."""
+    low, high = schedule.window
+    found = (low if start_s is None else start_s, high if end_s is None else end_s)
+    if not found[0] < found[1]:
+        raise RequestError(f"a window from {found[0]} s to {found[1]} s", "start_s < end_s is allowed")
+    return found
+
+
 def draw_machines(
     axes: Axes,
     schedule: CapacitySchedule,
@@ -88,12 +134,7 @@ def draw_machines(
     longest_s
         Where the scale of colours ends; None for the longest job of the schedule.
     """
-    window_s = (
-        schedule.window[0] if start_s is None else start_s,
-        schedule.window[1] if end_s is None else end_s,
-    )
-    if not window_s[0] < window_s[1]:
-        raise RequestError(f"a window from {window_s[0]} s to {window_s[1]} s", "start_s < end_s is allowed")
+    window_s = _window(schedule, start_s, end_s)
     machines = schedule.cores // schedule.cores_per_machine
     if "heuristic" not in schedule.about:
         raise RequestError("a schedule of jobs on several machines", "jobs inside one machine each are allowed")

@@ -5,9 +5,11 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from experiments.inputs import reason
+import pandas as pd
+
+from experiments.inputs import reason, seconds
 from simmodels.errors import RequestError
 from simmodels.files import replacing
 from simmodels.schedule import Schedule
@@ -16,6 +18,9 @@ from workloads.files import COMPRESSIONS
 from workloads.swf import write_swf
 
 Writer = Callable[[Schedule, Path], None]
+Made = TypeVar("Made")
+
+_TABLES: Final = (".csv", ".parquet")
 
 _JOBS: Final[dict[str, Writer]] = {
     ".csv": Schedule.to_csv,
@@ -39,6 +44,58 @@ def jobs_writer(path: Path) -> Writer:
     raise RequestError(f"jobs file '{path}'", f"names ending in {', '.join(_JOBS)} are allowed")
 
 
+def table_writer(path: Path, made: Callable[[Made], pd.DataFrame]) -> Callable[[Made, Path], None]:
+    """Return what writes a table that is made of something, by the name's ending.
+
+    Raises
+    ------
+    RequestError
+        The name ends otherwise than in .csv or .parquet.
+    """
+    ending = path.suffix.lower()
+    if ending not in _TABLES:
+        raise RequestError(f"table file '{path}'", f"names ending in {', '.join(_TABLES)} are allowed")
+
+    def write(of: Made, path: Path) -> None:
+        table = made(of)
+        with replacing(path) as temporary:
+            if ending == ".csv":
+                table.to_csv(temporary, index=False, lineterminator="\n")
+            else:
+                table.to_parquet(temporary, engine="pyarrow", index=False)
+
+    return write
+
+
+def require_figure(path: Path) -> None:
+    """Refuse a figure's file that ends otherwise than a figure's may.
+
+    Raises
+    ------
+    RequestError
+        Naming the file.
+    """
+    from experiments import drawing  # noqa: PLC0415  matplotlib is slow to import: only where it draws
+
+    if path.suffix.lower().removeprefix(".") not in drawing.FORMATS:
+        raise RequestError(f"figure file '{path}'", f"names ending in .{', .'.join(drawing.FORMATS)} are allowed")
+
+
+def drawn_window(draw_from: str | None, draw_to: str | None) -> tuple[float | None, float | None]:
+    """Return the window that figures show, in seconds, as the options say.
+
+    Raises
+    ------
+    RequestError
+        A time is none, or the window is empty.
+    """
+    start_s = None if draw_from is None else seconds(draw_from, "--draw-from")
+    end_s = None if draw_to is None else seconds(draw_to, "--draw-to")
+    if start_s is not None and end_s is not None and not start_s < end_s:
+        raise RequestError(f"a window from {start_s:g} s to {end_s:g} s", "--draw-from before --draw-to is allowed")
+    return start_s, end_s
+
+
 def figure_writer(path: Path, *, gantt: bool, start_s: float | None = None, end_s: float | None = None) -> Writer:
     """Return what draws a schedule to a file: its Gantt chart, or its machine and queue over time.
 
@@ -54,14 +111,11 @@ def figure_writer(path: Path, *, gantt: bool, start_s: float | None = None, end_
     Raises
     ------
     RequestError
-        The name ends otherwise than a figure's may, or the window is empty.
+        The name ends otherwise than a figure's may.
     """
-    from experiments import drawing, figures  # noqa: PLC0415  matplotlib is slow to import: only where it draws
+    from experiments import figures  # noqa: PLC0415  as above
 
-    if path.suffix.lower().removeprefix(".") not in drawing.FORMATS:
-        raise RequestError(f"figure file '{path}'", f"names ending in .{', .'.join(drawing.FORMATS)} are allowed")
-    if start_s is not None and end_s is not None and not start_s < end_s:
-        raise RequestError(f"a window from {start_s:g} s to {end_s:g} s", "--draw-from before --draw-to is allowed")
+    require_figure(path)
 
     def write(schedule: Schedule, path: Path) -> None:
         draw = figures.gantt if gantt else figures.utilisation_and_queue

@@ -85,6 +85,32 @@ def workflow_table(metrics: Mapping[str, float]) -> Table:
     return table
 
 
+_ON_MACHINES: Final = {
+    "goodput": "goodput\n(%)",
+    "aborted": "aborted\n(%)",
+    "idle": "idle\n(%)",
+    "kills": "jobs\nkilled",
+    "mean_aborted_s": "mean\naborted (s)",
+    "mean_stretch": "mean\nstretch",
+    "max_stretch": "max\nstretch",
+    "mean_wait_s": "mean\nwait (s)",
+    "completed_share": "completed\n(%)",
+}
+_SHARES: Final = ("goodput", "aborted", "idle", "completed_share")
+
+
+def machines_table(found: Mapping[str, Mapping[str, float]]) -> Table:
+    """Return the figures of merit of several heuristics on machines that come and go, a row a heuristic."""
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
+    table.add_column("heuristic")
+    for heading in _ON_MACHINES.values():
+        table.add_column(heading, justify="right")
+    for name, metrics in found.items():
+        shown = (number(metrics[key] * (100 if key in _SHARES else 1), whole=key == "kills") for key in _ON_MACHINES)
+        table.add_row(name, *shown)
+    return table
+
+
 def comparison_table(cells: Sequence[Cell]) -> Table:
     """Return the figures of merit of several orders, a row an order, in the order given; the best ones bold."""
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))

@@ -7,24 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import pandas as pd
-
 from experiments.answering import DONE, FAILED, Steps, complain, print_json, remark, show
 from experiments.cells import FIRST
-from experiments.inputs import seconds, told
-from experiments.outputs import require_writable
+from experiments.inputs import told
+from experiments.outputs import drawn_window, require_figure, require_writable, table_writer
 from experiments.tables import workflow_table
 from experiments.workflow_inputs import WorkflowFolder
 from simmodels.decisions.bid import BUILT_IN, Bid
 from simmodels.errors import RequestError, SimModelsError
-from simmodels.files import replacing
 from simmodels.simulate import simulate_workflows
 from simmodels.workflow import Workflow
 from simmodels.workflow_schedule import Place, WorkflowSchedule
 
 Writer = Callable[[WorkflowSchedule, Path], None]
 
-_TABLES: Final = (".csv", ".parquet")
 _OF_CURVES: Final = ("area", "factor", "deadline", "soft_deadline")
 
 
@@ -157,9 +153,9 @@ def _outputs(
     require_writable(path for path in (jobs_out, tasks_out, gantt, graph) if path is not None)
     outputs: dict[Path, Writer] = {}
     if jobs_out is not None:
-        outputs[jobs_out] = _table_writer(jobs_out, lambda schedule: schedule.jobs)
+        outputs[jobs_out] = table_writer(jobs_out, lambda schedule: schedule.jobs)
     if tasks_out is not None:
-        outputs[tasks_out] = _table_writer(tasks_out, lambda schedule: schedule.tasks)
+        outputs[tasks_out] = table_writer(tasks_out, lambda schedule: schedule.tasks)
     if gantt is not None:
         outputs[gantt] = _gantt_writer(gantt, window)
     if graph is not None:
@@ -167,39 +163,12 @@ def _outputs(
     return outputs
 
 
-def _table_writer(path: Path, made: Callable[[WorkflowSchedule], pd.DataFrame]) -> Writer:
-    """Return what writes a table, by the name's ending."""
-    ending = path.suffix.lower()
-    if ending not in _TABLES:
-        raise RequestError(f"table file '{path}'", f"names ending in {', '.join(_TABLES)} are allowed")
-
-    def write(schedule: WorkflowSchedule, path: Path) -> None:
-        table = made(schedule)
-        with replacing(path) as temporary:
-            if ending == ".csv":
-                table.to_csv(temporary, index=False, lineterminator="\n")
-            else:
-                table.to_parquet(temporary, engine="pyarrow", index=False)
-
-    return write
-
-
-def _require_figure(path: Path) -> None:
-    from experiments import drawing  # noqa: PLC0415  matplotlib is slow to import: only where it draws
-
-    if path.suffix.lower().removeprefix(".") not in drawing.FORMATS:
-        raise RequestError(f"figure file '{path}'", f"names ending in .{', .'.join(drawing.FORMATS)} are allowed")
-
-
 def _gantt_writer(path: Path, window: tuple[str | None, str | None]) -> Writer:
     """Return what draws the Gantt chart."""
     from experiments import drawing, workflow_figures  # noqa: PLC0415  as above
 
-    _require_figure(path)
-    start_s = None if window[0] is None else seconds(window[0], "--draw-from")
-    end_s = None if window[1] is None else seconds(window[1], "--draw-to")
-    if start_s is not None and end_s is not None and not start_s < end_s:
-        raise RequestError(f"a window from {start_s:g} s to {end_s:g} s", "--draw-from before --draw-to is allowed")
+    require_figure(path)
+    start_s, end_s = drawn_window(*window)
 
     def write(schedule: WorkflowSchedule, path: Path) -> None:
         drawing.save(workflow_figures.gantt_by_cluster(schedule, start_s=start_s, end_s=end_s), path)
@@ -211,7 +180,7 @@ def _graph_writer(path: Path, job_id: int, rules: Mapping[str, Any]) -> Writer:
     """Return what draws the graph of a job."""
     from experiments import drawing, workflow_figures  # noqa: PLC0415  as above
 
-    _require_figure(path)
+    require_figure(path)
 
     def write(schedule: WorkflowSchedule, path: Path) -> None:
         workflow = next(each for each in schedule.workflows if each.job_id == job_id)

@@ -16,9 +16,15 @@ import numpy as np
 
 from simmodels.errors import FileFormatError
 from simmodels.workload import Workload
-from workloads.files import read_whole, stem
+from workloads.files import read_start, read_whole, stem
 
 _LINE: Final = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s+([0-9]{1,15})\s+([0-9]{1,9})\s+(release|running)\s*")
+
+
+def is_borg_slice(path: Path) -> bool:
+    """Return whether a file begins with a line of such a slice."""
+    first = next((line for line in read_start(path).splitlines() if line.strip()), b"")
+    return _LINE.fullmatch(first) is not None
 
 
 def read_borg_slice(path: str | PathLike[str], *, name: str | None = None) -> Workload:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,13 +18,12 @@ import pandas as pd
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Cell, Rows, Scale, Study
+from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
 from experiments.studies.capacity_claims import claims_of
 from experiments.studies.capacity_results import Found, tables_of
 from experiments.studies.capacity_settings import (
     BORG,
     CHANGES,
-    FIVE,
-    QUEUES,
     READINGS,
     begin_of,
     heuristic_options,
@@ -37,15 +36,8 @@ from simmodels.capacity import Capacity as Walk
 from simmodels.capacity import Mode
 from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.decisions.checkpointing import Checkpoints, young_daly_s
-from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import Environment
-from simmodels.entities.powering import TraceCapacity
-from simmodels.entities.recorder import Recorder
-from simmodels.entities.scheduler import QueueScheduler
-from simmodels.entities.source import Source
 from simmodels.errors import RequestError
 from simmodels.schedule import UNFINISHED
-from simmodels.simulate_on_machines import simulate_on_machines
 from simmodels.streams import entropy
 from simmodels.units import DAY, HOUR, WEEK
 from simmodels.workload import Workload
@@ -190,12 +182,15 @@ class Capacity(Study):
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return the box plots of figures 1 to 4, and machines that go dark in one small window."""
-        from experiments.studies import capacity_figures as drawn  # noqa: PLC0415  matplotlib is slow to import
+        from experiments.machines_gantt import compared_gantt  # noqa: PLC0415  matplotlib is slow to import
+        from experiments.studies.capacity_figures import figures_of  # noqa: PLC0415  the same
 
-        found = drawn.figures_of(Found(results))
+        found = figures_of(Found(results))
         shown = shown_window(results)
         if shown is not None:
-            found["machines that go dark"] = drawn.dark(*shown)
+            found["machines that go dark"] = compared_gantt(
+                shown.schedules, start_s=shown.window_s[0], end_s=shown.window_s[1]
+            )
         return found
 
     def claims(self, results: Results) -> Sequence[Claim]:
@@ -260,38 +255,15 @@ def simulated(cell: Cell) -> CapacitySchedule:
     capacity = walk_of(cell, window_s[1])
     most, least = cell["machines"] + cell["radius"], cell["machines"] - cell["radius"]
     size, heuristic, seed = cell["cores_per_machine"], cell["heuristic"], cell.seed_for("fill")
-    if heuristic in QUEUES:
-        return _queued(log, capacity, window_s, most=most, cores=size, backfilling=heuristic)
-    kind, options = heuristic_options(heuristic, cell.parameters, READINGS[cell["variant"]])
-    if kind != "FirstFit":
+    options: dict[str, Any] = {}
+    if heuristic not in QUEUES:
+        options = heuristic_options(heuristic, cell.parameters, READINGS[cell["variant"]])
+        options |= {"seed": seed, "checkpoints": _checkpoints(cell, capacity, window_s)}
+    if heuristic in TARGETED:
         options |= {"reference": reference, "least_machines": least}
-    return simulate_on_machines(
-        log,
-        capacity,
-        cores_per_machine=size,
-        heuristic=kind,  # type: ignore[arg-type]  # checked there
-        machines=most,
-        window_s=window_s,
-        seed=seed,
-        checkpoints=_checkpoints(cell, capacity, window_s),
-        **options,
+    return run_on_machines(
+        heuristic, log, capacity, cores_per_machine=size, machines=most, window_s=window_s, **options
     )
-
-
-def _queued(
-    log: Workload, capacity: Walk, window_s: tuple[float, float], *, most: int, cores: int, backfilling: str
-) -> CapacitySchedule:
-    """Return the schedule of a queue, first come, first served, with EASY or no backfilling, on the same machines."""
-    env = Environment(start_s=window_s[0])
-    cluster = Cluster(env, "machines", machines=most, cores_per_machine=cores)
-    TraceCapacity(env, cluster, capacity)
-    scheduler = QueueScheduler(
-        env, cluster, order="FCFS", backfilling="easy" if backfilling == "EASY" else "none"
-    )  # fmt: skip
-    Source(env, log, into=scheduler, window_s=window_s)
-    recorder = Recorder(env)
-    env.run(until=env.end_of(window_s[1]))
-    return cast("CapacitySchedule", recorder.schedule(window_s=window_s))
 
 
 _SHOWN_DAYS: Final = 2.0

@@ -9,8 +9,9 @@ import pandas as pd
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.statistics import Effect
+from experiments.on_machines import ASAP, FIRST_FIT, FIVE
 from experiments.studies.capacity_results import SWEEPS, Found
-from experiments.studies.capacity_settings import ASAP, BORG, FIRST_FIT, FIVE
+from experiments.studies.capacity_settings import BORG
 
 _DECIDE: Final = "--scale paper"
 _ROUNDING: Final = 1e-9

@@ -1,6 +1,6 @@
 """The figures of the capacity study: box plots as the paper has them, and machines that go dark."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,12 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from experiments.drawing import INK, PALETTE, STYLE
-from experiments.machines_gantt import draw_machines, legend
+from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity_results import SWEEPS, Found
-from experiments.studies.capacity_settings import FIVE, QUEUES
-from simmodels.capacity_schedule import CapacitySchedule
-from simmodels.schedule import UNFINISHED
-from simmodels.units import HOUR
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,20 +172,4 @@ def _changes(found: Found) -> Figure:
             axes.set_title(workload)
             axes.set_ylabel("goodput")
         _say(figure, heuristics)
-    return figure
-
-
-def dark(schedules: Mapping[str, CapacitySchedule], window_s: tuple[float, float]) -> Figure:
-    """Return the machines under each heuristic, one below the other: dark spans, jobs, and work that was lost."""
-    longest_s = max(float(np.max(each.workload.runtime_s)) for each in schedules.values())
-    with mpl.rc_context(STYLE):
-        figure, panels = _panels(len(schedules), across=1, height_in=4.2, width_in=10.0)
-        scales = []
-        for axes, (name, schedule) in zip(panels, schedules.items(), strict=True):
-            scales.append(draw_machines(axes, schedule, start_s=window_s[0], end_s=window_s[1], longest_s=longest_s))
-            runs = schedule.runs
-            gone = (runs["end_s"] > window_s[0]) & (runs["end_s"] <= window_s[1]) & (runs["outcome"] == UNFINISHED)
-            lost_h = (runs["lost_s"] * runs["cores"])[gone].sum() / HOUR
-            axes.set_title(f"{name}, {schedule.workload.name}: {gone.sum()} jobs killed, {lost_h:,.0f} core-hours lost")
-        legend(figure, panels, scales[0])
     return figure

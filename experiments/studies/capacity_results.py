@@ -9,7 +9,8 @@ import pandas as pd
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.campaigns.study import REPLICATION
-from experiments.studies.capacity_settings import BORG, CENTRE, FIVE, QUEUES, alike
+from experiments.on_machines import FIVE, QUEUES
+from experiments.studies.capacity_settings import BORG, CENTRE, alike
 
 SWEEPS: Final = {
     "machines": "machines in the mean",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from experiments.campaigns.study import Design, unknown
+from experiments.on_machines import ASAP, FIRST_FIT, FIVE, QUEUES, TARGETED, heuristic_of
 from simmodels.capacity import Law
 from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.placement_options import PlacementOptions
@@ -15,11 +16,6 @@ from simmodels.workload import Workload
 from workloads.risky import RISKY_FAMILIES, risky_jobs
 
 BORG: Final = "Borg"
-FIRST_FIT: Final = ("FirstFitAware", "FirstFitUnaware")
-ASAP: Final = ("TargetAsap", "PackedTargetAsap")
-TARGETED: Final = ("TargetStretch", *ASAP)
-FIVE: Final = (*FIRST_FIT, *TARGETED)
-QUEUES: Final = ("EASY", "FCFS")
 CHANGES: Final = ("kill", "notice", "drain", "checkpoint", "periodic")
 
 CENTRE: Final[Mapping[str, Any]] = {
@@ -105,8 +101,8 @@ READINGS: Final[Mapping[str, Reading]] = {
 """The readings by name; ``program`` is all that the authors' published program is known to do otherwise, together."""
 
 
-def heuristic_options(heuristic: str, of: Mapping[str, Any], reading: Reading) -> tuple[str, dict[str, Any]]:
-    """Return a heuristic as `simmodels.simulate_on_machines` names it, and its options.
+def heuristic_options(heuristic: str, of: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
+    """Return the options of a heuristic.
 
     Parameters
     ----------
@@ -118,11 +114,11 @@ def heuristic_options(heuristic: str, of: Mapping[str, Any], reading: Reading) -
         What is read otherwise.
     """
     if heuristic in FIRST_FIT:
-        return "FirstFit", {"aware": heuristic == "FirstFitAware", **reading.of(heuristic)}
+        return reading.of(heuristic)
     options = {name: of[name] for name in ("distance", "raise_above", "lower_below")}
     if heuristic == "PackedTargetAsap":
         options["pack_size"] = of["pack_size"]
-    return heuristic, {**options, **reading.of(heuristic)}
+    return {**options, **reading.of(heuristic)}
 
 
 def points(factors: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
@@ -189,7 +185,8 @@ def require_allowed(design: Design) -> None:
     for variant in values["variant"]:
         for heuristic in values["heuristic"]:
             if heuristic in FIVE:
-                kind, options = heuristic_options(str(heuristic), of, READINGS[str(variant)])
+                kind, made = heuristic_of(str(heuristic))
+                options = {**made, **heuristic_options(str(heuristic), of, READINGS[str(variant)])}
                 PlacementOptions.checked(kind, **_referred(kind, options), checkpoints=Checkpoints())
 
 

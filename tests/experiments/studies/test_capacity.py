@@ -15,9 +15,10 @@ from experiments.campaigns.plan import Plan
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.campaigns.study import Cell
+from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity import Capacity, jobs_of, simulated, walk_of
 from experiments.studies.capacity_results import AUTHORS, INDEPENDENT, INDEPENDENT_SWEEPS, Found
-from experiments.studies.capacity_settings import CENTRE, CHANGES, FIVE, QUEUES, READINGS, alike, points
+from experiments.studies.capacity_settings import CENTRE, CHANGES, READINGS, alike, points
 from simmodels.errors import SimModelsError
 from simmodels.streams import entropy
 

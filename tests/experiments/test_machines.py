@@ -1,0 +1,161 @@
+"""The command line on machines that come and go: what it runs is what Python runs; what it cannot do it says."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simmodels as sm
+import workloads as wl
+from experiments.cli import main
+from experiments.machines_commands import NO_LENGTH
+
+Run = Callable[..., tuple[int, str, str]]
+CLUSTER = ("--workload", "log.swf", "--cores-per-machine", 24)
+WALK = ("--walk", "24:8:20min")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run the command line here, in a folder of its own, with two days of jobs and a series."""
+    monkeypatch.chdir(tmp_path)
+    wl.write_swf(wl.risky_jobs("LogScale", weeks=2 / 7, seed=1), tmp_path / "log.swf")
+    rows = [
+        f"2020-01-01 {hour:02}:00:00,{2 * watts},{watts}" for hour, watts in enumerate([9e3, 5e3, 7e3, 2e3, 9e3, 1e3])
+    ]
+    (tmp_path / "wind.csv").write_text("\n".join(["at,sea,land", *rows]) + "\n")
+
+    def answer(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["schedlab", "machines", *map(str, words)])
+        status = main()
+        return status, *capsys.readouterr()
+
+    return answer
+
+
+def log() -> sm.Workload:
+    return wl.read_swf("log.swf")
+
+
+def test_it_runs_what_python_runs(run: Run) -> None:
+    files = ("--attempts-out", "attempts.parquet", "--gantt", "gantt.svg", "--draw-from", "1d", "--draw-to", "30h")
+    names = ("FirstFitAware", "TargetAsap")
+    status, out, err = run(*CLUSTER, *WALK, "--from", "1d", "--seed", 3, *files, "--validate", "--json")
+    assert status == 0, err
+    end = float(log().submit_s.max()) + 1
+    walk = wl.capacity_walk(begin_s=sm.DAY, until_s=end, seed=3)
+    window = {"cores_per_machine": 24, "window_s": (sm.DAY, end), "seed": 3}
+    before = log().take(log().submit_s < sm.DAY)  # the week before the window, as far as the log has it
+    wanted = [
+        sm.simulate_on_machines(log(), walk, **window),
+        sm.simulate_on_machines(log(), walk, heuristic="TargetAsap", reference=before, **window),
+    ]
+    answer = json.loads(out)
+    for name, schedule in zip(names, wanted, strict=True):
+        metrics = {key: None if np.isnan(value) else value for key, value in schedule.metrics().items()}
+        assert answer["metrics"][name] == metrics
+        assert metrics["kills"] > 0
+    read = pd.read_parquet("attempts.parquet")
+    for name, schedule in zip(names, wanted, strict=True):
+        mine = read[read["heuristic"] == name].drop(columns="heuristic").reset_index(drop=True)
+        pd.testing.assert_frame_equal(mine, schedule.runs, check_exact=True)
+    assert "core-hours lost" in Path("gantt.svg").read_text()
+    assert f"{answer['workload']['left_out']:,} jobs were not there from 86,400 s" in err
+
+
+def test_a_series_is_turned_into_machines(run: Run) -> None:
+    series = ("--series", "wind.csv", "--column", "sea+land", "--per-machine", 900, "--most", 25, "--least", 8)
+    told = ("--notice", "10min", "--mode", "checkpoint", "--checkpoint-cost", 60, "--restart", 30)
+    window = ("--from", 0, "--until", "10h", "--series-from", "1h", "--repeat")
+    status, out, err = run(*CLUSTER, *series, *told, *window, "-o", "FirstFitAware", "--json")
+    assert status == 0, err
+    table = [(0, 16), (1, 23), (2, 8), (3, 25), (4, 8), (5, 25), (6, 16), (7, 23), (8, 8), (9, 25)]
+    changes = [sm.CapacityChange(hour * sm.HOUR, machines, 600.0, "checkpoint") for hour, machines in table]
+    wanted = sm.simulate_on_machines(
+        log(),
+        changes,
+        cores_per_machine=24,
+        window_s=(0, 10 * sm.HOUR),
+        checkpoints=sm.Checkpoints(cost_s=60, restart_s=30),
+    )
+    assert json.loads(out)["metrics"]["FirstFitAware"]["goodput"] == wanted.metrics()["goodput"]
+    assert "machines: 8 to 25, 17.7 in the mean, 9 changes" in err
+
+
+def test_queues_run_on_the_same_machines(run: Run) -> None:
+    status, out, _ = run(*CLUSTER, *WALK, "-o", "EASY,FCFS,FirstFitUnaware")
+    assert status == 0
+    rows = [line.split() for line in out.splitlines() if line.split()[:1] and line.split()[0] in {"EASY", "FCFS"}]
+    assert [row[0] for row in rows] == ["EASY", "FCFS"]
+    assert float(rows[0][1]) > 50
+
+
+def test_a_slice_of_borg_begins_when_the_jobs_come_that_did_not_run_before(run: Run, tmp_path: Path) -> None:
+    jobs = [
+        "1 900 5000 2 running",
+        *(f"{n} {1000 + 10 * n} 300 1 release" for n in range(2, 50)),
+        "50 1500 1 30 release",
+    ]
+    (tmp_path / "slice.txt").write_text("\n".join(jobs))
+    (tmp_path / "before.txt").write_text("\n".join(jobs[:-1]))
+    cluster = ("--workload", "slice.txt", "--cores-per-machine", 24, *WALK, "--reference", "before.txt")
+    assert "job 50: needs 30 cores, and the machine has 24; --drop-oversized" in run(*cluster)[2]
+    status, out, err = run(*cluster, "--drop-oversized", "--json")
+    answer = json.loads(out)
+    assert status == 0, err
+    assert answer["window_s"] == [1020.0, 1491.0]
+    assert "dropped: wider than the machine: 1" in err
+    assert answer["metrics"]["TargetAsap"]["arrived"] == 48
+
+
+def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
+    short = log()
+    runtime_s = np.where(np.arange(len(short)) < 5, 0.0, short.runtime_s)
+    wl.write_swf(sm.Workload(short.job_id, short.submit_s, runtime_s, short.estimate_s, short.cores), "log.swf")
+    status, _, err = run(*CLUSTER, *WALK, "-o", "FirstFitAware")
+    assert status == 0
+    assert f"{NO_LENGTH}: 5" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "neither --walk nor --series; one of them is needed"),
+        ((*WALK, "--series", "wind.csv"), "--walk with --series"),
+        (("--walk", "24:8"), "MEAN:RADIUS:PERIOD"),
+        (("--walk", "24:2:1h"), "a radius of 0 or from 4"),
+        (("--walk", "4:8:1h"), "a radius of 0 or from 4"),
+        (("--walk", "24:8:soon"), "period of --walk 'soon'"),
+        ((*WALK, "--mode", "explode"), "unknown mode 'explode'"),
+        ((*WALK, "-o", "TargetAsp"), "did you mean TargetAsap"),
+        ((*WALK, "-o", "FCFS,FCFS"), "each once"),
+        ((*WALK, "-o", "EASY", "--engine", "compiled"), "the compiled clock with EASY"),
+        ((*WALK, "-o", "EASY", "--checkpoint-cost", "1"), "checkpoints with EASY"),
+        ((*WALK, "-o", "EASY", "--gantt", "gantt.svg"), "--gantt with EASY"),
+        ((*WALK, "--gantt", "gantt.gif"), "names ending in .svg"),
+        ((*WALK, "--gantt", "gantt.svg", "--draw-from", 9, "--draw-to", 9), "--draw-from before --draw-to"),
+        ((*WALK, "--attempts-out", "a.txt"), "names ending in .csv"),
+        ((*WALK, "--restart", "1"), "--checkpoint-cost TIME is needed"),
+        ((*WALK, "--distance", -1), "--distance -1"),
+        ((*WALK, "-o", "TargetAsap"), "--reference FILE, or --from a week later"),
+        ((*WALK, "--from", "2d", "--until", "1d"), "--from before --until"),
+        ((*WALK, "--from", "9d", "--until", "10d"), "a window with jobs is needed"),
+        (("--series", "wind.csv", "-o", "FirstFitAware"), "which column"),
+        (("--series", "wind.csv", "--column", "air", "-o", "FirstFitAware"), "has no column 'air'"),
+        (("--series", "wind.csv", "--column", "sea", "-o", "FirstFitAware"), "--repeat, or a shorter window"),
+        (("--series", "none.csv", "-o", "FirstFitAware"), "none.csv: cannot be read"),
+        (("--series", "wind.csv", "--least", 5, "--most", 4), "0 <= least <= most"),
+        (("--series", "wind.csv", "--column", "sea", "--per-machine", 0, "--repeat", "-o", "EASY"), "per_machine is 0"),
+    ],
+)
+def test_what_makes_no_sense_is_told_in_one_line(run: Run, words: tuple[object, ...], told: str) -> None:
+    status, out, err = run(*CLUSTER, *words)
+    assert status == 2
+    assert not out
+    assert told in err
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
