@@ -14,6 +14,8 @@ def category(reference: list[tuple[float, int]], length: float, side: str = "ge"
     """Return the share of the reference's work that is in jobs at least as long (gt: longer)."""
     area = [(min(w, cap), min(w, cap) * c) for w, c in reference]
     length = min(length, cap)
+    if side == "thousandths":
+        return _in_thousandths(area, length)
     longer = sum(a for w, a in area if (w >= length if side == "ge" else w > length))
     return longer / sum(a for _, a in area)
 
@@ -29,6 +31,18 @@ def earliest(reservations: list[Reservation], size: int, now: float, length: flo
         if all(usage(reservations, at) + cores <= size for at in inside):
             return start
     raise AssertionError
+
+
+def _in_thousandths(area: list[tuple[float, float]], length: float) -> float:
+    """Return the share as the authors' program has it, from the 999 thousandths of the work, in order of length."""
+    whole, sums = sum(a for _, a in area), 0.0
+    marks: list[float] = []
+    for w, a in sorted(area):
+        sums += a
+        marks += [w] * (sum(k / 1000 <= sums / whole for k in range(1, 1000)) - len(marks))
+    if length == marks[-1]:
+        return 1.0  # as it does
+    return 1 - sum(mark <= length for mark in marks) / 1000
 
 
 @dataclass

@@ -6,6 +6,7 @@ Perotin, Zhang, Wijayawardana, Benoit, Robert, Chien, "Risk-aware scheduling alg
 resources", SC-W 2023, doi:10.1145/3624062.3624194, section 5.1.
 """
 
+from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -22,11 +23,12 @@ RISKY_FAMILIES: Final[tuple[str, ...]] = get_args(Family)
 _CORES: Final = np.array([1, 2, 4, 8])
 _CORE_SHARES: Final = np.array([1, 2, 2, 1]) / 6
 _MEAN_CORES: Final = 3.5
-_LOAD: Final = 26  # machines, at which the families are aimed
+_LOAD: Final = 26.0  # machines, at which the families are aimed
+_SHARES: Final = (64.0, 16.0, 4.0, 1.0)  # of the classes of LogScale
 
 
-def mean_length_s(jobs_per_week: int, cores_per_machine: int = 24) -> float:
-    """Return the mean length at which so many jobs a week are work for 26 machines, in seconds.
+def mean_length_s(jobs_per_week: int, cores_per_machine: int = 24, load: float = _LOAD) -> float:
+    """Return the mean length at which so many jobs a week are work for so many machines, in seconds.
 
     Parameters
     ----------
@@ -34,12 +36,14 @@ def mean_length_s(jobs_per_week: int, cores_per_machine: int = 24) -> float:
         How many jobs are released in a week.
     cores_per_machine
         The cores of each machine.
+    load
+        How many machines they would keep busy.
 
     Notes
     -----
     The paper prints 209,664/n hours, which leaves out that jobs have 3.5 cores in the mean.
     """
-    return _LOAD * cores_per_machine * WEEK / (_MEAN_CORES * jobs_per_week)
+    return load * cores_per_machine * WEEK / (_MEAN_CORES * jobs_per_week)
 
 
 def risky_jobs(
@@ -48,6 +52,8 @@ def risky_jobs(
     weeks: float = 3.0,
     jobs_per_week: int = 20_000,
     cores_per_machine: int = 24,
+    load: float = _LOAD,
+    shares: Sequence[float] = _SHARES,
     seed: int = 0,
     name: str | None = None,
 ) -> Workload:
@@ -65,9 +71,13 @@ def risky_jobs(
     weeks
         How long jobs are released.
     jobs_per_week
-        How many a week; their mean length is such that the load stays that of 26 machines.
+        How many a week; their mean length is such that the load stays the same.
     cores_per_machine
         The cores of the machines they are meant for.
+    load
+        How many machines they would keep busy.
+    shares
+        How frequent the four classes of LogScale are, from the shortest jobs to the longest.
     seed
         The seed, an integer >= 0: the same arguments give the same jobs.
     name
@@ -82,18 +92,23 @@ def risky_jobs(
 
     Notes
     -----
-    The weights of LogScale are 64:16:4:1; the printed 4P(2) = 4P(3) = 4P(4) is a slip. The load of LogScaleU is that
-    of the others (the authors' program makes it that of 16 machines). Lengths are whole seconds, at least 1.
+    By default, the classes of LogScale are as 64:16:4:1; the printed 4P(2) = 4P(3) = 4P(4) is a slip. The load of
+    LogScaleU is that of the others (the authors' program makes it that of 16 machines). Lengths are whole seconds, at
+    least 1.
     """
     if family not in RISKY_FAMILIES:
         raise UnknownNameError("family", str(family), (), RISKY_FAMILIES)
     if not (jobs_per_week >= 1 and weeks > 0 and np.isfinite(weeks) and cores_per_machine >= int(_CORES[-1])):
         what = f"{weeks} weeks of {jobs_per_week} jobs for machines of {cores_per_machine} cores"
         raise RequestError(what, f"at least 1 job, and {_CORES[-1]} cores, are allowed")
+    if not 0 < load < np.inf:
+        raise RequestError(f"load is {load}", "a finite number of machines > 0 is allowed")
+    if len(shares) != len(_SHARES) or not all(0 <= share < np.inf for share in shares) or not sum(shares) > 0:
+        raise RequestError(f"shares are {tuple(shares)}", "four numbers >= 0 are allowed, not all 0")
     jobs = int(np.ceil(weeks * jobs_per_week))
     release_s = np.floor(np.arange(jobs) * (WEEK / jobs_per_week))
-    mean = mean_length_s(jobs_per_week, cores_per_machine)
-    length_s = np.maximum(np.rint(_lengths(family, jobs, mean, seed)), 1.0)
+    mean = mean_length_s(jobs_per_week, cores_per_machine, load)
+    length_s = np.maximum(np.rint(_lengths(family, jobs, mean, shares, seed)), 1.0)
     return Workload(
         job_id=np.arange(1, jobs + 1),
         submit_s=release_s,
@@ -105,7 +120,7 @@ def risky_jobs(
     )
 
 
-def _lengths(family: Family, jobs: int, mean: float, seed: int) -> NDArray[np.float64]:
+def _lengths(family: Family, jobs: int, mean: float, shares: Sequence[float], seed: int) -> NDArray[np.float64]:
     """Return the length of each job, in seconds."""
     draw = stream(seed, "risky", family, "lengths").random(jobs)
     if family == "Uniform":
@@ -114,7 +129,7 @@ def _lengths(family: Family, jobs: int, mean: float, seed: int) -> NDArray[np.fl
     if family == "3types":
         kind = np.searchsorted(np.cumsum(np.array([9, 3, 1]) / 13), which, side="right").clip(0, 2)
         return np.asarray(mean * 13 / 27 * 3.0**kind * (0.95 + 0.1 * draw))
-    weights = np.array([64, 16, 4, 1]) / 85 if family == "LogScale" else np.full(4, 0.25)
+    weights = np.array(shares) / np.sum(shares) if family == "LogScale" else np.full(4, 0.25)
     kind = np.searchsorted(np.cumsum(weights), which, side="right").clip(0, 3)
     unit = mean / float((weights * 3 * 5.0 ** np.arange(4)).sum())  # the mean of class c is 3 x 5^c units
     return np.asarray(unit * 5.0**kind * (1 + 4 * draw))

@@ -132,6 +132,8 @@ class Capacity(Study):
                     for point in points(values):
                         if workload == BORG and point["jobs_per_week"] != next(points(values))["jobs_per_week"]:
                             continue  # Borg has as many as it has
+                        if not READINGS[str(point["variant"])].is_of(workload):
+                            continue
                         for heuristic in run_at(point, [str(name) for name in values["heuristic"]]):
                             factors = {"workload": workload, "trace": trace, **point, "heuristic": heuristic}
                             yield Cell(factors, replication, seed, design.parameters)
@@ -205,16 +207,26 @@ def jobs_of(cell: Cell) -> Jobs:
         return found
     begin, end = cell["lead_days"] * DAY, (cell["lead_days"] + cell["window_days"]) * DAY
     size = (end / WEEK, cell["jobs_per_week"], cell["cores_per_machine"])
+    read = tuple(READINGS[cell["variant"]].jobs.items())
     made = [
-        _generated(cell["workload"], *size, entropy(cell.seed, "capacity", what, cell["trace"]))
+        _generated(cell["workload"], *size, entropy(cell.seed, "capacity", what, cell["trace"]), read)
         for what in ("jobs", "reference")
     ]
     return Jobs(made[0], made[1], (begin, end))
 
 
 @lru_cache(maxsize=8)
-def _generated(family: Any, weeks: float, jobs_per_week: int, cores: int, seed: int) -> Workload:  # noqa: ANN401
-    return risky_jobs(family, weeks=weeks, jobs_per_week=jobs_per_week, cores_per_machine=cores, seed=seed)
+def _generated(
+    family: Any,  # noqa: ANN401  one of the names, as checked
+    weeks: float,
+    jobs_per_week: int,
+    cores: int,
+    seed: int,
+    read: tuple[tuple[str, Any], ...],
+) -> Workload:
+    return risky_jobs(
+        family, weeks=weeks, jobs_per_week=jobs_per_week, cores_per_machine=cores, seed=seed, **dict(read)
+    )
 
 
 def walk_of(cell: Cell, until_s: float) -> Walk:

@@ -46,11 +46,14 @@ class Reading:
         That of the walk.
     warm_credit
         See `simmodels.CapacitySchedule.metrics`.
+    jobs
+        Options of `workloads.risky_jobs`, for the families; slices of Borg are what they are.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
     law: Law = "three_way"
     warm_credit: Literal["whole", "partial"] = "whole"
+    jobs: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, heuristic: str) -> dict[str, Any]:
         """Return the options that are the heuristic's own."""
@@ -60,6 +63,10 @@ class Reading:
         """Return whether the heuristic is another one by this reading."""
         changes_all = self.law != "three_way" or self.warm_credit != "whole" or not self.options
         return heuristic in FIVE and (changes_all or bool(self.of(heuristic)))
+
+    def is_of(self, workload: str) -> bool:
+        """Return whether jobs of this kind, or what becomes of them, are others by this reading."""
+        return not self.jobs or workload == "LogScale" or (workload != BORG and "shares" not in self.jobs)
 
 
 _OWNERS: Final[Mapping[str, Sequence[str]]] = {
@@ -77,10 +84,13 @@ READINGS: Final[Mapping[str, Reading]] = {
     "stay_on_target": Reading(options={"stay_on_target": True}),
     "distance_3": Reading(options={"distance": 3}),
     "distance_5": Reading(options={"distance": 5}),
+    "distance_10": Reading(options={"distance": 10}),
     "distance_20": Reading(options={"distance": 20}),
     "nearest_pack": Reading(options={"packing": "nearest"}),
     "floor_pack": Reading(options={"packing": "floor"}),
     "two_way": Reading(law="two_way"),
+    "printed_shares": Reading(jobs={"shares": (4.0, 1.0, 1.0, 1.0)}),
+    "printed_length": Reading(jobs={"load": 91.0}),
     "longer_only": Reading(options={"category": "gt"}),
     "thousandths": Reading(options={"category": "thousandths"}),
     "instant": Reading(options={"dispatch": "instant"}),

@@ -119,7 +119,7 @@ def test_notice_of_a_change_after_the_window_counts_in_it(engine: str) -> None:
 # -- both clocks, and the slow scheduler -----------------------------------------------------------------
 
 OF_TARGETS = {
-    "category": ["ge", "gt"],
+    "category": ["ge", "gt", "thousandths"],
     "distance": [0, 1, 3],
     "initial_use": ["least", "middle"],
     "nearer_first": ["right", "left"],

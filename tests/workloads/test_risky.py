@@ -38,6 +38,19 @@ def test_lengths_are_of_the_published_classes() -> None:
     assert near == pytest.approx([9 / 13, 3 / 13, 1 / 13], abs=0.01)
 
 
+def test_load_and_shares_are_as_asked() -> None:
+    jobs = risky_jobs("LogScale", weeks=5, load=91, shares=(4, 1, 1, 1), seed=1)
+    assert float((jobs.runtime_s * jobs.cores).sum()) / (24 * 5 * 604_800) == pytest.approx(91, rel=0.04)
+    unit = mean_length_s(20_000, load=91) / (3 * (4 + 5 + 25 + 125) / 7)
+    shares = np.histogram(jobs.runtime_s, np.append(0, unit * 5.0 ** np.arange(1, 5) + 1))[0] / len(jobs)
+    assert shares == pytest.approx(np.array([4, 1, 1, 1]) / 7, abs=0.01)
+    with pytest.raises(RequestError, match="load is 0"):
+        risky_jobs("Uniform", load=0)
+    for odd in ((1, 2, 3), (0, 0, 0, 0), (1, 1, 1, -1), (1, 1, 1, float("nan"))):
+        with pytest.raises(RequestError, match="four numbers >= 0"):
+            risky_jobs("LogScale", shares=odd)
+
+
 def test_the_seed_says_all() -> None:
     one, same, other = (risky_jobs("LogScale", weeks=0.1, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(one.runtime_s, same.runtime_s)

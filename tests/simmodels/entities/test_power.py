@@ -132,3 +132,35 @@ def test_lost_jobs_go_before_those_submitted_later(backfilling: str) -> None:
     rows = [(0, 10, 10, 2), (0, 10, 10, 2), (0, 10, 10, 2), (1, 4, 4, 2), (2, 4, 4, 2), (3, 4, 4, 2)]
     model = Model(rows, [(5, 0, False), (8, 0, True)], {"backfilling": backfilling})
     assert model.recorder.schedule().start_s.tolist() == [8, 0, 0, 10, 10, 14]
+
+
+def switched_by(table: sm.Capacity, until: float, *, start: float = 0.0, **how: float) -> list[tuple[float, int]]:
+    """Return when how many machines were on, of a cluster of 5."""
+    env = sm.Environment(start_s=start)
+    cluster = sm.Cluster(env, "five", machines=5, cores_per_machine=1)
+    sm.TraceCapacity(env, cluster, table, **how)
+    on = [(start, sum(machine.is_on for machine in cluster.machines))]
+    env.on("powered", lambda _: on.append((env.now, sum(machine.is_on for machine in cluster.machines))))
+    env.run(until=until)
+    return sorted(dict(on).items())
+
+
+def test_a_table_that_repeats_begins_anew_wherever_the_clock_starts() -> None:
+    table = sm.Capacity([10.0, 14.0, 17.0], [2, 4, 1])
+    once = [(0.0, 2), (14.0, 4), (17.0, 1)]
+    assert switched_by(table, 60) == once
+    again = [(20.0, 2), (24.0, 4), (27.0, 1), (30.0, 2), (34.0, 4), (37.0, 1)]
+    assert switched_by(table, 39, repeat_s=10) == once + again
+    assert switched_by(table, 39, repeat_s=10, start=25) == [(25.0, 4), *again[2:]]
+    pairs = [(time + 5 * k, machines) for k in range(5) for time, machines in [(14.0, 4), (15.0, 2)]]
+    assert switched_by(table, 39, repeat_s=5) == [(0.0, 2), *pairs]
+    assert switched_by(table, 39, start_s=3) == [(0.0, 2), (7.0, 4), (10.0, 1)]
+    same = table.repeat(length_s=10, until_s=39)
+    assert [(t, n) for t, n in switched_by(same, 39)] == once + again
+
+
+def test_a_table_that_cannot_repeat_is_refused() -> None:
+    with pytest.raises(sm.RequestError, match="repeat_s is 0"):
+        switched_by(sm.Capacity([0.0], [1]), 5, repeat_s=0)
+    with pytest.raises(sm.RequestError, match="6 machines of cluster 'five'; 0 to 5 are allowed"):
+        switched_by(sm.Capacity([0.0, 4.0], [1, 6]), 5)
