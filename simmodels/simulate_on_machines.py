@@ -56,7 +56,8 @@ def simulate_on_machines(
         How many machines there are at most; None for the most that the capacity has.
     window_s
         From when to when, the end included; jobs that were submitted before and would still run are run on, those
-        submitted at its end or later are left out. None: from the first submit until all is done.
+        submitted at its end or later are left out. None: from the first submit until all is done, or if machines stay
+        dark for ever until the last change.
     engine
         ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the
         compiled one: the schedule is the same to the last bit).
@@ -95,7 +96,7 @@ def simulate_on_machines(
     checked = PlacementOptions.checked(heuristic, **options)
     if checked.fill_order is not None:
         checked.filled(most, seed)
-    begin, end = window_s if window_s is not None else (float(workload.submit_s.min(initial=0.0)), math.inf)
+    begin, end = window_s if window_s is not None else (_first_submit_s(workload), math.inf)
     table = table.known_by(end)  # what is announced later no clock knows
     if engine != "simpy":
         return replay_on_machines(
@@ -111,7 +112,31 @@ def simulate_on_machines(
     cluster = Cluster(env, "machines", machines=most, cores_per_machine=cores_per_machine)
     TraceCapacity(env, cluster, table, removes="random" if checked.random_kill else "highest")
     scheduler = _PLACERS[heuristic](env, cluster, **options)
-    Source(env, workload, into=scheduler, window_s=(float(begin), float(end)))
+    source = Source(env, workload, into=scheduler, window_s=(float(begin), float(end)))
     recorder = Recorder(env)
-    env.run(until=None if end == math.inf else env.end_of(end))
+    if end == math.inf:
+        _run_out(
+            env, source, scheduler, last_s=max(float(table.time_s[-1]), float(workload.submit_s.max(initial=begin)))
+        )
+    else:
+        env.run(until=env.end_of(end))
     return cast("CapacitySchedule", recorder.schedule())
+
+
+def _first_submit_s(workload: Workload) -> float:
+    """Return when the first job is submitted; 0 without one."""
+    return float(workload.submit_s.min()) if len(workload) else 0.0
+
+
+def _run_out(env: Environment, source: Source, scheduler: Placer, *, last_s: float) -> None:
+    """Run until all jobs are done, or what waits can never run: at most until the capacity's last change, and its ends.
+
+    The clock stops there, whatever is still to come: changes of the capacity, timers that nobody waits for.
+    """
+    cluster = scheduler.cluster
+    while source.process.is_alive or not scheduler.is_idle:
+        alive = source.process.is_alive or cluster.running or scheduler.will_start
+        if env.peek() > max(last_s, env.now) and not alive:
+            return
+        env.step()
+    env.run(until=env.end_of(env.now))

@@ -1,8 +1,9 @@
 """Switching: which machines go when fewer are wanted, and which come when more are.
 
 The highest numbers go first (Perotin et al. 2023, doi 10.1145/3624062.3624194, section 3: machine 0 is the
-safest), or ones drawn at random; the lowest numbers come first. A machine under notice of its removal takes no
-new job; it is called back as others are switched on.
+safest), or ones drawn at random; the lowest numbers come first. As many machines are on as the last change said,
+beside those that drain. Of these no more take new jobs than the changes will leave of which notice has been given:
+the others are under notice.
 """
 
 from typing import Final
@@ -13,7 +14,7 @@ from simmodels.compiled import compiled
 
 OFF: Final = 0
 OPEN: Final = 1
-NOTICED: Final = 2  # on, takes no new job, to be switched off at an instant
+NOTICED: Final = 2  # on, takes no new job, since it will go
 DRAINING: Final = 3  # on, takes no new job, switched off once nothing runs there
 
 KILL: Final = 0
@@ -23,75 +24,94 @@ MODES: Final = {"kill": KILL, "drain": DRAIN, "checkpoint": CHECKPOINT}
 
 
 @compiled
-def excess(states, machines):
-    """Return how many machines more are open than wanted (fewer, if negative)."""
-    return (states == OPEN).sum() - machines
-
-
-@compiled
-def leave(states, by, number, count, to, draws):
-    """Let `count` open machines leave.
+def _leave(states, told, count, to, draws, now):
+    """Let `count` open machines leave, and tell them.
 
     Parameters
     ----------
-    states
-        int64[machines], changed in place.
-    by
-        int64[machines], which change a machine leaves by; changed in place.
-    number
-        The change.
+    states, told
+        int64[machines], and float64[machines], when each was told that it will go; changed in place.
     count
         How many leave; fewer if fewer are open.
     to
         NOTICED, DRAINING or OFF.
     draws
         float64[>= count], uniform numbers that say which; or none: the highest numbers leave.
+    now
+        The instant.
     """
     here = np.flatnonzero(states == OPEN)
     left = here.size
     for k in range(min(count, left)):
         at = int(draws[k] * left) if draws.size else left - 1
         states[here[at]] = to
-        by[here[at]] = number
+        told[here[at]] = now
         left -= 1
-        here[at] = here[left]
+        for i in range(at, left):  # in order, so that it is the same whether they leave at once or one by one
+            here[i] = here[i + 1]
 
 
 @compiled
-def come(states, count):
-    """Let `count` machines be open that are not, the lowest numbers first; those under notice are called back."""
+def warn(states, told, machines, draws, now):
+    """Let no more than so many machines take jobs, and as many as are on and may; return how many draws it took."""
+    more = (states == OPEN).sum() - machines
     for machine in range(states.size):
-        if count <= 0:
-            return
-        if states[machine] != OPEN:
+        if more >= 0:
+            break
+        if states[machine] == NOTICED:
             states[machine] = OPEN
-            count -= 1
+            more += 1
+    _leave(states, told, more, NOTICED, draws, now)
+    return max(more, 0)
 
 
 @compiled
-def announce(states, by, number, machines, draws):
-    """Give notice to the machines that change `number` will take away; return how many."""
-    more = max(excess(states, machines), 0)
-    leave(states, by, number, more, NOTICED, draws)
-    return more
+def take_effect(states, by, told, number, machines, mode, draws, now):
+    """Carry out change `number`: let so many machines be on, beside those that drain; return how many draws it took.
 
-
-@compiled
-def take_effect(states, by, number, machines, mode, draws):
-    """Carry out change `number`: who was given notice goes, and so many machines are open as are wanted.
-
-    Returns how many go without notice: so many of the draws are used up.
+    Parameters
+    ----------
+    states, told, draws, now
+        As in `warn`.
+    by
+        int64[machines], the change by which each went; changed in place.
+    number, machines, mode
+        The change, how many machines it wants, and KILL, DRAIN or CHECKPOINT.
     """
-    gone = DRAINING if mode == DRAIN else OFF
+    more = ((states == OPEN) | (states == NOTICED)).sum() - machines
+    before = states.copy()
     for machine in range(states.size):
-        if states[machine] == NOTICED and by[machine] == number:
+        if more >= 0:
+            break
+        if states[machine] == OFF or states[machine] == DRAINING:
+            states[machine] = OPEN
+            more += 1
+    gone = DRAINING if mode == DRAIN else OFF
+    for machine in range(states.size - 1, -1, -1):
+        if more <= 0:
+            break
+        if states[machine] == NOTICED:
             states[machine] = gone
-    more = excess(states, machines)
-    if more > 0:
-        leave(states, by, number, more, gone, draws)
-        return more
-    come(states, -more)
-    return 0
+            more -= 1
+    _leave(states, told, more, gone, draws, now)
+    for machine in range(states.size):
+        if states[machine] == gone and before[machine] != gone:
+            by[machine] = number
+    return max(more, 0)
+
+
+@compiled
+def warned(told, time, notice):
+    """Return how long before a change the machine was told that goes by it, of `notice` at most.
+
+    Parameters
+    ----------
+    told
+        When it was told first.
+    time, notice
+        When the change takes effect, and how long before notice was given.
+    """
+    return notice if told <= time - notice else time - told
 
 
 @compiled

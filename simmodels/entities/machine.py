@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from simpy.events import Event
 
 from simmodels.entities.environment import POWER
@@ -31,7 +32,8 @@ class Machine:
         self.free_cores = cores
         self.is_on = True
         self.leaves: Literal["at an instant", "once idle"] | None = None  # on, but it takes no new job
-        self.change = -1  # the change of the capacity by which it leaves
+        self.change = -1  # the change of the capacity by which it went
+        self.told_s = np.inf  # when it was told that it will go
         self.running: dict[Attempt, None] = {}  # a dict for its order: it is what came first
 
     def __repr__(self) -> str:

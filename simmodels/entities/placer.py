@@ -162,6 +162,16 @@ class Placer:
         return [job for slot, job in self._jobs.items() if slot not in done] + self._submitted
 
     @property
+    def is_idle(self) -> bool:
+        """Whether no job runs or waits that was submitted."""
+        return not self._jobs and not self._submitted
+
+    @property
+    def will_start(self) -> bool:
+        """Whether a start is planned."""
+        return self._fleet is not None and bool(placing.due(self._fleet) < np.inf)
+
+    @property
     def machines_used(self) -> int:
         """Return how many machines are used (M_use)."""
         return 0 if self._fleet is None else int(standing(self._fleet)[0])

@@ -12,10 +12,15 @@ from simmodels.capacity import Capacity, CapacityChange, Law, next_machines
 from simmodels.decisions import switching
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import POWER, Environment, Process
-from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
 
 _MODES: dict[str, int] = switching.MODES
+_LEAVES: dict[int, Literal["at an instant", "once idle"] | None] = {
+    switching.OPEN: None,
+    switching.NOTICED: "at an instant",
+    switching.DRAINING: "once idle",
+}
+_STATES = {leaves: state for state, leaves in _LEAVES.items()}
 
 
 class CapacityProcess:
@@ -54,6 +59,7 @@ class CapacityProcess:
         self.removes = removes
         self.longest_notice_s = longest_notice_s
         self._draws = env.stream("capacity", "removed")
+        self._announced: dict[int, int] = {}  # changes still to come, of which notice has been given: machines
         if not cluster.machines:
             what = f"cluster {cluster.name!r} is a pool of cores"
             raise RequestError(what, "machines= and cores_per_machine= are needed")
@@ -111,37 +117,38 @@ class CapacityProcess:
         self.env.trigger(event, POWER)
         return event
 
-    def _states(self) -> tuple[list[Machine], np.ndarray, np.ndarray]:
-        machines = self.cluster.machines
-        states = np.full(len(machines), switching.OPEN, np.int64)
-        for i, machine in enumerate(machines):
-            if not machine.is_on:
-                states[i] = switching.OFF
-            elif machine.leaves is not None:
-                states[i] = switching.DRAINING if machine.leaves == "once idle" else switching.NOTICED
-        return machines, states, np.array([machine.change for machine in machines], np.int64)
-
     def _switch(self, number: int, change: CapacityChange, *, effect: bool) -> None:
-        machines, states, by = self._states()
+        """Carry out a change, or give notice of it."""
+        machines, now = self.cluster.machines, float(self.env.now)
+        states = np.array([_STATES[m.leaves] if m.is_on else switching.OFF for m in machines], np.int64)
+        by = np.array([machine.change for machine in machines], np.int64)
+        told = np.array([machine.told_s for machine in machines])
         before = states.copy()
-        draws = np.empty(0)
-        if self.removes == "random":
-            draws = self._draws.random(max(int(switching.excess(states, change.machines)), 0))
         if effect:
-            switching.take_effect(states, by, number, change.machines, _MODES[change.mode], draws)
+            self._announced.pop(number, None)
+            on = np.isin(states, (switching.OPEN, switching.NOTICED)).sum()
+            without_notice = on - change.machines - (states == switching.NOTICED).sum()
+            mode, draws = _MODES[change.mode], self._drawn(without_notice)
+            switching.take_effect(states, by, told, number, change.machines, mode, draws, now)
         else:
-            switching.announce(states, by, number, change.machines, draws)
-        warned_s = change.notice_s if change.mode == "checkpoint" else None
+            self._announced[number] = change.machines
+        may = min(self._announced.values(), default=len(machines))
+        switching.warn(states, told, may, self._drawn((states == switching.OPEN).sum() - may), now)
         for i in np.flatnonzero(states != before).tolist():
             machine, state = machines[i], states[i]
-            machine.change = int(by[i])
-            if state == switching.OPEN:
-                machine.leave(None)
-                machine.set_power(on=True)
-            elif state == switching.OFF or (state == switching.DRAINING and not machine.running):
+            machine.change, machine.told_s = int(by[i]), float(told[i])
+            if state == switching.OFF or (state == switching.DRAINING and not machine.running):
+                asked = change.mode == "checkpoint"
+                warned_s = switching.warned(told[i], change.time_s, change.notice_s) if asked else None
                 machine.set_power(on=False, warned_s=warned_s)
-            else:
-                machine.leave("once idle" if state == switching.DRAINING else "at an instant")
+                continue
+            if before[i] == switching.OFF:
+                machine.set_power(on=True)
+            machine.leave(_LEAVES[state])
+
+    def _drawn(self, count: int) -> np.ndarray:
+        """Return draws that say which machines go; none if it is those of the highest numbers."""
+        return self._draws.random(max(int(count), 0)) if self.removes == "random" else np.empty(0)
 
 
 class TraceCapacity(CapacityProcess):

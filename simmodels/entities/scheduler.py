@@ -1,5 +1,7 @@
 """QueueScheduler: one queue in front of one cluster; it wakes once per instant and asks a pass."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -86,6 +88,8 @@ class QueueScheduler:
         self._waiting = 0  # how many wait
         self._turn = 0
         self._submitted: list[Job] = []  # since the last decision
+        self._resumed: dict[int, Job] = {}  # of jobs that ran before the clock did, by identity: what they had left
+        self._rests: dict[int, Job] = {}  # the same by slot, until they are lost
         self._ended: list[Attempt] = []
         self._finished = np.empty(64, np.int64)  # scratch
         self._powered = 0  # cores gained (lost) since the last decision
@@ -116,6 +120,22 @@ class QueueScheduler:
             look_on(job)
         self._submitted.append(job)
         self._ring()
+
+    def resume(self, jobs: Sequence[Job]) -> None:
+        """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
+
+        One that loses its machine runs again from its start.
+        """
+        free = self.cluster.free_cores
+        for job in jobs:
+            if job.cores > free:
+                self.env.publish("submitted", job)
+                continue
+            free -= job.cores
+            ran_s = self.env.now - job.submit_s
+            rest = replace(job, runtime_s=job.runtime_s - ran_s, estimate_s=max(job.estimate_s - ran_s, 0.0))
+            self._resumed[id(job)] = rest
+            self.submit(job)
 
     def ended(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended; a lost job waits again."""
@@ -209,8 +229,7 @@ class QueueScheduler:
                 self._finished = np.empty(2 * len(ended), np.int64)
             for attempt in ended:
                 if attempt.outcome is Outcome.LOST:
-                    queue.requeue(self._queue, attempt.slot, now)
-                    self._waiting += 1
+                    self._requeue(attempt.slot, now)
                 else:
                     self._finished[finished] = attempt.slot
                     finished += 1
@@ -224,7 +243,7 @@ class QueueScheduler:
         for attempt in self._ended:
             if attempt.outcome is Outcome.LOST:
                 continue
-            known = now == attempt.start_s + attempt.submitted.estimate_s
+            known = now == attempt.start_s + self._estimate[attempt.slot]
             if known and attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
                 queue.finish(self._queue, attempt.slot, now)
@@ -235,8 +254,7 @@ class QueueScheduler:
             first = min(range(len(self._ended)), key=lambda i: self._ended[i].turn)
             attempt = self._ended.pop(first)
             if attempt.outcome is Outcome.LOST:
-                queue.requeue(self._queue, attempt.slot, now)
-                self._waiting += 1
+                self._requeue(attempt.slot, now)
             elif attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
                 queue.finish(self._queue, attempt.slot, now)
@@ -251,12 +269,23 @@ class QueueScheduler:
             self._room *= 2
             grown = state.grow(self._queue, self._room, self._drawn(self._room))
             self._submit, self._runtime, self._estimate, self._cores = grown
+        rest = job
+        if id(job) in self._resumed:
+            rest = self._rests[slot] = self._resumed.pop(id(job))
         self._submit[slot] = now
-        self._runtime[slot] = job.runtime_s
-        self._estimate[slot] = job.estimate_s
+        self._runtime[slot] = rest.runtime_s
+        self._estimate[slot] = rest.estimate_s
         self._cores[slot] = job.cores
         self._jobs[slot] = job
         self._arrived = slot + 1
+        self._waiting += 1
+
+    def _requeue(self, slot: int, now: float) -> None:
+        """Let a job that lost its machine wait again: all of it."""
+        job = self._jobs[slot]
+        if self._rests.pop(slot, None) is not None:
+            self._runtime[slot], self._estimate[slot] = job.runtime_s, job.estimate_s
+        queue.requeue(self._queue, slot, now)
         self._waiting += 1
 
     def _drawn(self, room: int) -> np.ndarray:
@@ -274,7 +303,7 @@ class QueueScheduler:
         self._waiting -= len(slots)
         for slot in slots:
             job = self._jobs[slot]
-            attempt = self.start(job)
+            attempt = self.start(self._rests.get(slot, job) if self._rests else job)
             if attempt.job is not job:
                 self._note_change(attempt, job)
             attempt.slot = slot

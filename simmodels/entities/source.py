@@ -1,7 +1,6 @@
 """Source: the process that submits the jobs of a workload, or workflows, each at its instant."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -123,7 +122,7 @@ class Source:
         submit = taker.submit
         now = env.now
         if len(self.warm):
-            self._resume(log, now)
+            self._resume(log)
         for first in range(0, len(self.rows), _CHUNK):
             rows = self.rows[first : first + _CHUNK]
             columns = (log.job_id, log.submit_s, log.runtime_s, log.estimate_s, log.cores, log.user_id)
@@ -135,14 +134,9 @@ class Source:
                 self.submitted += 1
                 submit(job)
 
-    def _resume(self, log: Workload, now: float) -> None:
+    def _resume(self, log: Workload) -> None:
         """Let jobs that ran before the clock did run on."""
-        taker: Any = self.into
-        jobs = [log.job(row) for row in self.warm.tolist()]
-        if isinstance(taker, ResumesJobs):
-            taker.resume(jobs)
-            return
-        for job in jobs:
-            ran_s = now - job.submit_s
-            left = replace(job, runtime_s=job.runtime_s - ran_s, estimate_s=max(job.estimate_s - ran_s, 0.0))
-            taker.submit(left)
+        if not isinstance(self.into, ResumesJobs):
+            what = f"{len(self.warm)} jobs that run when the window begins, and {type(self.into).__name__}"
+            raise RequestError(what, "a scheduler with a method `resume` is needed")
+        self.into.resume([log.job(row) for row in self.warm.tolist()])

@@ -152,6 +152,16 @@ def _lose(runs, fleet, slot, interval, cost, restart, warned, now):
 
 
 @compiled
+def _may_take_jobs(machines, announced, first, farthest):
+    """Return how many machines may take jobs: as many as the changes leave that are announced and still to come."""
+    may = np.iinfo(np.int64).max
+    for k in range(first, farthest + 1):
+        if announced[k]:
+            may = min(may, machines[k])
+    return may
+
+
+@compiled
 def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoints):
     """Run a fleet through a window: everything that happens up to its end, the end included.
 
@@ -179,6 +189,9 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
     begin, until = window
     interval, cost, restart = checkpoints
     by = np.full(states.size, NOWHERE)
+    told = np.full(states.size, np.inf)
+    announced = np.zeros(change_time.size, np.bool_)
+    farthest = -1  # the last change of which notice has been given
     jobs = fleet.submit.size
     ended = np.empty(64, np.int64)
     lost = np.empty(64, np.int64)
@@ -222,16 +235,28 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
         switched = False
         while next_change < change_time.size and change_time[next_change] <= now:
             drawn += switching.take_effect(
-                states, by, next_change, change_machines[next_change], mode[next_change], draws[drawn:]
+                states,
+                by,
+                told,
+                next_change,
+                change_machines[next_change],
+                mode[next_change],
+                draws[drawn:],
+                now,
             )
             next_change += 1
+            may = _may_take_jobs(change_machines, announced, next_change, farthest)
+            drawn += switching.warn(states, told, may, draws[drawn:], now)
             switched = True
         while next_notice < notices.size:
             at = notices[next_notice]
             if max(change_time[at] - notice[at], begin) > now:
                 break
             if change_time[at] > now:
-                drawn += switching.announce(states, by, at, change_machines[at], draws[drawn:])
+                announced[at] = True
+                farthest = max(farthest, at)
+                may = _may_take_jobs(change_machines, announced, next_change, farthest)
+                drawn += switching.warn(states, told, may, draws[drawn:], now)
                 switched = True
             next_notice += 1
         losses = 0
@@ -248,7 +273,9 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
                     lost[losses] = slot
                     losses += 1
                     why = by[machine]
-                    warned = notice[why] if mode[why] == switching.CHECKPOINT else -1.0
+                    warned = -1.0
+                    if mode[why] == switching.CHECKPOINT:
+                        warned = switching.warned(told[machine], change_time[why], notice[why])
                     _lose(runs, fleet, slot, interval, cost, restart, warned, now)
                     slot = fleet.after[slot]
             _record_power(runs, states, now)

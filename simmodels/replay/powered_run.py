@@ -13,6 +13,7 @@ from simmodels.decisions.placement_options import PlacementOptions, checkpoint_n
 from simmodels.decisions.switching import MODES, OFF, OPEN
 from simmodels.decisions.window import windowed
 from simmodels.replay.powered import new_runs, record, replay_powered
+from simmodels.schedule import COMPLETED
 from simmodels.streams import stream
 from simmodels.workload import Workload
 
@@ -77,7 +78,9 @@ def replay_on_machines(
     notices = notices[np.argsort((time_s - notice_s)[notices], kind="stable")]
     draws = np.empty(0)
     if options.random_kill:
-        draws = stream(seed, "capacity", "removed").random(2 * int((machines - wanted).clip(0).sum()) + 1)
+        # A machine that leaves takes a draw, and can leave again once it has come again.
+        comes = int(np.diff(wanted, prepend=at_begin).clip(0).sum())
+        draws = stream(seed, "capacity", "removed").random(at_begin + 2 * comes + 1)
     replay_powered(
         fleet,
         runs,
@@ -92,7 +95,11 @@ def replay_on_machines(
     order = np.lexsort((slot, start_s))  # as a recorder has them
     slot, machine, start_s, end_s = slot[order], machine[order], start_s[order], end_s[order]
     work_s, outcome = work_s[order], outcome[order]
-    last = end if end < math.inf else max(float(np.nanmax(end_s, initial=begin)), begin)
+    last = end
+    if end == math.inf:
+        last = max(float(np.nanmax(end_s, initial=begin)), begin)
+        if (outcome == COMPLETED).sum() < len(np.union1d(slot, np.arange(warm, len(rows)))):  # some wait in the dark
+            last = max(last, float(submit_s.max()), float(time_s.max(initial=begin)))
     use, _, use_sum, since = standing(fleet)
     counted = np.zeros(len(workload), np.bool_)
     counted[jobs.arriving] = True
