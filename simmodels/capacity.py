@@ -242,10 +242,17 @@ def next_machines(machines: int, uniform: float, *, low: int, high: int, step: i
     """
     if law not in LAWS:
         raise UnknownNameError("law", str(law), (), LAWS)
-    if not (0 <= low <= machines <= high and step >= 0):
+    if not (0 <= low <= machines <= high and step >= 0 and all(n == int(n) for n in (low, machines, high, step))):
         what = f"a walk from {machines} machines, low {low}, high {high}, step {step}"
-        raise RequestError(what, "0 <= low <= machines <= high and step >= 0 are allowed")
+        raise RequestError(what, "whole numbers, 0 <= low <= machines <= high, and step >= 0 are allowed")
     if law == "two_way":
         return min(max(machines + (step if uniform >= 0.5 else -step), low), high)
     ways = [way for way in (-step, 0, step) if low <= machines + way <= high]
     return machines + ways[int(uniform * len(ways))]
+
+
+def stands_still(machines: int, *, low: int, high: int, step: int, law: Law = "three_way") -> bool:
+    """Return whether a walk that is there now never gets elsewhere; see `next_machines`."""
+    if law == "two_way":
+        return step == 0 or low == high
+    return step == 0 or (machines - step < low and machines + step > high)

@@ -214,7 +214,11 @@ class CapacitySchedule(Schedule):
         runs = runs[runs["start_s"] != runs["end_s"]]
         ids, cores = runs["job_id"].to_numpy(), runs["cores"].to_numpy()
         start_s, end_s = runs["start_s"].to_numpy(), runs["end_s"].to_numpy()
-        machine = runs["machine"].to_numpy()
+        machine, most = runs["machine"].to_numpy(), self.cores // self.cores_per_machine
+        if "heuristic" in self.about and ((machine < 0) | (machine >= most)).any():
+            odd = int(np.argmax((machine < 0) | (machine >= most)))
+            what = f"job {ids[odd]} starts at {start_s[odd]} s on machine {machine[odd]}"
+            raise IllegalScheduleError("machines", f"{what}; there are 0 to {most - 1}")
         for number in np.unique(machine) if "heuristic" in self.about else ():  # else a job may be on several
             here = machine == number
             time_s, used = metrics.step_function(start_s[here], end_s[here], cores[here])
@@ -243,8 +247,9 @@ class CapacitySchedule(Schedule):
             what = f"{in_use[dark]} cores are in use at {at[dark]} s, and machines of {lit[dark]} are on"
             raise IllegalScheduleError("darkness", what)
         work = runs["work_s"].to_numpy()
-        if (work > end_s - start_s + _ROUNDING).any() or (work < -_ROUNDING).any():
-            odd = int(np.argmax((work > end_s - start_s + _ROUNDING) | (work < -_ROUNDING)))
+        most_s = np.where(np.isnan(end_s), self.window[1], end_s) - start_s + _ROUNDING
+        if not ((work >= -_ROUNDING) & (work <= most_s)).all():
+            odd = int(np.argmin((work >= -_ROUNDING) & (work <= most_s)))
             raise IllegalScheduleError("work", f"job {ids[odd]} did {work[odd]} s of work in less time, or less than 0")
         return self
 

@@ -153,7 +153,7 @@ class Naive:
                     if self.free(machine) >= cores:
                         self.begin_run(job, machine, self.begin, release + length - self.begin)
                         break
-        if self.targeted:
+        if self.targeted and self.attempts:
             self.update(self.begin)
 
     def change(self, machines: int, now: float) -> None:

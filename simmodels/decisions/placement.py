@@ -17,7 +17,7 @@ from simmodels.compiled import compiled
 from simmodels.decisions import heap
 from simmodels.decisions.columns import longer
 from simmodels.decisions.fleet import NOWHERE
-from simmodels.decisions.machines import count_load, load_of, make_room, rebuild, run
+from simmodels.decisions.machines import alter, count_load, load_of, make_room, rebuild, run
 from simmodels.decisions.ordered import copy_slots, insert, remove
 from simmodels.decisions.planning import plan
 
@@ -120,7 +120,10 @@ def place_all(fleet, slots, now, fresh):
     size = fleet.heap_size
     for slot in slots:
         if start[slot] != now:
-            plans[machine[slot]] += 1
+            if fresh:
+                alter(fleet, machine[slot], 0, 1)
+            else:
+                plans[machine[slot]] += 1  # the load is counted below, once for all
             waits[size] = slot
             size += 1
     if slots.size == 1 and size > fleet.heap_size:
@@ -134,7 +137,8 @@ def place_all(fleet, slots, now, fresh):
                 remove(fleet.waiting, 0.0, slot)
                 run(fleet, slot, machine[slot], now, 0)
     fleet.heap_size = size
-    count_load(fleet)
+    if not fresh:
+        count_load(fleet)
 
 
 @compiled

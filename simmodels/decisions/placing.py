@@ -43,7 +43,7 @@ def begin(fleet, warm, now):
                 reserve(fleet, slot, machine, now, now + fleet.left[slot])
                 run(fleet, slot, machine, now, 0)
                 break
-    if fleet.kind != FIRST_FIT:
+    if fleet.kind != FIRST_FIT and warm > 0:
         update(fleet, now)
     return fleet.count
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from simpy.events import Event
 
-from simmodels.capacity import Capacity, CapacityChange, Law, next_machines
+from simmodels.capacity import Capacity, CapacityChange, Law, next_machines, stands_still
 from simmodels.decisions import switching
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import POWER, Environment, Process
@@ -192,6 +192,9 @@ class TraceCapacity(CapacityProcess):
         if repeat_s is not None and now >= capacity.time_s[0]:
             now = float(capacity.time_s[0]) + (now - float(capacity.time_s[0])) % repeat_s
         longest = float(capacity.notice_s.max())
+        if capacity.machines.max() > len(cluster.machines) > 0:
+            what = f"a capacity of {capacity.machines.max()} machines for cluster {cluster.name!r}"
+            raise RequestError(what, f"0 to {len(cluster.machines)} are allowed")
         super().__init__(env, cluster, machines=capacity.machines_at(now), removes=removes, longest_notice_s=longest)
 
     def least_machines(self) -> int:
@@ -261,6 +264,7 @@ class MarkovCapacity(CapacityProcess):
         self.notice_s, self.mode = notice_s, mode
         self._now = (low + high) // 2 if start is None else start
         next_machines(self._now, 0.0, low=low, high=high, step=step, law=law)  # refuses what is not allowed
+        CapacityChange(0.0, self._now, notice_s, mode)  # the same
         if not 0 < period_s < np.inf:
             raise RequestError(f"period_s is {period_s}", "a finite number of seconds > 0 is allowed")
         super().__init__(env, cluster, machines=self._now, removes=removes, longest_notice_s=notice_s)
@@ -272,7 +276,7 @@ class MarkovCapacity(CapacityProcess):
     def changes(self) -> Iterable[CapacityChange]:
         """Return one change after the other, for ever; those that change nothing are left out."""
         walk, begin, turn = self.env.stream("capacity", "walk"), float(self.env.now), 0
-        while True:
+        while not stands_still(self._now, low=self.low, high=self.high, step=self.step, law=self.law):
             turn += 1
             step = next_machines(
                 self._now, float(walk.random()), low=self.low, high=self.high, step=self.step, law=self.law

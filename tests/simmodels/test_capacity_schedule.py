@@ -50,6 +50,12 @@ def test_what_no_machines_could_have_run_is_refused() -> None:
     crowded = dataclasses.replace(fine, attempts=fine.attempts.assign(machine=0))
     with pytest.raises(IllegalScheduleError, match=r"capacity\): job . starts at 0.0 s, and 4 cores of machine 0"):
         crowded.validate()
+    for machine in (-5, 2, 99):
+        nowhere = dataclasses.replace(fine, attempts=fine.attempts.assign(machine=machine))
+        with pytest.raises(IllegalScheduleError, match=f"on machine {machine}; there are 0 to 1"):
+            nowhere.validate()
+    with pytest.raises(IllegalScheduleError, match="nan s of work"):
+        dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=np.nan)).validate()
     busy = dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=1e9))
     with pytest.raises(IllegalScheduleError, match="work"):
         busy.validate()

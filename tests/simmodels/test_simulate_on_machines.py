@@ -288,9 +288,99 @@ def test_what_must_hold_whatever_comes_and_goes(drawn: Any) -> None:
         # a job does its work once: all of it, or what it had left when the window began
         least = case["rows"][row][1] - before
         assert least - 1e-9 <= work[job_id] <= case["rows"][row][1] + 1e-9
+    if all(change.mode != "drain" for change in changes):  # as many machines are on as the table says
+        begin, end = schedule.window
+        for at in (begin, *(each.time_s for each in changes if begin <= each.time_s <= end)):
+            assert schedule.capacity.machines_at(at) == [each.machines for each in changes if each.time_s <= at][-1]
     if saved is None and all(change.mode == "kill" for change in changes):
         lost = table[(table["outcome"] == 2) & table["end_s"].notna()]
         assert (lost["work_s"] == 0).all()  # killed jobs run again from their start
+
+
+@given(announced(), st.booleans())
+@settings(max_examples=40)
+def test_both_clocks_end_an_open_window_alike(drawn: Any, default: bool) -> None:
+    case, changes, saved = drawn
+    case = {**case, "window": None if default else (case["window"][0], np.inf)}
+    compiled = simulated(case, "compiled", changes, checkpoints=saved).validate()
+    simpy = simulated(case, "simpy", changes, checkpoints=saved)
+    assert_same(compiled, simpy)
+    assert compiled.window == simpy.window
+    if default:
+        assert compiled.window[0] == min(submit for submit, _, _ in case["rows"])
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_an_open_window_goes_from_the_first_submit_to_the_last_end(engine: Any) -> None:
+    jobs = workload([(1000, 10, 1), (1005, 20, 1)])
+    schedule = sm.simulate_on_machines(jobs, [(0, 1), (5000, 2)], cores_per_machine=2, engine=engine)
+    assert schedule.window == (1000, 1025)
+    assert schedule.metrics()["goodput"] == 30 / 50
+    assert len(schedule.capacity) == 1
+    dark = sm.simulate_on_machines(jobs, [(0, 1), (1020, 0), (3000, 0)], cores_per_machine=2, engine=engine)
+    assert dark.window == (1000, 3000), "the second job waits for ever"
+    assert dark.end_s[0] == 1010
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_notices_that_overlap_leave_on_what_the_table_says(engine: Any) -> None:
+    changes = [sm.CapacityChange(0, 3), sm.CapacityChange(100, 2), sm.CapacityChange(150, 1, notice_s=90)]
+    jobs = workload([(0, 300, 1), (0, 300, 1), (0, 300, 1), (70, 40, 1), (120, 10, 1)])
+    schedule = sm.simulate_on_machines(jobs, changes, cores_per_machine=1, window_s=(0, 400), engine=engine)
+    assert schedule.dark.to_numpy().tolist() == [[1, 150, 400], [2, 100, 400]]
+    rows = schedule.runs[["job_id", "machine", "start_s"]].to_numpy().tolist()
+    assert rows[:3] == [[1, 0, 0], [2, 1, 0], [3, 2, 0]]
+    assert rows[3:] == [[2, 0, 300]], "from 60 s on, machines 1 and 2 take no job"
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize(("notice", "kept"), [(150, 240), (60, 240), (59, 0)])
+def test_a_checkpoint_takes_a_notice_that_is_long_enough(engine: Any, notice: float, kept: float) -> None:
+    changes = [sm.CapacityChange(0, 2), sm.CapacityChange(300, 1, notice_s=notice, mode="checkpoint")]
+    schedule = sm.simulate_on_machines(
+        workload([(0, 500, 2), (0, 500, 2)]),
+        changes,
+        cores_per_machine=2,
+        window_s=(0, 1000),
+        checkpoints=sm.Checkpoints(cost_s=60.0),
+        engine=engine,
+    )
+    first = schedule.runs.query("job_id == 2").iloc[0]
+    assert (first["end_s"], first["work_s"]) == (300, kept)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_notice_before_the_window_counts_from_its_begin(engine: Any) -> None:
+    changes = [sm.CapacityChange(0, 2), sm.CapacityChange(240, 1, notice_s=100, mode="checkpoint")]
+    schedule = sm.simulate_on_machines(
+        workload([(200, 500, 2), (200, 500, 2)]),
+        changes,
+        cores_per_machine=2,
+        window_s=(200, 2000),
+        checkpoints=sm.Checkpoints(cost_s=60.0),
+        engine=engine,
+    )
+    assert schedule.runs["machine"].tolist() == [0, 0], "machine 1 is under notice from the begin on"
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_how_many_machines_are_used_at_first(engine: Any) -> None:
+    """With nothing that ran before, the first job finds M- machines used, or the middle between these and all."""
+    reference = workload([(0, 10, 1), (0, 100, 1)])
+    for initial, machine in (("least", 0), ("middle", 4)):
+        schedule = sm.simulate_on_machines(
+            workload([(5, 10, 1)]),
+            [(0, 9), (50, 1)],
+            cores_per_machine=1,
+            heuristic="TargetAsap",
+            reference=reference,
+            category="ge",
+            initial_use=initial,
+            window_s=(0, 40),
+            least_machines=1,
+            engine=engine,
+        )
+        assert schedule.runs["machine"].tolist() == [machine]
 
 
 @given(cases(), st.integers(0, 5))

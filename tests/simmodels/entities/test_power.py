@@ -162,5 +162,72 @@ def test_a_table_that_repeats_begins_anew_wherever_the_clock_starts() -> None:
 def test_a_table_that_cannot_repeat_is_refused() -> None:
     with pytest.raises(sm.RequestError, match="repeat_s is 0"):
         switched_by(sm.Capacity([0.0], [1]), 5, repeat_s=0)
-    with pytest.raises(sm.RequestError, match="6 machines of cluster 'five'; 0 to 5 are allowed"):
+    with pytest.raises(sm.RequestError, match="6 machines for cluster 'five'; 0 to 5 are allowed"):
         switched_by(sm.Capacity([0.0, 4.0], [1, 6]), 5)
+
+
+def walks(**how: object) -> list[tuple[float, int]]:
+    env = sm.Environment(seed=3)
+    cluster = sm.Cluster(env, "five", machines=5, cores_per_machine=1)
+    sm.MarkovCapacity(env, cluster, period_s=10, **how)
+    on: list[tuple[float, int]] = []
+    env.on("powered", lambda _: on.append((env.now, sum(machine.is_on for machine in cluster.machines))))
+    env.run(until=200)
+    return on
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [{"low": 3, "high": 3, "step": 1}, {"low": 1, "high": 5, "step": 0}, {"low": 1, "high": 5, "step": 3}],
+)
+def test_a_walk_that_can_go_nowhere_stands_still(bounds: dict[str, int]) -> None:
+    assert walks(**bounds) == []
+    if bounds["step"] == 3:
+        assert walks(**bounds, law="two_way"), "cut at the bounds it moves"
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ({"mode": "x"}, "unknown mode 'x'"),
+        ({"notice_s": -1.0}, "notice_s is -1.0"),
+        ({"step": 0.5}, "whole numbers"),
+        ({"law": "x"}, "unknown law 'x'"),
+    ],
+)
+def test_a_walk_that_cannot_be_is_refused_at_once(how: dict[str, object], what: str) -> None:
+    with pytest.raises((sm.RequestError, sm.UnknownNameError), match=what):
+        walks(**{"low": 1, "high": 5, "step": 1, **how})
+
+
+@pytest.mark.parametrize("backfilling", ["none", "easy", "conservative"])
+@pytest.mark.parametrize("decide", ["instant", "event"])
+def test_a_job_that_ran_before_and_loses_its_machine_runs_again_from_its_start(backfilling: str, decide: str) -> None:
+    env = sm.Environment(start_s=100)
+    cluster = sm.Cluster(env, "two", machines=2, cores_per_machine=2)
+    sm.TraceCapacity(env, cluster, [(0, 2), (110, 1), (130, 2)])
+    queue = sm.QueueScheduler(env, cluster, backfilling=backfilling, decide=decide)
+    # the first two run at 100 s with 50 s left, the third does not fit and is dropped, the last one waits
+    jobs = sm.Workload([1, 2, 3, 4], [50.0, 50.0, 60.0, 105.0], [100.0] * 3 + [5.0], [100.0] * 3 + [5.0], [2, 2, 1, 2])
+    sm.Source(env, jobs, into=queue, window_s=(100, 400))
+    recorder = sm.Recorder(env)
+    env.run(until=env.end_of(400))
+    schedule = recorder.schedule(window_s=(100, 400))
+    rows = schedule.runs[["job_id", "start_s", "end_s", "work_s"]].to_numpy().tolist()
+    assert rows == [[1, 100, 150, 50], [2, 100, 110, 0], [2, 130, 230, 100], [4, 150, 155, 5]]
+    assert schedule.counted.tolist() == [True, True, False, True]
+
+
+def test_jobs_that_ran_before_need_a_scheduler_that_resumes_them() -> None:
+    class Router:
+        def accept(self, workload: sm.Workload) -> None:
+            pass
+
+        def submit(self, _: sm.Job) -> None:
+            raise AssertionError
+
+    env = sm.Environment(start_s=100)
+    jobs = sm.Workload([1], [50.0], [100.0], [100.0], [1])
+    sm.Source(env, jobs, into=Router(), window_s=(100, 200))
+    with pytest.raises(sm.RequestError, match="1 jobs that run when the window begins, and Router"):
+        env.run()
