@@ -324,6 +324,15 @@ def test_an_observer_changes_nothing(case: dict[str, Any]) -> None:
     assert_same(schedule(observed=False), schedule(observed=True))
 
 
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize("cores", [10**9, 2**53])
+def test_a_machine_may_be_as_wide_as_can_be_counted(engine: Any, cores: int) -> None:
+    jobs = workload([(0, 5, cores), (0, 5, cores // 2), (1, 5, cores // 2), (1, 5, 1)])
+    options = {"heuristic": "TargetAsap", "reference": jobs, "engine": engine}
+    schedule = sm.simulate_on_machines(jobs, [(0, 1)], cores_per_machine=cores, **options)  # type: ignore[arg-type]
+    assert schedule.start_s.tolist() == [0, 5, 5, 10]
+
+
 def test_a_schedule_is_pickled_whole() -> None:
     schedule = sm.simulate_on_machines(workload([(0, 5, 1)]), [(0, 1)], cores_per_machine=1)
     assert_same(pickle.loads(pickle.dumps(schedule)), schedule)
