@@ -504,7 +504,7 @@ def test_jobs_of_one_number_are_refused_before_anything_runs(engine: Any, monkey
         ask((20, 55))  # the other one is submitted later, but an attempt would not say which ran
     assert len(ask((10, 20)).attempts) == 0  # neither is there
     for clock in ("replay_on_machines", "Environment"):
-        monkeypatch.setattr(f"simmodels.simulate_on_machines.{clock}", None)
+        monkeypatch.setattr(sys.modules["simmodels.simulate_on_machines"], clock, None)
     with pytest.raises(RequestError, match="2 jobs have the number 7; 1 is allowed"):
         ask((0, 20))
 
