@@ -260,9 +260,9 @@ def compare_on_machines(
         low, high = int(capacity.machines.min()), int(capacity.machines.max())
         mean = capacity.machine_seconds(begin, end) / (end - begin)
         shown.remark(f"machines: {low:,} to {high:,}, {mean:.1f} in the mean, {len(capacity) - 1:,} changes")
-        for what, times in left_out_of_series.items():
-            if times:
-                shown.remark(f"  {what}: {times:,}")
+        for what, count in left_out_of_series.items():
+            if count:
+                shown.remark(f"  {what}: {count:,}")
         schedules: dict[str, CapacitySchedule] = {}
         for name in fleet.names:
             shown.begin(name)
