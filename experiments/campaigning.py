@@ -29,7 +29,7 @@ def run_study(
     study: str,
     *,
     settings: Sequence[str],
-    workloads: Sequence[str] = (),
+    workloads: Sequence[str] | None = None,
     workers: int | None,
     dask: str | None,
     **options: Any,  # noqa: ANN401  those of _run
@@ -38,7 +38,9 @@ def run_study(
     chosen = _chosen(settings)
     if workers is not None and dask is not None:
         raise RequestError("--workers with --dask", "one of them is allowed: dask has workers of its own")
-    if workloads:
+    if workloads is not None:
+        if not workloads:  # as an empty variable of a script gives it: not what the study would take itself
+            raise RequestError("--workload without a name", "--workload FILE,... is allowed, or none")
         if "workload" in chosen:
             raise RequestError("--workload with --set workload=", "one of them is allowed")
         chosen["workload"] = list(workloads) if len(workloads) > 1 else workloads[0]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from experiments.answering import answering
+from experiments.cli_options import parts
 
 _DESIGN, _WHERE, _ANSWER = "What is run", "Where it is run", "What comes out"
 
@@ -96,7 +97,7 @@ def run(
         scale=scale,
         seed=seed,
         settings=[*(chosen or ()), *([] if variant is None else [f"variant={variant}"])],
-        workloads=[part.strip() for text in workload or () for part in text.split(",") if part.strip()],
+        workloads=None if workload is None else parts(workload),
         workers=workers,
         dask=dask,
         shard=shard,

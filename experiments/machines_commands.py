@@ -95,8 +95,8 @@ class Supply:
             raise RequestError(f"--walk {self.walk!r}", allowed)
         return mean, radius, period_s
 
-    def over(self, window_s: tuple[float, float]) -> Capacity:
-        """Return how many machines there are in a window.
+    def over(self, window_s: tuple[float, float]) -> tuple[Capacity, Mapping[str, int]]:
+        """Return how many machines there are in a window, and what was left out of the series, each with how often.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Supply:
         walk = self._walk()
         if walk is not None:
             mean, radius, period_s = walk
-            return capacity_walk(
+            drawn = capacity_walk(
                 mean=mean,
                 radius=radius,
                 period_s=period_s,
@@ -118,6 +118,7 @@ class Supply:
                 mode=mode,
                 seed=self.seed,
             )
+            return drawn, {}
         assert self.series is not None  # noqa: S101  one of the two is there
         table = read_series(self.series, column=self.column)
         lasts_s = float(table["time_s"].iloc[-1]) - self.series_from_s
@@ -126,7 +127,7 @@ class Supply:
                 f"{self.series} goes on for {max(lasts_s, 0):g} s after --series-from, the window for {end - begin:g} s"
             )
             raise RequestError(what, "--repeat, or a shorter window (--until) is allowed")
-        return capacity_from(
+        made = capacity_from(
             table,
             per_machine=self.per_machine,
             most=self.most,
@@ -138,6 +139,7 @@ class Supply:
             notice_s=self.notice_s,
             mode=mode,
         )
+        return made, {"blank lines": table.attrs["counts"]["blank lines"]}
 
 
 def made_checkpoints(cost: str | None, every: str | None, restart: str) -> Checkpoints | None:
@@ -251,13 +253,16 @@ def compare_on_machines(
         begin, end = window_s = _window(workload, times[0], times[1])
         alike = _alike(workload, begin, reference, log) if set(fleet.names) & set(TARGETED) else workload
         shown.begin("reading the capacity")
-        capacity = supply.over(window_s)
+        capacity, left_out_of_series = supply.over(window_s)
         shown.remark(f"{workload.name}: {len(workload):,} jobs for machines of {fleet.cores_per_machine:,} cores")
         for line in remarks(workload.counts):
             shown.remark(f"  {line}")
         low, high = int(capacity.machines.min()), int(capacity.machines.max())
         mean = capacity.machine_seconds(begin, end) / (end - begin)
         shown.remark(f"machines: {low:,} to {high:,}, {mean:.1f} in the mean, {len(capacity) - 1:,} changes")
+        for what, count in left_out_of_series.items():
+            if count:
+                shown.remark(f"  {what}: {count:,}")
         schedules: dict[str, CapacitySchedule] = {}
         for name in fleet.names:
             shown.begin(name)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simmodels import metrics
 from simmodels.capacity import Capacity
 from simmodels.energy import KWH, Power, Signal
-from simmodels.errors import IllegalScheduleError, RequestError
+from simmodels.errors import IllegalScheduleError, RequestError, UnknownNameError
 from simmodels.schedule import COMPLETED, UNFINISHED, Schedule
 from simmodels.workload import Workload
 
@@ -116,10 +116,17 @@ class CapacitySchedule(Schedule):
             ``"whole"``, all the work of its last attempt (the paper), or ``"partial"``, what it had left at the
             window's begin (the authors' program; then the three shares sum up to less than 1).
 
+        Raises
+        ------
+        UnknownNameError
+            There is no such credit.
+
         References
         ----------
         Perotin et al. (2023), section 5.2, doi 10.1145/3624062.3624194.
         """
+        if warm_credit not in {"whole", "partial"}:
+            raise UnknownNameError("warm_credit", str(warm_credit), (), ("whole", "partial"))
         table, rows, window = self._table(), self._attempt_rows(), self.window
         start_s, end_s, outcome = (table[name].to_numpy() for name in ("start_s", "end_s", "outcome"))
         cores = self.workload.cores[rows]

@@ -2,15 +2,19 @@
 
 import difflib
 import math
+import operator
 from collections.abc import Iterable
 from typing import Any, Literal, cast, get_args
 
+import numpy as np
 import pandas as pd
 
 from simmodels.capacity import Capacity, CapacityChange
 from simmodels.capacity_schedule import CapacitySchedule
+from simmodels.decisions.checks import is_whole, shown
 from simmodels.decisions.options import MOST
 from simmodels.decisions.placement_options import Heuristic, PlacementOptions, require_lengths
+from simmodels.decisions.window import windowed
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, Placer, TargetAsap, TargetStretch
@@ -71,7 +75,7 @@ def simulate_on_machines(
     ImpossibleJobError
         A job can never run on a machine, or has no length.
     UnknownNameError, RequestError
-        An option is not what is allowed.
+        An option is not what is allowed, or jobs of the window have the same number.
 
     Examples
     --------
@@ -86,17 +90,18 @@ def simulate_on_machines(
     table = Capacity.of(capacity)
     most = max(int(table.machines.max()), 1) if machines is None else machines
     for name, value in (("cores_per_machine", cores_per_machine), ("machines", most)):
-        if not (1 <= value <= MOST and int(value) == value):
-            raise RequestError(f"{name} is {value}", "1 to 2^53 is allowed, in whole numbers")
+        if not is_whole(value, 1, MOST):
+            raise RequestError(f"{name} is {shown(value)}", "1 to 2^53 is allowed, in whole numbers")
+    cores_per_machine, most = int(cores_per_machine), int(most)  # 2.0 is a whole number too
     if table.machines.max() > most:
         raise RequestError(f"a capacity of {table.machines.max()} machines", f"{most} are allowed")
-    if seed < 0:
-        raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
+    _require_seed(seed)
     require_lengths(workload, cores_per_machine)
     checked = PlacementOptions.checked(heuristic, **options)
     if checked.fill_order is not None:
         checked.filled(most, seed)
     begin, end = window_s if window_s is not None else (_first_submit_s(workload), math.inf)
+    _require_own_numbers(workload, (begin, end))
     table = table.known_by(end)  # what is announced later no clock knows
     if engine != "simpy":
         return replay_on_machines(
@@ -115,9 +120,7 @@ def simulate_on_machines(
     source = Source(env, workload, into=scheduler, window_s=(float(begin), float(end)))
     recorder = Recorder(env)
     if end == math.inf:
-        _run_out(
-            env, source, scheduler, last_s=max(float(table.time_s[-1]), float(workload.submit_s.max(initial=begin)))
-        )
+        _run_out(env, source, scheduler, last_s=float(table.time_s[-1]))
     else:
         env.run(until=env.end_of(end))
     return cast("CapacitySchedule", recorder.schedule())
@@ -140,3 +143,23 @@ def _run_out(env: Environment, source: Source, scheduler: Placer, *, last_s: flo
             return
         env.step()
     env.run(until=env.end_of(env.now))
+
+
+def _require_seed(seed: object) -> None:
+    """Refuse what is no seed."""
+    try:
+        number = -1 if isinstance(seed, bool) else operator.index(seed)  # type: ignore[arg-type]  # refused here
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise RequestError(f"seed is {shown(seed)}", "an integer >= 0 is allowed")
+
+
+def _require_own_numbers(workload: Workload, window_s: tuple[float, float]) -> None:
+    """Refuse a window with a job whose number another job has too: attempts are told by it."""
+    rows = np.concatenate(windowed(workload, window_s))
+    numbers, times = np.unique(workload.job_id, return_counts=True)
+    bad = rows[np.isin(workload.job_id[rows], numbers[times > 1])]
+    if len(bad):
+        job_id = workload.job_id[bad[0]]
+        raise RequestError(f"{np.sum(workload.job_id == job_id)} jobs have the number {job_id}", "1 is allowed")

@@ -1,15 +1,27 @@
 """How many machines there are over time: a random walk, or a series read from a file (power, nodes alive)."""
 
+import re
 from os import PathLike
 from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from simmodels.capacity import Capacity, Law, Mode, next_machines
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.streams import stream
 from workloads.files import read_whole
+
+_NUMBER: Final = re.compile(
+    r"\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf(?:inity)?)\s*", re.IGNORECASE
+)
+"""A plain number: Python's own reading would take ``1_000`` for one, too."""
+_INSTANT: Final = re.compile(r"\s*[0-9].*")
+"""What may be an instant: pandas would take ``now`` for one, too."""
+_PARTS: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_MOST: Final = 2**53  # beyond it, whole numbers are not exact as floats
 
 
 def capacity_walk(
@@ -25,14 +37,18 @@ def capacity_walk(
     mode: Mode = "kill",
     seed: int = 0,
 ) -> Capacity:
-    """Return the bounded random walk of the number of machines; the same as `MarkovCapacity` of the same seed.
+    """Return the bounded random walk of the number of machines; the same walk as `MarkovCapacity` of the same seed.
+
+    Targeted schedulers ask how many machines there will be at least (M-), unless ``least_machines`` says it: of the
+    process they learn the walk's bound, `mean` - `radius`; of this table the least that there is in it.
 
     Parameters
     ----------
     mean, radius
         It begins at `mean` and stays within `radius` of it.
     step
-        How many machines come or go at once; None for a quarter of the radius, rounded down.
+        How many machines come or go at once; None for a quarter of the radius, rounded down, which a radius of 1 to 3
+        does not have.
     period_s
         The time between two changes, in seconds.
     until_s, begin_s
@@ -55,6 +71,9 @@ def capacity_walk(
     """
     if not (0 < period_s < np.inf and np.isfinite(begin_s) and np.isfinite(until_s)):
         raise RequestError(f"a walk each {period_s} s from {begin_s} to {until_s} s", "finite numbers are allowed")
+    if step is None and 0 < radius < 4:
+        what = f"radius is {radius}, and a quarter of it is no machine"
+        raise RequestError(what, "0 (as many machines always), an integer >= 4, or step= is allowed")
     by = radius // 4 if step is None else step
     walk = stream(seed, "capacity", "walk")
     times, machines = [float(begin_s)], [mean]
@@ -85,13 +104,15 @@ def read_series(path: str | PathLike[str], *, column: str | None = None) -> pd.D
     Returns
     -------
     DataFrame
-        Its ``attrs`` say ``start_unix_s``, the instant of the first row taken for UTC.
+        Its ``attrs`` say ``start_unix_s``, the second in which the first row is, taken for UTC; and ``counts``: the
+        lines of the file, those that were blank and are left out, and the rows.
 
     Raises
     ------
     FileFormatError
-        The file cannot be read or holds no row; or a line has another number of fields than the first, an instant
-        that is none or that does not increase, or a value that is no finite number >= 0. The text names the line.
+        The file cannot be read or holds no row, or a column wanted is there twice; or a line has another number of
+        fields than the first, an instant that is none or that does not increase, or a value that is no finite
+        number >= 0. The text names the line.
     RequestError
         The table has no such column, or none was named and it has several.
     """
@@ -104,45 +125,65 @@ def read_series(path: str | PathLike[str], *, column: str | None = None) -> pd.D
     if len(head) < 2:
         raise FileFormatError(str(where), 1, "a head of at least two columns is needed, separated by commas")
     wanted = _columns(head, column, where)
-    rows, times, values = _rows(where, lines, len(head), wanted)
-    instants = pd.to_datetime(pd.Series(times), format="ISO8601", errors="coerce", utc=True)
-    bad = np.flatnonzero(instants.isna())
-    if len(bad):
-        raise FileFormatError(str(where), rows[bad[0]], f"{times[bad[0]][:40]!r}: an instant is needed")
-    unix_s = (instants - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
-    late = np.flatnonzero(np.diff(unix_s) <= 0)
+    read = _rows(where, lines, len(head), wanted)
+    seconds, parts = _seconds(where, read)
+    late = np.flatnonzero((np.diff(seconds) < 0) | ((np.diff(seconds) == 0) & (np.diff(parts) <= 0)))
     if len(late):
         row = int(late[0]) + 1
-        raise FileFormatError(str(where), rows[row], f"{times[row]} after {times[row - 1]}: increasing is allowed")
-    table = pd.DataFrame({"time_s": unix_s - unix_s.iloc[0], "value": values})
-    table.attrs["start_unix_s"] = int(unix_s.iloc[0])
+        what = f"{read.times[row]} after {read.times[row - 1]}: increasing is allowed"
+        raise FileFormatError(str(where), read.lines[row], what)
+    carried, parts = np.divmod(parts - parts[0], _PARTS["ns"])
+    time_s = (seconds - seconds[0] + carried) + parts / _PARTS["ns"]
+    table = pd.DataFrame({"time_s": time_s, "value": read.numbers})
+    table.attrs["start_unix_s"] = int(seconds[0])
+    rows = len(read.lines)
+    table.attrs["counts"] = {"lines": len(lines), "blank lines": len(lines) - 1 - rows, "rows": rows}
     return table
 
 
-def _rows(where: Path, lines: list[str], width: int, wanted: list[int]) -> tuple[list[int], list[str], list[float]]:
-    """Return the line number, the instant and the value of each row."""
-    times: list[str] = []
-    values: list[float] = []
-    rows: list[int] = []
+class _Read(NamedTuple):
+    """The rows of a table: the line, the instant and the value of each."""
+
+    lines: list[int]
+    times: list[str]
+    numbers: list[float]
+
+
+def _rows(where: Path, lines: list[str], width: int, wanted: list[int]) -> _Read:
+    """Return what the rows say."""
+    read = _Read([], [], [])
     for number, line in enumerate(lines[1:], start=2):
         if not line.strip():
             continue
         fields = line.split(",")
         if len(fields) != width:
             raise FileFormatError(str(where), number, f"{len(fields)} fields; the head has {width}")
-        try:
-            value = sum(float(fields[i]) for i in wanted)
-        except ValueError:
+        if not all(_NUMBER.fullmatch(fields[i]) for i in wanted):
             shown = ", ".join(repr(fields[i][:40]) for i in wanted)
-            raise FileFormatError(str(where), number, f"{shown}: a number is needed") from None
+            raise FileFormatError(str(where), number, f"{shown}: a number is needed")
+        value = sum(float(fields[i]) for i in wanted)
         if not 0 <= value < np.inf:
             raise FileFormatError(str(where), number, f"{value}: a finite number >= 0 is allowed")
-        times.append(fields[0])
-        values.append(value)
-        rows.append(number)
-    if not rows:
+        read.lines.append(number)
+        read.times.append(fields[0])
+        read.numbers.append(value)
+    if not read.lines:
         raise FileFormatError(str(where), None, "it holds no row")
-    return rows, times, values
+    return read
+
+
+def _seconds(where: Path, read: _Read) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the instants as whole seconds since 1970 and billionths: as one float they would not be exact."""
+    given = pd.Series([text if _INSTANT.fullmatch(text) else None for text in read.times], dtype="str")
+    instants = pd.to_datetime(given, format="ISO8601", errors="coerce", utc=True)
+    bad = np.flatnonzero(instants.isna())
+    if len(bad):
+        what = f"{read.times[bad[0]][:40]!r}: an instant is needed"
+        raise FileFormatError(str(where), read.lines[bad[0]], what)
+    ticks = instants.dt.tz_localize(None).to_numpy()
+    per_s = _PARTS[np.datetime_data(ticks.dtype)[0]]  # pandas takes the unit that the years and the digits need
+    seconds, parts = np.divmod(ticks.astype(np.int64), per_s)
+    return seconds, parts * (_PARTS["ns"] // per_s)
 
 
 def _columns(head: list[str], column: str | None, where: Path) -> list[int]:
@@ -151,10 +192,15 @@ def _columns(head: list[str], column: str | None, where: Path) -> list[int]:
         if len(head) > 2:
             raise RequestError(f"which column of {where}", f"column= names one of {', '.join(head[1:])}")
         return [1]
-    missing = [name for name in column.split("+") if name not in head[1:]]
-    if missing:
-        raise RequestError(f"{where} has no column {missing[0]!r}", f"{', '.join(head[1:])} are allowed")
-    return [head.index(name, 1) for name in column.split("+")]
+    names = column.split("+")
+    for name in names:
+        if name not in head[1:]:
+            raise RequestError(f"{where} has no column {name!r}", f"{', '.join(head[1:])} are allowed")
+        if head[1:].count(name) > 1:
+            raise FileFormatError(str(where), 1, f"{head[1:].count(name)} columns {name!r}: which is meant is not said")
+        if names.count(name) > 1:
+            raise RequestError(f"column {column!r} of {where}", "each name once is allowed")
+    return [head.index(name, 1) for name in names]
 
 
 def capacity_from(
@@ -195,16 +241,24 @@ def capacity_from(
     Raises
     ------
     RequestError
-        A number is out of its range, or the series is empty there.
+        A number is out of its range, a row of the series is not of finite numbers or its instants do not increase,
+        or the series is empty there.
     """
     if not 0 < per_machine < np.inf:
         raise RequestError(f"per_machine is {per_machine}", "a finite number > 0 is allowed")
     if repeat and until_s is None:
         raise RequestError("a series that repeats for ever", "until_s= says when it ends")
+    for name, instant in (("start_s", start_s), ("until_s", until_s), ("begin_s", begin_s)):
+        if instant is not None and not np.isfinite(instant):
+            raise RequestError(f"{name} is {instant}", "a finite number of seconds is allowed")
+    if not (float(least).is_integer() and 0 <= least <= (_MOST if most is None else most) <= _MOST):
+        what = f"least is {least} and most is {most}"
+        raise RequestError(what, "whole numbers, 0 <= least <= most <= 2^53, are allowed")
     time_s, value = series["time_s"].to_numpy(np.float64), series["value"].to_numpy(np.float64)
+    _require_rows(time_s, value)
     if not len(time_s) or not time_s[0] <= start_s <= time_s[-1]:
         raise RequestError(f"start_s is {start_s}", f"the series has {len(time_s)} rows, and this is not within them")
-    machines = np.floor(value / per_machine).clip(least, most).astype(np.int64)
+    machines = np.floor(value / per_machine).clip(least, _MOST if most is None else most).astype(np.int64)
     first = int(np.searchsorted(time_s, start_s, side="right")) - 1
     length_s = float(time_s[-1] - time_s[0]) + (float(np.median(np.diff(time_s))) if len(time_s) > 1 else 1.0)
     at = np.append(start_s, time_s[first + 1 :]) - start_s
@@ -220,3 +274,16 @@ def capacity_from(
     if until_s is not None:
         changed &= np.append(True, at[1:] < until_s)
     return Capacity(at[changed], number[changed], notice_s, mode)  # type: ignore[arg-type]  # one for all
+
+
+def _require_rows(time_s: NDArray[Any], value: NDArray[Any]) -> None:
+    """Refuse a series that does not say at each of its instants how many machines there are."""
+    for name, column in (("time_s", time_s), ("value", value)):
+        bad = np.flatnonzero(~np.isfinite(column))
+        if len(bad):
+            raise RequestError(f"row {bad[0]} of the series: {name} is {column[bad[0]]}", "a finite number is allowed")
+    late = np.flatnonzero(np.diff(time_s) <= 0)
+    if len(late):
+        row = int(late[0]) + 1
+        what = f"row {row} of the series: time_s {time_s[row]:.10g} after {time_s[row - 1]:.10g}"
+        raise RequestError(what, "increasing is allowed")

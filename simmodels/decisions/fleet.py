@@ -81,7 +81,6 @@ FLEET: Final = FleetType(
         ("segments", _I1),
         ("bound", types.float64[:, ::1]),  # [class, rank]: before it no job of the class can start, see `planning`
         ("exact", types.boolean[:, ::1]),  # [width, rank]: whether one could then, when it was last looked at
-        ("octaves", _I1),  # by cores: its width
         ("shortest", types.int64),  # the least and the greatest class of length so far
         ("longest", types.int64),
         ("likely", _F1),  # scratch: the bounds of a job's search window

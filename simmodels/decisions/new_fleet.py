@@ -1,5 +1,7 @@
 """new_fleet: a fleet's state, made of the options of its jobs' placement."""
 
+import math
+
 import numpy as np
 from numba.experimental import structref
 
@@ -7,15 +9,6 @@ from simmodels.compiled import compiled
 from simmodels.decisions.fleet import FIRST_FIT, FLEET, NOWHERE, OCTAVES
 from simmodels.decisions.machines import open_machines
 from simmodels.decisions.ordered import new_ordered
-
-
-@compiled
-def _octave(cores):
-    """Return the power of two that is not above a number of cores."""
-    power = 0
-    while 2 << power <= cores:
-        power += 1
-    return power
 
 
 @compiled
@@ -84,11 +77,9 @@ def new_fleet(columns, demand, size, is_open, filled, kind, by_event, numbers, f
     made.time = np.empty(rows * made.room)
     made.cores_free = np.empty(rows * made.room, np.int64)
     made.segments = np.zeros(rows, np.int64)
-    made.bound = np.empty((OCTAVES * (_octave(size) + 1), rows))
-    made.exact = np.zeros((_octave(size) + 1, rows), np.bool_)
-    made.octaves = np.zeros(size + 1, np.int64)
-    for cores in range(1, size + 1):
-        made.octaves[cores] = _octave(cores)
+    widths = math.frexp(size)[1]
+    made.bound = np.empty((OCTAVES * widths, rows))
+    made.exact = np.zeros((widths, rows), np.bool_)
     made.shortest = OCTAVES
     made.longest = -1
     made.likely = np.empty(min(2 * int(numbers[3]) + 1, machines))

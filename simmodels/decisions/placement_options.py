@@ -3,14 +3,16 @@
 import difflib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, Self, get_args
 
 import numpy as np
 
 from simmodels.decisions.checkpointing import Checkpoints
+from simmodels.decisions.checks import flag, is_whole, number, shown, whole
 from simmodels.decisions.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet
 from simmodels.decisions.new_fleet import new_fleet
+from simmodels.decisions.options import MOST
 from simmodels.decisions.planning import FLOOR, NEAREST, PACKS
 from simmodels.decisions.risk import Category, risk_table
 from simmodels.decisions.state import Floats, Ints
@@ -43,10 +45,23 @@ _CHOICES: Final[dict[str, Any]] = {
     "search": Literal["used", "open"],
     "nearer_first": Literal["right", "left"],
     "replan_on_add": Literal["always", "util"],
+    "ties": Literal["index", "window"],
 }
-_FIRST_FIT_ONLY: Final = ("aware", "unaware", "fill_order", "dispatch")
-_BOTH: Final = ("heuristic", "checkpoints")
-_PACKED_ONLY: Final = ("packing", "pack_size")
+_ASAP: Final = ("TargetAsap", "PackedTargetAsap")
+_TARGETED: Final = ("TargetStretch", *_ASAP)
+_OWNERS: Final[dict[str, tuple[str, ...]]] = {
+    "heuristic": ("FirstFit", *_TARGETED),
+    "checkpoints": ("FirstFit", *_TARGETED),
+    **dict.fromkeys(("aware", "unaware", "fill_order", "dispatch"), ("FirstFit",)),
+    "alternative": ("TargetStretch",),
+    **dict.fromkeys(("stay_on_target", "requeue_immediate"), _ASAP),
+    **dict.fromkeys(("packing", "pack_size"), ("PackedTargetAsap",)),
+}
+"""Whose option each is; those that are not named are of all that have targets."""
+_FLAGS: Final = ("aware", "stay_on_target", "requeue_immediate")
+_WHOLE: Final = {"distance": 0, "pack_size": 1, "least_machines": 0}
+"""The least that each may be."""
+_NUMBERS: Final = ("raise_above", "lower_below", "length_cap_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +78,7 @@ class PlacementOptions:
         First fit: machines are filled from the safest on; False: see `unaware`.
     unaware
         ``"shuffled_fill"``: one random order of the machines, drawn once, in which they are filled;
-        ``"random_kill"``: a random machine is switched off, so none is safe.
+        ``"random_kill"``: a random machine is switched off, so none is safe. Only with ``aware=False``.
     fill_order
         The order in which machines are filled, all their numbers; None for what the two above say.
     dispatch
@@ -143,7 +158,8 @@ class PlacementOptions:
         UnknownNameError
             No such heuristic, option or choice.
         RequestError
-            A number is out of its range, an option is one of another heuristic, or targets lack a reference.
+            A value is of another type or out of its range, an option is one of another heuristic or would change
+            nothing beside the others, or targets lack a reference.
         """
         known = tuple(each.name for each in fields(cls))
         for name in options:
@@ -151,34 +167,51 @@ class PlacementOptions:
                 raise UnknownNameError("option", name, tuple(difflib.get_close_matches(name, known)), known)
         made = cls(heuristic=heuristic, **options)  # type: ignore[arg-type]
         for name, choices in _CHOICES.items():
-            if getattr(made, name) not in get_args(choices):
-                near = tuple(difflib.get_close_matches(str(getattr(made, name)), get_args(choices)))
-                raise UnknownNameError(name, str(getattr(made, name)), near, get_args(choices))
-        made._check_numbers()
-        first_fit = heuristic == "FirstFit"
+            if (given := getattr(made, name)) not in get_args(choices) and not (name == "ties" and given is None):
+                near = tuple(difflib.get_close_matches(str(given), get_args(choices)))
+                raise UnknownNameError(name, str(given), near, get_args(choices))
         for name in options:
-            theirs = (first_fit != (name in _FIRST_FIT_ONLY)) and name not in _BOTH
-            if theirs or (name in _PACKED_ONLY and heuristic != "PackedTargetAsap"):
+            if heuristic not in _OWNERS.get(name, _TARGETED):
                 raise RequestError(f"option {name} with {heuristic}", "it is one of another heuristic")
-        if not first_fit and made.reference is None:
+        made = made._converted()
+        made._check_ranges()  # noqa: SLF001  it is one of this class
+        if "unaware" in options and made.aware:
+            raise RequestError("option unaware of first fit that is aware", "aware=False is needed with it")
+        if heuristic in _TARGETED and made.reference is None:
             raise RequestError(
                 f"{heuristic} without a reference", "jobs like those to come (the week before) say risks"
             )
         return made
 
-    def _check_numbers(self) -> None:
-        """Refuse numbers that are out of their range."""
-        if self.ties not in {None, "index", "window"}:
-            raise UnknownNameError("ties", str(self.ties), (), ("index", "window"))
+    def _converted(self) -> Self:
+        """Return the options with flags and numbers of the types that compiled code knows; refuse what is none."""
+        found: dict[str, Any] = {name: flag(name, getattr(self, name)) for name in _FLAGS}
+        found |= {name: number(name, getattr(self, name)) for name in _NUMBERS}
+        for name, least in _WHOLE.items():
+            value = getattr(self, name)
+            if not (value is None and name == "least_machines"):
+                found[name] = whole(name, value, least)
+        order: Any = self.fill_order
+        if order is not None:
+            if not np.iterable(order) or not all(is_whole(each, 0, MOST) for each in order):
+                raise RequestError(f"fill_order is {shown(order)}", "None or the numbers of the machines are allowed")
+            found["fill_order"] = tuple(int(each) for each in order)
+        return replace(self, **found)
+
+    def _check_ranges(self) -> None:
+        """Refuse numbers that are out of their range, and what is no reference and no checkpoints."""
         if not 0 <= self.lower_below <= self.raise_above:
             what = f"lower_below {self.lower_below}, raise_above {self.raise_above}"
             raise RequestError(what, "0 <= lower_below <= raise_above is allowed")
-        for name, least in (("distance", 0), ("pack_size", 1), ("least_machines", 0)):
-            value = getattr(self, name)
-            if value is not None and not (value >= least and int(value) == value):
-                raise RequestError(f"{name} is {value}", f"a whole number >= {least} is allowed")
         if not self.length_cap_s > 0:
             raise RequestError(f"length_cap_s is {self.length_cap_s}", "a number of seconds > 0 is allowed")
+        kinds: tuple[tuple[str, object, type], ...] = (
+            ("reference", self.reference, Workload),
+            ("checkpoints", self.checkpoints, Checkpoints),
+        )
+        for name, value, kind in kinds:
+            if not isinstance(value, kind | None):
+                raise RequestError(f"{name} is {shown(value)}", f"a {kind.__name__} is allowed")
 
     @property
     def random_kill(self) -> bool:
@@ -254,7 +287,7 @@ class PlacementOptions:
             floor,
             self.raise_above,
             self.lower_below,
-            self.distance,
+            min(self.distance, len(opened)),  # beyond them there is none to go to
             min(max(use, 1), alive),
             self.length_cap_s,
             now,
@@ -277,11 +310,8 @@ class PlacementOptions:
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them: those of the heuristic."""
-        first_fit = self.heuristic == "FirstFit"
-        kept = {each.name: getattr(self, each.name) for each in fields(self)}
-        kept = {name: value for name, value in kept.items() if name in _BOTH or first_fit == (name in _FIRST_FIT_ONLY)}
-        if self.heuristic != "PackedTargetAsap":
-            kept = {name: value for name, value in kept.items() if name not in _PACKED_ONLY}
+        names = [each.name for each in fields(self) if self.heuristic in _OWNERS.get(each.name, _TARGETED)]
+        kept = {name: getattr(self, name) for name in names}
         if self.reference is not None:
             kept["reference"] = self.reference.name
         return kept

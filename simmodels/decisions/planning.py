@@ -142,13 +142,12 @@ def plan(fleet, slots, done, now, fresh):
     at_once = asap and (fresh or fleet.requeue_immediate)
     stretch, shortest, longest = fleet.stretch, fleet.shortest, fleet.longest
     least_left = 2.0**shortest if shortest > 0 else 0.0
-    octaves = fleet.octaves
     soon = np.nextafter(now, np.inf)
     for at in range(done, slots.size):
         slot = slots[at]
         cores = cores_of[slot]
         left = left_of[slot]
-        wide = octaves[cores]
+        wide = math.frexp(cores)[1] - 1  # the octave, as of lengths: no table, which wide machines would make long
         step = min(max(math.frexp(left)[1] - 1, 0), OCTAVES - 1)
         if step < shortest or step > longest:
             shortest, longest = min(step, shortest), max(step, longest)

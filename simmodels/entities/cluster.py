@@ -9,6 +9,8 @@ from collections.abc import Callable
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
 
+from simmodels.decisions.checks import is_whole
+from simmodels.decisions.options import MOST
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
@@ -38,7 +40,7 @@ class Cluster:
     Raises
     ------
     RequestError
-        Neither a pool nor machines are given, or both, or a size below 1.
+        Neither a pool nor machines are given, or both, or a size that is no whole number from 1 to 2^53.
     """
 
     machine_class: type[Machine] = Machine
@@ -59,16 +61,18 @@ class Cluster:
                 f"cluster {name!r} with cores={cores}, machines={machines}, cores_per_machine={cores_per_machine}",
                 "either cores, or machines and cores_per_machine are allowed",
             )
-        size = cores if cores is not None else (machines or 0) * (cores_per_machine or 0)
         given = [each for each in (cores, machines, cores_per_machine) if each is not None]
-        if not all(each >= 1 and float(each).is_integer() for each in given):
-            raise RequestError(f"cluster {name!r} of {size} cores", "at least 1 core is allowed, in whole numbers")
+        if not all(is_whole(each, 1, MOST) for each in given):
+            what = f"{given[0]} cores" if cores is not None else f"{given[0]} machines of {given[1]} cores"
+            raise RequestError(f"cluster {name!r} of {what}", "at least 1 core is allowed, in whole numbers up to 2^53")
+        machines, each = (0, 0) if cores is not None else (int(given[0]), int(given[1]))  # 2.0 is a whole number too
+        size = machines * each if cores is None else int(cores)
         self.env = env
         self.name = name
         self.cores: int = size
         self.kind = kind
         self.free_cores: int = size
-        self.machines = [self.machine_class(self, i, cores=cores_per_machine or 0) for i in range(machines or 0)]
+        self.machines = [self.machine_class(self, i, cores=each) for i in range(machines)]
         self.running: dict[Attempt, None] = {}
         self.watchers: list[Callable[[Machine], None]] = []
         self._only_waits = type(self).execute is Cluster.execute

@@ -1,8 +1,9 @@
 """Powering: processes that switch the machines of a cluster on and off."""
 
+import difflib
 from collections import deque
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,9 @@ from simmodels.capacity import Capacity, CapacityChange, Law, next_machines, sta
 from simmodels.decisions import switching
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import POWER, Environment, Process
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, UnknownNameError
 
+_Removes = Literal["highest", "random"]
 _MODES: dict[str, int] = switching.MODES
 _LEAVES: dict[int, Literal["at an instant", "once idle"] | None] = {
     switching.OPEN: None,
@@ -41,8 +43,8 @@ class CapacityProcess:
 
     Raises
     ------
-    RequestError
-        The cluster is a pool, or has fewer machines.
+    UnknownNameError, RequestError
+        Machines cannot be removed so; or the cluster is a pool, or has fewer machines.
     """
 
     def __init__(
@@ -51,9 +53,12 @@ class CapacityProcess:
         cluster: Cluster,
         *,
         machines: int,
-        removes: Literal["highest", "random"] = "highest",
+        removes: _Removes = "highest",
         longest_notice_s: float = 0.0,
     ) -> None:
+        if removes not in get_args(_Removes):
+            near = tuple(difflib.get_close_matches(str(removes), get_args(_Removes)))
+            raise UnknownNameError("removes", str(removes), near, get_args(_Removes))
         self.env = env
         self.cluster = cluster
         self.removes = removes
@@ -179,7 +184,7 @@ class TraceCapacity(CapacityProcess):
         *,
         start_s: float | None = None,
         repeat_s: float | None = None,
-        removes: Literal["highest", "random"] = "highest",
+        removes: _Removes = "highest",
     ) -> None:
         capacity = Capacity.of(table)
         if start_s is not None:
@@ -258,7 +263,7 @@ class MarkovCapacity(CapacityProcess):
         law: Law = "three_way",
         notice_s: float = 0.0,
         mode: Literal["kill", "drain", "checkpoint"] = "kill",
-        removes: Literal["highest", "random"] = "highest",
+        removes: _Removes = "highest",
     ) -> None:
         self.low, self.high, self.step, self.period_s, self.law = low, high, step, period_s, law
         self.notice_s, self.mode = notice_s, mode

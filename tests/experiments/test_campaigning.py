@@ -202,6 +202,8 @@ def test_changed_code_is_told_by_the_report_and_run_anew_by_a_run(run: Run) -> N
             ("run", "counting.py", "-j", "-2"),
             "-2 workers; an integer >= 1 is allowed; 0 runs the cells in this process",
         ),
+        (("run", "capacity", "--workload", ""), "--workload without a name; --workload FILE,... is allowed, or none"),
+        (("run", "counting.py", "-w", " ,"), "--workload without a name; --workload FILE,... is allowed, or none"),
         (("run", "counting.py", "-j", "1", "--dask", "tcp://x:1"), "--workers with --dask; one of them is allowed"),
         (("run", "counting.py", "-j", "0", "--out", "counting.py"), "cannot write to folder counting.py: counting.py"),
         (("report", "nowhere"), "nowhere holds no campaign: it has no manifest.json; the folder of a run is allowed"),

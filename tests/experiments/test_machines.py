@@ -67,6 +67,16 @@ def test_it_runs_what_python_runs(run: Run) -> None:
     assert f"{answer['workload']['left_out']:,} jobs were not there from 86,400 s" in err
 
 
+def test_blank_lines_of_a_series_are_told(run: Run) -> None:
+    path = Path("wind.csv")
+    asked = ("--series", "wind.csv", "--column", "sea", "--per-machine", 900, "--until", "4h", "-o", "FirstFitAware")
+    assert "blank lines" not in run(*CLUSTER, *asked)[2]
+    path.write_text(path.read_text().replace("\n", "\n\n", 3))
+    status, _, err = run(*CLUSTER, *asked)
+    assert status == 0, err
+    assert "blank lines: 3" in err
+
+
 def test_a_series_is_turned_into_machines(run: Run) -> None:
     series = ("--series", "wind.csv", "--column", "sea+land", "--per-machine", 900, "--most", 25, "--least", 8)
     told = ("--notice", "10min", "--mode", "checkpoint", "--checkpoint-cost", 60, "--restart", 30)

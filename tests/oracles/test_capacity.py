@@ -45,14 +45,14 @@ def options_of(case: dict[str, Any]) -> dict[str, Any]:
     said = case["options"]
     if HEURISTICS[case["heuristic"]] == "FirstFit":
         return {"dispatch": said["ff_dispatch"], "fill_order": case["fill_order"] and tuple(case["fill_order"])}
+    of_asap = {"stay_on_target": said["asap_use_splus"], "requeue_immediate": said["requeue_immediate"]}
     return {
+        **(of_asap if case["heuristic"] != "TargetStretch" else {}),
         "reference": jobs_of([(0, each["length"], each["cores"]) for each in case["reference_set"]]),
         "least_machines": case["m_minus"],
         "distance": said["D"],
         "raise_above": said["hi"],
         "lower_below": said["lo"],
-        "stay_on_target": said["asap_use_splus"],
-        "requeue_immediate": said["requeue_immediate"],
         "category": said["cat_side"],
         "nearer_first": said["dist_order"],
     }

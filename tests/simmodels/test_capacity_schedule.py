@@ -107,3 +107,8 @@ def test_young_and_dalys_interval() -> None:
         sm.young_daly_s(0, 3000)
     with pytest.raises(RequestError, match="interval_s is 0"):
         sm.Checkpoints(interval_s=0)
+
+
+def test_a_credit_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="unknown warm_credit 'half'; known: whole, partial"):
+        schedule().metrics(warm_credit="half")  # type: ignore[arg-type]

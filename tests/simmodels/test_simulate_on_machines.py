@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.capacity_schedule import CapacitySchedule
+from simmodels.decisions.placement_options import PlacementOptions
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from tests.naive_capacity import Naive
 
@@ -126,12 +127,16 @@ OF_TARGETS = {
     "longest_stretch": ["planned", "completed"],
     "search": ["used", "open"],
     "replan_on_add": ["always", "util"],
-    "stay_on_target": [False, True],
-    "requeue_immediate": [True, False],
-    "alternative": ["earliest", "first"],
     "least_machines": [0, 1, 2],
 }
+OF_STRETCH = {"alternative": ["earliest", "first"]}
+OF_ASAP = {"stay_on_target": [False, True], "requeue_immediate": [True, False]}
 OF_PACKS = {"packing": ["packs", "nearest", "floor"], "pack_size": [1, 2, 3]}
+CHOICES: dict[str, dict[str, list[Any]]] = {
+    "TargetStretch": OF_TARGETS | OF_STRETCH,
+    "TargetAsap": OF_TARGETS | OF_ASAP,
+    "PackedTargetAsap": OF_TARGETS | OF_ASAP | OF_PACKS,
+}
 
 
 @st.composite
@@ -146,8 +151,7 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
         order = draw(st.none() | st.permutations(range(5)).map(tuple))
         options = {"dispatch": draw(st.sampled_from(["event", "instant"])), "fill_order": order}
     else:
-        choices = OF_TARGETS | (OF_PACKS if heuristic.startswith("Packed") else {})
-        options = {name: draw(st.sampled_from(values)) for name, values in choices.items()}
+        options = {name: draw(st.sampled_from(values)) for name, values in CHOICES[heuristic].items()}
     begin = draw(st.sampled_from([0, 20]))
     return {
         "rows": sorted((float(r), float(w), c) for r, w, c in rows),
@@ -198,9 +202,7 @@ def test_the_compiled_clock_is_the_slow_scheduler_with_lengths_of_all_sizes(heur
     draw = np.random.default_rng(seed)
     lengths = np.round(10 ** draw.uniform(-1, 3, 150), seed)  # also less than 1 s, and many that are equal
     rows = sorted(zip(draw.uniform(0, 600, 150), np.maximum(lengths, 0.5), draw.integers(1, 25, 150), strict=True))
-    options = {name: values[draw.integers(len(values))] for name, values in OF_TARGETS.items()}
-    if heuristic.startswith("Packed"):
-        options |= {name: values[draw.integers(len(values))] for name, values in OF_PACKS.items()}
+    options = {name: values[draw.integers(len(values))] for name, values in CHOICES[heuristic].items()}
     case = {
         "rows": [(float(r), float(w), int(c)) for r, w, c in rows],
         "steps": [(float(40 * k), int(draw.integers(2, 10))) for k in range(20)],
@@ -414,6 +416,15 @@ def test_an_observer_changes_nothing(case: dict[str, Any]) -> None:
     assert_same(schedule(observed=False), schedule(observed=True))
 
 
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize("cores", [10**9, 2**53])
+def test_a_machine_may_be_as_wide_as_can_be_counted(engine: Any, cores: int) -> None:
+    jobs = workload([(0, 5, cores), (0, 5, cores // 2), (1, 5, cores // 2), (1, 5, 1)])
+    options = {"heuristic": "TargetAsap", "reference": jobs, "engine": engine}
+    schedule = sm.simulate_on_machines(jobs, [(0, 1)], cores_per_machine=cores, **options)  # type: ignore[arg-type]
+    assert schedule.start_s.tolist() == [0, 5, 5, 10]
+
+
 def test_a_schedule_is_pickled_whole() -> None:
     schedule = sm.simulate_on_machines(workload([(0, 5, 1)]), [(0, 1)], cores_per_machine=1)
     assert_same(pickle.loads(pickle.dumps(schedule)), schedule)
@@ -471,6 +482,121 @@ def test_bad_requests_are_refused_in_one_sentence(engine: Any) -> None:
         ask(fill_order=(0, 1))
     with pytest.raises(RequestError, match="window 5 to 5 s"):
         ask(window_s=(5, 5))
+
+
+OTHERS = {
+    "TargetStretch": ("stay_on_target", "requeue_immediate", "packing", "aware"),
+    "TargetAsap": ("alternative", "pack_size", "unaware"),
+    "PackedTargetAsap": ("alternative", "dispatch"),
+    "FirstFit": ("distance", "alternative", "stay_on_target", "reference"),
+}
+
+
+@pytest.mark.parametrize("heuristic", OTHERS)
+def test_an_option_that_would_change_nothing_is_refused(heuristic: Any) -> None:
+    jobs = workload([(0, 5, 2)])
+    options: dict[str, Any] = {} if heuristic == "FirstFit" else {"reference": jobs}
+    values = {name: values[0] for each in CHOICES.values() for name, values in each.items()}
+    values |= {"aware": False, "unaware": "random_kill", "dispatch": "event", "reference": jobs}
+    for name in OTHERS[heuristic]:
+        with pytest.raises(RequestError, match=f"option {name} with {heuristic}; it is one of another heuristic"):
+            PlacementOptions.checked(heuristic, **options, **{name: values[name]})
+    kept = PlacementOptions.checked(heuristic, **options).about()
+    assert not set(OTHERS[heuristic]) & set(kept)
+
+
+def test_how_first_fit_is_unaware_is_said_only_where_it_is() -> None:
+    jobs = workload([(0, 5, 2)])
+    for options in ({"aware": True}, {}):
+        with pytest.raises(RequestError, match="option unaware of first fit that is aware; aware=False is needed"):
+            sm.simulate_on_machines(jobs, [(0, 1)], cores_per_machine=2, unaware="random_kill", **options)
+
+
+TARGETS = {"heuristic": "TargetAsap", "reference": workload([(0, 5, 2)])}
+PACKS = {**TARGETS, "heuristic": "PackedTargetAsap"}
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"cores_per_machine": True}, "cores_per_machine is True; 1 to 2^53 is allowed, in whole numbers"),
+        ({"cores_per_machine": np.inf}, "cores_per_machine is inf; 1 to 2^53 is allowed, in whole numbers"),
+        ({"cores_per_machine": "2"}, "cores_per_machine is '2'; 1 to 2^53 is allowed, in whole numbers"),
+        ({"machines": 2.5}, "machines is 2.5; 1 to 2^53 is allowed, in whole numbers"),
+        ({"seed": 0.5}, "seed is 0.5; an integer >= 0 is allowed"),
+        ({"aware": "no"}, "aware is 'no'; True or False is allowed"),
+        ({"fill_order": (0, "1")}, "fill_order is (0, '1'); None or the numbers of the machines are allowed"),
+        ({"checkpoints": 60}, "checkpoints is 60; a Checkpoints is allowed"),
+        ({**TARGETS, "distance": np.inf}, "distance is inf; a whole number >= 0 is allowed"),
+        ({**TARGETS, "distance": None}, "distance is None; a whole number >= 0 is allowed"),
+        ({**TARGETS, "distance": 1e300}, "distance is 1e+300; a whole number >= 0 and <= 2^53 is allowed"),
+        ({**TARGETS, "least_machines": -1}, "least_machines is -1; a whole number >= 0 is allowed"),
+        ({**TARGETS, "raise_above": "1"}, "raise_above is '1'; a number is allowed"),
+        ({**TARGETS, "length_cap_s": np.nan}, "length_cap_s is nan; a number is allowed"),
+        ({**TARGETS, "requeue_immediate": 1}, "requeue_immediate is 1; True or False is allowed"),
+        ({**TARGETS, "reference": "jobs"}, "reference is 'jobs'; a Workload is allowed"),
+        ({**PACKS, "pack_size": None}, "pack_size is None; a whole number >= 1 is allowed"),
+        ({**PACKS, "pack_size": 0}, "pack_size is 0; a whole number >= 1 is allowed"),
+    ],
+)
+def test_a_value_of_another_type_or_range_is_refused_in_one_sentence(
+    options: dict[str, Any], what: str, engine: Any
+) -> None:
+    asked: dict[str, Any] = {"cores_per_machine": 2, "machines": 2, "engine": engine, **options}
+    with pytest.raises(RequestError) as error:
+        sm.simulate_on_machines(workload([(0, 5, 2)]), [(0, 2)], **asked)
+    assert str(error.value) == what
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_whole_numbers_of_any_type_are_the_same(engine: Any) -> None:
+    jobs = workload([(0, 10, 2), (1, 5, 2), (2, 3, 2)])
+
+    def schedule(of: Any, **options: Any) -> CapacitySchedule:
+        asked: dict[str, Any] = {**TARGETS, "distance": of(3), "least_machines": of(1), **options}
+        sizes: dict[str, Any] = {"cores_per_machine": of(2), "machines": of(2)}
+        return sm.simulate_on_machines(jobs, [(0, 2), (4, 1)], **sizes, engine=engine, **asked)
+
+    for of in (float, np.float64, np.int32):
+        assert_same(schedule(of), schedule(int))
+    assert_same(schedule(int, distance=2**53), schedule(int))  # as far as there are machines
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "green", machines=2.0, cores_per_machine=np.float64(2))  # type: ignore[arg-type]
+    assert [each.cores for each in cluster.machines] == [2, 2]
+    assert all(type(each.cores) is int for each in cluster.machines)
+
+
+def test_the_schedulers_refuse_what_the_function_refuses() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "green", machines=2, cores_per_machine=2)
+    with pytest.raises(RequestError, match="aware is 'no'; True or False is allowed"):
+        sm.FirstFit(env, cluster, aware="no")
+    with pytest.raises(RequestError, match="distance is inf; a whole number >= 0 is allowed"):
+        sm.TargetStretch(env, cluster, reference=workload([(0, 5, 2)]), distance=np.inf)
+    with pytest.raises(RequestError, match="option alternative with PackedTargetAsap"):
+        sm.PackedTargetAsap(env, cluster, reference=workload([(0, 5, 2)]), alternative="first")
+    for removes in ("lowest", None):
+        with pytest.raises(UnknownNameError, match=f"unknown removes '{removes}'; .*known: highest, random"):
+            sm.TraceCapacity(env, cluster, [(0, 2)], removes=removes)  # type: ignore[arg-type]
+        with pytest.raises(UnknownNameError, match=f"unknown removes '{removes}'; .*known: highest, random"):
+            sm.CapacityProcess(env, cluster, machines=2, removes=removes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_jobs_of_one_number_are_refused_before_anything_runs(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = sm.Workload(np.array([7, 8, 7, 9, 9]), np.array([0, 1, 2, 50, 60]), *np.full((2, 5), 5.0), np.ones(5))
+
+    def ask(window: tuple[float, float]) -> CapacitySchedule:
+        return sm.simulate_on_machines(log, [(0, 1)], cores_per_machine=1, window_s=window, engine=engine)
+
+    with pytest.raises(RequestError, match="2 jobs have the number 9; 1 is allowed"):
+        ask((20, 55))  # the other one is submitted later, but an attempt would not say which ran
+    assert len(ask((10, 20)).attempts) == 0  # neither is there
+    for clock in ("replay_on_machines", "Environment"):
+        monkeypatch.setattr(sys.modules["simmodels.simulate_on_machines"], clock, None)
+    with pytest.raises(RequestError, match="2 jobs have the number 7; 1 is allowed"):
+        ask((0, 20))
 
 
 def test_an_order_and_easy_run_on_machines_that_come_and_go() -> None:

@@ -1,6 +1,8 @@
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,9 +70,13 @@ def test_a_series_becomes_machines(tmp_path: Path) -> None:
     [
         ("2020-01-01 02:00:00,1", "2 fields; the head has 3"),
         ("2020-01-01 02:00:00,x,1", "'x': a number is needed"),
+        ("2020-01-01 02:00:00,1_000,1", "'1_000': a number is needed"),
+        ("2020-01-01 02:00:00,\u0661,1", "'\u0661': a number is needed"),
         ("2020-01-01 02:00:00,-4,1", "-4.0: a finite number >= 0 is allowed"),
         ("2020-01-01 02:00:00,nan,1", "nan: a finite number >= 0 is allowed"),
         ("soon,1,1", "'soon': an instant is needed"),
+        ("now,1,1", "'now': an instant is needed"),
+        ("123456-01-01,1,1", "'123456-01-01': an instant is needed"),
         ("2020-01-01 01:00:00,1,1", "2020-01-01 01:00:00 after 2020-01-01 01:00:00: increasing is allowed"),
     ],
 )
@@ -86,6 +92,83 @@ def test_a_column_must_be_named_if_there_are_several(tmp_path: Path) -> None:
         read_series(table(tmp_path))
     with pytest.raises(RequestError, match="has no column 'water'"):
         read_series(table(tmp_path), column="wind+water")
+
+
+def test_instants_are_exact_however_far_apart(tmp_path: Path) -> None:
+    instants = ["1600-01-01 00:00:00", "2020-01-01 00:00:00.1", "2020-01-01 00:00:01.25", "3000-01-01"]
+    series = read_series(table(tmp_path, "time,v\n" + "".join(f"{at},1\n" for at in instants)))
+    first = datetime(1600, 1, 1, tzinfo=UTC).timestamp()
+    assert series.attrs["start_unix_s"] == first
+    begin = datetime(2020, 1, 1, tzinfo=UTC).timestamp() - first
+    assert series["time_s"].tolist() == [
+        0,
+        begin + 0.1,
+        begin + 1.25,
+        datetime(3000, 1, 1, tzinfo=UTC).timestamp() - first,
+    ]
+
+
+def test_fractions_of_a_second_are_exact_to_the_billionth(tmp_path: Path) -> None:
+    instants = ["00:00:00.9", "00:00:01.1", "00:00:02.15", "00:00:02.900000001"]
+    series = read_series(table(tmp_path, "time,v\n" + "".join(f"2020-01-01 {at},1\n" for at in instants)))
+    assert series["time_s"].tolist() == [0, 0.2, 1.25, 2.000000001]
+
+
+def test_blank_lines_are_counted(tmp_path: Path) -> None:
+    series = read_series(table(tmp_path, TABLE.replace("\n", "\n\n  \n", 2)), column="wind")
+    assert series["value"].tolist() == [10, 25, 5]
+    assert series.attrs["counts"] == {"lines": 8, "blank lines": 4, "rows": 3}
+
+
+def test_a_column_that_is_there_twice_is_refused_if_it_is_asked_for(tmp_path: Path) -> None:
+    path = table(tmp_path, TABLE.replace("wind,sun", "wind,wind,sun").replace(":00,", ":00,1,"))
+    with pytest.raises(FileFormatError) as error:
+        read_series(path, column="sun+wind")
+    assert str(error.value) == f"{path}, line 1: 2 columns 'wind': which is meant is not said"
+    assert len(read_series(path, column="sun")) == 3
+    with pytest.raises(RequestError, match=r"column 'sun\+sun' of .*; each name once is allowed"):
+        read_series(path, column="sun+sun")
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"most": 2, "least": 4}, "least is 4 and most is 2; whole numbers, 0 <= least <= most <= 2^53, are allowed"),
+        ({"least": -1}, "least is -1 and most is None; whole numbers, 0 <= least <= most <= 2^53, are allowed"),
+        ({"until_s": np.nan}, "until_s is nan; a finite number of seconds is allowed"),
+        ({"start_s": np.nan}, "start_s is nan; a finite number of seconds is allowed"),
+        ({"begin_s": np.inf}, "begin_s is inf; a finite number of seconds is allowed"),
+        ({"per_machine": np.nan}, "per_machine is nan; a finite number > 0 is allowed"),
+    ],
+)
+def test_a_capacity_of_a_series_is_refused_in_one_sentence(options: dict[str, float], what: str) -> None:
+    series = pd.DataFrame({"time_s": [0.0, 10.0], "value": [3.0, 4.0]})
+    with pytest.raises(RequestError) as error:
+        capacity_from(series, **options)  # type: ignore[arg-type]
+    assert str(error.value) == what
+
+
+@pytest.mark.parametrize(
+    ("time_s", "value", "what"),
+    [
+        ([0.0, 10.0], [3.0, np.nan], "row 1 of the series: value is nan; a finite number is allowed"),
+        ([0.0, 10.0], [np.inf, 1.0], "row 0 of the series: value is inf; a finite number is allowed"),
+        ([0.0, np.nan], [3.0, 1.0], "row 1 of the series: time_s is nan; a finite number is allowed"),
+        ([0.0, 10.0, 10.0], [3.0, 1.0, 2.0], "row 2 of the series: time_s 10 after 10; increasing is allowed"),
+    ],
+)
+def test_a_row_that_says_no_number_of_machines_is_named(time_s: list[float], value: list[float], what: str) -> None:
+    with pytest.raises(RequestError) as error:
+        capacity_from(pd.DataFrame({"time_s": time_s, "value": value}))
+    assert str(error.value) == what
+
+
+@pytest.mark.parametrize("radius", [1, 2, 3])
+def test_a_walk_that_would_never_step_is_refused(radius: int) -> None:
+    with pytest.raises(RequestError, match=f"radius is {radius}, and a quarter of it is no machine; .* step="):
+        capacity_walk(radius=radius, until_s=50_000)
+    assert len(capacity_walk(radius=radius, step=1, until_s=50_000)) > 1
+    assert len(capacity_walk(radius=0, until_s=50_000)) == 1
 
 
 @given(
