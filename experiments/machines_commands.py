@@ -28,6 +28,11 @@ from workloads.capacities import capacity_from, capacity_walk, read_series
 Schedules = Mapping[str, CapacitySchedule]
 
 _WALK: Final = re.compile(r"\s*([0-9]{1,6})\s*:\s*([0-9]{1,6})\s*:([^:]+)")
+_OF_SERIES: Final = {
+    "column": None, "per_machine": 1.0, "least": 0, "most": None, "series_from_s": 0.0, "repeat": False
+}  # fmt: skip
+"""What goes with a series only, and what it is by default."""
+_MOST: Final = 1_000_000  # machines: more are those of a series whose unit was forgotten
 NO_LENGTH: Final = "left out: they ran for no time"
 
 
@@ -79,6 +84,9 @@ class Supply:
             raise UnknownNameError("mode", self.mode, (), CAPACITY_MODES)
         if not 0 <= self.least <= (self.least if self.most is None else self.most):
             raise RequestError(f"--least {self.least} and --most {self.most}", "0 <= least <= most is allowed")
+        without = [name for name, default in _OF_SERIES.items() if getattr(self, name) != default]
+        if self.walk is not None and without:
+            raise RequestError(f"--{without[0].removesuffix('_s').replace('_', '-')} with --walk", "--series is needed")
         self._walk()
 
     def _walk(self) -> tuple[int, int, float] | None:
@@ -104,6 +112,7 @@ class Supply:
             The series cannot be read, does not keep to its format, or is over before the window is.
         """
         begin, end = window_s
+        known_s = end + self.notice_s  # what is announced by the end is known
         mode: Mode = self.mode  # type: ignore[assignment]  # checked above
         walk = self._walk()
         if walk is not None:
@@ -113,7 +122,7 @@ class Supply:
                 radius=radius,
                 period_s=period_s,
                 begin_s=begin,
-                until_s=end,
+                until_s=known_s,
                 notice_s=self.notice_s,
                 mode=mode,
                 seed=self.seed,
@@ -133,12 +142,15 @@ class Supply:
             most=self.most,
             least=self.least,
             start_s=self.series_from_s,
-            until_s=end,
+            until_s=known_s,
             repeat=self.repeat,
             begin_s=begin,
             notice_s=self.notice_s,
             mode=mode,
         )
+        if made.machines.max() > _MOST:
+            what = f"{made.machines.max():,} machines by {self.series}"
+            raise RequestError(what, f"--per-machine X, --most N, or a series of up to {_MOST:,} is allowed")
         return made, {"blank lines": table.attrs["counts"]["blank lines"]}
 
 
@@ -245,21 +257,25 @@ def compare_on_machines(
     json: bool,
 ) -> int:
     """Run a workload under each heuristic, write the files asked for, print the metrics; return the exit status."""
+    targeted = bool(set(fleet.names) & set(TARGETED))
+    if reference is not None and not targeted:
+        raise RequestError(f"--reference with {','.join(fleet.names)}", f"it is allowed with {', '.join(TARGETED)}")
     times = [None if text is None else seconds(text, option) for text, option in zip(window, _WINDOW, strict=True)]
     outputs = _outputs(log.path, attempts_out, gantt, draw, fleet.names)
     with Steps(2 + len(fleet.names) + len(outputs)) as shown:
         shown.begin("reading the workload")
         workload = _with_lengths(log.read())
         begin, end = window_s = _window(workload, times[0], times[1])
-        alike = _alike(workload, begin, reference, log) if set(fleet.names) & set(TARGETED) else workload
+        _require_drawn(draw, window_s)
+        alike = _alike(workload, begin, reference, log) if targeted else workload
         shown.begin("reading the capacity")
         capacity, left_out_of_series = supply.over(window_s)
         shown.remark(f"{workload.name}: {len(workload):,} jobs for machines of {fleet.cores_per_machine:,} cores")
         for line in remarks(workload.counts):
             shown.remark(f"  {line}")
-        low, high = int(capacity.machines.min()), int(capacity.machines.max())
-        mean = capacity.machine_seconds(begin, end) / (end - begin)
-        shown.remark(f"machines: {low:,} to {high:,}, {mean:.1f} in the mean, {len(capacity) - 1:,} changes")
+        there = capacity.machines[capacity.time_s < end]
+        low, high, mean = int(there.min()), int(there.max()), capacity.machine_seconds(begin, end) / (end - begin)
+        shown.remark(f"machines: {low:,} to {high:,}, {mean:.1f} in the mean, {len(there) - 1:,} changes")
         for what, count in left_out_of_series.items():
             if count:
                 shown.remark(f"  {what}: {count:,}")
@@ -267,9 +283,14 @@ def compare_on_machines(
         for name in fleet.names:
             shown.begin(name)
             schedules[name] = fleet.run(name, workload, alike, capacity, window_s)
-        left_out = schedules[fleet.names[0]].about["left_out"]
-        if left_out:
-            shown.remark(f"{left_out:,} jobs were not there from {begin:,.10g} s to {end:,.10g} s")
+        left_out = {name: int(str(schedule.about["left_out"])) for name, schedule in schedules.items()}
+        for count in sorted(set(left_out.values()) - {0}):
+            whose = (
+                ""
+                if len(set(left_out.values())) == 1
+                else f" ({', '.join(n for n in left_out if left_out[n] == count)})"
+            )
+            shown.remark(f"{count:,} jobs did not take part from {begin:,.10g} s to {end:,.10g} s{whose}")
         for path, write in outputs.items():
             shown.begin(f"writing {path.name}")
             write(schedules, path)
@@ -277,7 +298,8 @@ def compare_on_machines(
     if json:
         print_json(
             {
-                "workload": {"name": workload.name, "jobs": len(workload), "left_out": left_out},
+                "workload": {"name": workload.name, "jobs": len(workload)},
+                "left_out": left_out,
                 "window_s": window_s,
                 "machines": {"least": low, "most": high, "mean": mean, "cores": fleet.cores_per_machine},
                 "metrics": metrics,
@@ -312,6 +334,16 @@ def _window(log: Workload, begin: float | None, end: float | None) -> tuple[floa
     if not ((log.submit_s < found[1]) & (log.submit_s + log.runtime_s > found[0])).any():
         raise RequestError(f"no job from {found[0]:g} s to {found[1]:g} s", "a window with jobs is needed")
     return found
+
+
+def _require_drawn(draw: tuple[str | None, str | None], window_s: tuple[float, float]) -> None:
+    """Refuse figures of nothing."""
+    start_s, end_s = drawn_window(*draw)
+    if (start_s is not None and start_s >= window_s[1]) or (end_s is not None and end_s <= window_s[0]):
+        what = "a chart of what is not in the window"
+        raise RequestError(
+            what, f"--draw-from and --draw-to from {window_s[0]:.10g} s to {window_s[1]:.10g} s are allowed"
+        )
 
 
 def _alike(log: Workload, begin: float, reference: Path | None, asked: WorkloadFile) -> Workload:

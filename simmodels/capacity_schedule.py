@@ -17,6 +17,7 @@ from simmodels.workload import Workload
 
 MORE_COLUMNS: Final = ("machine", "work_s")
 _ROUNDING: Final = 1e-9
+_CLOSE: Final = 1e-6  # of a job's length: what checkpoints saved of it is a sum
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -208,8 +209,8 @@ class CapacitySchedule(Schedule):
     def validate(self) -> "CapacitySchedule":
         """Raise if no machines could have run this schedule: the rules of `Schedule`, machine by machine, and darkness.
 
-        No machine runs more than its cores, or anything while it is off; no more cores are in use than on machines that
-        are on.
+        No machine runs more than its cores, or anything while it is off; as many machines are on as are not dark, and
+        no more cores are in use than on them; no job does more than its work, or less if it completes.
 
         Raises
         ------
@@ -258,7 +259,44 @@ class CapacitySchedule(Schedule):
         if not ((work >= -_ROUNDING) & (work <= most_s)).all():
             odd = int(np.argmin((work >= -_ROUNDING) & (work <= most_s)))
             raise IllegalScheduleError("work", f"job {ids[odd]} did {work[odd]} s of work in less time, or less than 0")
+        self._require_known_dark()
+        if "heuristic" in self.about:  # else a cluster or a scheduler of the user's may say how long jobs run
+            self._require_work_once()
         return self
+
+    def _require_known_dark(self) -> None:
+        """Refuse a capacity that is not that of the machines which were not dark."""
+        machine, low, high = (self.dark[name].to_numpy() for name in ("machine", "start_s", "end_s"))
+        begin, end = self.window
+        lit = _lit(self.cores // self.cores_per_machine, (machine, low, high), begin)
+        at = np.unique(np.clip(np.concatenate((lit.time_s, self.capacity.time_s)), begin, end))
+        for time_s in at[at < end].tolist():
+            said, is_lit = self.capacity.machines_at(time_s), lit.machines_at(time_s)
+            if said != is_lit:
+                what = f"{said} machines are on from {time_s} s on, and {is_lit} are not dark"
+                raise IllegalScheduleError("darkness", what)
+
+    def _require_work_once(self) -> None:
+        """Refuse attempts that are not numbered from 1 on, and jobs that did more than their work, or too little."""
+        table, rows = self._table(), self._attempt_rows()
+        order = np.lexsort((table["attempt"].to_numpy(), rows))
+        row, number = rows[order], table["attempt"].to_numpy()[order]
+        first = np.append(True, row[1:] != row[:-1])[: len(row)]
+        begins = np.flatnonzero(first)
+        wanted = np.arange(len(row)) - np.repeat(begins, np.diff(np.append(begins, len(row)))) + 1
+        if (number != wanted).any():
+            odd = int(np.argmax(number != wanted))
+            what = f"job {self.workload.job_id[row[odd]]} has an attempt {number[odd]} where {wanted[odd]} is next"
+            raise IllegalScheduleError("attempts", what)
+        done = np.bincount(rows, table["work_s"].to_numpy(), len(self.workload))
+        length = self.workload.runtime_s
+        close = _CLOSE * np.maximum(length, 1.0)
+        whole = (self.outcome == COMPLETED) & (self.workload.submit_s >= self.window[0])
+        bad = self.counted & ((done > length + close) | (whole & (done < length - close)))
+        if bad.any():
+            odd = int(np.argmax(bad))
+            what = f"job {self.workload.job_id[odd]} of {length[odd]} s did {done[odd]} s of work"
+            raise IllegalScheduleError("work", what)
 
 
 def assembled(

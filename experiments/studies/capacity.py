@@ -196,8 +196,8 @@ class Capacity(Study):
         return found
 
     def claims(self, results: Results) -> Sequence[Claim]:
-        """Return the claims of the paper, workload by workload."""
-        return list(claims_of(Found(results)))
+        """Return the claims of the paper, workload by workload; none if it was run by another reading only."""
+        return list(claims_of(Found(results))) if "default" in results.factors["variant"] else []
 
 
 def jobs_of(cell: Cell) -> Jobs:
@@ -232,13 +232,14 @@ def _generated(
 def walk_of(cell: Cell, until_s: float) -> Walk:
     """Return the walk of a cell: the same draws for all that is compared within a replication."""
     change = cell["change"]
+    notice_s = cell["notice_s"] if change in {"notice", "checkpoint"} else 0.0
     return capacity_walk(
         mean=cell["machines"],
         radius=cell["radius"],
         period_s=cell["period_s"],
-        until_s=until_s,
+        until_s=until_s + notice_s,  # what is announced by the end is known
         law=READINGS[cell["variant"]].law,
-        notice_s=cell["notice_s"] if change in {"notice", "checkpoint"} else 0.0,
+        notice_s=notice_s,
         mode=_MODES.get(change, "kill"),
         seed=cell.seed_for("walk"),
     )

@@ -137,9 +137,12 @@ def _plain(value: object) -> object:
 
 def tables_of(found: Found) -> dict[str, pd.DataFrame]:
     """Return the tables of the report that have rows."""
+    centre, sweeps = pd.DataFrame(_centre(found)), pd.DataFrame(_sweeps(found))
+    if "default" not in found.results.factors["variant"]:  # the independent program's reading is the default
+        centre = sweeps = pd.DataFrame()
     tables = {
-        "the centre, beside an independent program": pd.DataFrame(_centre(found)),
-        "the sweeps: goodput, beside an independent program": pd.DataFrame(_sweeps(found)),
+        "the centre, beside an independent program": centre,
+        "the sweeps: goodput, beside an independent program": sweeps,
         "notice, drain and checkpoints, against being killed": pd.DataFrame(_changes(found)),
         "what each reading changes": pd.DataFrame(_readings(found)),
         "the readings of the program, beside the authors' own": pd.DataFrame(_program(found)),

@@ -53,7 +53,10 @@ def _leave(states, told, count, to, draws, now):
 
 @compiled
 def warn(states, told, machines, draws, now):
-    """Let no more than so many machines take jobs, and as many as are on and may; return how many draws it took."""
+    """Let no more than so many machines take jobs, and as many as are on and may; return how many draws it took.
+
+    `now` is when notice was given; see `_leave`.
+    """
     more = (states == OPEN).sum() - machines
     for machine in range(states.size):
         if more >= 0:

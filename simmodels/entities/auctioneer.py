@@ -207,9 +207,9 @@ class Auctioneer:
         self._ended.append(attempt)
         self._ring()
 
-    def _watcher(self, number: int) -> Callable[[Machine], None]:
-        def power_changed(machine: Machine) -> None:
-            self._powered[number] += machine.cores if machine.is_on else -machine.cores
+    def _watcher(self, number: int) -> Callable[[Machine, int], None]:
+        def power_changed(_: Machine, more: int) -> None:
+            self._powered[number] += more
             self._ring()
 
         return power_changed

@@ -74,7 +74,7 @@ class Cluster:
         self.free_cores: int = size
         self.machines = [self.machine_class(self, i, cores=each) for i in range(machines)]
         self.running: dict[Attempt, None] = {}
-        self.watchers: list[Callable[[Machine], None]] = []
+        self.watchers: list[Callable[[Machine, int], None]] = []  # are told of machines, and how many more cores
         self._only_waits = type(self).execute is Cluster.execute
         env.enter(self)
 
@@ -143,7 +143,7 @@ class Cluster:
         """
         free = self.free_cores
         if machine is not None:
-            free = machine.free_cores if machine.is_on else 0
+            free = machine.free_cores if machine.takes_jobs else 0
         if job.cores > free:
             where = f"cluster {self.name!r}" if machine is None else f"machine {machine.index} of {self.name!r}"
             raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores, and {free} of {where} are free")
@@ -165,12 +165,12 @@ class Cluster:
 
     @staticmethod
     def _place(attempt: Attempt, machines: list[Machine]) -> None:
-        """Give an attempt the free cores of the first of these machines that are on."""
+        """Give an attempt the free cores of the first of these machines that take jobs."""
         need = attempt.job.cores
         for machine in machines:
             if not need:
                 break
-            taken = min(machine.free_cores, need) if machine.is_on else 0
+            taken = min(machine.free_cores, need) if machine.takes_jobs else 0
             if taken:
                 machine.free_cores -= taken
                 machine.running[attempt] = None
@@ -203,10 +203,12 @@ class Cluster:
             for machine, taken in attempt.places:
                 machine.free_cores += taken
                 del machine.running[attempt]
-                if machine.is_on:
+                if machine.takes_jobs:
                     self.free_cores += taken
-                if machine.leaves == "once idle" and not machine.running:
-                    machine.power_off()
+                else:
+                    self.tell(machine)
+                if not machine.running:
+                    machine.emptied()
         else:
             self.free_cores += attempt.job.cores
         self.env.publish("ended", attempt)
@@ -214,8 +216,20 @@ class Cluster:
             attempt.then(attempt)
 
     def power_changed(self, machine: Machine) -> None:
-        """Count a machine's free cores in or out, and tell who watches."""
-        self.free_cores += machine.free_cores if machine.is_on else -machine.free_cores
+        """Take note that a machine was switched, and tell who looks on."""
         self.env.publish("powered", machine)
+        self.tell(machine)
+
+    def tell(self, machine: Machine) -> None:
+        """Count the free cores of a machine in or out, and tell schedulers how many more cores there are for jobs.
+
+        Jobs may have all cores of a machine that takes jobs. Of one that will go they have what they have, and of one
+        that is off nothing: attempts that were lost there are told by their ends.
+        """
+        if machine.takes_jobs != machine.counts:
+            machine.counts = machine.takes_jobs
+            self.free_cores += machine.free_cores if machine.counts else -machine.free_cores
+        offered = machine.cores if machine.counts else machine.cores - machine.free_cores if machine.is_on else 0
+        more, machine.offered = offered - machine.offered, offered
         for watcher in self.watchers:
-            watcher(machine)
+            watcher(machine, more)

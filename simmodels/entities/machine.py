@@ -31,9 +31,12 @@ class Machine:
         self.cores = cores
         self.free_cores = cores
         self.is_on = True
+        self.wanted = True  # whether it is to be on: one that takes time to come is wanted before it is
         self.leaves: Literal["at an instant", "once idle"] | None = None  # on, but it takes no new job
         self.change = -1  # the change of the capacity by which it went
         self.told_s = np.inf  # when it was told that it will go
+        self.counts = True  # whether its free cores are among the cluster's
+        self.offered = cores  # cores that jobs have there or may have, as the cluster's schedulers were told last
         self.running: dict[Attempt, None] = {}  # a dict for its order: it is what came first
 
     def __repr__(self) -> str:
@@ -74,8 +77,20 @@ class Machine:
         """Give notice that it will go, or (None) call it back; it takes no new job in between."""
         if leaves != self.leaves:
             self.leaves = leaves
-            for watcher in self.cluster.watchers:
-                watcher(self)
+            self.cluster.tell(self)
+
+    def emptied(self) -> None:
+        """Take note that its last job has ended: if it drains, it is switched off."""
+        if self.leaves == "once idle":
+            emptied = Event(self.cluster.env)
+            emptied.callbacks.append(self._go)
+            self.cluster.env.trigger(emptied, POWER)
+
+    def _go(self, _: Event) -> None:
+        """Switch it off if it still drains: it may have been called back at this instant."""
+        if self.leaves == "once idle" and not self.running:
+            self.wanted = False
+            self.set_power(on=False)
 
     def power_on(self) -> Event:
         """Switch it on at this instant; its cores can be used by the decisions of this instant."""
@@ -88,10 +103,12 @@ class Machine:
         return switched
 
     def _set(self, *, on: bool) -> None:
+        self.wanted = on
         if on == self.is_on:
             return
         self.is_on = on
-        self.leaves = None
+        if not on:
+            self.leaves = None
         for attempt in list(self.running):
             attempt.interrupt(self)
         self.cluster.power_changed(self)

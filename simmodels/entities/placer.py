@@ -151,7 +151,7 @@ class Placer:
         done: float = done_after(self.env.now - attempt.start_s + earlier, restart, interval, cost, work)
         return done - before
 
-    def _power_changed(self, _: Machine) -> None:
+    def _power_changed(self, _: Machine, __: int) -> None:
         self._powered = True
         self._ring()
 

@@ -125,7 +125,7 @@ class CapacityProcess:
     def _switch(self, number: int, change: CapacityChange, *, effect: bool) -> None:
         """Carry out a change, or give notice of it."""
         machines, now = self.cluster.machines, float(self.env.now)
-        states = np.array([_STATES[m.leaves] if m.is_on else switching.OFF for m in machines], np.int64)
+        states = np.array([_STATES[m.leaves] if m.wanted else switching.OFF for m in machines], np.int64)
         by = np.array([machine.change for machine in machines], np.int64)
         told = np.array([machine.told_s for machine in machines])
         before = states.copy()
@@ -138,16 +138,19 @@ class CapacityProcess:
         else:
             self._announced[number] = change.machines
         may = min(self._announced.values(), default=len(machines))
-        switching.warn(states, told, may, self._drawn((states == switching.OPEN).sum() - may), now)
+        since = now if effect else change.time_s - change.notice_s  # which may be before the clock began
+        switching.warn(states, told, may, self._drawn((states == switching.OPEN).sum() - may), since)
         for i in np.flatnonzero(states != before).tolist():
             machine, state = machines[i], states[i]
             machine.change, machine.told_s = int(by[i]), float(told[i])
             if state == switching.OFF or (state == switching.DRAINING and not machine.running):
                 asked = change.mode == "checkpoint"
                 warned_s = switching.warned(told[i], change.time_s, change.notice_s) if asked else None
+                machine.wanted = False
                 machine.set_power(on=False, warned_s=warned_s)
                 continue
             if before[i] == switching.OFF:
+                machine.wanted = True
                 machine.set_power(on=True)
             machine.leave(_LEAVES[state])
 
@@ -193,14 +196,24 @@ class TraceCapacity(CapacityProcess):
             raise RequestError(f"repeat_s is {repeat_s}", "None or a number of seconds > 0 is allowed")
         self.capacity = capacity
         self.repeat_s = repeat_s
-        now = float(env.now)
-        if repeat_s is not None and now >= capacity.time_s[0]:
-            now = float(capacity.time_s[0]) + (now - float(capacity.time_s[0])) % repeat_s
         longest = float(capacity.notice_s.max())
         if capacity.machines.max() > len(cluster.machines) > 0:
             what = f"a capacity of {capacity.machines.max()} machines for cluster {cluster.name!r}"
             raise RequestError(what, f"0 to {len(cluster.machines)} are allowed")
-        super().__init__(env, cluster, machines=capacity.machines_at(now), removes=removes, longest_notice_s=longest)
+        super().__init__(
+            env, cluster, machines=self._machines_at(float(env.now)), removes=removes, longest_notice_s=longest
+        )
+
+    def _machines_at(self, now: float) -> int:
+        """Return how many machines there are at an instant, by the instants that `changes` will say."""
+        table, first = self.capacity, float(self.capacity.time_s[0])
+        if self.repeat_s is None or now < first:
+            return table.machines_at(now)
+        kept = table.time_s < first + self.repeat_s
+        last = int((now - first) // self.repeat_s)  # or the next or the one before: it is rounded
+        turns = np.arange(max(last - 1, 0), last + 2)
+        times = (table.time_s[kept] + turns[:, np.newaxis] * self.repeat_s).ravel()
+        return int(np.tile(table.machines[kept], len(turns))[np.searchsorted(times, now, side="right") - 1])
 
     def least_machines(self) -> int:
         """Return the least number of machines from now on."""

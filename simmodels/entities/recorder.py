@@ -216,6 +216,9 @@ class Recorder:
             )
         source = sources[0]
         rows = np.concatenate((source.warm, source.rows))
+        if len(self._ids) > len(rows) or not self._came_in_order(workload, rows):
+            what = f"jobs of cluster {clusters[0].name!r} that are not those of the source, or changed"
+            raise RequestError(what, "a schedule on machines is that of one cluster, with all jobs of one source")
         table = self._table()
         placers = [each for each in self.env.all(Placer) if each.cluster is clusters[0]]
         so_far = {
@@ -229,6 +232,10 @@ class Recorder:
         for row in np.flatnonzero(np.isnan(end_s)).tolist():
             work_s[row] = so_far[int(of[row])]
         begin, now = window_s if window_s is not None else (self._first_s, float(self.env.now))
+        seen_s = self.env.now if self.env.peek() < np.inf else np.inf  # with nothing to come, all is as it is
+        if not self._first_s <= begin <= now <= seen_s:
+            seen = f"what lies from {self._first_s:g} s to {seen_s:g} s was seen and is allowed"
+            raise RequestError(f"a window from {begin:g} s to {now:g} s", seen)
         counted = np.zeros(len(workload), np.bool_)
         counted[rows[np.unique(of)]] = True
         counted[source.rows[: source.submitted]] = True

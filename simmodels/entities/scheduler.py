@@ -88,8 +88,9 @@ class QueueScheduler:
         self._waiting = 0  # how many wait
         self._turn = 0
         self._submitted: list[Job] = []  # since the last decision
-        self._resumed: dict[int, Job] = {}  # of jobs that ran before the clock did, by identity: what they had left
-        self._rests: dict[int, Job] = {}  # the same by slot, until they are lost
+        self._rests: dict[
+            int, Job
+        ] = {}  # of jobs that ran before the clock did, by slot: what they had left, until lost
         self._ended: list[Attempt] = []
         self._finished = np.empty(64, np.int64)  # scratch
         self._powered = 0  # cores gained (lost) since the last decision
@@ -112,9 +113,7 @@ class QueueScheduler:
         ImpossibleJobError
             The job can never run on the cluster.
         """
-        if not 1 <= job.cores <= self.cluster.cores:
-            limit = self.cluster.cores
-            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {limit} are allowed here")
+        self._require(job)
         self.env.publish("submitted", job)
         for look_on in self.watchers:
             look_on(job)
@@ -124,18 +123,29 @@ class QueueScheduler:
     def resume(self, jobs: Sequence[Job]) -> None:
         """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
 
-        One that loses its machine runs again from its start.
+        So are those that were killed before, at their estimate. One that loses its machine runs again from its start.
         """
-        free = self.cluster.free_cores
+        now, free, before = float(self.env.now), self.cluster.free_cores, self._arrived
         for job in jobs:
-            if job.cores > free:
-                self.env.publish("submitted", job)
+            self._require(job)
+            self.env.publish("submitted", job)
+            for look_on in self.watchers:
+                look_on(job)
+            ran_s = now - job.submit_s
+            if job.cores > free or (self._kill and job.estimate_s <= ran_s):
                 continue
             free -= job.cores
-            ran_s = self.env.now - job.submit_s
-            rest = replace(job, runtime_s=job.runtime_s - ran_s, estimate_s=max(job.estimate_s - ran_s, 0.0))
-            self._resumed[id(job)] = rest
-            self.submit(job)
+            self._rests[self._arrived] = replace(
+                job, runtime_s=job.runtime_s - ran_s, estimate_s=max(job.estimate_s - ran_s, 0.0)
+            )
+            self._enter(job, now)
+        # All fit, so they all start, whatever the order.
+        self._start_all(queue.instant(self._queue, now, self._finished, 0, self._arrived - before).tolist())
+
+    def _require(self, job: Job) -> None:
+        if not 1 <= job.cores <= self.cluster.cores:
+            limit = self.cluster.cores
+            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {limit} are allowed here")
 
     def ended(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended; a lost job waits again."""
@@ -144,8 +154,8 @@ class QueueScheduler:
         if self._waiting or self._by_event or attempt.outcome is Outcome.LOST:
             self._ring()
 
-    def _power_changed(self, machine: Machine) -> None:
-        self._powered += machine.cores if machine.is_on else -machine.cores
+    def _power_changed(self, _: Machine, more: int) -> None:
+        self._powered += more
         self._ring()
 
     def set_order(self, order: str | Order, backfill_order: str | Order | None = None) -> None:
@@ -269,9 +279,7 @@ class QueueScheduler:
             self._room *= 2
             grown = state.grow(self._queue, self._room, self._drawn(self._room))
             self._submit, self._runtime, self._estimate, self._cores = grown
-        rest = job
-        if id(job) in self._resumed:
-            rest = self._rests[slot] = self._resumed.pop(id(job))
+        rest = self._rests.get(slot, job)
         self._submit[slot] = now
         self._runtime[slot] = rest.runtime_s
         self._estimate[slot] = rest.estimate_s

@@ -256,7 +256,8 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
                 announced[at] = True
                 farthest = max(farthest, at)
                 may = _may_take_jobs(change_machines, announced, next_change, farthest)
-                drawn += switching.warn(states, told, may, draws[drawn:], now)
+                since = change_time[at] - notice[at]  # which may be before the window
+                drawn += switching.warn(states, told, may, draws[drawn:], since)
                 switched = True
             next_notice += 1
         losses = 0

@@ -64,7 +64,7 @@ def test_it_runs_what_python_runs(run: Run) -> None:
         mine = read[read["heuristic"] == name].drop(columns="heuristic").reset_index(drop=True)
         pd.testing.assert_frame_equal(mine, schedule.runs, check_exact=True)
     assert "core-hours lost" in Path("gantt.svg").read_text()
-    assert f"{answer['workload']['left_out']:,} jobs were not there from 86,400 s" in err
+    assert f"{answer['left_out']['TargetAsap']:,} jobs did not take part from 86,400 s" in err
 
 
 def test_blank_lines_of_a_series_are_told(run: Run) -> None:
@@ -84,6 +84,7 @@ def test_a_series_is_turned_into_machines(run: Run) -> None:
     status, out, err = run(*CLUSTER, *series, *told, *window, "-o", "FirstFitAware", "--json")
     assert status == 0, err
     table = [(0, 16), (1, 23), (2, 8), (3, 25), (4, 8), (5, 25), (6, 16), (7, 23), (8, 8), (9, 25)]
+    table.append((10, 8))  # of which notice is given in the window
     changes = [sm.CapacityChange(hour * sm.HOUR, machines, 600.0, "checkpoint") for hour, machines in table]
     wanted = sm.simulate_on_machines(
         log(),
@@ -96,8 +97,11 @@ def test_a_series_is_turned_into_machines(run: Run) -> None:
     assert "machines: 8 to 25, 17.7 in the mean, 9 changes" in err
 
 
-def test_queues_run_on_the_same_machines(run: Run) -> None:
-    status, out, _ = run(*CLUSTER, *WALK, "-o", "EASY,FCFS,FirstFitUnaware")
+@pytest.mark.parametrize(
+    "more", [(), ("--notice", "10min"), ("--mode", "drain"), ("--mode", "drain", "--notice", "1h")]
+)
+def test_queues_run_on_the_same_machines(run: Run, more: tuple[str, ...]) -> None:
+    status, out, _ = run(*CLUSTER, *WALK, *more, "--validate", "-o", "EASY,FCFS,FirstFitUnaware")
     assert status == 0
     rows = [line.split() for line in out.splitlines() if line.split()[:1] and line.split()[0] in {"EASY", "FCFS"}]
     assert [row[0] for row in rows] == ["EASY", "FCFS"]
@@ -140,6 +144,13 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         (("--walk", "24:2:1h"), "a radius of 0 or from 4"),
         (("--walk", "4:8:1h"), "a radius of 0 or from 4"),
         (("--walk", "24:8:soon"), "period of --walk 'soon'"),
+        ((*WALK, "--per-machine", 5), "--per-machine with --walk; --series is needed"),
+        ((*WALK, "--series-from", "3d"), "--series-from with --walk"),
+        ((*WALK, "-o", "EASY", "--reference", "log.swf"), "--reference with EASY"),
+        (
+            (*WALK, "-o", "FirstFitAware", "--gantt", "g.svg", "--draw-from", "40d"),
+            "a chart of what is not in the window",
+        ),
         ((*WALK, "--mode", "explode"), "unknown mode 'explode'"),
         ((*WALK, "-o", "TargetAsp"), "did you mean TargetAsap"),
         ((*WALK, "-o", "FCFS,FCFS"), "each once"),
@@ -157,6 +168,10 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         (("--series", "wind.csv", "-o", "FirstFitAware"), "which column"),
         (("--series", "wind.csv", "--column", "air", "-o", "FirstFitAware"), "has no column 'air'"),
         (("--series", "wind.csv", "--column", "sea", "-o", "FirstFitAware"), "--repeat, or a shorter window"),
+        (
+            ("--series", "wind.csv", "--column", "sea", "--per-machine", 1e-3, "--repeat", "-o", "EASY"),
+            "--per-machine X",
+        ),
         (("--series", "none.csv", "-o", "FirstFitAware"), "none.csv: cannot be read"),
         (("--series", "wind.csv", "--least", 5, "--most", 4), "0 <= least <= most"),
         (("--series", "wind.csv", "--column", "sea", "--per-machine", 0, "--repeat", "-o", "EASY"), "per_machine is 0"),

@@ -6,6 +6,7 @@ import pytest
 import simmodels as sm
 from simmodels.capacity import next_machines
 from simmodels.errors import IllegalScheduleError, RequestError, UnknownNameError
+from simmodels.schedule import UNFINISHED
 from simmodels.units import HOUR
 
 
@@ -56,6 +57,16 @@ def test_what_no_machines_could_have_run_is_refused() -> None:
             nowhere.validate()
     with pytest.raises(IllegalScheduleError, match="nan s of work"):
         dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=np.nan)).validate()
+    with pytest.raises(IllegalScheduleError, match=r"1 machines are on from 14400.0 s on, and 2 are not dark"):
+        dataclasses.replace(fine, dark=fine.dark.iloc[:0]).validate()
+    runs = fine.attempts
+    with pytest.raises(IllegalScheduleError, match=r"job . of 36000.0 s did 0.0 s of work"):
+        dataclasses.replace(fine, attempts=runs.assign(work_s=0.0)).validate()
+    lost = runs["outcome"] == UNFINISHED
+    with pytest.raises(IllegalScheduleError, match=r"job 2 of 21600.0 s did 36000.0 s of work"):
+        dataclasses.replace(fine, attempts=runs.assign(work_s=runs["work_s"].where(~lost, 4 * HOUR))).validate()
+    with pytest.raises(IllegalScheduleError, match="job 2 has an attempt 2 where 1 is next"):
+        dataclasses.replace(fine, attempts=runs[~lost]).validate()
     busy = dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=1e9))
     with pytest.raises(IllegalScheduleError, match="work"):
         busy.validate()

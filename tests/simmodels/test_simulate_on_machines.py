@@ -352,17 +352,20 @@ def test_a_checkpoint_takes_a_notice_that_is_long_enough(engine: Any, notice: fl
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
-def test_notice_before_the_window_counts_from_its_begin(engine: Any) -> None:
+def test_notice_that_was_given_before_the_window_counts_in_full(engine: Any) -> None:
     changes = [sm.CapacityChange(0, 2), sm.CapacityChange(240, 1, notice_s=100, mode="checkpoint")]
     schedule = sm.simulate_on_machines(
-        workload([(200, 500, 2), (200, 500, 2)]),
+        workload([(100, 500, 2), (101, 500, 2), (200, 500, 2)]),
         changes,
         cores_per_machine=2,
         window_s=(200, 2000),
         checkpoints=sm.Checkpoints(cost_s=60.0),
         engine=engine,
     )
-    assert schedule.runs["machine"].tolist() == [0, 0], "machine 1 is under notice from the begin on"
+    rows = schedule.runs[["job_id", "machine", "start_s", "end_s", "work_s"]].to_numpy().tolist()
+    # job 2 ran from 101 s on; at 240 s it has written what it had done at 180 s, which is before the window
+    assert rows[:2] == [[1, 0, 200, 600, 400], [2, 1, 200, 240, 0]]
+    assert rows[2] == [2, 0, 600, 600 + 500 - (240 - 60 - 101), 500 - (240 - 60 - 101)]
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])

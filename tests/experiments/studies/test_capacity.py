@@ -1,5 +1,6 @@
 """The capacity study: cells that are what direct simulations are, tables computed plainly, honest claims, refusals."""
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Sequence
@@ -287,6 +288,30 @@ def test_the_numbers_of_others_are_of_heuristics_and_points_that_there_are() -> 
 
 
 # -- what is refused --------------------------------------------------------------------------------
+
+
+def test_a_run_of_another_reading_is_not_judged_by_the_paper(results: Results) -> None:
+    other = dataclasses.replace(results, factors={**results.factors, "variant": ("printed_shares",)})
+    assert Capacity().claims(results)
+    assert not Capacity().claims(other)
+    assert "the centre, beside an independent program" in Capacity().tables(results)
+    assert "the centre, beside an independent program" not in Capacity().tables(other)
+
+
+def test_readings_of_the_jobs_are_of_the_families_they_are_about() -> None:
+    chosen = {"workload": ["LogScale", "Uniform"], "change": "kill", "period_s": 1200, "replications": 1}
+    read = Capacity(**chosen, variant=["default", "printed_shares", "printed_length"])
+    cells = list(read.cells("smoke", 0))
+    assert {(cell["variant"], cell["workload"]) for cell in cells if cell["variant"] != "default"} == {
+        ("printed_shares", "LogScale"), ("printed_length", "LogScale"), ("printed_length", "Uniform")
+    }  # fmt: skip
+    point = {"workload": "Uniform", "heuristic": "TargetAsap", "jobs_per_week": 20_000, "trace": 0, "replication": 0}
+    work = {
+        variant: float(jobs.runtime_s @ jobs.cores)
+        for variant in ("default", "printed_length")
+        for jobs in [jobs_of(one(cells, variant=variant, **point)).log]
+    }
+    assert work["printed_length"] == pytest.approx(91 / 26 * work["default"], rel=1e-3)
 
 
 @pytest.mark.parametrize(

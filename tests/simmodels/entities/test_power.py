@@ -1,7 +1,7 @@
 """Machines that come and go at random: what must hold whatever happens."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -231,3 +231,135 @@ def test_jobs_that_ran_before_need_a_scheduler_that_resumes_them() -> None:
     sm.Source(env, jobs, into=Router(), window_s=(100, 200))
     with pytest.raises(sm.RequestError, match="1 jobs that run when the window begins, and Router"):
         env.run()
+
+
+@pytest.mark.parametrize("order", ["FCFS", "SPF", "LPF", "SAF"])
+def test_jobs_that_ran_before_go_before_those_that_come_at_the_begin(order: str) -> None:
+    env = sm.Environment(start_s=100)
+    cluster = sm.Cluster(env, "two", machines=2, cores_per_machine=2)
+    queue = sm.QueueScheduler(env, cluster, order=order, overrun="kill")
+    # the first has 50 s left; the second would have been killed at 90 s; the others come at the begin
+    jobs = sm.Workload([1, 2, 3, 4], [50.0, 60, 100, 100], [100.0, 100, 5, 7], [100.0, 30, 5, 7], [2, 2, 2, 4])
+    sm.Source(env, jobs, into=queue, window_s=(100, 400))
+    recorder = sm.Recorder(env)
+    env.run(until=env.end_of(400))
+    schedule = recorder.schedule(window_s=(100, 400)).validate()
+    first = schedule.runs.iloc[0]
+    assert (first["job_id"], first["start_s"], first["end_s"], first["work_s"]) == (1, 100, 150, 50)
+    assert schedule.counted.tolist() == [True, False, True, True]
+
+
+@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
+@pytest.mark.parametrize("decide", ["instant", "event"])
+@pytest.mark.parametrize("mode", ["kill", "drain", "checkpoint"])
+@pytest.mark.parametrize("notice_s", [0, 15, 40])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_queue_has_the_cores_of_machines_that_take_jobs(
+    backfilling: str, decide: str, mode: str, notice_s: float, seed: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    rows = 80
+    jobs = sm.Workload(
+        np.arange(rows), np.sort(draw.integers(0, 300, rows)), draw.integers(1, 60, rows), draw.integers(1, 90, rows),
+        draw.integers(1, 9, rows),
+    )  # fmt: skip
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "five", machines=5, cores_per_machine=4)
+    table = [sm.CapacityChange(20 * k, int(draw.integers(2, 6)), notice_s, mode) for k in range(40)]
+    sm.TraceCapacity(env, cluster, [*table, sm.CapacityChange(900, 5)])
+    queue = sm.QueueScheduler(env, cluster, backfilling=backfilling, decide=decide)
+    sm.Source(env, jobs, into=queue)
+    recorder = sm.Recorder(env)
+    late = []
+
+    def see(attempt: sm.Attempt) -> None:
+        late.extend(machine.index for machine, _ in attempt.places if not machine.takes_jobs)
+
+    env.on("started", see)
+    env.run()
+    schedule = recorder.schedule(window_s=(0, float(env.now))).validate()
+    assert (schedule.outcome == 0).all()
+    assert not late, "nothing starts on a machine that will go"
+    assert cluster.free_cores == 20
+    assert all(machine.takes_jobs and machine.free_cores == machine.offered == 4 for machine in cluster.machines)
+
+
+class TwoTimeouts(sm.Cluster):
+    """A cluster whose jobs wait twice, so that their ends come after whatever was planned before."""
+
+    def execute(self, attempt: sm.Attempt) -> Process:
+        yield self.env.timeout(attempt.job.runtime_s / 2)
+        yield self.env.timeout(attempt.job.runtime_s / 2)
+
+
+@pytest.mark.parametrize("kind", [sm.Cluster, TwoTimeouts])
+def test_a_machine_that_is_called_back_as_its_last_job_ends_stays(kind: type[sm.Cluster]) -> None:
+    env = sm.Environment()
+    cluster = kind(env, "two", machines=2, cores_per_machine=1)
+    sm.TraceCapacity(env, cluster, [(0, 2), sm.CapacityChange(5, 1, 0, "drain"), sm.CapacityChange(20, 2)])
+    jobs = sm.Workload([1, 2], [0.0, 0.0], [20.0, 20.0], [20.0, 20.0], [1, 1])
+    sm.Source(env, jobs, into=sm.FirstFit(env, cluster))
+    env.run(until=50)
+    assert [machine.takes_jobs for machine in cluster.machines] == [True, True]
+
+
+class Slow(sm.Machine):
+    """A machine that takes 30 s to come."""
+
+    def set_power(self, *, on: bool, warned_s: float | None = None) -> None:
+        if on and not self.is_on:
+            self.cluster.env.process(self.come())
+        else:
+            super().set_power(on=on, warned_s=warned_s)
+
+    def come(self) -> Process:
+        yield self.cluster.env.timeout(30)
+        if self.wanted:
+            self.power_on()
+
+
+class Slowly(sm.Cluster):
+    machine_class = Slow
+
+
+@pytest.mark.parametrize(
+    ("changes", "on", "open_"),
+    [
+        ([(0, 2), (100, 8), (120, 4)], 4, 4),  # it is told that it is no longer wanted
+        ([(0, 8), (100, 2), (200, 8), (210, 2)], 2, 2),
+        ([(0, 2), (100, 8), sm.CapacityChange(900, 3, notice_s=790)], 8, 3),  # those that come later are under notice
+    ],
+)
+def test_machines_that_take_time_to_come_follow_the_table(changes: list[Any], on: int, open_: int) -> None:
+    env = sm.Environment()
+    cluster = Slowly(env, "eight", machines=8, cores_per_machine=1)
+    sm.TraceCapacity(env, cluster, changes)
+    env.run(until=500)
+    assert sum(machine.is_on for machine in cluster.machines) == on
+    assert sum(machine.takes_jobs for machine in cluster.machines) == open_
+
+
+def test_a_recorder_refuses_what_it_has_not_seen() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "two", machines=2, cores_per_machine=1)
+    scheduler = sm.FirstFit(env, cluster)
+    jobs = sm.Workload([1, 2], [0.0, 0.0], [20.0, 20.0], [20.0, 20.0], [1, 1])
+    sm.Source(env, jobs, into=scheduler)
+    recorder = sm.Recorder(env)
+    env.timeout(500)
+    env.run(until=40)
+    for window in ((-5, 20), (0, 100)):
+        with pytest.raises(sm.RequestError, match="from 0 s to 40 s was seen"):
+            recorder.schedule(window_s=window)
+    scheduler.submit(sm.Job(77, 40.0, 5.0, 5.0, 1))
+    env.run(until=60)
+    with pytest.raises(sm.RequestError, match="not those of the source"):
+        recorder.schedule()
+
+
+def test_a_table_that_repeats_has_at_the_begin_what_its_changes_say() -> None:
+    table = sm.Capacity([10.2, 12.3], [4, 3])
+    assert switched_by(table, 60, repeat_s=6.9, start=33.0)[0] == (33.0, 3), "12.3 + 3 x 6.9 is rounded to 33.0"
+    for start in np.arange(10, 40, 0.1).round(1).tolist():
+        whole = table.repeat(length_s=6.9, until_s=60)
+        assert switched_by(table, 60, repeat_s=6.9, start=start)[0][1] == whole.machines_at(start), start
