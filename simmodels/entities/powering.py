@@ -70,6 +70,7 @@ class CapacityProcess:
             raise RequestError(what, "machines= and cores_per_machine= are needed")
         self._check(machines)
         for machine in cluster.machines[machines:]:
+            machine.wanted = False
             machine.set_power(on=False)
         env.enter(self)
         self.process = env.process(self._run())
