@@ -96,8 +96,9 @@ def test_small_cases_are_equal_job_by_job(shared: Path, name: str, engine: str) 
         assert metrics[ours] == pytest.approx(case["expected"]["metrics"][theirs], abs=1e-9), theirs
 
 
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("heuristic", HEURISTICS)
-def test_every_job_of_a_week_of_borg_is_equal(shared: Path, heuristic: str) -> None:
+def test_every_job_of_a_week_of_borg_is_equal(shared: Path, heuristic: str, engine: str) -> None:
     folder = shared / "oracles/capacity"
     about = json.loads((folder / "borg864000.meta.json").read_text())
     (must,) = [
@@ -111,6 +112,7 @@ def test_every_job_of_a_week_of_borg_is_equal(shared: Path, heuristic: str) -> N
         read_borg_slice(shared / f"traces/borg/{about['trace']}.txt.gz"),
         Capacity(*np.array(about["capacity"]).T),
         cores_per_machine=about["n_c"],
+        engine=engine,
         heuristic=HEURISTICS[heuristic],
         window_s=(about["t_begin"], about["t_end"]),
         **options,
