@@ -1,54 +1,49 @@
 """``machines``: its options. It replays a workload on machines that come and go, under several heuristics."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from experiments import cli_options as options
 from experiments.answering import answering
-from experiments.cli_options import MACHINE
+from experiments.cli_options import MACHINE, of
 
 _SUPPLY = "How machines come and go"
 _PLACED = "How jobs are placed"
-
-
-def _of(panel: str, metavar: str, help_: str, default: str | None = None) -> Any:  # noqa: ANN401  what typer makes
-    shown = {} if default is None else {"show_default": default}
-    return typer.Option(metavar=metavar, rich_help_panel=panel, help=help_, **shown)  # type: ignore[arg-type]
 
 
 @answering
 def machines(
     *,
     workload: options.Workload,
-    cores_per_machine: Annotated[int, _of(MACHINE, "N", "The cores of each machine; a job runs inside one.")],
+    cores_per_machine: Annotated[int, of(MACHINE, "N", "The cores of each machine; a job runs inside one.")],
     clean: options.Clean = None,
     drop_oversized: options.DropOversized = False,
     flops_per_s: options.Flops = None,
     from_: Annotated[
         str | None, typer.Option("--from", metavar="TIME", rich_help_panel=MACHINE, help="When the window begins: 7d.")
     ] = None,
-    until: Annotated[str | None, _of(MACHINE, "TIME", "When the window ends.", "the last submission")] = None,
+    until: Annotated[str | None, of(MACHINE, "TIME", "When the window ends.", "the last submission")] = None,
     reference: Annotated[
-        Path | None, _of(MACHINE, "FILE", "Jobs like those to come, which say risks.", "the week before --from")
+        Path | None, of(MACHINE, "FILE", "Jobs like those to come, which say risks.", "the week before --from")
     ] = None,
     walk: Annotated[
-        str | None, _of(_SUPPLY, "MEAN:RADIUS:PERIOD", "A random walk of the number of machines: 24:8:20min.")
+        str | None, of(_SUPPLY, "MEAN:RADIUS:PERIOD", "A random walk of the number of machines: 24:8:20min.")
     ] = None,
-    series: Annotated[Path | None, _of(_SUPPLY, "FILE", "Or a table in CSV: instants, then power or nodes.")] = None,
+    series: Annotated[Path | None, of(_SUPPLY, "FILE", "Or a table in CSV: instants, then power or nodes.")] = None,
     column: Annotated[
-        str | None, _of(_SUPPLY, "NAME", "Its column; several are added: 'A+B'.", "the only one there is")
+        str | None, of(_SUPPLY, "NAME", "Its column; several are added: 'A+B'.", "the only one there is")
     ] = None,
-    per_machine: Annotated[float, _of(_SUPPLY, "X", "What a machine needs, in the unit of the series.")] = 1.0,
-    least: Annotated[int, _of(_SUPPLY, "N", "No fewer machines than these.")] = 0,
-    most: Annotated[int | None, _of(_SUPPLY, "N", "No more machines than these.", "what the series allows")] = None,
-    series_from: Annotated[str, _of(_SUPPLY, "TIME", "The window begins so long after the series does.")] = "0",
+    per_machine: Annotated[float, of(_SUPPLY, "X", "What a machine needs, in the unit of the series.")] = 1.0,
+    least: Annotated[int, of(_SUPPLY, "N", "No fewer machines than these.")] = 0,
+    most: Annotated[int | None, of(_SUPPLY, "N", "No more machines than these.", "what the series allows")] = None,
+    series_from: Annotated[str, of(_SUPPLY, "TIME", "The window begins so long after the series does.")] = "0",
     repeat: Annotated[
         bool, typer.Option("--repeat", rich_help_panel=_SUPPLY, help="It begins anew at its end.")
     ] = False,
-    notice: Annotated[str, _of(_SUPPLY, "TIME", "How long before a change it is told.")] = "0",
-    mode: Annotated[str, _of(_SUPPLY, "kill|drain|checkpoint", "What happens to jobs on machines that go.")] = "kill",
+    notice: Annotated[str, of(_SUPPLY, "TIME", "How long before a change it is told.")] = "0",
+    mode: Annotated[str, of(_SUPPLY, "kill|drain|checkpoint", "What happens to jobs on machines that go.")] = "kill",
     heuristics: Annotated[
         str,
         typer.Option(
@@ -59,14 +54,14 @@ def machines(
             help="FirstFitAware, FirstFitUnaware, TargetStretch, TargetAsap, PackedTargetAsap; EASY, FCFS.",
         ),
     ] = "FirstFitAware,TargetAsap",
-    distance: Annotated[int, _of(_PLACED, "N", "How far from its target a job may go, in machines.")] = 11,
+    distance: Annotated[int, of(_PLACED, "N", "How far from its target a job may go, in machines.")] = 11,
     checkpoint_cost: Annotated[
-        str | None, _of(_PLACED, "TIME", "How long it takes to write a checkpoint.", "no checkpoints; on notice 0")
+        str | None, of(_PLACED, "TIME", "How long it takes to write a checkpoint.", "no checkpoints; on notice 0")
     ] = None,
     checkpoint_every: Annotated[
-        str | None, _of(_PLACED, "TIME", "Write one after so much work.", "only on notice")
+        str | None, of(_PLACED, "TIME", "Write one after so much work.", "only on notice")
     ] = None,
-    restart: Annotated[str, _of(_PLACED, "TIME", "How long it takes to come back from one.")] = "0",
+    restart: Annotated[str, of(_PLACED, "TIME", "How long it takes to come back from one.")] = "0",
     engine: options.Engine = "auto",
     seed: options.Seed = 0,
     validate: options.Validate = False,

@@ -1,7 +1,7 @@
 """The options that commands of the command line share."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -122,6 +122,12 @@ Tau = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", rich_help_panel=FILES, help="Print one JSON object, and nothing else, to stdout.")
 ]
+
+
+def of(panel: str, metavar: str, help_: str, default: str | None = None) -> Any:  # noqa: ANN401  what typer makes
+    """Return an option of a panel; `default` says in words what it is without it."""
+    shown = {} if default is None else {"show_default": default}
+    return typer.Option(metavar=metavar, rich_help_panel=panel, help=help_, **shown)  # type: ignore[arg-type]
 
 
 def file(help_: str) -> object:

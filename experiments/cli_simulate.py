@@ -1,13 +1,13 @@
 """``simulate``: its options. It replays a workload under an order, or workflows under a bid."""
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
 from experiments import cli_options as options
 from experiments.answering import answering
-from experiments.cli_options import AUCTION, MACHINE
+from experiments.cli_options import AUCTION, MACHINE, of
 
 _LOGS: Final = (
     "cores", "clean", "drop_oversized", "flops_per_s", "order", "backfill_order", "threshold", "decide", "overrun",
@@ -21,11 +21,6 @@ _WORKFLOWS: Final = (
 """What goes with ``--workflows`` only."""
 
 
-def _of(panel: str, metavar: str, help_: str, default: str | None = None) -> Any:  # noqa: ANN401  what typer makes
-    shown = {} if default is None else {"show_default": default}
-    return typer.Option(metavar=metavar, rich_help_panel=panel, help=help_, **shown)  # type: ignore[arg-type]
-
-
 _Workflows = Annotated[
     Path | None,
     typer.Option(
@@ -34,30 +29,28 @@ _Workflows = Annotated[
         help="Workflows instead of a workload: a folder of WfFormat (.json) or Pegasus DAX (.xml, .dax) files.",
     ),
 ]
-_Clusters = Annotated[
-    str, _of(MACHINE, "NxCORES:KIND,...", "The clusters; without a kind, they take any task.", "1x64")
-]
-_Kind = Annotated[str | None, _of(MACHINE, "KIND", "The kind that all tasks need.", "what the files say")]
+_Clusters = Annotated[str, of(MACHINE, "NxCORES:KIND,...", "The clusters; without a kind, they take any task.", "1x64")]
+_Kind = Annotated[str | None, of(MACHINE, "KIND", "The kind that all tasks need.", "what the files say")]
 _Curve = Annotated[
     str | None,
-    _of(MACHINE, "SLR:SLR", "Worth falls from all at one SLR to nothing at another.", "what the files say, or never"),
+    of(MACHINE, "SLR:SLR", "Worth falls from all at one SLR to nothing at another.", "what the files say, or never"),
 ]
 _Load = Annotated[
-    float | None, _of(MACHINE, "PART", "Submit workflows at this load, a share of all cores.", "all at once")
+    float | None, of(MACHINE, "PART", "Submit workflows at this load, a share of all cores.", "all at once")
 ]
-_Gap = Annotated[str | None, _of(MACHINE, "TIME", "Submit a workflow each so often, instead of at a load.", "none")]
+_Gap = Annotated[str | None, of(MACHINE, "TIME", "Submit a workflow each so often, instead of at a load.", "none")]
 _Poisson = Annotated[bool, typer.Option("--poisson", rich_help_panel=MACHINE, help="Submit at random gaps.")]
-_Jobs = Annotated[int | None, _of(MACHINE, "N", "How many are drawn from the folder, at random.", "each once")]
-_Tick = Annotated[str, _of(AUCTION, "TIME", "Times are whole multiples of this: 1, 1min.")]
-_Bid = Annotated[str, _of(AUCTION, "BID", "What tasks offer: a name (see list), or yours as path/to/file.py:name.")]
-_Ccr = Annotated[float, _of(AUCTION, "PART", "How long data travel, as a part of their task's runtime.")]
-_Network = Annotated[str, _of(AUCTION, "cluster|kind|none", "Between what data travel.")]
-_Hol = Annotated[str, _of(AUCTION, "kind|global", "Whom a bidder that does not fit keeps from starting.")]
-_Sum = Annotated[str, _of(AUCTION, "recursive|unique", "Whether what follows in many ways counts for each.")]
-_End = Annotated[str, _of(AUCTION, "drain|submit", "Run until all is done, or to the last submission.")]
+_Jobs = Annotated[int | None, of(MACHINE, "N", "How many are drawn from the folder, at random.", "each once")]
+_Tick = Annotated[str, of(AUCTION, "TIME", "Times are whole multiples of this: 1, 1min.")]
+_Bid = Annotated[str, of(AUCTION, "BID", "What tasks offer: a name (see list), or yours as path/to/file.py:name.")]
+_Ccr = Annotated[float, of(AUCTION, "PART", "How long data travel, as a part of their task's runtime.")]
+_Network = Annotated[str, of(AUCTION, "cluster|kind|none", "Between what data travel.")]
+_Hol = Annotated[str, of(AUCTION, "kind|global", "Whom a bidder that does not fit keeps from starting.")]
+_Sum = Annotated[str, of(AUCTION, "recursive|unique", "Whether what follows in many ways counts for each.")]
+_End = Annotated[str, of(AUCTION, "drain|submit", "Run until all is done, or to the last submission.")]
 _Admission = Annotated[
     float | None,
-    _of(AUCTION, "PART", "Reject jobs that may hope for less than this part of their worth.", "reject none"),
+    of(AUCTION, "PART", "Reject jobs that may hope for less than this part of their worth.", "reject none"),
 ]
 _Prices = Annotated[bool, typer.Option("--prices", rich_help_panel=AUCTION, help="Who starts pays the best lost bid.")]
 _Budgets = Annotated[
@@ -127,7 +120,7 @@ def simulate(
     draw_from: Annotated[str | None, options.time("The figures begin there: 3600, 12h, 30d.")] = None,
     draw_to: Annotated[str | None, options.time("The figures end there.")] = None,
     graph: Annotated[Path | None, options.file("A workflow's graph, drawn by rank: .svg, .png or .pdf.")] = None,
-    graph_job: Annotated[int, _of(options.FILES, "N", "Which job's graph is drawn.")] = 0,
+    graph_job: Annotated[int, of(options.FILES, "N", "Which job's graph is drawn.")] = 0,
     json: options.Json = False,
 ) -> int:
     """Replay a workload under one order, or workflows under one bid, and show the figures of merit."""

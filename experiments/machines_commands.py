@@ -261,12 +261,13 @@ def compare_on_machines(
     if reference is not None and not targeted:
         raise RequestError(f"--reference with {','.join(fleet.names)}", f"it is allowed with {', '.join(TARGETED)}")
     times = [None if text is None else seconds(text, option) for text, option in zip(window, _WINDOW, strict=True)]
-    outputs = _outputs(log.path, attempts_out, gantt, draw, fleet.names)
+    drawn = drawn_window(*draw)
+    outputs = _outputs(log.path, attempts_out, gantt, drawn, fleet.names)
     with Steps(2 + len(fleet.names) + len(outputs)) as shown:
         shown.begin("reading the workload")
         workload = _with_lengths(log.read())
         begin, end = window_s = _window(workload, times[0], times[1])
-        _require_drawn(draw, window_s)
+        _require_drawn(drawn, window_s)
         alike = _alike(workload, begin, reference, log) if targeted else workload
         shown.begin("reading the capacity")
         capacity, left_out_of_series = supply.over(window_s)
@@ -336,9 +337,9 @@ def _window(log: Workload, begin: float | None, end: float | None) -> tuple[floa
     return found
 
 
-def _require_drawn(draw: tuple[str | None, str | None], window_s: tuple[float, float]) -> None:
+def _require_drawn(drawn: tuple[float | None, float | None], window_s: tuple[float, float]) -> None:
     """Refuse figures of nothing."""
-    start_s, end_s = drawn_window(*draw)
+    start_s, end_s = drawn
     if (start_s is not None and start_s >= window_s[1]) or (end_s is not None and end_s <= window_s[0]):
         what = "a chart of what is not in the window"
         raise RequestError(
@@ -361,12 +362,11 @@ def _outputs(
     source: Path,
     attempts_out: Path | None,
     gantt: Path | None,
-    draw: tuple[str | None, str | None],
+    drawn: tuple[float | None, float | None],
     names: Sequence[str],
 ) -> dict[Path, Callable[[Schedules, Path], None]]:
     """Return what writes each of the files asked for; refuse them if they cannot be written."""
     require_writable([path for path in (attempts_out, gantt) if path is not None], source=source)
-    start_s, end_s = drawn_window(*draw)
     outputs: dict[Path, Callable[[Schedules, Path], None]] = {}
     if attempts_out is not None:
         outputs[attempts_out] = table_writer(attempts_out, _attempts)
@@ -380,7 +380,7 @@ def _outputs(
         def write(schedules: Schedules, path: Path) -> None:
             from experiments import drawing, machines_gantt  # noqa: PLC0415  matplotlib is slow to import
 
-            drawing.save(machines_gantt.compared_gantt(schedules, start_s=start_s, end_s=end_s), path)
+            drawing.save(machines_gantt.compared_gantt(schedules, start_s=drawn[0], end_s=drawn[1]), path)
 
         outputs[gantt] = write
     return outputs

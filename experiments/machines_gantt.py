@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from experiments.drawing import DURATIONS, STYLE, grouped, put_title, time_axis
+from experiments.drawing import DURATIONS, STYLE, grouped, put_title, time_axis, window_of
 from experiments.drawing import number as amount
 from simmodels.allocation import allocate
 from simmodels.capacity_schedule import CapacitySchedule
@@ -109,10 +109,7 @@ def compared_gantt(
 def _window(schedule: CapacitySchedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
     """Return the window to draw."""
     low, high = schedule.window
-    found = (low if start_s is None else start_s, high if end_s is None else end_s)
-    if not found[0] < found[1]:
-        raise RequestError(f"a window from {found[0]} s to {found[1]} s", "start_s < end_s is allowed")
-    return found
+    return window_of(schedule, low if start_s is None else start_s, high if end_s is None else end_s)
 
 
 def draw_machines(

@@ -1,6 +1,6 @@
 """Capacity: how many machines there are over time, as an immutable table of changes."""
 
-from collections.abc import Iterable  # noqa: TC003  dataclasses and docs read the annotations
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, get_args
 
@@ -252,8 +252,18 @@ def next_machines(machines: int, uniform: float, *, low: int, high: int, step: i
     return machines + ways[int(uniform * len(ways))]
 
 
-def stands_still(machines: int, *, low: int, high: int, step: int, law: Law = "three_way") -> bool:
-    """Return whether a walk that is there now never gets elsewhere; see `next_machines`."""
-    if law == "two_way":
-        return step == 0 or low == high
-    return step == 0 or (machines - step < low and machines + step > high)
+def walk_moves(
+    machines: int, draws: np.random.Generator, *, low: int, high: int, step: int, law: Law = "three_way"
+) -> Iterator[tuple[int, int]]:
+    """Hand out the steps (1, 2, ...) at which the bounded walk moves, and how many machines there are then.
+
+    For ever; nothing if it can never move. See `next_machines`.
+    """
+    moves = low < high if law == "two_way" else machines - step >= low or machines + step <= high
+    number = 0
+    while moves and step > 0:
+        number += 1
+        after = next_machines(machines, float(draws.random()), low=low, high=high, step=step, law=law)
+        if after != machines:
+            machines = after
+            yield number, machines

@@ -228,28 +228,12 @@ class CapacitySchedule(Schedule):
             what = f"job {ids[odd]} starts at {start_s[odd]} s on machine {machine[odd]}"
             raise IllegalScheduleError("machines", f"{what}; there are 0 to {most - 1}")
         for number in np.unique(machine) if "heuristic" in self.about else ():  # else a job may be on several
-            here = machine == number
-            time_s, used = metrics.step_function(start_s[here], end_s[here], cores[here])
-            if (used > self.cores_per_machine).any():
-                step = int(np.argmax(used > self.cores_per_machine))
-                first = ids[here][np.flatnonzero(start_s[here] == time_s[step])[0]]
-                what = f"job {first} starts at {time_s[step]} s, and {used[step]} cores of machine {number} are in use"
-                raise IllegalScheduleError("capacity", f"{what}; it has {self.cores_per_machine}")
-            spans = self.dark[self.dark["machine"] == number]
-            until, begins = spans["end_s"].to_numpy(), np.append(spans["start_s"].to_numpy(), np.inf)
-            next_ = begins[np.searchsorted(until, start_s[here], side="right")]  # the first that ends after the start
-            late = np.flatnonzero(next_ < np.where(np.isnan(end_s[here]), self.window[1], end_s[here]))
-            if len(late):
-                what = f"job {ids[here][late[0]]} starts at {start_s[here][late[0]]} s on machine {number}"
-                raise IllegalScheduleError(
-                    "darkness", f"{what}, and is still there when it goes dark at {next_[late[0]]} s"
-                )
+            self._require_machine(number, runs[machine == number])
         time_s, used = metrics.step_function(start_s, end_s, cores)
         at = np.unique(np.concatenate((time_s, self.capacity.time_s)))
         at = at[(at >= self.window[0]) & (at <= self.window[1])]
         in_use = np.append(0, used)[np.searchsorted(time_s, at, side="right")]
-        row = np.maximum(np.searchsorted(self.capacity.time_s, at, side="right") - 1, 0)
-        lit = self.capacity.machines[row] * self.cores_per_machine
+        lit = _machines_at(self.capacity, at) * self.cores_per_machine
         if (in_use > lit).any():
             dark = int(np.argmax(in_use > lit))
             what = f"{in_use[dark]} cores are in use at {at[dark]} s, and machines of {lit[dark]} are on"
@@ -264,26 +248,44 @@ class CapacitySchedule(Schedule):
             self._require_work_once()
         return self
 
+    def _require_machine(self, number: int, runs: pd.DataFrame) -> None:
+        """Refuse attempts on a machine that has not the cores for them, or is dark while they run."""
+        ids, start_s, end_s = (runs[name].to_numpy() for name in ("job_id", "start_s", "end_s"))
+        time_s, used = metrics.step_function(start_s, end_s, runs["cores"].to_numpy())
+        if (used > self.cores_per_machine).any():
+            step = int(np.argmax(used > self.cores_per_machine))
+            first = ids[np.flatnonzero(start_s == time_s[step])[0]]
+            what = f"job {first} starts at {time_s[step]} s, and {used[step]} cores of machine {number} are in use"
+            raise IllegalScheduleError("capacity", f"{what}; it has {self.cores_per_machine}")
+        spans = self.dark[self.dark["machine"] == number]
+        until, begins = spans["end_s"].to_numpy(), np.append(spans["start_s"].to_numpy(), np.inf)
+        next_ = begins[np.searchsorted(until, start_s, side="right")]  # the first that ends after the start
+        late = np.flatnonzero(next_ < np.where(np.isnan(end_s), self.window[1], end_s))
+        if len(late):
+            what = f"job {ids[late[0]]} starts at {start_s[late[0]]} s on machine {number}"
+            raise IllegalScheduleError(
+                "darkness", f"{what}, and is still there when it goes dark at {next_[late[0]]} s"
+            )
+
     def _require_known_dark(self) -> None:
         """Refuse a capacity that is not that of the machines which were not dark."""
         machine, low, high = (self.dark[name].to_numpy() for name in ("machine", "start_s", "end_s"))
         begin, end = self.window
         lit = _lit(self.cores // self.cores_per_machine, (machine, low, high), begin)
         at = np.unique(np.clip(np.concatenate((lit.time_s, self.capacity.time_s)), begin, end))
-        for time_s in at[at < end].tolist():
-            said, is_lit = self.capacity.machines_at(time_s), lit.machines_at(time_s)
-            if said != is_lit:
-                what = f"{said} machines are on from {time_s} s on, and {is_lit} are not dark"
-                raise IllegalScheduleError("darkness", what)
+        at = at[at < end]
+        said, are = _machines_at(self.capacity, at), _machines_at(lit, at)
+        if (said != are).any():
+            odd = int(np.argmax(said != are))
+            what = f"{said[odd]} machines are on from {at[odd]} s on, and {are[odd]} are not dark"
+            raise IllegalScheduleError("darkness", what)
 
     def _require_work_once(self) -> None:
         """Refuse attempts that are not numbered from 1 on, and jobs that did more than their work, or too little."""
         table, rows = self._table(), self._attempt_rows()
         order = np.lexsort((table["attempt"].to_numpy(), rows))
         row, number = rows[order], table["attempt"].to_numpy()[order]
-        first = np.append(True, row[1:] != row[:-1])[: len(row)]
-        begins = np.flatnonzero(first)
-        wanted = np.arange(len(row)) - np.repeat(begins, np.diff(np.append(begins, len(row)))) + 1
+        wanted = _numbers(row)
         if (number != wanted).any():
             odd = int(np.argmax(number != wanted))
             what = f"job {self.workload.job_id[row[odd]]} has an attempt {number[odd]} where {wanted[odd]} is next"
@@ -344,13 +346,8 @@ def assembled(
     executed_s[rows] = np.where(done, attempts["end_s"], np.nan)
     executed_s -= start_s
     outcome[rows] = attempts["outcome"]
-    order = np.argsort(rows, kind="stable")
-    number = np.empty(len(rows), np.int64)
-    first = np.append(True, np.diff(rows[order]) != 0)[: len(rows)]
-    begins = np.flatnonzero(first)
-    number[order] = np.arange(len(rows)) - np.repeat(begins, np.diff(np.append(begins, len(rows)))) + 1
     outcomes = attempts["outcome"].astype(np.int8)
-    table = pd.DataFrame({"job_id": workload.job_id[rows], "attempt": number, **attempts, "outcome": outcomes})
+    table = pd.DataFrame({"job_id": workload.job_id[rows], "attempt": _numbers(rows), **attempts, "outcome": outcomes})
     return CapacitySchedule(
         workload,
         machines * cores_per_machine,
@@ -366,6 +363,16 @@ def assembled(
         cores_per_machine=cores_per_machine,
         window=window,
     )
+
+
+def _numbers(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return of each attempt which of its job's it is, from 1 on, in the order given."""
+    return np.asarray(pd.Series(rows).groupby(rows, sort=False).cumcount(), np.int64) + 1
+
+
+def _machines_at(capacity: Capacity, time_s: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many machines there are at each of some instants."""
+    return capacity.machines[np.maximum(np.searchsorted(capacity.time_s, time_s, side="right") - 1, 0)]
 
 
 def _lit(

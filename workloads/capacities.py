@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.capacity import Capacity, Law, Mode, next_machines
+from simmodels.capacity import Capacity, Law, Mode, next_machines, walk_moves
+from simmodels.decisions.options import MOST
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.streams import stream
 from workloads.files import read_whole
@@ -21,7 +22,6 @@ _NUMBER: Final = re.compile(
 _INSTANT: Final = re.compile(r"\s*[0-9].*")
 """What may be an instant: pandas would take ``now`` for one, too."""
 _PARTS: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_MOST: Final = 2**53  # beyond it, whole numbers are not exact as floats
 
 
 def capacity_walk(
@@ -77,16 +77,12 @@ def capacity_walk(
     by = radius // 4 if step is None else step
     walk = stream(seed, "capacity", "walk")
     times, machines = [float(begin_s)], [mean]
-    turn = 1
-    while begin_s + turn * period_s < until_s:
-        after = next_machines(
-            machines[-1], float(walk.random()), low=mean - radius, high=mean + radius, step=by, law=law
-        )
-        if after != machines[-1]:  # where it stays nothing happens
-            times.append(begin_s + turn * period_s)
-            machines.append(after)
-        turn += 1
     next_machines(mean, 0.0, low=mean - radius, high=mean + radius, step=by, law=law)  # refuses what is not allowed
+    for number, there in walk_moves(mean, walk, low=mean - radius, high=mean + radius, step=by, law=law):
+        if begin_s + number * period_s >= until_s:
+            break
+        times.append(begin_s + number * period_s)
+        machines.append(there)
     return Capacity(np.array(times), np.array(machines), notice_s, mode)  # type: ignore[arg-type]  # one for all
 
 
@@ -251,14 +247,14 @@ def capacity_from(
     for name, instant in (("start_s", start_s), ("until_s", until_s), ("begin_s", begin_s)):
         if instant is not None and not np.isfinite(instant):
             raise RequestError(f"{name} is {instant}", "a finite number of seconds is allowed")
-    if not (float(least).is_integer() and 0 <= least <= (_MOST if most is None else most) <= _MOST):
+    if not (float(least).is_integer() and 0 <= least <= (MOST if most is None else most) <= MOST):
         what = f"least is {least} and most is {most}"
         raise RequestError(what, "whole numbers, 0 <= least <= most <= 2^53, are allowed")
     time_s, value = series["time_s"].to_numpy(np.float64), series["value"].to_numpy(np.float64)
     _require_rows(time_s, value)
     if not len(time_s) or not time_s[0] <= start_s <= time_s[-1]:
         raise RequestError(f"start_s is {start_s}", f"the series has {len(time_s)} rows, and this is not within them")
-    machines = np.floor(value / per_machine).clip(least, _MOST if most is None else most).astype(np.int64)
+    machines = np.floor(value / per_machine).clip(least, MOST if most is None else most).astype(np.int64)
     first = int(np.searchsorted(time_s, start_s, side="right")) - 1
     length_s = float(time_s[-1] - time_s[0]) + (float(np.median(np.diff(time_s))) if len(time_s) > 1 else 1.0)
     at = np.append(start_s, time_s[first + 1 :]) - start_s

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from experiments.campaigns.study import Design, unknown
-from experiments.on_machines import ASAP, FIRST_FIT, FIVE, QUEUES, TARGETED, heuristic_of
+from experiments.on_machines import FIRST_FIT, FIVE, QUEUES, heuristic_of
 from simmodels.capacity import Law
 from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.placement_options import PlacementOptions
+from simmodels.decisions.placement_options import PlacementOptions, has_option
 from simmodels.errors import RequestError
 from simmodels.units import DAY, WEEK
 from simmodels.workload import Workload
@@ -57,7 +57,9 @@ class Reading:
 
     def of(self, heuristic: str) -> dict[str, Any]:
         """Return the options that are the heuristic's own."""
-        return {name: value for name, value in self.options.items() if heuristic in _OWNERS.get(name, TARGETED)}
+        kind, made = heuristic_of(heuristic)
+        own = {name: value for name, value in self.options.items() if has_option(kind, name)}
+        return own if not made.get("aware") else {name: value for name, value in own.items() if name != "unaware"}
 
     def concerns(self, heuristic: str) -> bool:
         """Return whether the heuristic is another one by this reading."""
@@ -68,15 +70,6 @@ class Reading:
         """Return whether jobs of this kind, or what becomes of them, are others by this reading."""
         return not self.jobs or workload == "LogScale" or (workload != BORG and "shares" not in self.jobs)
 
-
-_OWNERS: Final[Mapping[str, Sequence[str]]] = {
-    "unaware": ("FirstFitUnaware",),
-    "dispatch": FIRST_FIT,
-    "alternative": ("TargetStretch",),
-    "stay_on_target": ASAP,
-    "requeue_immediate": ASAP,
-    "packing": ("PackedTargetAsap",),
-}
 
 READINGS: Final[Mapping[str, Reading]] = {
     "default": Reading(),

@@ -58,6 +58,13 @@ _OWNERS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("packing", "pack_size"), ("PackedTargetAsap",)),
 }
 """Whose option each is; those that are not named are of all that have targets."""
+
+
+def has_option(heuristic: str, name: str) -> bool:
+    """Return whether an option is one of this heuristic."""
+    return heuristic in _OWNERS.get(name, _TARGETED)
+
+
 _FLAGS: Final = ("aware", "stay_on_target", "requeue_immediate")
 _WHOLE: Final = {"distance": 0, "pack_size": 1, "least_machines": 0}
 """The least that each may be."""
@@ -171,7 +178,7 @@ class PlacementOptions:
                 near = tuple(difflib.get_close_matches(str(given), get_args(choices)))
                 raise UnknownNameError(name, str(given), near, get_args(choices))
         for name in options:
-            if heuristic not in _OWNERS.get(name, _TARGETED):
+            if not has_option(heuristic, name):
                 raise RequestError(f"option {name} with {heuristic}", "it is one of another heuristic")
         made = made._converted()
         made._check_ranges()  # noqa: SLF001  it is one of this class
@@ -310,7 +317,7 @@ class PlacementOptions:
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them: those of the heuristic."""
-        names = [each.name for each in fields(self) if self.heuristic in _OWNERS.get(each.name, _TARGETED)]
+        names = [each.name for each in fields(self) if has_option(self.heuristic, each.name)]
         kept = {name: getattr(self, name) for name in names}
         if self.reference is not None:
             kept["reference"] = self.reference.name

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from simpy.events import Event
 
-from simmodels.capacity import Capacity, CapacityChange, Law, next_machines, stands_still
+from simmodels.capacity import Capacity, CapacityChange, Law, next_machines, walk_moves
 from simmodels.decisions import switching
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import POWER, Environment, Process
@@ -281,12 +281,12 @@ class MarkovCapacity(CapacityProcess):
     ) -> None:
         self.low, self.high, self.step, self.period_s, self.law = low, high, step, period_s, law
         self.notice_s, self.mode = notice_s, mode
-        self._now = (low + high) // 2 if start is None else start
-        next_machines(self._now, 0.0, low=low, high=high, step=step, law=law)  # refuses what is not allowed
-        CapacityChange(0.0, self._now, notice_s, mode)  # the same
+        self.start = (low + high) // 2 if start is None else start
+        next_machines(self.start, 0.0, low=low, high=high, step=step, law=law)  # refuses what is not allowed
+        CapacityChange(0.0, self.start, notice_s, mode)  # the same
         if not 0 < period_s < np.inf:
             raise RequestError(f"period_s is {period_s}", "a finite number of seconds > 0 is allowed")
-        super().__init__(env, cluster, machines=self._now, removes=removes, longest_notice_s=notice_s)
+        super().__init__(env, cluster, machines=self.start, removes=removes, longest_notice_s=notice_s)
 
     def least_machines(self) -> int:
         """Return the lower bound."""
@@ -294,12 +294,7 @@ class MarkovCapacity(CapacityProcess):
 
     def changes(self) -> Iterable[CapacityChange]:
         """Return one change after the other, for ever; those that change nothing are left out."""
-        walk, begin, turn = self.env.stream("capacity", "walk"), float(self.env.now), 0
-        while not stands_still(self._now, low=self.low, high=self.high, step=self.step, law=self.law):
-            turn += 1
-            step = next_machines(
-                self._now, float(walk.random()), low=self.low, high=self.high, step=self.step, law=self.law
-            )
-            if step != self._now:
-                self._now = step
-                yield CapacityChange(begin + turn * self.period_s, step, self.notice_s, self.mode)
+        begin, walk = float(self.env.now), self.env.stream("capacity", "walk")
+        moves = walk_moves(self.start, walk, low=self.low, high=self.high, step=self.step, law=self.law)
+        for number, machines in moves:
+            yield CapacityChange(begin + number * self.period_s, machines, self.notice_s, self.mode)
