@@ -7,7 +7,7 @@ The machine of the least bound is searched from the bound on; if the job can sta
 machine can be earlier; else what was found is its bound, and the least one is tried again. A bound is made exact for
 all lengths of a width at once, when it is the least and a job has been planned on its machine since: so on a log of
 33,000 jobs a placement surveys two machines and searches one. The result is that of a
-search of every machine of the window, which is how `tests/simmodels/test_simulate_on_machines.py` has it.
+search of every machine of the window, which is how `tests/naive_capacity.py` has it.
 """
 
 import math

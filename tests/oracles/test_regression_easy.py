@@ -7,31 +7,24 @@ other it is ours, to the last bit.
 """
 
 import inspect
-import json
 import math
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
 import simmodels as sm
-
-WINDOWS = ("W1_lublin1024_authors", "W2_lublin256_win5")
-DEPTHS = {None: "emulator_delta0_full_queue", 32: "emulator_delta0_window32"}
-ORDERS = ("FCFS", "SAF", "WFP3", "UNICEF", "F1", "F2", "F3", "F4", "LIN")
+from tests.regression_windows import DEPTHS, ORDERS, WINDOWS, read_window
 
 
 class Window:
     """One window of the oracle."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        table = pd.read_csv(folder / f"{name}.input.csv.gz")
+        table, self.meta, self.found = read_window(folder, name)
         self.jobs = sm.Workload(np.arange(len(table)), table["r"], table["p"], table["est"], table["q"])
-        self.meta = json.loads((folder / f"{name}.meta.json").read_text())
-        self.found = pd.read_csv(folder / f"{name}.avgbsld.csv").set_index(["mode", "policy"])
 
     def slowdown(self, start_s: NDArray[np.float64]) -> float:
         runtime_s = self.jobs.runtime_s

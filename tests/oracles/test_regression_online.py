@@ -3,33 +3,26 @@
 Left out: SPT, whose values in the oracle depend on an unstable sort, and EASY, which is no list scheduling.
 """
 
-import json
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from simmodels.simulate import simulate
 from simmodels.workload import Workload
-
-WINDOWS = ("W1_lublin1024_authors", "W2_lublin256_win5")
-DEPTHS = {None: "emulator_delta0_full_queue", 32: "emulator_delta0_window32"}
-ORDERS = ("FCFS", "SAF", "WFP3", "UNICEF", "F1", "F2", "F3", "F4", "LIN")
+from tests.regression_windows import DEPTHS, ORDERS, WINDOWS, read_window
 
 
 class Window:
     """One window of the oracle: its jobs by mode, the machine's size, and what the emulator found."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        table = pd.read_csv(folder / f"{name}.input.csv.gz")
+        table, self.meta, self.found = read_window(folder, name)
         row = np.arange(len(table))
         self.jobs = {
             mode: Workload(row, table["r"], table["p"], table[estimate], table["q"])
             for mode, estimate in (("actual", "p"), ("est", "est"))
         }
-        self.meta = json.loads((folder / f"{name}.meta.json").read_text())
-        self.found = pd.read_csv(folder / f"{name}.avgbsld.csv").set_index(["mode", "policy"])
 
     def simulated(self, mode: str, order: str, depth: int | None, **options: str) -> float:
         schedule = simulate(

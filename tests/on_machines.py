@@ -1,0 +1,47 @@
+"""What tests of machines that come and go share: jobs, what ran where, and whether two schedules are the same."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import simmodels as sm
+from simmodels.capacity_schedule import CapacitySchedule
+
+HEURISTICS = ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap")
+OF_TARGETS = {
+    "category": ["ge", "gt", "thousandths"],
+    "distance": [0, 1, 3],
+    "initial_use": ["least", "middle"],
+    "nearer_first": ["right", "left"],
+    "longest_stretch": ["planned", "completed"],
+    "search": ["used", "open"],
+    "replan_on_add": ["always", "util"],
+    "least_machines": [0, 1, 2],
+}
+OF_STRETCH = {"alternative": ["earliest", "first"]}
+OF_ASAP = {"stay_on_target": [False, True], "requeue_immediate": [True, False]}
+OF_PACKS = {"packing": ["packs", "nearest", "floor"], "pack_size": [1, 2, 3]}
+CHOICES: dict[str, dict[str, list[Any]]] = {
+    "TargetStretch": OF_TARGETS | OF_STRETCH,
+    "TargetAsap": OF_TARGETS | OF_ASAP,
+    "PackedTargetAsap": OF_TARGETS | OF_ASAP | OF_PACKS,
+}
+
+
+def workload(rows: list[tuple[float, float, int]]) -> sm.Workload:
+    release, length, cores = np.array(rows, np.float64).reshape(-1, 3).T
+    return sm.Workload(np.arange(1, len(rows) + 1), release, length, length, cores.astype(np.int64))
+
+
+def runs(schedule: CapacitySchedule) -> list[tuple[int, int, float, float | None, int]]:
+    table = schedule.attempts
+    return [(each.job_id, each.machine, each.start_s, each.end_s, each.outcome) for each in table.itertuples()]
+
+
+def assert_same(one: CapacitySchedule, other: CapacitySchedule) -> None:
+    pd.testing.assert_frame_equal(one.attempts, other.attempts, check_exact=True)
+    assert one.capacity.time_s.tolist() == other.capacity.time_s.tolist()
+    assert one.capacity.machines.tolist() == other.capacity.machines.tolist()
+    pd.testing.assert_frame_equal(one.dark, other.dark, check_exact=True)
+    np.testing.assert_equal(one.metrics(), other.metrics())

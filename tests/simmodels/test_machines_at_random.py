@@ -1,0 +1,210 @@
+# ruff: noqa: ANN401  options of any type are handed through
+"""Machines that come and go at random: both clocks, and a slow scheduler that shares no code with them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simmodels as sm
+from simmodels.capacity_schedule import CapacitySchedule
+from tests.naive_capacity import Naive
+from tests.on_machines import CHOICES, HEURISTICS, assert_same, runs, workload
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> dict[str, Any]:
+    rows = draw(
+        st.lists(st.tuples(st.integers(0, 120), st.integers(1, 50), st.integers(1, 4)), min_size=1, max_size=25)
+    )
+    times = draw(st.lists(st.integers(1, 160), unique=True, max_size=8))
+    machines = [draw(st.integers(1, 5)), *(draw(st.integers(0, 5)) for _ in times)]
+    heuristic = draw(st.sampled_from(HEURISTICS))
+    if heuristic == "FirstFit":
+        order = draw(st.none() | st.permutations(range(5)).map(tuple))
+        options = {"dispatch": draw(st.sampled_from(["event", "instant"])), "fill_order": order}
+    else:
+        options = {name: draw(st.sampled_from(values)) for name, values in CHOICES[heuristic].items()}
+    begin = draw(st.sampled_from([0, 20]))
+    return {
+        "rows": sorted((float(r), float(w), c) for r, w, c in rows),
+        "steps": [(0.0, machines[0]), *zip(map(float, sorted(times)), machines[1:], strict=True)],
+        "heuristic": heuristic,
+        "options": options,
+        "window": (float(begin), float(draw(st.integers(begin + 1, 250)))),
+        "reference": draw(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 4)), min_size=1, max_size=6)),
+    }
+
+
+def simulated(case: dict[str, Any], engine: Any, capacity: Any = None, **more: Any) -> CapacitySchedule:
+    options = dict(case["options"])
+    if case["heuristic"] != "FirstFit":
+        options["reference"] = workload([(0.0, float(w), c) for w, c in case["reference"]])
+    return sm.simulate_on_machines(
+        workload(case["rows"]),
+        case["steps"] if capacity is None else capacity,
+        cores_per_machine=case.get("size", 4),
+        heuristic=case["heuristic"],
+        machines=case.get("machines", 5),
+        window_s=case["window"],
+        engine=engine,
+        **options,
+        **more,
+    )
+
+
+@given(cases())
+@settings(max_examples=40)
+def test_both_clocks_are_the_slow_scheduler(case: dict[str, Any]) -> None:
+    compiled, simpy = simulated(case, "compiled"), simulated(case, "simpy")
+    assert_same(compiled, simpy)
+    assert_is_slow(compiled, case)
+
+
+@pytest.mark.parametrize("heuristic", ["TargetStretch", "TargetAsap", "PackedTargetAsap"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_compiled_clock_is_the_slow_scheduler_with_lengths_of_all_sizes(heuristic: str, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    lengths = np.round(10 ** draw.uniform(-1, 3, 150), seed)  # also less than 1 s, and many that are equal
+    rows = sorted(zip(draw.uniform(0, 600, 150), np.maximum(lengths, 0.5), draw.integers(1, 25, 150), strict=True))
+    options = {name: values[draw.integers(len(values))] for name, values in CHOICES[heuristic].items()}
+    case = {
+        "rows": [(float(r), float(w), int(c)) for r, w, c in rows],
+        "steps": [(float(40 * k), int(draw.integers(2, 10))) for k in range(20)],
+        "heuristic": heuristic,
+        "options": options,
+        "window": (0.0, 1000.0),
+        "reference": [
+            (int(w), int(c)) for w, c in zip(draw.integers(1, 1000, 50), draw.integers(1, 25, 50), strict=True)
+        ],
+        "size": 24,
+        "machines": 9,
+    }
+    assert_is_slow(simulated(case, "compiled"), case)
+
+
+def assert_is_slow(schedule: CapacitySchedule, case: dict[str, Any]) -> None:
+    options = {{"search": "bound"}.get(name, name): value for name, value in case["options"].items()}
+    if "bound" in options:
+        options["bound"] = {"used": "used", "open": "alive"}[options["bound"]]
+    order = options.pop("fill_order", None)
+    slow = Naive(
+        case["rows"],
+        case["steps"],
+        case.get("size", 4),
+        case["heuristic"],
+        *case["window"],
+        options.pop("least_machines", 1),
+        [(float(w), c) for w, c in case["reference"]],
+        options,
+        list(order) if order else list(range(case.get("machines", 5))),
+    ).simulate()
+    outcome = {"done": 0, "killed": 2, "running": 2}
+    must = [(run.job + 1, run.machine, run.start, run.end, outcome[run.outcome]) for run in slow.attempts]
+    must = [
+        run if each.outcome != "running" else (*run[:3], None, 2) for run, each in zip(must, slow.attempts, strict=True)
+    ]
+    got = [(*run[:3], None if np.isnan(run[3]) else run[3], run[4]) for run in runs(schedule)]
+    assert got == sorted(must, key=lambda run: (run[2], run[0]))
+
+
+@st.composite
+def announced(draw: st.DrawFn) -> tuple[dict[str, Any], list[sm.CapacityChange], sm.Checkpoints | None]:
+    case = draw(cases())
+    modes = st.sampled_from(["kill", "drain", "checkpoint"])
+    changes = [
+        sm.CapacityChange(time, machines, notice_s=draw(st.sampled_from([0, 0, 3, 10, 40])), mode=draw(modes))
+        for time, machines in case["steps"]
+    ]
+    saved = draw(
+        st.none()
+        | st.builds(
+            sm.Checkpoints,
+            interval_s=st.sampled_from([np.inf, 4.0, 7.5]),
+            cost_s=st.sampled_from([0.0, 1.0, 5.0]),
+            restart_s=st.sampled_from([0.0, 2.0]),
+        )
+    )
+    return case, changes, saved
+
+
+@given(announced())
+@settings(max_examples=40)
+def test_both_clocks_agree_with_notice_and_checkpoints(drawn: Any) -> None:
+    case, changes, saved = drawn
+    compiled = simulated(case, "compiled", changes, checkpoints=saved)
+    assert_same(compiled, simulated(case, "simpy", changes, checkpoints=saved))
+    compiled.validate()
+
+
+@given(announced())
+@settings(max_examples=40)
+def test_what_must_hold_whatever_comes_and_goes(drawn: Any) -> None:
+    case, changes, saved = drawn
+    schedule = simulated(case, "compiled", changes, checkpoints=saved).validate()  # nothing runs on a dark machine
+    metrics = schedule.metrics()
+    if not np.isnan(metrics["goodput"]):
+        assert metrics["goodput"] + metrics["aborted"] + metrics["idle"] == pytest.approx(1, abs=1e-12)
+        assert metrics["idle"] >= -1e-12
+    table = schedule.runs
+    work = table.groupby("job_id")["work_s"].sum()
+    for job_id, done in table[table["outcome"] == 0].groupby("job_id"):
+        row = int(job_id) - 1
+        before = max(case["window"][0] - case["rows"][row][0], 0)
+        assert len(done) == 1  # nobody runs again after its end
+        # a job does its work once: all of it, or what it had left when the window began
+        least = case["rows"][row][1] - before
+        assert least - 1e-9 <= work[job_id] <= case["rows"][row][1] + 1e-9
+    if all(change.mode != "drain" for change in changes):  # as many machines are on as the table says
+        begin, end = schedule.window
+        for at in (begin, *(each.time_s for each in changes if begin <= each.time_s <= end)):
+            assert schedule.capacity.machines_at(at) == [each.machines for each in changes if each.time_s <= at][-1]
+    if saved is None and all(change.mode == "kill" for change in changes):
+        lost = table[(table["outcome"] == 2) & table["end_s"].notna()]
+        assert (lost["work_s"] == 0).all()  # killed jobs run again from their start
+
+
+@given(announced(), st.booleans())
+@settings(max_examples=40)
+def test_both_clocks_end_an_open_window_alike(drawn: Any, default: bool) -> None:
+    case, changes, saved = drawn
+    case = {**case, "window": None if default else (case["window"][0], np.inf)}
+    compiled = simulated(case, "compiled", changes, checkpoints=saved).validate()
+    simpy = simulated(case, "simpy", changes, checkpoints=saved)
+    assert_same(compiled, simpy)
+    assert compiled.window == simpy.window
+    if default:
+        assert compiled.window[0] == min(submit for submit, _, _ in case["rows"])
+
+
+@given(cases(), st.integers(0, 5))
+@settings(max_examples=30)
+def test_drawn_fill_orders_and_removals_are_those_of_the_seed(case: dict[str, Any], seed: int) -> None:
+    for unaware in ("shuffled_fill", "random_kill"):
+        drawn = {**case, "heuristic": "FirstFit", "options": {"aware": False, "unaware": unaware}}
+        compiled = simulated(drawn, "compiled", seed=seed).validate()
+        assert_same(compiled, simulated(drawn, "simpy", seed=seed))
+
+
+@given(cases())
+@settings(max_examples=20)
+def test_an_observer_changes_nothing(case: dict[str, Any]) -> None:
+    def schedule(*, observed: bool) -> CapacitySchedule:
+        env = sm.Environment(start_s=case["window"][0])
+        cluster = sm.Cluster(env, "green", machines=5, cores_per_machine=4)
+        sm.TraceCapacity(env, cluster, case["steps"])
+        scheduler = sm.FirstFit(env, cluster)
+        sm.Source(env, workload(case["rows"]), into=scheduler, window_s=case["window"])
+        recorder = sm.Recorder(env)
+        seen: list[object] = []
+        if observed:
+            for happening in ("submitted", "started", "ended", "powered"):
+                env.on(happening, seen.append)
+        env.run(until=env.end_of(case["window"][1]))
+        made = recorder.schedule()
+        assert isinstance(made, CapacitySchedule)
+        return made
+
+    assert_same(schedule(observed=False), schedule(observed=True))
