@@ -29,7 +29,7 @@ ifneq ($(shell $(PY) -c 'print("runs")' 2>/dev/null),runs)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full docs-test bench lint format types floors spelling check hooks pins clean
+.PHONY: help setup demo test test-full attack docs-test bench lint format types floors spelling check hooks pins clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [WORKERS=2] [ARGS='more arguments of pytest, the demo or the benchmarks'] [PYTHON=python3.12]"
@@ -45,6 +45,9 @@ test: $(INSTALLED) ## run the tests (but those marked `full`)
 
 test-full: $(INSTALLED) ## run all tests, the long ones too
 	HYPOTHESIS_PROFILE=full $(PY) -m pytest -n $(WORKERS) -m "full or not full" $(ARGS)
+
+attack: $(INSTALLED) ## attack the project: damaged files, random cases, kills, flipped bits, refused runs (up to 2.5 h)
+	$(PY) -m tests.attacks $(ARGS)
 
 docs-test: $(INSTALLED) ## run every code block of the documentation
 	$(PY) -m pytest tests/test_docs.py $(ARGS)
