@@ -54,7 +54,7 @@ class Placer:
             raise RequestError(what, "planned starts need lengths that are known exactly")
         self.size = cluster.machines[0].cores
         self._checkpoints = checkpoint_numbers(self.options.checkpoints)
-        self._fleet: Any = None  # made at the first instant, when it is known which machines are on
+        self._fleet: Any = None  # made at the first instant, of the machines that are on before notice is given then
         self._seen_s = float(env.now)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._work: dict[int, tuple[float, float, float]] = {}  # by slot: work left, what coming back takes, run before
@@ -71,7 +71,10 @@ class Placer:
         env.enter(self)
         self.process = env.process(self._run())
         self._early.callbacks.append(self._completions)
-        self._ring()  # the state is made at the end of the first instant, if not before
+        first = Event(env)
+        first.callbacks.append(self._begin_alone)
+        env.trigger(first, ENDED)
+        self._ring()
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -211,6 +214,11 @@ class Placer:
             del self._jobs[slot]  # it did not fit
         self._powered = False
 
+    def _begin_alone(self, _: Event) -> None:
+        """Make the state before the machines change at the first instant, if no job that ran before had it made."""
+        if self._fleet is None:
+            self._begin()
+
     def _least(self) -> int:
         """Return the least number of machines that a capacity process of the cluster says there will be; else all."""
         said = [
@@ -250,8 +258,6 @@ class Placer:
             yield self._bell
             self._bell = Event(self.env)
             now = float(self.env.now)
-            if self._fleet is None:
-                self._begin()
             if self._powered or self._lost:
                 self._change(now)
             for job in self._submitted:

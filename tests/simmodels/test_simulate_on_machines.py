@@ -172,6 +172,38 @@ def test_how_many_machines_are_used_at_first(engine: Any) -> None:
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize("heuristic", ["TargetStretch", "TargetAsap", "PackedTargetAsap"])
+@pytest.mark.parametrize(
+    ("notice", "begin", "used"),
+    [
+        (0, 0, 1.08),  # 3 of 5 machines are used until the change at 2, when all that is idle is given up
+        (1, 0, 1.04),  # the same at 1, when the change is announced
+        (2, 0, 1.0),  # the same at the begin, ...
+        (30, 0, 1.0),  # ... also if it was announced before
+        (0.5, 1, 1.02),  # 3 of 5 machines are used for half a second
+        (1, 1, 1.0),
+        (2, 2, 1.04),  # 2 of 4 machines are used until the job comes
+        (0, 2, 1.04),
+    ],
+)
+def test_notice_that_has_been_given_at_the_begin_comes_after_the_first_machines_used(
+    heuristic: Any, engine: Any, notice: float, begin: float, used: float
+) -> None:
+    schedule = sm.simulate_on_machines(
+        workload([(begin + 2, 10, 1)]),
+        [sm.CapacityChange(0, 5), sm.CapacityChange(2, 4, notice_s=notice)],
+        cores_per_machine=4,
+        heuristic=heuristic,
+        window_s=(begin, begin + 50),
+        engine=engine,
+        reference=workload([(0, 5, 1), (0, 20, 1)]),
+        least_machines=1,
+        initial_use="middle",
+    )
+    assert schedule.metrics()["mean_machines_used"] == pytest.approx(used)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("cores", [10**9, 2**53])
 def test_a_machine_may_be_as_wide_as_can_be_counted(engine: Any, cores: int) -> None:
     jobs = workload([(0, 5, cores), (0, 5, cores // 2), (1, 5, cores // 2), (1, 5, 1)])
