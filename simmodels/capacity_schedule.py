@@ -12,12 +12,11 @@ from simmodels import metrics
 from simmodels.capacity import Capacity
 from simmodels.energy import KWH, Power, Signal
 from simmodels.errors import IllegalScheduleError, RequestError, UnknownNameError
+from simmodels.instants import rounding_s
 from simmodels.schedule import COMPLETED, UNFINISHED, Schedule
 from simmodels.workload import Workload
 
 MORE_COLUMNS: Final = ("machine", "work_s")
-_ROUNDING: Final = 1e-9
-_CLOSE: Final = 1e-6  # of a job's length: what checkpoints saved of it is a sum
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -238,10 +237,11 @@ class CapacitySchedule(Schedule):
             dark = int(np.argmax(in_use > lit))
             what = f"{in_use[dark]} cores are in use at {at[dark]} s, and machines of {lit[dark]} are on"
             raise IllegalScheduleError("darkness", what)
-        work = runs["work_s"].to_numpy()
-        most_s = np.where(np.isnan(end_s), self.window[1], end_s) - start_s + _ROUNDING
-        if not ((work >= -_ROUNDING) & (work <= most_s)).all():
-            odd = int(np.argmin((work >= -_ROUNDING) & (work <= most_s)))
+        work, until_s = runs["work_s"].to_numpy(), np.where(np.isnan(end_s), self.window[1], end_s)
+        close = rounding_s(start_s, until_s)
+        fits = (work >= -close) & (work <= until_s - start_s + close)
+        if not fits.all():
+            odd = int(np.argmin(fits))
             raise IllegalScheduleError("work", f"job {ids[odd]} did {work[odd]} s of work in less time, or less than 0")
         self._require_known_dark()
         if "heuristic" in self.about:  # else a cluster or a scheduler of the user's may say how long jobs run
@@ -292,7 +292,9 @@ class CapacitySchedule(Schedule):
             raise IllegalScheduleError("attempts", what)
         done = np.bincount(rows, table["work_s"].to_numpy(), len(self.workload))
         length = self.workload.runtime_s
-        close = _CLOSE * np.maximum(length, 1.0)
+        start_s, end_s = table["start_s"].to_numpy(), table["end_s"].to_numpy()
+        rounding = rounding_s(start_s, end_s, self.workload.submit_s[rows], length[rows])
+        close = np.bincount(rows, rounding, len(self.workload))  # of every attempt
         whole = (self.outcome == COMPLETED) & (self.workload.submit_s >= self.window[0])
         bad = self.counted & ((done > length + close) | (whole & (done < length - close)))
         if bad.any():

@@ -151,7 +151,7 @@ class Naive:
             if release < self.begin < release + length:
                 for machine in order:
                     if self.free(machine) >= cores:
-                        self.begin_run(job, machine, self.begin, release + length - self.begin)
+                        self.begin_run(job, machine, self.begin, length - (self.begin - release))
                         break
         if self.targeted and self.attempts:
             self.update(self.begin)

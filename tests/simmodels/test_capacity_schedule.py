@@ -72,6 +72,41 @@ def test_what_no_machines_could_have_run_is_refused() -> None:
         busy.validate()
 
 
+@pytest.mark.parametrize("begin", [0.0, 1e8, 1.7e9, 1e12])
+def test_work_is_proved_as_exactly_as_the_instants_of_a_schedule_can_be_told(begin: float) -> None:
+    # tenths of seconds, which no float is; job 2 loses machine 1 after 0.3 s, and what it saved is a sum
+    jobs = sm.Workload([1, 2], begin + np.array([0.1, 0.2]), [0.7, 0.9], [1, 1], [2, 2])
+    fine = sm.simulate_on_machines(
+        jobs,
+        [sm.CapacityChange(begin, 2), sm.CapacityChange(begin + 0.5, 1, notice_s=0.1, mode="checkpoint")],
+        cores_per_machine=2,
+        window_s=(begin, begin + 10),
+    ).validate()
+    work_s = fine.attempts["work_s"]
+    assert work_s.tolist() == pytest.approx([0.7, 0.3, 0.6], abs=1e-3 if begin > 1e11 else 1e-6)
+    for off_s in (0.05, -0.05):
+        for row in range(3):
+            wrong = work_s.where(work_s.index != row, work_s + off_s)
+            with pytest.raises(IllegalScheduleError, match="work"):
+                dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=wrong)).validate()
+
+
+@pytest.mark.parametrize("column", ["start_s", "end_s"])
+def test_a_schedule_that_is_off_by_a_twentieth_of_a_second_is_refused_at_unix_times(column: str) -> None:
+    jobs = sm.Workload([1, 2], 1e9 + np.array([0.1, 0.2]), [0.7, 0.9], [1, 1], [2, 2])
+    fine = sm.simulate_on_machines(jobs, [(1e9, 1)], cores_per_machine=2, window_s=(1e9, 1e9 + 10)).validate()
+    for off_s in (0.05, -0.05):
+        for row in range(2):
+            times = fine.attempts[column].where(fine.attempts.index != row, fine.attempts[column] + off_s)
+            moved = dataclasses.replace(
+                fine,
+                **{column: getattr(fine, column) + off_s * (np.arange(2) == row)},
+                attempts=fine.attempts.assign(**{column: times}),
+            )
+            with pytest.raises(IllegalScheduleError):
+                moved.validate()
+
+
 def test_a_capacity_is_a_step_function() -> None:
     capacity = sm.Capacity.of([sm.CapacityChange(10, 3), sm.CapacityChange(20, 1, notice_s=5, mode="drain")])
     assert [capacity.machines_at(at) for at in (0, 10, 19.9, 20, 99)] == [3, 3, 3, 1, 1]

@@ -10,30 +10,43 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.capacity_schedule import CapacitySchedule
+from simmodels.instants import rounding_s
 from tests.naive_capacity import Naive
 from tests.on_machines import CHOICES, HEURISTICS, assert_same, runs, workload
 
 
+MORE: dict[str, dict[str, list[Any]]] = {
+    heuristic: choices | {"raise_above": [0.95, 0.85], "lower_below": [0.8, 0.5, 0.0], "length_cap_s": [604_800.0, 9.0]}
+    for heuristic, choices in CHOICES.items()
+}
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> dict[str, Any]:
+    """Jobs, machines that come and go, and a window; half of all also at Unix times, with tenths of seconds."""
+    zero, unit = draw(st.sampled_from([(0.0, 1.0), (0.0, 1.0), (0.0, 0.1), (1e9, 0.1)]))
     rows = draw(
         st.lists(st.tuples(st.integers(0, 120), st.integers(1, 50), st.integers(1, 4)), min_size=1, max_size=25)
     )
-    times = draw(st.lists(st.integers(1, 160), unique=True, max_size=8))
+    times = sorted(draw(st.lists(st.integers(1, 160), unique=True, max_size=8)))
     machines = [draw(st.integers(1, 5)), *(draw(st.integers(0, 5)) for _ in times)]
     heuristic = draw(st.sampled_from(HEURISTICS))
     if heuristic == "FirstFit":
         order = draw(st.none() | st.permutations(range(5)).map(tuple))
         options = {"dispatch": draw(st.sampled_from(["event", "instant"])), "fill_order": order}
     else:
-        options = {name: draw(st.sampled_from(values)) for name, values in CHOICES[heuristic].items()}
-    begin = draw(st.sampled_from([0, 20]))
+        options = {name: draw(st.sampled_from(values)) for name, values in MORE[heuristic].items()}
+    # a window may begin, and end, just when the machines change or a job comes
+    edges = sorted({0, 20, *times, *(release for release, _, _ in rows)})
+    begin = draw(st.sampled_from([0, 20]) | st.sampled_from(edges))
+    end = draw(st.integers(begin + 1, 250) | st.sampled_from([edge for edge in edges if edge > begin] or [250]))
     return {
-        "rows": sorted((float(r), float(w), c) for r, w, c in rows),
-        "steps": [(0.0, machines[0]), *zip(map(float, sorted(times)), machines[1:], strict=True)],
+        "rows": sorted((zero + r * unit, w * unit, c) for r, w, c in rows),
+        "steps": [(zero + time * unit, number) for time, number in zip([0, *times], machines, strict=True)],
         "heuristic": heuristic,
         "options": options,
-        "window": (float(begin), float(draw(st.integers(begin + 1, 250)))),
+        "window": (zero + begin * unit, zero + end * unit),
+        "unit": unit,
         "reference": draw(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 4)), min_size=1, max_size=6)),
     }
 
@@ -55,9 +68,20 @@ def simulated(case: dict[str, Any], engine: Any, capacity: Any = None, **more: A
     )
 
 
+@pytest.mark.full
+@given(cases())
+@settings(max_examples=10_000)
+def test_both_clocks_are_the_slow_scheduler_ten_thousand_times(case: dict[str, Any]) -> None:
+    assert_both_are_slow(case)
+
+
 @given(cases())
 @settings(max_examples=40)
 def test_both_clocks_are_the_slow_scheduler(case: dict[str, Any]) -> None:
+    assert_both_are_slow(case)
+
+
+def assert_both_are_slow(case: dict[str, Any]) -> None:
     compiled, simpy = simulated(case, "compiled"), simulated(case, "simpy")
     assert_same(compiled, simpy)
     assert_is_slow(compiled, case)
@@ -110,30 +134,48 @@ def assert_is_slow(schedule: CapacitySchedule, case: dict[str, Any]) -> None:
     assert got == sorted(must, key=lambda run: (run[2], run[0]))
 
 
+def notices(case: dict[str, Any], time_s: float) -> list[float]:
+    """How long before a change notice may be given: none, some, or so that it is at, before or after an edge."""
+    unit, (begin, end) = case["unit"], case["window"]
+    at_edges = [time_s - edge + shift * unit for edge in (begin, end) for shift in (-1, 0, 1)]
+    return [0.0, 0.0, 3 * unit, 10 * unit, 40 * unit, 1000 * unit, *(notice for notice in at_edges if notice > 0)]
+
+
 @st.composite
 def announced(draw: st.DrawFn) -> tuple[dict[str, Any], list[sm.CapacityChange], sm.Checkpoints | None]:
     case = draw(cases())
     modes = st.sampled_from(["kill", "drain", "checkpoint"])
     changes = [
-        sm.CapacityChange(time, machines, notice_s=draw(st.sampled_from([0, 0, 3, 10, 40])), mode=draw(modes))
+        sm.CapacityChange(time, machines, notice_s=draw(st.sampled_from(notices(case, time))), mode=draw(modes))
         for time, machines in case["steps"]
     ]
+    unit = case["unit"]
     saved = draw(
         st.none()
         | st.builds(
             sm.Checkpoints,
-            interval_s=st.sampled_from([np.inf, 4.0, 7.5]),
-            cost_s=st.sampled_from([0.0, 1.0, 5.0]),
-            restart_s=st.sampled_from([0.0, 2.0]),
+            interval_s=st.sampled_from([np.inf, 4.0 * unit, 7.5 * unit]),
+            cost_s=st.sampled_from([0.0, 1.0 * unit, 5.0 * unit]),
+            restart_s=st.sampled_from([0.0, 2.0 * unit]),
         )
     )
     return case, changes, saved
 
 
+@pytest.mark.full
+@given(announced())
+@settings(max_examples=10_000)
+def test_both_clocks_agree_with_notice_and_checkpoints_ten_thousand_times(drawn: Any) -> None:
+    assert_both_agree(*drawn)
+
+
 @given(announced())
 @settings(max_examples=40)
 def test_both_clocks_agree_with_notice_and_checkpoints(drawn: Any) -> None:
-    case, changes, saved = drawn
+    assert_both_agree(*drawn)
+
+
+def assert_both_agree(case: dict[str, Any], changes: list[sm.CapacityChange], saved: sm.Checkpoints | None) -> None:
     compiled = simulated(case, "compiled", changes, checkpoints=saved)
     assert_same(compiled, simulated(case, "simpy", changes, checkpoints=saved))
     compiled.validate()
@@ -156,7 +198,8 @@ def test_what_must_hold_whatever_comes_and_goes(drawn: Any) -> None:
         assert len(done) == 1  # nobody runs again after its end
         # a job does its work once: all of it, or what it had left when the window began
         least = case["rows"][row][1] - before
-        assert least - 1e-9 <= work[job_id] <= case["rows"][row][1] + 1e-9
+        close = len(table) * rounding_s(schedule.window[1])
+        assert least - close <= work[job_id] <= case["rows"][row][1] + close
     if all(change.mode != "drain" for change in changes):  # as many machines are on as the table says
         begin, end = schedule.window
         for at in (begin, *(each.time_s for each in changes if begin <= each.time_s <= end)):

@@ -1,0 +1,49 @@
+"""Instants: what a float can tell of times, and how far from the truth rounding may take one.
+
+All times are float64 seconds. At 1e9 s (the year 2001, as Unix has it) two neighbouring floats are 1.2e-7 s apart,
+from 2**53 s on more than a second: whether two times are the same can only be said relative to their magnitude.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+LIMIT_S: Final = 2.0**53
+"""From here on the next float is more than a second away."""
+
+_ROUNDINGS: Final = 8
+
+
+def rounding_s(*times: ArrayLike) -> NDArray[np.float64]:
+    """Return how far a time that was computed from these may be from the true one: a tolerance for proofs.
+
+    It is what 16 additions or subtractions can make of it, each rounded to the nearest float: an attempt that came
+    back from a checkpoint and was cut short takes ten.
+
+    Parameters
+    ----------
+    times
+        Columns of times, in seconds, that are as large as any step of the computation; NaN where there is none.
+
+    Examples
+    --------
+    >>> float(rounding_s(0.1)), float(rounding_s(1e9)), float(rounding_s(1e9, -1e12))
+    (1.1102230246251565e-16, 9.5367431640625e-07, 0.0009765625)
+    """
+    largest = np.abs(np.asarray(times[0], np.float64))
+    for each in times[1:]:
+        largest = np.fmax(largest, np.abs(each))
+    return _ROUNDINGS * np.spacing(largest)
+
+
+def too_far(times: ArrayLike) -> NDArray[np.bool_]:
+    """Return which times are so far from 0 that a float cannot tell them from a second later."""
+    return np.asarray(np.abs(times) >= LIMIT_S)
+
+
+def too_far_text(name: str, time_s: float) -> str:
+    """Return the text of the error about a time that is too far from 0."""
+    return (
+        f"{name} must be between -2**53 and 2**53 s, beyond which floats cannot tell seconds apart (got {time_s:.17g})"
+    )
