@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.instants import too_far, too_far_text
 
 Mode = Literal["kill", "drain", "checkpoint"]
 CAPACITY_MODES: Final[tuple[str, ...]] = get_args(Mode)
@@ -51,6 +52,8 @@ class CapacityChange:
         """Refuse a change that cannot be."""
         if not np.isfinite(self.time_s):
             raise RequestError(f"time_s is {self.time_s}", "a finite number of seconds is allowed")
+        if too_far(self.time_s):
+            raise RequestError(too_far_text("time_s", self.time_s))
         if not (self.machines >= 0 and int(self.machines) == self.machines):
             raise RequestError(f"machines is {self.machines}", "a whole number >= 0 is allowed")
         if not 0 <= self.notice_s < np.inf:
@@ -107,7 +110,7 @@ class Capacity:
                 f"columns of {rows}, {machines.size}, {notice_s.size}, {len(mode)} rows", "one length is allowed"
             )
         bad = ~np.isfinite(time_s) | ~(machines >= 0) | (machines != np.floor(machines)) | ~(notice_s >= 0)
-        bad |= ~np.isfinite(notice_s) | ~np.isin(mode, CAPACITY_MODES)
+        bad |= ~np.isfinite(notice_s) | ~np.isin(mode, CAPACITY_MODES) | too_far(time_s)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             CapacityChange(time_s[row], machines[row], notice_s[row], mode[row])  # type: ignore[arg-type]  # it refuses

@@ -37,13 +37,15 @@ def rounding_s(*times: ArrayLike) -> NDArray[np.float64]:
     return _ROUNDINGS * np.spacing(largest)
 
 
-def too_far(times: ArrayLike) -> NDArray[np.bool_]:
-    """Return which times are so far from 0 that a float cannot tell them from a second later."""
-    return np.asarray(np.abs(times) >= LIMIT_S)
+def too_far(*times: ArrayLike) -> NDArray[np.bool_]:
+    """Return in which rows one of these times is so far from 0 that a float may not tell it from a second later."""
+    far = np.asarray(np.abs(times[0]) >= LIMIT_S)
+    for each in times[1:]:
+        far = far | (np.abs(each) >= LIMIT_S)
+    return far
 
 
 def too_far_text(name: str, time_s: float) -> str:
     """Return the text of the error about a time that is too far from 0."""
-    return (
-        f"{name} must be between -2**53 and 2**53 s, beyond which floats cannot tell seconds apart (got {time_s:.17g})"
-    )
+    allowed = "between -2**53 and 2**53 s, beyond which floats cannot tell seconds apart"
+    return f"{name} must be {allowed} (got {float(time_s)!r})"

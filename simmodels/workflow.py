@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from simmodels import graph
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.instants import too_far, too_far_text
 
 __all__ = ["FOREVER", "Task", "ValueCurve", "Workflow"]
 
@@ -148,6 +149,12 @@ class Workflow:
             task = int(bad[0])
             what = f"task {_label(names, task)} runs for {runtime_s[task]} s; a finite number > 0 is allowed"
             raise ImpossibleJobError(self.job_id, what)
+        for name, time_s in (
+            ("submit_s", self.submit_s),
+            ("submit_s + all runtime_s", self.submit_s + runtime_s.sum()),
+        ):
+            if too_far(time_s):
+                raise ImpossibleJobError(self.job_id, too_far_text(name, time_s))
         bad = np.flatnonzero(~((cores >= 1) & (cores <= _MOST) & (cores == np.floor(cores))))
         if len(bad):
             task = int(bad[0])

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.instants import too_far, too_far_text
 
 COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
 _UNKNOWN: Final = -1
@@ -272,8 +273,13 @@ class Workload:
     # -- what can run -----------------------------------------------------------------------------
 
     def runnable(self, cores: int | None = None) -> NDArray[np.bool_]:
-        """Return bool[n]: the job has cores >= 1 (and <= `cores`), runtime >= 0 and estimate >= 0."""
+        """Return bool[n]: the job has cores >= 1 (and <= `cores`), runtime >= 0 and estimate >= 0.
+
+        And its submit, and its end if it started then, are less than 2**53 s from 0, beyond which floats cannot tell
+        seconds apart, and runtimes would be lost.
+        """
         good = (self.cores >= 1) & (self.runtime_s >= 0) & (self.estimate_s >= 0)
+        good &= ~too_far(self.submit_s, self.submit_s + self.runtime_s)
         return good if cores is None else good & (self.cores <= cores)
 
     def known(self) -> NDArray[np.bool_]:
@@ -303,6 +309,10 @@ class Workload:
             what = f"needs {job.cores} cores; at least 1 is allowed"
         elif job.runtime_s < 0:
             what = f"runs for {job.runtime_s:g} s; at least 0 is allowed"
-        else:
+        elif job.estimate_s < 0:
             what = f"is estimated at {job.estimate_s:g} s; at least 0 is allowed"
+        elif too_far(job.submit_s):
+            what = too_far_text("submit_s", job.submit_s)
+        else:
+            what = too_far_text("submit_s + runtime_s", job.submit_s + job.runtime_s)
         raise ImpossibleJobError(job.job_id, what, len(bad) - 1)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.instants import too_far
 from simmodels.units import WEEK
 from simmodels.workload import Workload
 
@@ -185,12 +186,14 @@ _OTHER_SIZE: Final = Step(
 _ALL: Final = (
     Filter(
         "runnable",
-        "What a simulation needs, and no more: 1 <= cores <= machine, runtime >= 0, estimate >= 0.",
+        "What a simulation needs, and no more: 1 <= cores <= machine, runtime >= 0, estimate >= 0, and times below "
+        "2**53 s, beyond which floats cannot tell seconds apart.",
         (
             _NO_CORES,
             _TOO_WIDE,
             Step("runtime < 0", lambda w, _: w.runtime_s < 0),
             Step("estimate < 0", lambda w, _: w.estimate_s < 0),
+            Step("times beyond 2**53 s", lambda w, _: too_far(w.submit_s, w.submit_s + w.runtime_s)),
         ),
     ),
     Filter(

@@ -129,6 +129,7 @@ def test_a_capacity_is_a_step_function() -> None:
         ([(float("nan"), 1)], "time_s is nan"),
         ([(0, 1, -2)], "notice_s is -2"),
         ([(0, 1.5)], "machines is 1.5"),
+        ([(0, 1), (1e16, 2)], r"time_s must be between -2\*\*53 and 2\*\*53 s, .* \(got 1e\+16\)"),
     ],
 )
 def test_a_capacity_that_cannot_be_is_refused(changes: list[tuple[float, int]], what: str) -> None:
@@ -136,6 +137,11 @@ def test_a_capacity_that_cannot_be_is_refused(changes: list[tuple[float, int]], 
         sm.Capacity.of(changes)
     with pytest.raises(UnknownNameError, match="unknown mode 'explode'"):
         sm.CapacityChange(0, 1, mode="explode")
+
+
+def test_a_column_of_times_that_cannot_be_told_apart_is_refused() -> None:
+    with pytest.raises(RequestError, match=r"time_s must be .* beyond which floats cannot tell seconds apart"):
+        sm.Capacity(np.array([0.0, 2.0**53]), np.array([1, 2]))
 
 
 def test_one_step_of_the_walk() -> None:

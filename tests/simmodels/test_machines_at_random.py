@@ -14,7 +14,6 @@ from simmodels.instants import rounding_s
 from tests.naive_capacity import Naive
 from tests.on_machines import CHOICES, HEURISTICS, assert_same, runs, workload
 
-
 MORE: dict[str, dict[str, list[Any]]] = {
     heuristic: choices | {"raise_above": [0.95, 0.85], "lower_below": [0.8, 0.5, 0.0], "length_cap_s": [604_800.0, 9.0]}
     for heuristic, choices in CHOICES.items()

@@ -112,6 +112,8 @@ def test_ranks_and_sums_are_those_of_the_formulas_in_any_order_of_tasks(job: Wor
         (lambda: Workflow(7, 0, [1, 2], 1, [(0, 0)]), "job 7: its tasks wait for each other: 0 -> 0"),
         (lambda: Workflow(7, 0, [1] * 3, 1, [(1, 2), (2, 1)]), "job 7: its tasks wait for each other: 1 -> 2 -> 1"),
         (lambda: Workflow(7, np.inf, [1]), "job 7: is submitted at inf s"),
+        (lambda: Workflow(7, 1e16, [1]), "job 7: submit_s must be between -2**53 and 2**53 s"),
+        (lambda: Workflow(7, 0, [9, 2**53]), "job 7: submit_s + all runtime_s must be between -2**53 and 2**53 s"),
         (lambda: Workflow(7, 0, [1], max_value=-1), "job 7: is worth -1"),
         (lambda: Workflow.from_graph(nx.DiGraph([("a", "b")]), job_id=7, submit_s=0), "job 7: task a has no runtime_s"),
     ],

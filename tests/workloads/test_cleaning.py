@@ -48,7 +48,13 @@ DRAWN = log(
         (
             "runnable",
             [1, 2, 4, 5, 8, 9, 10, 11],
-            {"cores < 1": 1, "cores exceed the machine": 1, "runtime < 0": 1, "estimate < 0": 0},
+            {
+                "cores < 1": 1,
+                "cores exceed the machine": 1,
+                "runtime < 0": 1,
+                "estimate < 0": 0,
+                "times beyond 2**53 s": 0,
+            },
             {},
         ),
         (
@@ -126,6 +132,13 @@ def test_the_size_of_the_machine_is_the_headers_unless_it_is_given() -> None:
 def test_an_unknown_filter_is_refused_with_the_near_ones() -> None:
     with pytest.raises(UnknownNameError, match="unknown filter 'stron'; did you mean strong"):
         clean(DRAWN, "stron")
+
+
+def test_jobs_at_times_that_floats_cannot_tell_apart_cannot_run() -> None:
+    jobs = Workload([1, 2, 3], [0, 1e16, 9e15], [5, 5, 9e15], [5, 5, 5], [1, 1, 1])
+    cleaned = clean(jobs, "runnable", cores=1)
+    assert cleaned.job_id.tolist() == [1]
+    assert cleaned.counts["dropped: times beyond 2**53 s"] == 2
 
 
 def test_filters_follow_one_another_and_their_counts_add_up() -> None:
