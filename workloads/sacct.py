@@ -423,6 +423,7 @@ def _workload(
             "cores taken from requested cores": _filled(sizes, "allocated_cores", "requested_cores"),
             "cores unknown": int((taken < 0).sum()),
             "jobs out of submit order": int((np.diff(submitted) < 0).sum()),
+            "starts before submit": int((started & (records["start"] < submitted)).sum()),
         },
         extras=extras,
     )

@@ -57,7 +57,8 @@ def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
     Workload
         Its `counts` say: lines, comment lines, blank lines, jobs, lines with missing fields, lines with
         extra fields, estimates taken from runtimes, estimates unknown, cores taken from allocated
-        cores, cores unknown, runtimes unknown, duplicate job numbers, jobs out of submit order.
+        cores, cores unknown, runtimes unknown, duplicate job numbers, jobs out of submit order, starts before
+        submit (waits below 0 other than -1, as a clock that was set back leaves them).
 
     Raises
     ------
@@ -94,6 +95,7 @@ def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
         "runtimes unknown": int((runtime < 0).sum()),
         "duplicate job numbers": jobs - len(np.unique(columns["job_id"])),
         "jobs out of submit order": int((np.diff(columns["submit_s"]) < 0).sum()),
+        "starts before submit": int(((columns["wait_s"] < 0) & (columns["wait_s"] != UNKNOWN)).sum()),
     }
     return Workload(
         job_id=columns.pop("job_id"),

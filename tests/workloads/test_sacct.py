@@ -345,6 +345,14 @@ def test_the_trace_begins_with_the_first_submit(tmp_path: Path) -> None:
     assert jobs.counts["jobs out of submit order"] == 1
 
 
+def test_jobs_that_started_before_their_submit_are_counted_and_kept(tmp_path: Path) -> None:
+    submits = [{"JobID": str(at), "Submit": f"2024-03-01T08:00:{at}"} for at in (10, 11, 59)]
+    times = {"Start": "2024-03-01T08:00:10", "End": "2024-03-01T08:01:10"}
+    jobs = read(tmp_path, *({**each, **times} for each in submits))
+    assert jobs.counts["starts before submit"] == 2
+    assert jobs.extras["wait_s"].tolist() == [0, -1, -49]
+
+
 def test_held_jobs_may_count_from_when_they_were_eligible(tmp_path: Path) -> None:
     held = {"Eligible": "2024-03-01T08:00:04"}
     never = {"JobID": "11", "Eligible": "Unknown", "Start": "Unknown", "State": "PENDING"}

@@ -112,7 +112,15 @@ def test_the_counts_say_what_was_read_and_filled_in(tmp_path: Path) -> None:
         "runtimes unknown": 1,
         "duplicate job numbers": 0,
         "jobs out of submit order": 1,
+        "starts before submit": 0,
     }
+
+
+def test_jobs_that_started_before_their_submit_are_counted_and_kept(tmp_path: Path) -> None:
+    waits = [0, -1, -3599, -0.5, 7]  # -1 is what the format says of a wait that is not known
+    jobs = read_swf(written(tmp_path, "\n".join(line(n, 0, wait, 5, 1) for n, wait in enumerate(waits, 1))))
+    assert jobs.counts["starts before submit"] == 2
+    assert jobs.extras["wait_s"].tolist() == waits
 
 
 def test_a_log_is_named_for_its_file_unless_a_name_is_given(tmp_path: Path) -> None:
