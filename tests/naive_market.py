@@ -175,7 +175,7 @@ class NaiveAuction:
                 for task in self.tasks[job]:
                     if not task.before:
                         task.queued_at = now
-        kinds = sorted({str(task.kind) for task in self._all()}) if self.hol == "kind" else [None]
+        kinds = sorted({self._line(task.kind) for task in self._all()}) if self.hol == "kind" else [None]
         for kind in kinds:
             self._auction(now, kind)
 
@@ -195,7 +195,13 @@ class NaiveAuction:
 
     # -- the auction
 
-    def _queue(self, now: float, kind: str | None) -> list[NaiveTask]:
+    def _line(self, kind: str | None) -> tuple[int, str]:
+        """Return of which line a task is: that of its kind; kinds that no cluster is of are one, tasks of any another."""
+        if kind is None:
+            return (2, "")
+        return (0, kind) if any(of == kind for _, of in self.clusters) else (1, "")
+
+    def _queue(self, now: float, kind: tuple[int, str] | None) -> list[NaiveTask]:
         return [
             task
             for task in self._all()
@@ -203,10 +209,10 @@ class NaiveAuction:
             and task.queued_at <= now
             and task.start is None
             and not task.gone
-            and (kind is None or str(task.kind) == kind)
+            and (kind is None or self._line(task.kind) == kind)
         ]
 
-    def _auction(self, now: float, kind: str | None) -> None:
+    def _auction(self, now: float, kind: tuple[int, str] | None) -> None:
         queue = self._queue(now, kind)
         longest = max((self.path[task.job] for task in queue), default=0.0)
         bids = sorted((self._key(task, now, longest), task.job, task.number) for task in queue)

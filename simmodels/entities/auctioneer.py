@@ -68,7 +68,8 @@ class Auctioneer:
         Where data must travel: ``"cluster"`` (to any other cluster), ``"kind"`` (only between kinds that no cluster
         offers both; a task waits until all are there), ``"none"``.
     hol
-        Whom a bidder that does not fit keeps from starting: those of its ``"kind"``, or all (``"global"``).
+        Whom a bidder that does not fit keeps from starting: those of its ``"kind"`` (kinds that no cluster is of count
+        as one, and tasks of no kind as another), or all (``"global"``).
     successor_sum
         Whether work that can be reached in many ways counts for each (``"recursive"``) or once (``"unique"``).
     plus_one

@@ -149,6 +149,13 @@ def test_winners_pay_the_best_bid_that_lost_and_budgets_bind() -> None:
     assert starts(two, bid="PV", budgets=True) == [0, 20, 10]  # 2 are left of the 9
 
 
+def test_kinds_that_no_cluster_is_of_stand_in_one_line() -> None:
+    # where no cluster is of a kind, the task that does not fit holds back all; where one is of kind C, none
+    jobs = [job(0, 10, 3, kind="A"), job(1, 5, 2, kind="C"), job(2, 5, 1, kind="D"), job(2, 5, 1, kind="A")]
+    assert starts(jobs, [("a", 4, None)], bid="FIFO") == [0, 10, 10, 10]
+    assert starts(jobs, [("a", 4, None), ("b", 1, "C")], bid="FIFO") == [0, 10, 2, 7]
+
+
 # -- against the plain auction ------------------------------------------------------------------------
 
 NAIVE = [
