@@ -100,7 +100,8 @@ class PlacementOptions:
     least_machines
         M-, the least number of machines used; None for the least that the capacity will have.
     initial_use
-        How many machines are used at first: ``"least"``, or the ``"middle"`` between these and all that are open.
+        How many machines are used at first: ``"least"``, or the ``"middle"`` between these and all that are on, before
+        notice that has been given counts.
     raise_above, lower_below
         More machines are used while U is above the one, fewer while it is below the other.
     distance

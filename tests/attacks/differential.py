@@ -10,6 +10,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -180,11 +181,13 @@ def _rising(wait: float, cores: float) -> float:
 
 
 OWN_BIDS: Final = {each.__name__: Bid(each.__name__, each) for each in (_rising,)}
+_EVERY: Final = {name: replace(bid, trend="any") for name, bid in BIDS.items() if bid.trend != "any"}
+"""Bids of which all are computed at each auction, not only those that could win."""
 
 
 def an_auction(draw: random.Random) -> Described:
     """Draw workflows, a platform, and the rules of an auction."""
-    zero, unit = draw.choice((0.0, 0.0, 0.0, 1e9)), draw.choice((1.0, 1.0, 1.0, 0.5, 0.1))
+    zero, unit = draw.choice((0.0, 0.0, 0.0, 1e9)), draw.choice((1.0, 1.0, 1.0, 1.0, 0.5, 0.1))
     flows = []
     for _ in range(draw.randint(1, 6)):
         tasks = draw.randint(1, 5)
@@ -205,13 +208,13 @@ def an_auction(draw: random.Random) -> Described:
         "hol": draw.choice(("kind", "global")),
         "successor_sum": draw.choice(("recursive", "unique")),
         "plus_one": draw.random() < 0.5,
-        "backfilling": draw.choice(("none", "none", "greedy", "easy")),
+        "backfilling": draw.choice(("none", "none", "greedy", "greedy", "easy")),
         "end": draw.choice(("drain", "submit")),
         "instants": draw.choice(("deadlines", "starvation")),
         "ccr": draw.choice((0.2, 0.2, 0.0, 1.0, 0.37)),
-        "tick_s": draw.choice((1.0, 1.0, 1.0, unit, 3 * unit)),
-        "admission": draw.choice((None, None, None, 0.3)),
-        "bid": draw.choice((*BIDS, *_NAIVE_BIDS, *OWN_BIDS)),
+        "tick_s": draw.choice((1.0, 1.0, 1.0, 1.0, unit, 3 * unit)),
+        "admission": 0.3 if draw.random() < 0.1 else None,
+        "bid": draw.choice((*BIDS, *_NAIVE_BIDS, *_NAIVE_BIDS, *OWN_BIDS)),
         "prices": draw.random() < 0.2,
         "seed": draw.randint(0, 9),
     }
@@ -232,8 +235,11 @@ def auction(case: Described) -> str:
     prices = [each.price if each.price is not None else [] for each in found]
     _same("clocks", _CLOCKS, *({**each, "price": price} for each, price in zip(columns, prices, strict=True)))
     found[0].validate()
+    if rules["bid"] in _EVERY:
+        every = sm.simulate_workflows(jobs, clusters=clusters, **{**rules, "bid": _EVERY[rules["bid"]]})
+        _same("bids", ("those that could win", "all"), columns[0], {n: getattr(every, n) for n in columns[0]})
     beyond = rules["tick_s"] != 1 or rules["admission"] is not None or rules["budgets"]
-    whole = all(float(x).is_integer() for flow in flows for x in (flow["submit_s"], *flow["runtime_s"]))
+    whole = all(x.is_integer() for flow in flows for x in (flow["submit_s"], *flow["runtime_s"]))  # as the rules are
     if beyond or not whole or rules["backfilling"] == "easy" or rules["bid"] not in _NAIVE_BIDS:
         return "auction, two clocks"
     known = {name: rules[name] for name in ("network", "hol", "successor_sum", "plus_one", "backfilling", "end")}
@@ -255,7 +261,7 @@ def auction(case: Described) -> str:
 
 _HEURISTICS: Final = ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap")
 _MORE: Final[dict[str, list[Any]]] = {
-    "ties": [None, None, "index", "window"],
+    "ties": [None, None, None, None, "index", "window"],
     "raise_above": [0.95, 0.95, 0.85],
     "lower_below": [0.8, 0.8, 0.5, 0.0],
     "length_cap_s": [604_800.0, 9.0],
@@ -273,7 +279,7 @@ def some(draw: random.Random) -> Described:
     edges = sorted({0, 20, *times, *(submit for submit, _, _ in jobs)})
     begin = draw.choice((0, 20, draw.choice(edges)))
     end = draw.choice((draw.randint(begin + 1, 250), draw.choice([edge for edge in edges if edge > begin] or [250])))
-    announced = draw.random() < 0.5
+    announced = draw.random() < 0.4
     changes = []
     for at, time in enumerate((draw.choice((0, 0, begin)), *times)):
         if changes and changes[-1][0] >= zero + time * unit:
@@ -303,7 +309,7 @@ def some(draw: random.Random) -> Described:
         "heuristic": heuristic,
         "options": options,
         "checkpoints": draw.choice((None, saved)) if announced else None,
-        "window": draw.choice((window, window, window, (window[0], math.inf), None)),
+        "window": draw.choice((window, window, window, window, window, window, (window[0], math.inf), None)),
         "reference": [(draw.randint(1, 50), draw.randint(1, 4)) for _ in range(draw.randint(1, 4))],
         "seed": draw.randint(0, 9),
     }
