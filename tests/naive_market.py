@@ -196,7 +196,7 @@ class NaiveAuction:
     # -- the auction
 
     def _line(self, kind: str | None) -> tuple[int, str]:
-        """Return of which line a task is: that of its kind; kinds that no cluster is of are one, tasks of any another."""
+        """Return the line of a task: its kind; one for all kinds that no cluster is of, and one for tasks of any."""
         if kind is None:
             return (2, "")
         return (0, kind) if any(of == kind for _, of in self.clusters) else (1, "")
