@@ -51,12 +51,14 @@ def advise(
     workload: Path,
     *,
     cores: int | None,
-    clean: str,
+    clean: str | None,
     current: str,
     **options: Any,  # noqa: ANN401  those of _run
 ) -> int:
     """Say which order and threshold would have been best on a log; return the exit status."""
-    chosen = {"workload": str(workload), "cores": cores, "clean": clean, "current": current.upper()}
+    chosen = {"workload": str(workload), "cores": cores, "current": current.upper()}
+    if clean is not None:  # else what the study takes
+        chosen["clean"] = clean
     return _run("advice", chosen, dask=None, shard="1/1", retry_failed=True, **options)
 
 

@@ -131,8 +131,14 @@ def advise(
         ),
     ] = None,
     clean: Annotated[
-        str, typer.Option(metavar="FILTER,...", rich_help_panel=_DESIGN, help="Drop or mend jobs by filters; see list.")
-    ] = "strong",
+        str | None,
+        typer.Option(
+            metavar="FILTER,...",
+            rich_help_panel=_DESIGN,
+            help="Drop or mend jobs by filters; see list.",
+            show_default="strong,ends",  # the study's own; a test compares them
+        ),
+    ] = None,
     current: Annotated[
         str, typer.Option(metavar="ORDER", rich_help_panel=_DESIGN, help="The order that you have now.")
     ] = "FCFS",

@@ -2,7 +2,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import pandas as pd
 import pytest
@@ -13,6 +13,7 @@ from experiments import campaigning
 from experiments.campaigns.running import Shard
 from experiments.campaigns.study import Study
 from experiments.cli import main
+from experiments.studies.advice import Advice
 from simmodels.errors import RequestError, SimModelsError
 
 STUDY = """from experiments.campaigns import Claim, Scale, Study
@@ -340,3 +341,23 @@ def test_a_name_whose_class_has_another_meaning_is_refused(name: str, run: Run) 
 def test_a_word_of_python_names_a_study(name: str, run: Run) -> None:
     run("new", name)
     assert run("run", f"{name}.py", "--scale", "smoke", "-j", 0, "-s", "jobs=50", "-s", "load=0.7").status == 0
+
+
+def test_advise_cleans_as_the_study_does_and_as_its_help_and_its_page_say(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, object] = {}
+
+    def refused(*_: object, chosen: dict[str, object], **__: object) -> NoReturn:
+        asked.update(chosen)
+        raise RequestError("enough")
+
+    monkeypatch.setattr(campaigning, "run", refused)
+    run("advise", "--workload", "log.swf")
+    default = Advice.parameters["clean"]
+    assert (Advice.parameters | asked)["clean"] == default == "strong,ends"
+    run("advise", "--workload", "log.swf", "--clean", "strong")
+    assert asked["clean"] == "strong"
+    assert f"[default: ({default})]" in " ".join(run("advise", "--help").out.replace("│", " ").split())
+    page = (Path(__file__).resolve().parents[2] / "docs/reference/command-line.md").read_text("utf-8")
+    assert f"(the filters `{default}` by default)" in page
