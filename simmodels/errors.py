@@ -5,9 +5,51 @@ pickle it. So every class hands *all* its fields to ``super().__init__`` and mak
 ``__str__``.
 """
 
+import reprlib
+import unicodedata
+from typing import Final
+
+_UNPRINTABLE: Final = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+_BRIEF: Final = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = 80
+_BRIEF.maxlevel = 3
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    r"""Return a text with whatever a terminal would obey, or not show, escaped as ``repr`` does.
+
+    Names come from files: what they say may neither colour nor clear a screen, nor look like another line.
+
+    Parameters
+    ----------
+    text
+        The text.
+    keep
+        Such characters that are left alone: line ends, where a text may have several lines.
+
+    Examples
+    --------
+    >>> print(printable("a \x1b[31mred\x07 log"))
+    a \x1b[31mred\x07 log
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        repr(each)[1:-1] if unicodedata.category(each) in _UNPRINTABLE and each not in keep else each for each in text
+    )
+
+
+def brief(value: object) -> str:
+    """Return the ``repr`` of a value of a file, cut short where it is long: an error fits on a line."""
+    return _BRIEF.repr(value)
+
 
 class SimModelsError(Exception):
-    """An error that schedlab raises on purpose."""
+    """An error that schedlab raises on purpose; its text is one line."""
+
+    def __str__(self) -> str:
+        """Return the text of the error."""
+        return printable(super().__str__())
 
 
 class RequestError(SimModelsError, ValueError):
@@ -28,7 +70,7 @@ class RequestError(SimModelsError, ValueError):
 
     def __str__(self) -> str:
         """Return the text of the error."""
-        return f"{self.what}; {self.allowed}" if self.allowed else self.what
+        return printable(f"{self.what}; {self.allowed}" if self.allowed else self.what)
 
 
 class UnknownNameError(RequestError):
@@ -57,7 +99,7 @@ class UnknownNameError(RequestError):
     def __str__(self) -> str:
         """Return the text of the error."""
         hint = f"did you mean {' or '.join(self.near)}? " if self.near else ""
-        return f"{self.what}; {hint}{self.allowed}"
+        return printable(f"{self.what}; {hint}{self.allowed}")
 
 
 class FileFormatError(SimModelsError, ValueError):
@@ -82,7 +124,7 @@ class FileFormatError(SimModelsError, ValueError):
     def __str__(self) -> str:
         """Return the text of the error."""
         place = self.path if self.line is None else f"{self.path}, line {self.line}"
-        return f"{place}: {self.what}"
+        return printable(f"{place}: {self.what}")
 
 
 class ImpossibleJobError(SimModelsError, ValueError):
@@ -108,7 +150,7 @@ class ImpossibleJobError(SimModelsError, ValueError):
         """Return the text of the error."""
         jobs = "1 more job of this input is" if self.others == 1 else f"{self.others} more jobs of this input are"
         more = f" ({jobs} refused too)" if self.others else ""
-        return f"job {self.job_id}: {self.what}{more}"
+        return printable(f"job {self.job_id}: {self.what}{more}")
 
 
 class IllegalScheduleError(SimModelsError, ValueError):
@@ -129,7 +171,7 @@ class IllegalScheduleError(SimModelsError, ValueError):
 
     def __str__(self) -> str:
         """Return the text of the error."""
-        return f"illegal schedule ({self.rule}): {self.what}"
+        return printable(f"illegal schedule ({self.rule}): {self.what}")
 
 
 class StoppedError(SimModelsError, RuntimeError):
@@ -150,4 +192,4 @@ class StoppedError(SimModelsError, RuntimeError):
 
     def __str__(self) -> str:
         """Return the text of the error."""
-        return f"{self.what}; {self.then}" if self.then else self.what
+        return printable(f"{self.what}; {self.then}" if self.then else self.what)

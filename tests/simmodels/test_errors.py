@@ -15,6 +15,8 @@ from simmodels.errors import (
     SimModelsError,
     StoppedError,
     UnknownNameError,
+    brief,
+    printable,
 )
 
 CASES = [
@@ -94,3 +96,38 @@ def test_the_fields_can_be_read() -> None:
     assert (error.kind, error.name, error.near, error.known) == error.args
     assert (error.what, error.allowed) == ("unknown order 'FCSF'", "known: FCFS, LCFS")
     assert ImpossibleJobError(1, "x").others == 0
+
+
+@pytest.mark.parametrize("kind", [SimModelsError, RequestError, StoppedError])
+def test_the_text_of_an_error_is_one_line_that_no_terminal_obeys(kind: type[Exception]) -> None:
+    assert str(kind("order '\x1b[31m\nred\u202e'")) == "order '\\x1b[31m\\nred\\u202e'"
+
+
+def test_a_path_with_control_characters_is_escaped_in_errors_and_kept_as_a_field() -> None:
+    error = FileFormatError("\x1b[2J.swf", 7, "no\rjob")
+    assert str(error) == "\\x1b[2J.swf, line 7: no\\rjob"
+    assert error.path == "\x1b[2J.swf"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("é 日本 \u2009thin", "é 日本 \u2009thin"),
+        ("a\x00b\x7f\x9b", "a\\x00b\\x7f\\x9b"),
+        ("a\nb\u2028", "a\nb\\u2028"),
+        ("half \ud800", "half \\ud800"),
+        ("back\\slash \x1b", "back\\slash \\x1b"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_escaped_and_all_else_is_left(text: str, expected: str) -> None:
+    assert printable(text, keep="\n") == expected
+
+
+def test_a_long_value_is_shown_in_brief() -> None:
+    assert brief("short") == "'short'"
+    nested: list[object] = []
+    for _ in range(100_000):
+        nested = [nested]
+    for value in ("x" * 10**6, 10**4_000, list(range(10**6)), nested, {str(key): "y" * 999 for key in range(999)}):
+        assert len(brief(value)) < 500
