@@ -17,6 +17,7 @@ from simmodels.decisions.orders import order as make_order
 from simmodels.decisions.polynomial import Polynomial
 from simmodels.documents import SUFFIXES
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, UnknownNameError
+from simmodels.files import open_regular
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.workload import Workload
 from workloads.batsim import read_batsim
@@ -228,7 +229,8 @@ def run_file(path: str, kind: str, module_name: str | None = None) -> dict[str, 
         The file cannot be read, or fails when it is run.
     """
     try:
-        source = Path(path).read_bytes()
+        with open_regular(path) as file:
+            source = file.read()
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         raise RequestError(f"no {kind} can be read from {path}: {reason(error)}") from error
     module = ModuleType(module_name or Path(path).stem)

@@ -3,18 +3,24 @@
 import json
 import math
 import os
+import re
+import sys
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from simmodels.errors import FileFormatError
-from simmodels.files import replacing
+from simmodels.errors import FileFormatError, brief
+from simmodels.files import open_regular, replacing
 
 Document = Mapping[str, Any]
 """Texts, numbers and lists of these by name; or, one level down, such mappings."""
 
 SUFFIXES: Final = (".toml", ".json")
+_TOML_LINE: Final = re.compile(r"(.*) \(at line ([0-9]+), column [0-9]+\)", re.DOTALL)
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+"""An escape of JSON that stands for a character only where two of them are a pair."""
 
 
 def toml_text(document: Document, about: str = "") -> str:
@@ -64,7 +70,8 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     suffix = _suffix(path)
     try:
-        text = Path(path).read_text("utf-8")
+        with open_regular(path) as file:
+            text = file.read().decode()
     except (OSError, ValueError) as error:
         told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FileFormatError(str(path), None, f"cannot be read: {told.lower()}") from error
@@ -79,13 +86,70 @@ def parsed(text: str, suffix: str, path: str) -> dict[str, Any]:
     FileFormatError
         It is no such document; `path` is what the error calls it.
     """
-    try:
-        found: object = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise FileFormatError(path, None, f"no {suffix[1:].upper()}: {error}") from error
+    found = _toml_value(text, path) if suffix == ".toml" else json_value(text, path)
     if not isinstance(found, dict):
         raise FileFormatError(path, None, f"holds a {type(found).__name__}; names with values are allowed")
     return found
+
+
+def json_value(text: str | bytes, path: str) -> object:
+    """Return what a JSON text holds.
+
+    Raises
+    ------
+    FileFormatError
+        It is no JSON, an object has a name twice, a text is half a surrogate pair, a whole number has thousands of
+        digits, or lists are nested in lists a thousand times. `path` is what the error calls it.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode(json.detect_encoding(text))
+        found: object = json.loads(text, object_pairs_hook=_named_once)
+        if _SURROGATE.search(text):
+            json.dumps(found, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise FileFormatError(path, error.lineno, f"no JSON: {error.msg.lower()}") from error
+    except _TwiceError as error:
+        raise FileFormatError(path, None, f"no JSON: {error}") from error
+    except UnicodeEncodeError as error:
+        raise FileFormatError(path, None, "no JSON: a text is half a surrogate pair (\\ud800 to \\udfff)") from error
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(path, None, f"no JSON that can be read: {_limit(error)}") from error
+    return found
+
+
+class _TwiceError(Exception):
+    """A name that an object of JSON has twice."""
+
+
+def _named_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of JSON; of a name that is there twice, one value would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise _TwiceError(f"an object has the name {brief(twice)} more than once")
+    return found
+
+
+def _toml_value(text: str, path: str) -> object:
+    """Return what a TOML text holds."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _TOML_LINE.fullmatch(str(error))
+        what, line = (found[1], int(found[2])) if found else (str(error), None)
+        raise FileFormatError(path, line, f"no TOML: {what[:1].lower()}{what[1:]}") from error
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(path, None, f"no TOML that can be read: {_limit(error)}") from error
+
+
+def _limit(error: Exception) -> str:
+    """Return the limit that a text is beyond, which is not one of its format."""
+    if isinstance(error, UnicodeError):
+        return f"it is no UTF-8: {error.reason}" if isinstance(error, UnicodeDecodeError) else str(error)
+    if isinstance(error, RecursionError):
+        return "lists or tables are nested too deep"
+    return f"a whole number must have at most {sys.get_int_max_str_digits()} digits"
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:

@@ -1,15 +1,24 @@
-"""Files: written whole or not at all."""
+"""Files: written whole or not at all; read only if they are files."""
 
+import errno
 import os
 import platform
 import re
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 _TEMPORARY: Final = re.compile(r"\.(?P<machine>.*)\.(?P<process>\d+)\.[0-9a-f]{8}\..+")
+
+_SPECIAL: Final = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 @contextmanager
@@ -46,6 +55,23 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
             _force(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file to read its bytes; a reader of a pipe would wait, and one of a device never end.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened, or is a pipe, a device or a socket; of a directory the system says so itself.
+    ValueError
+        There is a zero byte in the name.
+    """
+    kind = Path(path).stat().st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        what = next((what for is_one, what in _SPECIAL if is_one(kind)), "no file")
+        raise OSError(errno.EINVAL, f"it is {what}; only a regular file is read", str(path))
+    return Path(path).open("rb")
 
 
 def remove_leftovers(folder: Path) -> int:

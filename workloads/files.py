@@ -2,29 +2,36 @@
 
 import bz2
 import gzip
-import json
 import lzma
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
+from simmodels.documents import json_value
 from simmodels.errors import FileFormatError, RequestError
-from simmodels.files import replacing
+from simmodels.files import open_regular, replacing
+
+UNPACKED: Final = 64 << 20
+"""A compressed file may always unpack to as many bytes (64 MiB) ..."""
+UNPACKED_RATIO: Final = 100
+"""... and to as many times its own size; logs have 5 to 20."""
 
 _MAGIC: Final = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
-_DECOMPRESS: Final[dict[str, Callable[[bytes], bytes]]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
+_XZ_MEMORY: Final = 256 << 20  # to unpack with; what `xz -9` packs needs 65 MiB
+_STREAM: Final[dict[str, Callable[[], Any]]] = {
+    ".bz2": bz2.BZ2Decompressor,
+    ".xz": lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY),
 }
+_PIECE: Final = 1 << 20
+_DAMAGED: Final = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
 _COMPRESS: Final[dict[str, Callable[[bytes], bytes]]] = {
     ".gz": lambda data: gzip.compress(data, compresslevel=6, mtime=0),
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
 }
 COMPRESSIONS: Final = tuple(_COMPRESS)
-_OPEN: Final[dict[str, Callable[[Path], Any]]] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -50,25 +57,72 @@ def read_whole(path: Path) -> bytes:
     Raises
     ------
     FileFormatError
-        The file is missing, a directory, unreadable, empty, not of the compression that its name
-        says, truncated or corrupt.
+        The file is missing, a directory, a pipe, a device or a socket, unreadable, empty, not of the compression that
+        its name says, truncated or corrupt; or it unpacks to more than 64 MiB and more than 100 times its size.
     """
     try:
-        raw = path.read_bytes()
+        with open_regular(path) as file:
+            raw = file.read()
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         raise FileFormatError(str(path), None, f"cannot be read: {_reason(error)}") from error
-    kind = next((suffix for magic, suffix in _MAGIC.items() if raw.startswith(magic)), None)
+    kind = _packed_by(raw)
     named = path.suffix.lower()
     if raw and kind is None and named in COMPRESSIONS:
         raise FileFormatError(str(path), None, f"its name ends in {named}, but it is not compressed that way")
     if kind is not None:
-        try:
-            raw = _DECOMPRESS[kind](raw)
-        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-            raise FileFormatError(str(path), None, f"its {kind} data are truncated or corrupt: {error}") from error
+        raw = _unpacked(path, raw, kind)
     if not raw:
         raise FileFormatError(str(path), None, "the file is empty")
     return raw.removeprefix(_BYTE_ORDER_MARK)
+
+
+def _packed_by(start: bytes) -> str | None:
+    """Return by what compression a file is packed that begins so, None if by none."""
+    return next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def _unpacked(path: Path, raw: bytes, kind: str) -> bytes:
+    """Return what a compressed file holds; refuse one that is damaged, or that a few bytes make fill the memory."""
+    most = max(UNPACKED, UNPACKED_RATIO * len(raw))
+    pieces, size = [], 0
+    try:
+        for piece in _pieces(BytesIO(raw), kind):
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                break
+    except _DAMAGED as error:
+        raise FileFormatError(str(path), None, f"its {kind} data are truncated or corrupt: {error}") from error
+    if size > most:
+        what = (
+            f"its {len(raw):,} bytes of {kind} data unpack to more than {most:,} (the larger of {UNPACKED >> 20} MiB "
+            f"and {UNPACKED_RATIO} times its size); unpack it first if this is meant: a plain file may be of any size"
+        )
+        raise FileFormatError(str(path), None, what)
+    return b"".join(pieces)
+
+
+def _pieces(packed: BinaryIO, kind: str) -> Iterator[bytes]:
+    """Yield what compressed data hold, in pieces; several streams, one after the other, are one file.
+
+    What follows the last stream, and is no other, is an error, where the files of Python's `bz2` and `lzma` would
+    silently end: it may be a stream whose first byte was damaged.
+    """
+    if kind == ".gz":
+        with gzip.GzipFile(fileobj=packed) as file:
+            yield from iter(lambda: file.read(_PIECE), b"")
+        return
+    data = packed.read(_PIECE)
+    while data:
+        stream = _STREAM[kind]()
+        while not stream.eof:
+            if stream.needs_input and not data:
+                raise EOFError("it ends within a stream")
+            yield stream.decompress(data, _PIECE)
+            data = packed.read(_PIECE) if stream.needs_input and not stream.eof else b""
+        data = stream.unused_data.lstrip(b"\0")  # zeros may stand between streams, and after the last
+        while not data and (more := packed.read(_PIECE)):
+            data = more.lstrip(b"\0")
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401  whatever it holds
@@ -82,16 +136,9 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  whatever it holds
     Raises
     ------
     FileFormatError
-        The file cannot be read, or is no JSON; the text names the line.
+        The file cannot be read, or is no JSON (see `simmodels.documents.json_value`); the text names the line.
     """
-    try:
-        return json.loads(read_whole(path))
-    except json.JSONDecodeError as error:
-        raise FileFormatError(str(path), error.lineno, f"no JSON: {error.msg.lower()}") from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(str(path), None, f"no JSON that can be read: {error}") from error
+    return json_value(read_whole(path), str(path))
 
 
 def read_start(path: Path, size: int = 1 << 14) -> bytes:
@@ -105,15 +152,19 @@ def read_start(path: Path, size: int = 1 << 14) -> bytes:
         How many bytes at most.
     """
     try:
-        with path.open("rb") as raw:
-            start = raw.read(size)
-        kind = next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), None)
-        if kind is not None:
-            with _OPEN[kind](path) as packed:
-                start = packed.read(size)
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):  # whoever reads all of it will tell
+        with open_regular(path) as file:
+            start = file.read(size)
+            kind = _packed_by(start)
+            if kind is not None:
+                file.seek(0)
+                start = b""
+                for piece in _pieces(file, kind):
+                    start += piece
+                    if len(start) >= size:
+                        break
+    except _DAMAGED:  # whoever reads all of it will tell
         return b""
-    return start.removeprefix(_BYTE_ORDER_MARK)
+    return start[:size].removeprefix(_BYTE_ORDER_MARK)
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 from simmodels.decisions.order import Order
 from simmodels.documents import json_text, parsed, read_document, toml_text, write_document
-from simmodels.errors import FileFormatError, RequestError, SimModelsError
+from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief
 
 Powers = tuple[int, int, int]
 """The powers of p, q and r in a monomial."""
@@ -37,6 +37,8 @@ FORMS: Final[Mapping[str, tuple[str, ...]]] = {
 """The terms of the four forms of Rosa et al."""
 
 MOST_POWER: Final = 16
+MOST_TERMS: Final = 100
+"""All 84 monomials up to the sixth degree, and more; compiling thousands would take minutes."""
 _FACTOR: Final = re.compile(r"([pqr])(?:\^|\*\*)?(\d*)[ *]*")
 _ABOUT: Final = "an order: the job with the smaller value goes first (p estimate in s, q cores, r submit in s)"
 
@@ -81,7 +83,7 @@ def as_powers(term: str | Sequence[int]) -> Powers:
         allowed = (
             f'a product of powers (0 to {MOST_POWER}) of p, q and r such as "1", "p", "p2q", or (2, 1, 0), is allowed'
         )
-        raise RequestError(f"term {term!r}", allowed)
+        raise RequestError(f"term {brief(term)}", allowed)
     return powers["p"], powers["q"], powers["r"]
 
 
@@ -91,10 +93,12 @@ def as_terms(terms: Sequence[str | Sequence[int]]) -> tuple[str, ...]:
     Raises
     ------
     RequestError
-        There is none, one is no monomial, or two are the same.
+        There is none or more than 100, one is no monomial, or two are the same.
     """
     if isinstance(terms, str):
-        raise RequestError(f"terms {terms!r}", 'a list of monomials such as ["1", "p", "p2q"] is allowed')
+        raise RequestError(f"terms {brief(terms)}", 'a list of monomials such as ["1", "p", "p2q"] is allowed')
+    if len(terms) > MOST_TERMS:
+        raise RequestError(f"a polynomial of {len(terms)} terms", f"at most {MOST_TERMS} are allowed")
     found: list[str] = []
     for term in terms:
         powers = zip(LETTERS, as_powers(term), strict=True)
@@ -115,7 +119,8 @@ class Polynomial(Order):
     theta
         The coefficients, finite numbers, one a term.
     terms
-        The monomials: texts such as ``"1"``, ``"p"``, ``"p2q"``, or powers of p, q, r such as ``(2, 1, 0)``.
+        The monomials, at most 100: texts such as ``"1"``, ``"p"``, ``"p2q"``, or powers of p, q, r such as
+        ``(2, 1, 0)``.
     name
         What tables call it; by default ``polynomial-`` and eight digits of its `identity`.
     formula
@@ -159,9 +164,9 @@ class Polynomial(Order):
     ) -> None:
         names = as_terms(terms)
         try:
-            numbers = tuple(float(value) for value in theta)
+            numbers = tuple(map(_float, theta))
         except (TypeError, ValueError):
-            raise RequestError(f"theta is {theta!r}", "a list of numbers is allowed") from None
+            raise RequestError(f"theta is {brief(theta)}", "a list of numbers is allowed") from None
         if len(numbers) != len(names):
             raise RequestError(f"{len(numbers)} coefficients for {len(names)} terms", "one for each term is allowed")
         for term, value in zip(names, numbers, strict=True):
@@ -230,7 +235,7 @@ class Polynomial(Order):
         about = {name: document.get(name, fallback) for name, fallback in (("name", None), ("source", ""))}
         for name, value in about.items():
             if value is not None and not isinstance(value, str):
-                raise FileFormatError(path, None, f"{name} is {value!r}; a text is allowed")
+                raise FileFormatError(path, None, f"{name} is {brief(value)}; a text is allowed")
         try:
             return cls(document["theta"], document["terms"], **about)
         except (SimModelsError, TypeError) as error:
@@ -268,6 +273,14 @@ class Polynomial(Order):
             The file cannot be read, or holds no polynomial.
         """
         return cls.from_document(read_document(path), str(path))
+
+
+def _float(value: float) -> float:
+    """Return a coefficient; one that no float can hold is infinite, as 1e400 is."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _function(theta: Sequence[float], terms: Sequence[str]) -> Callable[..., float]:

@@ -319,6 +319,14 @@ WRONG = {
     "simulate -w log.swf --order none.toml": "none.toml: cannot be read: no such file",
     "simulate -w log.swf --order bad.json": "bad.json: no list theta; a polynomial has both",
     "simulate -w log.swf --order saf.toml": "the order of saf.toml is named 'saf', as a built-in one; another name",
+    "simulate -w log.swf --order digits.toml": "digits.toml: no TOML that can be read: a whole number must have",
+    "simulate -w log.swf --order large.json": "large.json: the coefficient of 'p' is inf; a finite number is allowed",
+    "simulate -w log.swf --order many.json": "many.json: a polynomial of 4912 terms; at most 100 are allowed",
+    "simulate -w log.swf --order pipe.toml": "pipe.toml: cannot be read: it is a pipe; only a regular file is read",
+    "simulate -w log.swf --order pipe.py:x": "no order can be read from pipe.py: it is a pipe; only a regular file",
+    "simulate -w pipe.swf": "pipe.swf: cannot be read: it is a pipe; only a regular file is read",
+    "simulate -w /dev/zero": "/dev/zero: cannot be read: it is a device; only a regular file is read",
+    "simulate -w folder": "folder: cannot be read: is a directory",
     "compare -w log.swf --orders FCFS": "Missing option '--out'",
     "compare -w log.swf --orders , --out o": "a comparison of no orders",
     "compare -w log.swf --orders SPF,SPT --out o": "order 'SPF' is given twice",
@@ -338,6 +346,12 @@ def mistakes(trace: sm.Workload, tmp_path: Path) -> None:
     (tmp_path / "unsized.swf").write_text("1 0 -1 -2 2\n")
     (tmp_path / "bad.json").write_text('{"terms": ["p"]}')
     (tmp_path / "saf.toml").write_text('name = "saf"\nterms = ["pq"]\ntheta = [1.0]\n')
+    (tmp_path / "digits.toml").write_text(f'terms = ["p"]\ntheta = [{"1" * 5000}]\n')
+    (tmp_path / "large.json").write_text(f'{{"terms": ["p"], "theta": [{"1" * 400}]}}')
+    many = [[p, q, r] for p in range(17) for q in range(17) for r in range(17)][:4912]
+    (tmp_path / "many.json").write_text(json.dumps({"terms": many, "theta": [1.0] * 4912}))
+    for name in ("pipe.toml", "pipe.py", "pipe.swf"):
+        os.mkfifo(tmp_path / name)
     (tmp_path / "broken.py").write_text("def x(:\n")
     (tmp_path / "raises.py").write_text("zero = 0\nprint(1 / zero)\n")
     (tmp_path / "mine.py").write_text(

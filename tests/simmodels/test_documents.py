@@ -1,5 +1,6 @@
 import json
 import math
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -51,12 +52,22 @@ def test_a_file_is_written_in_the_format_of_its_name(tmp_path: Path, name: str) 
 @pytest.mark.parametrize(
     ("name", "content", "text"),
     [
-        ("a.txt", b"", "ends in '.txt'; .toml and .json are allowed"),
-        ("a.toml", b"x = ", "no TOML: "),
-        ("a.json", b"{", "no JSON: "),
-        ("a.json", b"[1]", "holds a list; names with values are allowed"),
-        ("a.toml", b"\xff", "cannot be read: "),
-        ("a.toml", None, "cannot be read: no such file or directory"),
+        ("a.txt", b"", ": ends in '.txt'; .toml and .json are allowed"),
+        ("a.toml", b"\nx = ", ": no TOML: invalid value (at end of document)"),
+        ("a.toml", b"\nx = ]", ", line 2: no TOML: invalid value"),
+        ("a.json", b"{\n", ", line 2: no JSON: expecting property name"),
+        ("a.json", b"[1]", ": holds a list; names with values are allowed"),
+        ("a.json", b'{"a": 1, "a": 2}', ": no JSON: an object has the name 'a' more than once"),
+        ("a.json", b'{"a": "\\ud800"}', ": no JSON: a text is half a surrogate pair"),
+        ("a.toml", b"\xff", ": cannot be read: "),
+        ("a.toml", None, ": cannot be read: no such file or directory"),
+        *(
+            (f"a.{name}", form.format("1" * 5000).encode(), f": no {name.upper()} that can be read: {what}")
+            for name, form in (("toml", "x = {}"), ("json", '{{"x": {}}}'))
+            for what in ["a whole number must have at most 4300 digits"]
+        ),
+        ("a.json", b"[" * 200_000, ": no JSON that can be read: lists or tables are nested too deep"),
+        ("a.toml", b"x = " + b"[" * 200_000, ": no TOML that can be read: lists or tables are nested too deep"),
     ],
 )
 def test_a_file_that_is_no_document_is_refused_by_name(
@@ -67,7 +78,7 @@ def test_a_file_that_is_no_document_is_refused_by_name(
         path.write_bytes(content)
     with pytest.raises(FileFormatError) as error:
         read_document(path)
-    assert str(error.value).startswith(f"{path}: {text}")
+    assert str(error.value).startswith(f"{path}{text}")
 
 
 def test_a_name_that_says_no_format_is_refused_before_it_is_written(tmp_path: Path) -> None:
@@ -78,3 +89,14 @@ def test_a_name_that_says_no_format_is_refused_before_it_is_written(tmp_path: Pa
 def test_a_text_that_nests_without_end_is_refused() -> None:
     with pytest.raises(FileFormatError, match="no JSON"):
         parsed("[" * 200_000, ".json", "it")
+
+
+def test_a_surrogate_pair_is_a_character() -> None:
+    assert parsed('{"a": "\\ud83d\\ude00"}', ".json", "it") == {"a": "\U0001f600"}
+
+
+@pytest.mark.parametrize("name", ["a.toml", "a.json"])
+def test_a_pipe_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(FileFormatError, match="cannot be read: it is a pipe; only a regular file is read"):
+        read_document(tmp_path / name)

@@ -1,5 +1,6 @@
 import os
 import platform
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simmodels import files
-from simmodels.files import remove_leftovers, replacing
+from simmodels.files import open_regular, remove_leftovers, replacing
 
 
 @pytest.fixture
@@ -171,3 +172,27 @@ def test_a_process_of_another_user_runs(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(os, "kill", refused)
     assert files._runs(1)
+
+
+def test_only_a_regular_file_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    for name in ("file", "link"):
+        with open_regular(tmp_path / name) as file:
+            assert file.read() == b"abc"
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "to pipe").symlink_to(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as plug:
+        plug.bind(str(tmp_path / "socket"))
+        for path, what in (
+            (tmp_path / "pipe", "a pipe"),
+            (tmp_path / "to pipe", "a pipe"),
+            (tmp_path / "socket", "a socket"),
+            (Path("/dev/zero"), "a device"),
+        ):
+            with pytest.raises(OSError, match=f"it is {what}; only a regular file is read"):
+                open_regular(path)
+    with pytest.raises(IsADirectoryError):
+        open_regular(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        open_regular(tmp_path / "missing")

@@ -1,10 +1,28 @@
+import bz2
+import gzip
+import lzma
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.files import read_whole, stem, write_whole
+from simmodels.errors import FileFormatError
+from workloads import files
+from workloads.arrivals import read_workflows
+from workloads.batsim import read_batsim
+from workloads.borg import is_borg_slice, read_borg_slice
+from workloads.capacities import read_series
+from workloads.dax import read_dax
+from workloads.files import read_start, read_whole, stem, write_whole
+from workloads.sacct import is_sacct, read_sacct
+from workloads.swf import read_swf
+from workloads.wfformat import read_wfformat
+
+PACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+READERS = (read_swf, read_sacct, read_borg_slice, read_batsim, read_wfformat, read_dax, read_series)
 
 
 @given(st.binary(min_size=1), st.sampled_from(["", ".gz", ".bz2", ".xz", ".GZ"]))
@@ -33,3 +51,80 @@ def test_nothing_but_the_file_is_left(tmp_path: Path) -> None:
 )
 def test_a_file_is_called_by_its_name_without_suffixes(name: str, expected: str) -> None:
     assert stem(Path("some") / name) == expected
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_what_unpacks_to_more_than_the_limit_is_refused_with_the_file_and_the_limit(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert files.UNPACKED == 64 << 20
+    monkeypatch.setattr(files, "UNPACKED", 4 << 20)
+    path = tmp_path / f"bomb{suffix}"
+    path.write_bytes(PACK[suffix](bytes((4 << 20) + 1)))
+    text = rf"bomb\{suffix}: its .* bytes of \{suffix} data unpack to more than 4,194,304 .*; unpack it first if"
+    with pytest.raises(FileFormatError, match=text):
+        read_whole(path)
+    assert read_start(path, 10) == bytes(10)
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_a_file_unpacks_to_a_hundred_times_its_size_however_large_it_is(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "UNPACKED", 1000)
+    path = tmp_path / f"log{suffix}"
+    text = b"".join(b"%d %d\n" % (i * i, i % 7) for i in range(20_000))
+    path.write_bytes(PACK[suffix](text))
+    assert read_whole(path) == text
+    path.write_bytes(PACK[suffix](bytes(10**6)))
+    with pytest.raises(FileFormatError, match="unpack to more than"):
+        read_whole(path)
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_streams_that_follow_each_other_are_one_file(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"log{suffix}"
+    path.write_bytes(PACK[suffix](b"a" * 3_000_000) + PACK[suffix](b"b") + bytes(2_000_000) + PACK[suffix](b"c"))
+    if suffix == ".gz":  # gzip has zeros after the last stream only
+        path.write_bytes(PACK[suffix](b"a" * 3_000_000) + PACK[suffix](b"b") + PACK[suffix](b"c") + bytes(2_000_000))
+    assert read_whole(path) == b"a" * 3_000_000 + b"bc"
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_a_second_stream_that_is_damaged_is_not_silently_lost(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"log{suffix}"
+    second = PACK[suffix](b"2 second\n")
+    for damaged in (b"x" + second[1:], second[:-1], b"x"):
+        path.write_bytes(PACK[suffix](b"1 first\n") + damaged)
+        with pytest.raises(FileFormatError, match=f"its {suffix} data are truncated or corrupt"):
+            read_whole(path)
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_every_reader_refuses_a_pipe_a_device_and_a_folder_at_once(
+    tmp_path: Path, suffix: str, read: Callable[[Path], object]
+) -> None:
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    (tmp_path / f"folder{suffix}").mkdir()
+    for path, what in (
+        (tmp_path / f"pipe{suffix}", "it is a pipe; only a regular file is read"),
+        (tmp_path / f"folder{suffix}", "is a directory"),
+        (Path("/dev/zero"), "it is a device; only a regular file is read"),
+    ):
+        with pytest.raises(FileFormatError, match=f"{path}: cannot be read: {what}"):
+            read(path)
+
+
+def test_no_pipe_is_opened_to_see_what_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    assert read_start(tmp_path / "pipe.json") == b""
+    assert not is_sacct(tmp_path / "pipe.json")
+    assert not is_borg_slice(tmp_path / "pipe.json")
+    with pytest.raises(FileFormatError, match="the folder has no workflow"):
+        read_workflows(tmp_path)
+
+
+def test_the_traces_unpack_to_far_less_than_the_limit(shared: Path) -> None:
+    for path in (*(shared / "traces").glob("*.gz"), *(shared / "workflows").rglob("*.gz")):
+        assert len(read_whole(path)) < files.UNPACKED_RATIO / 5 * path.stat().st_size

@@ -1,3 +1,4 @@
+import itertools
 import json
 import pickle
 import subprocess
@@ -16,7 +17,7 @@ from simmodels.decisions.orders import BUILT_IN
 from simmodels.decisions.polynomial import FORMS, Polynomial, as_powers, as_terms
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.simulate import simulate
-from simmodels.workload import Workload
+from simmodels.workload import Job, Workload
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 powers = st.tuples(*[st.integers(0, 4)] * 3)
@@ -255,3 +256,43 @@ def test_the_published_forms_are_polynomials(name: str) -> None:
     assert order.terms == FORMS[name]
     assert order.is_built_in
     assert pickle.loads(pickle.dumps(order)) is order
+
+
+# -- files that are none ----------------------------------------------------------------------------------
+
+
+def terms_of(count: int) -> list[str]:
+    every = itertools.islice(itertools.product(range(17), repeat=3), count)
+    return [f"p{p}q{q}r{r}" for p, q, r in every]
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+@pytest.mark.parametrize(
+    ("theta", "terms", "what"),
+    [
+        (f"[{'9' * 400}]", '["p"]', "the coefficient of 'p' is inf; a finite number is allowed"),
+        (f"[-{'9' * 400}]", '["p"]', "the coefficient of 'p' is -inf; a finite number is allowed"),
+        ("[1e400]", '["p"]', "the coefficient of 'p' is inf; a finite number is allowed"),
+        (f"[{'9' * 5000}]", '["p"]', "a whole number must have at most 4300 digits"),
+        (json.dumps([1.0] * 4912), json.dumps(terms_of(4912)), "a polynomial of 4912 terms; at most 100 are allowed"),
+        ("[1.0]", f'["{"p" * 10**5}"]', "term 'ppp"),
+        ("[1.0]", "[[[[[1]]]]]", "term [[[[...]]]]; a product of powers"),
+        (f'["{"x" * 10**5}"]', '["p"]', "theta is ['xxx"),
+    ],
+)
+def test_a_polynomial_that_cannot_be_is_refused_by_its_file_in_a_line(
+    tmp_path: Path, suffix: str, theta: str, terms: str, what: str
+) -> None:
+    path = tmp_path / f"fit{suffix}"
+    form = "theta = {}\nterms = {}\n" if suffix == ".toml" else '{{"theta": {}, "terms": {}}}'
+    path.write_text(form.format(theta, terms))
+    with pytest.raises(FileFormatError) as error:
+        Polynomial.read(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert what in str(error.value)
+    assert len(str(error.value)) < len(str(path)) + 400
+
+
+def test_a_polynomial_of_as_many_terms_as_may_be_is_an_order() -> None:
+    order = Polynomial([1.0] * 100, terms_of(100))
+    assert order.value(Job(1, 0.0, 1.0, 1.0, 1), 0.0) == sum(1.0 for term in order.terms if "r" not in term)
