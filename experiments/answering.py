@@ -78,21 +78,41 @@ def misused(error: Any, *, json: bool) -> int:  # noqa: ANN401  click is not alw
 
 
 class _Console(Console):
-    """A console that leaves a broken pipe to `answering`."""
+    """A console that prints texts as they are, and leaves a broken pipe to `answering`.
+
+    Names come from files: brackets in them are no markup, and what a terminal would obey is escaped, here, where all
+    tables and sentences pass. So cells and sentences are handed to it as plain texts.
+    """
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401  those of rich
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401  those of rich
+        """Return a text as it is to be shown."""
+        return super().render_str(_escaped(text), **options)
 
     def on_broken_pipe(self) -> None:
         """Raise what rich would end the program for, with a status of its own."""
         raise BrokenPipeError
 
 
+def _escaped(text: str) -> str:
+    """Return a text as a terminal may have it."""
+    if text.replace("\n", "").isprintable():
+        return text
+    from simmodels.errors import printable  # noqa: PLC0415  what is printed early does not wait for the models
+
+    return printable(text, keep="\n")
+
+
 def remark(text: str, console: Console | None = None) -> None:
     """Print a line to stderr."""
-    (console or _Console(stderr=True)).print(Text(text), soft_wrap=True)
+    (console or _Console(stderr=True)).print(text, soft_wrap=True)
 
 
 def complain(text: str) -> None:
     """Print to stderr what went wrong."""
-    _Console(stderr=True).print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)
+    _Console(stderr=True).print(Text("error:", style="bold red"), text, soft_wrap=True)
 
 
 class Steps:
@@ -128,7 +148,7 @@ class Steps:
 
     def begin(self, what: str) -> None:
         """Show that a step begins, and that the one before it is done."""
-        self._bar.update(self._task, description=what, completed=self._begun, refresh=True)
+        self._bar.update(self._task, description=_escaped(what), completed=self._begun, refresh=True)
         self._begun += 1
 
     def remark(self, text: str) -> None:
@@ -141,17 +161,18 @@ class Steps:
 
 def show(title: str, table: Table) -> None:
     """Print a table under its title to stdout; where that is no terminal, as wide as it needs to be."""
-    console = _Console(highlight=False)
+    console = _Console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = _Console(highlight=False, width=_WIDTH)
-    console.print(Text(title, style="bold"), table)
+        console = _Console(width=_WIDTH)
+    console.print(title, style="bold")
+    console.print(table)
 
 
 def say(sentence: str) -> None:
     """Print a sentence to stdout, as a point of a list."""
-    console = _Console(highlight=False)
+    console = _Console()
     points = Table.grid(padding=(0, 1))
-    points.add_row("-", Text(sentence))
+    points.add_row("-", sentence)
     console.print(points)
 
 

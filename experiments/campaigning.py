@@ -188,7 +188,7 @@ def _show(campaign: Campaign, report: Report) -> None:
         table.add_column(heading, overflow="fold", no_wrap=heading == "verdict")
     for claim in claims:
         texts = (claim.text, claim.source, claim.expected(), claim.found())
-        table.add_row(*map(Text, texts), Text(claim.verdict, style=_STYLES[claim.verdict]))
+        table.add_row(*texts, Text(claim.verdict, style=_STYLES[claim.verdict]))
     show(f"claims of {campaign.plan.study.name}, scale {campaign.plan.scale}", table)
 
 

@@ -18,7 +18,7 @@ from experiments.inputs import named_order
 from experiments.outputs import made_folder, write_json
 from simmodels.decisions.order import Order
 from simmodels.errors import RequestError
-from simmodels.files import replacing
+from simmodels.files import replacing, write_csv
 from simmodels.version import __version__
 from simmodels.workload import Workload
 
@@ -196,8 +196,7 @@ def _write_metrics(folder: Path, workload: Workload, setup: Setup, cells: Sequen
     table = table.astype(kinds)
     with replacing(folder / "metrics.parquet") as temporary:
         table.to_parquet(temporary, engine="pyarrow", index=False)
-    with replacing(folder / "metrics.csv") as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
+    write_csv(table, folder / "metrics.csv")
     return ["metrics.parquet", "metrics.csv"]
 
 

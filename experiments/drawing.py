@@ -8,11 +8,14 @@ from typing import Any, Final, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib import cbook
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, printable
 from simmodels.files import replacing
 from simmodels.schedule import Schedule
 from simmodels.units import DAY, HOUR, MINUTE, SECOND
@@ -45,6 +48,8 @@ STYLE: Final[dict[Any, Any]] = {
     "pdf.fonttype": 42,
     "text.usetex": False,
 }
+
+_MATHS: Final = MathTextParser("path")
 
 
 class _Unit(NamedTuple):
@@ -88,6 +93,14 @@ def headline(what: str, schedule: Schedule) -> str:
     if isinstance(threshold_s, float):
         parts.append(f"threshold {threshold_s / HOUR:g} h")
     return f"{what}: {', '.join(parts)}"
+
+
+def as_label(name: str) -> str:
+    """Return a name as a label shows it.
+
+    `save` escapes the texts of a figure, but not those of ticks, nor what is drawn before to see how large it is.
+    """
+    return printable(name, keep="\n").replace("$", r"\$")
 
 
 def put_title(axes: Axes, text: str) -> None:
@@ -156,7 +169,8 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure as SVG, PNG or PDF, by the name's ending; whole or not at all.
 
     No date and no program's name goes into the file, and the names within an SVG are fixed: the
-    same figure gives the same bytes.
+    same figure gives the same bytes. Control characters of names are escaped, and a text with dollar
+    signs that is no formula is drawn as it is.
 
     Parameters
     ----------
@@ -180,5 +194,18 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
         "png": ("Software",),
         "pdf": ("CreationDate", "ModDate", "Creator", "Producer"),
     }
+    for text in figure.findobj(Text):
+        _escape(text)
     with replacing(path) as temporary, mpl.rc_context(STYLE):
         figure.savefig(temporary, format=kind, dpi=150, facecolor="white", metadata=dict.fromkeys(silent[kind]))
+
+
+def _escape(text: Text) -> None:
+    """Have a text of a figure drawn without control characters, and as a formula only if it is one."""
+    shown = printable(text.get_text(), keep="\n")
+    text.set_text(shown)
+    if cbook.is_math_text(shown):
+        try:
+            _MATHS.parse(shown)
+        except ValueError:
+            text.set_parse_math(False)

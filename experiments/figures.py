@@ -22,6 +22,7 @@ from experiments.drawing import (
     PALE_INK,
     PALETTE,
     STYLE,
+    as_label,
     duration,
     grouped,
     headline,
@@ -240,7 +241,7 @@ def distributions(
             text = grouped(float(f"{mean:.4g}")) if what == "bounded_slowdown" else duration(mean)
             lower.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", annotation_clip=False)
         lower.annotate("mean", (1.01, 1), xycoords="axes fraction", va="bottom", color=PALE_INK)
-        lower.set_yticks(range(len(values)), labels)
+        lower.set_yticks(range(len(values)), map(as_label, labels))
         lower.set_ylim(len(values) - 0.4, -0.6)
         lower.tick_params(axis="y", length=0)
         lower.grid(axis="x")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from experiments.inputs import reason, seconds
 from simmodels.errors import RequestError
-from simmodels.files import replacing
+from simmodels.files import replacing, write_csv
 from simmodels.schedule import Schedule
 from workloads.batsim_jobs import write_batsim_jobs
 from workloads.files import COMPRESSIONS
@@ -58,10 +58,10 @@ def table_writer(path: Path, made: Callable[[Made], pd.DataFrame]) -> Callable[[
 
     def write(of: Made, path: Path) -> None:
         table = made(of)
-        with replacing(path) as temporary:
-            if ending == ".csv":
-                table.to_csv(temporary, index=False, lineterminator="\n")
-            else:
+        if ending == ".csv":
+            write_csv(table, path)
+        else:
+            with replacing(path) as temporary:
                 table.to_parquet(temporary, engine="pyarrow", index=False)
 
     return write

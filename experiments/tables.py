@@ -145,5 +145,5 @@ def listing(headings: str, rows: Sequence[Sequence[str]]) -> Table:
     for column, heading in enumerate(headings.split()):
         table.add_column(heading, overflow="fold", no_wrap=column == 0)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*row)
     return table

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all; read only if they are files."""
+"""Files: written whole or not at all, CSV without formulas; read only if they are files."""
 
 import errno
 import os
@@ -11,6 +11,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+
+from simmodels.errors import printable
+
+_FORMULA: Final = re.compile(r"'*[=+\-@]")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _TEMPORARY: Final = re.compile(r"\.(?P<machine>.*)\.(?P<process>\d+)\.[0-9a-f]{8}\..+")
 
 _SPECIAL: Final = (
@@ -55,6 +62,48 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
             _force(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_csv(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table as CSV, whole or not at all, so that a program for tables runs nothing that a name of a file says.
+
+    A text that begins with ``=``, ``+``, ``-`` or ``@``, and is no number, is a formula to such programs; it is written
+    with an apostrophe before it, which says that it is a text. A text that begins with apostrophes before one of these
+    is given one more: so who reads the file takes one away, and has the text. Control characters, line ends among them,
+    are escaped as `simmodels.errors.printable` does. Parquet keeps all texts as they are.
+
+    Parameters
+    ----------
+    table
+        The table; its index is not written.
+    path
+        The file to write; its folder must exist.
+
+    Raises
+    ------
+    FileNotFoundError
+        The folder does not exist.
+
+    References
+    ----------
+    OWASP, "CSV injection", https://owasp.org/www-community/attacks/CSV_Injection
+    """
+    written = table.copy(deep=False)
+    for place, kind in enumerate(table.dtypes):
+        if not (is_numeric_dtype(kind) or is_datetime64_any_dtype(kind)):
+            cells = table.iloc[:, place].astype("object").map(_cell)
+            written.isetitem(place, cells.to_numpy())
+    written.columns = pd.Index([_cell(name) for name in table.columns])
+    with replacing(path) as temporary:
+        written.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def _cell(value: object) -> object:
+    """Return a cell as it is written."""
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:

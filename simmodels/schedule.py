@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simmodels import metrics
 from simmodels.errors import RequestError
-from simmodels.files import replacing
+from simmodels.files import replacing, write_csv
 from simmodels.legality import COMPLETED, KILLED, OUTCOMES, UNFINISHED, Attempts, Claim
 from simmodels.workload import Workload
 
@@ -327,13 +327,15 @@ class Schedule:
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table of jobs as CSV, whole or not at all; absent times are empty fields.
 
+        A text that a program for tables would take for a formula has an apostrophe before it, see
+        `simmodels.files.write_csv`.
+
         Raises
         ------
         FileNotFoundError
             The folder of `path` does not exist.
         """
-        with replacing(path) as temporary:
-            self.jobs.to_csv(temporary, index=False, lineterminator="\n")
+        write_csv(self.jobs, path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the table of jobs as Parquet, whole or not at all.

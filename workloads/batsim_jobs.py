@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.allocation import allocate
-from simmodels.files import replacing
+from simmodels.files import write_csv
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 
 COLUMNS: Final = (
@@ -112,9 +112,7 @@ def write_batsim_jobs(schedule: Schedule, path: str | os.PathLike[str]) -> None:
     FileNotFoundError
         The folder of `path` does not exist.
     """
-    table = batsim_jobs(schedule)
-    with replacing(path) as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
+    write_csv(batsim_jobs(schedule), path)
 
 
 def _texts(values: NDArray[np.float64]) -> NDArray[np.object_]:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import having
 from experiments.campaigns.study import REPLICATION
-from experiments.drawing import INK, PALETTE, STYLE
+from experiments.drawing import INK, PALETTE, STYLE, as_label
 from simmodels.errors import RequestError
 
 _LINE: Final = 0.9
@@ -81,13 +81,13 @@ def boxes(
                 box.set_facecolor(PALETTE[number % len(PALETTE)])
                 box.set_alpha(0.85)
             if within is not None and drawn["boxes"]:
-                drawn["boxes"][0].set_label(f"{within} {hue}")
-        axes.set_xticks(range(len(values)), [str(value) for value in values])
+                drawn["boxes"][0].set_label(as_label(f"{within} {hue}"))
+        axes.set_xticks(range(len(values)), [as_label(str(value)) for value in values])
         axes.set_xlim(-0.6, len(values) - 0.4)
         if max(len(str(value)) for value in values) * len(values) > 60:
             axes.tick_params(axis="x", rotation=45)
-        axes.set_xlabel(by)
-        axes.set_ylabel(label or measure)
+        axes.set_xlabel(as_label(by))
+        axes.set_ylabel(as_label(label or measure))
         axes.grid(axis="y")
         if logarithmic and (table[measure] > 0).all():
             axes.set_yscale("log")

@@ -18,6 +18,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from simmodels.errors import printable
+
 _TENTHS: Final = 10
 
 
@@ -98,4 +100,4 @@ class Counting:
 
     def remark(self, text: str) -> None:
         """Print a line to stderr, above the bar."""
-        self._console.print(Text(text), soft_wrap=True)
+        self._console.print(Text(printable(text)), soft_wrap=True)

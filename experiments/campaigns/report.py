@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
@@ -19,8 +20,8 @@ from experiments.campaigns.store import MANIFEST, read_json
 from experiments.campaigns.study import Study, asked
 from experiments.inputs import reason
 from experiments.outputs import made_folder
-from simmodels.errors import RequestError
-from simmodels.files import replacing
+from simmodels.errors import RequestError, printable
+from simmodels.files import replacing, write_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -177,8 +178,7 @@ def _write_results(folder: Path, table: pd.DataFrame) -> list[str]:
 
 def _write_table(folder: Path, name: str, table: pd.DataFrame, *, within: str = "") -> list[str]:
     """Write a table as CSV; return the file's name."""
-    with replacing(folder / f"{name}.csv") as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
+    write_csv(table, folder / f"{name}.csv")
     return [f"{within}{name}.csv"]
 
 
@@ -196,7 +196,7 @@ def _page(
     """Return the page."""
     source = (resources.files("experiments.campaigns") / _TEMPLATE).read_text("utf-8")
     template = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_escaped
     ).from_string(source)
     manifest = read_json(campaign.store.folder / MANIFEST)
     runs = [read_json(path) for path in sorted(campaign.store.runs.glob("[!.]*.json"))]
@@ -220,6 +220,11 @@ def _page(
         more_failures=max(0, len(failures) - _MOST_FAILURES),
         cells_s=sum(float(run.get("cells_s", 0.0)) for run in runs),
     )
+
+
+def _escaped(value: object) -> object:
+    """Return what the page shows of a value: names come from files, and may hold control characters."""
+    return value if not isinstance(value, str) or isinstance(value, Markup) else printable(value, keep="\n")
 
 
 def _shown(name: str, slug: str, table: pd.DataFrame) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from experiments.drawing import INK, PALETTE, STYLE
+from experiments.drawing import INK, PALETTE, STYLE, as_label
 from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity_results import SWEEPS, Found
 
@@ -81,7 +81,8 @@ def _boxes(
         for box in drawn["boxes"]:
             box.set_facecolor(_COLOURS[heuristic])
             box.set_alpha(0.85)
-    axes.set_xticks(range(len(ticks)), [f"{tick:,}" if isinstance(tick, int) else str(tick) for tick in ticks])
+    shown = [f"{tick:,}" if isinstance(tick, int) else str(tick) for tick in ticks]
+    axes.set_xticks(range(len(ticks)), map(as_label, shown))
     axes.set_xlim(-0.55, len(ticks) - 0.45)
     axes.grid(axis="y")
 

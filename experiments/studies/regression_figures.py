@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.drawing import INK, PALETTE, STYLE
+from experiments.drawing import INK, PALETTE, STYLE, as_label
 from experiments.studies.regression_results import ORDERS, SCORES, label_of
 from simmodels.decisions.polynomial import FORMS, Polynomial
 
@@ -103,7 +103,7 @@ def online(table: pd.DataFrame) -> Figure:
                 box.set_facecolor(PALETTE[number])
                 box.set_alpha(0.85)
             drawn["boxes"][0].set_label(label)
-        axes.set_xticks(range(len(names)), names, rotation=60, ha="right")
+        axes.set_xticks(range(len(names)), map(as_label, names), rotation=60, ha="right")
         axes.set_xlim(-0.6, len(names) - 0.4)
         axes.set_yscale("log")
         axes.set_ylabel("AVGbsld of a window")

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simmodels.decisions.polynomial import FORMS, LETTERS, Polynomial, as_powers, as_terms
 from simmodels.documents import json_text, read_document, toml_text, write_document
-from simmodels.errors import FileFormatError, RequestError, UnknownNameError
+from simmodels.errors import FileFormatError, RequestError, UnknownNameError, brief
 
 Vif = Literal["paper", "centred"]
 
@@ -136,8 +136,8 @@ class Fit:
         try:
             error, by_pair, paper, centred = ([float(x) for x in fit[name]] for name in _PARTS)
             numbers = float(fit["mae"]), float(fit["condition"]), int(fit["rows"])
-        except (KeyError, TypeError, ValueError) as error_found:
-            raise FileFormatError(str(path), None, f"holds no fit: {error_found}") from error_found
+        except (KeyError, TypeError, ValueError, OverflowError) as error_found:
+            raise FileFormatError(str(path), None, f"holds no fit: {brief(error_found)}") from error_found
         if not len(error) == len(by_pair) == len(paper) == len(centred) == len(order.terms):
             raise FileFormatError(str(path), None, f"holds no fit: {', '.join(_PARTS)} have one number a term")
         mae, condition, rows = numbers

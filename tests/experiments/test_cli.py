@@ -452,3 +452,34 @@ def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(RequestError) as error:
         inputs.seconds(text)
     assert str(error.value).startswith(f"duration {text!r}; a number of seconds")
+
+
+# -- names from files -------------------------------------------------------------------------------
+
+EVIL = "\x1b[31m[red]r\x07[/]\u202e$\\frac$:smile:"
+"""It would colour a terminal, be markup for rich, a formula for matplotlib, and read backwards."""
+ESCAPED = "\\x1b[31m[red]r\\x07[/]\\u202e$\\frac$:smile:"
+
+
+def no_control(text: str) -> bool:
+    return all(each.isprintable() or each in "\n\u2009" for each in text)
+
+
+def test_a_name_of_a_file_is_escaped_wherever_it_is_shown(run: Run, trace: sm.Workload, tmp_path: Path) -> None:
+    fit = {"name": EVIL, "terms": ["pq"], "theta": [1.0]}
+    (tmp_path / "evil.json").write_text(json.dumps(fit))
+    wl.write_swf(trace, tmp_path / f"{EVIL.replace('/', '')}.swf")
+    (log,) = tmp_path.glob("*frac*.swf")
+    answer = run("simulate", "-w", log, "-o", "evil.json", "--gantt", "a.svg", "--figure", "b.svg")
+    assert answer.status == 0
+    assert no_control(answer.out + answer.err)
+    assert ESCAPED in answer.out
+    answer = run("compare", "-w", log, "--orders", "FCFS,evil.json", "--out", "out")
+    assert (answer.status, no_control(answer.out + answer.err)) == (0, True)
+    assert ESCAPED in answer.out
+    for path in ("a.svg", "b.svg", "out/wait_s.svg"):
+        text = Path(path).read_text("utf-8")
+        assert no_control(text.replace("\u2009", "")), path
+        assert r"\x1b[31m" in text, "as a comment beside the outlines"
+    answer = run("simulate", "-w", f"{EVIL}.swf")
+    assert (answer.status, answer.err) == (2, f"error: {ESCAPED}.swf: cannot be read: no such file or directory\n")

@@ -1,15 +1,22 @@
+import csv
+import math
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simmodels import files
-from simmodels.files import open_regular, remove_leftovers, replacing
+from simmodels.errors import printable
+from simmodels.files import open_regular, remove_leftovers, replacing, write_csv
 
 
 @pytest.fixture
@@ -196,3 +203,47 @@ def test_only_a_regular_file_is_opened(tmp_path: Path) -> None:
         open_regular(tmp_path)
     with pytest.raises(FileNotFoundError):
         open_regular(tmp_path / "missing")
+
+
+# -- CSV --------------------------------------------------------------------------------------------
+
+texts = st.text(st.characters(exclude_categories=[]), min_size=1)
+formulas = st.tuples(st.sampled_from(["=", "+", "-", "@", "'=", "''-"]), texts).map("".join)
+
+
+@given(st.lists(st.one_of(texts, formulas), min_size=1))
+def test_no_text_of_a_table_is_a_formula_and_each_can_be_read_again(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "table.csv"
+    write_csv(pd.DataFrame({"name": names}), path)
+    with path.open(newline="", encoding="utf-8") as file:
+        (head,), *rows = csv.reader(file)
+    assert head == "name"
+    for (cell,), name in zip(rows, names, strict=True):
+        if cell[0] in "=+-@":
+            assert math.isfinite(float(cell) * 0.0)
+        assert (cell[1:] if re.match(r"''*[=+\-@]", cell) else cell) == printable(name)
+
+
+def test_numbers_of_a_table_stay_as_they_are(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {
+            "int": [-1, 2, -3],
+            "float": [-1.5, float("nan"), float("-inf")],
+            "mixed": [-1, "-1", "=1"],
+            "text": ["-1", "+2.5e3", "-1-1"],
+            "few": pd.Categorical(["@a", "b", "@a"]),
+            "when": pd.to_datetime(["2020-01-01", "2020-01-02", None]),
+            "=head": [None, True, "-"],
+        }
+    )
+    before = table.copy()
+    write_csv(table, tmp_path / "table.csv")
+    pd.testing.assert_frame_equal(table, before)
+    assert (tmp_path / "table.csv").read_text().splitlines() == [
+        "int,float,mixed,text,few,when,'=head",
+        "-1,-1.5,-1,-1,'@a,2020-01-01,",
+        "2,,-1,+2.5e3,b,2020-01-02,True",
+        "-3,-inf,'=1,'-1-1,'@a,,'-",
+    ]

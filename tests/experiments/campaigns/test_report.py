@@ -88,6 +88,14 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+def test_no_control_character_of_a_name_reaches_the_page_or_a_figure(write: Write, out: Path) -> None:
+    evil = "\x1b[31m\x07 $\\frac$"
+    _, _, text = reported(write(TELLING.replace(repr(HOSTILE), repr(evil))), out)
+    assert "\\x1b[31m\\x07" in text
+    for page in (text, *(path.read_text("utf-8") for path in (out / "figures").iterdir())):
+        assert not set(page) & {"\x1b", "\x07"}
+
+
 # -- what is written --------------------------------------------------------------------------------
 
 
