@@ -98,7 +98,8 @@ endef
 $(PINS):
 	@python=$$($(find_python)) && echo "making $(VENV) with $$python ..." && rm -rf $(VENV) && "$$python" -m venv $(VENV)
 	@echo "installing the pinned versions (requirements/*.txt) ..."
-	@$(PY) -m pip install -qq --progress-bar off --only-binary=:all: -r requirements/dev.txt
+	@$(PY) -m pip install -qq --progress-bar off --only-binary=:all: --require-hashes \
+	    -r requirements/dev.txt
 	@touch $@
 
 $(INSTALLED): $(PINS)
@@ -107,15 +108,18 @@ $(INSTALLED): $(PINS)
 	@rm -f $(VENV)/.installed-*
 	@touch $@
 
+# uv resolves for all platforms and all versions of Python that are allowed at once, and writes the hashes of all files of
+# a version: what is installed elsewhere is held to them too.
 PINS_PY := build/pins/bin/python
+COMPILE = UV_CACHE_DIR=build/cache build/pins/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --fork-strategy fewest \
+    --generate-hashes --no-annotate --no-header --upgrade
 pins: ## choose the newest versions that pyproject.toml allows, and write requirements/*.txt
 	@python=$$($(find_python)) && rm -rf build && "$$python" -m venv build/pins
-	@$(PINS_PY) -m pip install -qq .
-	@{ echo "# What schedlab runs with, to the last version; made by \`make pins\`."; \
-	    $(PINS_PY) -m pip freeze --all --exclude pip --exclude setuptools --exclude wheel --exclude schedlab; \
-	} > requirements/run.txt
-	@$(PINS_PY) -m pip install -qq --upgrade --constraint requirements/run.txt ".[dask,dev]"
+	@$(PINS_PY) -m pip install -qq uv
+	@$(COMPILE) --output-file build/run.txt
+	@$(COMPILE) --output-file build/dev.txt --extra dask --extra dev --constraint build/run.txt \
+	    $$(sed -n 's/^\([A-Za-z0-9._-]*\)==.*/--no-emit-package \1/p' build/run.txt)
+	@{ echo "# What schedlab runs with, to the last version; made by \`make pins\`."; cat build/run.txt; } > requirements/run.txt
 	@{ echo "# What schedlab is built and tested with, to the last version; made by \`make pins\`."; echo "-r run.txt"; \
-	    $(PINS_PY) -m pip freeze --all --exclude pip --exclude wheel --exclude schedlab | grep -vxF -f requirements/run.txt; \
-	} > build/dev.txt && mv build/dev.txt requirements/dev.txt
+	    cat build/dev.txt; } > requirements/dev.txt
 	@rm -rf build

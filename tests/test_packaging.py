@@ -130,8 +130,17 @@ def name_of(requirement: str) -> str:
 
 
 def pins_of(path: Path) -> dict[str, str]:
-    """Return the versions of a file of pins, by name."""
-    lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
-    pins = [line for line in lines if line and not line.startswith(("#", "-r"))]
-    assert all(line.count("==") == 1 for line in pins), pins
-    return {name_of(line): line.split("==")[1] for line in pins}
+    """Return the versions of a file of pins, by name; each has hashes, which stand on the lines below it."""
+    text = path.read_text("utf-8").replace("\\\n", "")
+    pins = [line.strip() for line in text.splitlines() if line and not line.startswith(("#", "-r"))]
+    assert all(re.fullmatch(r"[a-z0-9.-]+==\S+( ; [^\\]+)?( +--hash=sha256:[0-9a-f]{64})+", line) for line in pins), (
+        pins
+    )
+    assert "//" not in text, "where packages come from is for pip to say"
+    return {name_of(line): re.split(r"==| ", line)[1] for line in pins}
+
+
+def test_only_what_has_the_hash_of_its_pin_is_installed() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", "")
+    (line,) = [line for line in makefile.splitlines() if "requirements/dev.txt" in line and "pip install" in line]
+    assert "--require-hashes" in line.split()
