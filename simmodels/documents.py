@@ -19,6 +19,9 @@ Document = Mapping[str, Any]
 
 SUFFIXES: Final = (".toml", ".json")
 _TOML_LINE: Final = re.compile(r"(.*) \(at line ([0-9]+), column [0-9]+\)", re.DOTALL)
+_PART: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY: Final = re.compile(rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{100}}")
+"""A key of more than 100 parts: `tomllib` takes time that grows with their square, minutes for 100 kB."""
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 """An escape of JSON that stands for a character only where two of them are a pair."""
 
@@ -131,13 +134,21 @@ def _named_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
+def require_short_keys(text: str, path: str) -> None:
+    """Refuse a TOML text in which a key has more than 100 parts; `path` is what the error calls it."""
+    if found := _LONG_KEY.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise FileFormatError(path, line, f"a key must have at most 100 parts (got {brief(found[0])})")
+
+
 def _toml_value(text: str, path: str) -> object:
     """Return what a TOML text holds."""
+    require_short_keys(text, path)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = _TOML_LINE.fullmatch(str(error))
-        what, line = (found[1], int(found[2])) if found else (str(error), None)
+        place = _TOML_LINE.fullmatch(str(error))
+        what, line = (place[1], int(place[2])) if place else (str(error), None)
         raise FileFormatError(path, line, f"no TOML: {what[:1].lower()}{what[1:]}") from error
     except (ValueError, RecursionError) as error:
         raise FileFormatError(path, None, f"no TOML that can be read: {_limit(error)}") from error

@@ -10,6 +10,7 @@ import unicodedata
 from typing import Final
 
 _UNPRINTABLE: Final = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+_LONG, _END = 600, 120  # what a file says may be of any length: the first characters are shown, and the last
 _BRIEF: Final = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = 80
 _BRIEF.maxlevel = 3
@@ -124,7 +125,8 @@ class FileFormatError(SimModelsError, ValueError):
     def __str__(self) -> str:
         """Return the text of the error."""
         place = self.path if self.line is None else f"{self.path}, line {self.line}"
-        return printable(f"{place}: {self.what}")
+        what = self.what if len(self.what) <= _LONG else f"{self.what[:_LONG]} ... {self.what[-_END:]}"
+        return printable(f"{place}: {what}")
 
 
 class ImpossibleJobError(SimModelsError, ValueError):

@@ -17,7 +17,7 @@ from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 from simmodels.errors import printable
 
 _FORMULA: Final = re.compile(r"'*[=+\-@]")
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _TEMPORARY: Final = re.compile(r"\.(?P<machine>.*)\.(?P<process>\d+)\.[0-9a-f]{8}\..+")
 
 _SPECIAL: Final = (

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.errors import FileFormatError, RequestError
+from simmodels.errors import FileFormatError, RequestError, brief
 from simmodels.workload import Workload
 from workloads.files import read_json, stem
 
@@ -92,7 +92,7 @@ def _loaded(path: Path) -> tuple[list[object], dict[str, object], int | None]:
         raise FileFormatError(str(path), None, "it needs a list of at least one job, jobs, and an object, profiles")
     size = content.get("nb_res")
     if size is not None and not _fits(size, least=1, whole=True):
-        raise FileFormatError(str(path), None, f"nb_res is {size!r}; a whole number >= 1 is allowed")
+        raise FileFormatError(str(path), None, f"nb_res is {brief(size)}; a whole number >= 1 is allowed")
     return jobs, profiles, None if size is None else int(size)
 
 
@@ -106,12 +106,14 @@ def _job(
     for key, least in (("subtime", 0.0), ("res", 1.0)):
         if not _fits(job.get(key), least=least, whole=key == "res"):
             kind = "whole" if key == "res" else "finite"
-            what = f"{who}: {key} is {job.get(key, 'missing')!r}; a {kind} number >= {least:g} is allowed"
+            what = f"{who}: {key} is {brief(job.get(key, 'missing'))}; a {kind} number >= {least:g} is allowed"
             raise FileFormatError(str(path), None, what)
     walltime = job.get("walltime", -1)
     if walltime is not None and not _fits(walltime, least=-1.0):
-        what = f"{who}: walltime is {walltime!r}; a finite number > 0, or -1 for none, is allowed"
+        what = f"{who}: walltime is {brief(walltime)}; a finite number > 0, or -1 for none, is allowed"
         raise FileFormatError(str(path), None, what)
+    if isinstance(job.get("profile"), list | dict):
+        raise FileFormatError(str(path), None, f"{who}: profile is {brief(job['profile'])}; a text is allowed")
     name = str(job.get("profile"))
     runtime = _runtime(path, f"{who}, profile {name!r}", profiles.get(name), flops_per_s)
     asked = -1.0 if walltime is None else float(walltime)
@@ -124,7 +126,7 @@ def _runtime(path: Path, who: str, profile: object, flops_per_s: float | None) -
         raise FileFormatError(str(path), None, f"{who}: there is no such profile")
     kind = profile.get("type")
     if kind not in _TYPES:
-        what = f"{who}: its type is {kind!r}; {' and '.join(_TYPES)} are allowed"
+        what = f"{who}: its type is {brief(kind)}; {' and '.join(_TYPES)} are allowed"
         raise FileFormatError(str(path), None, what)
     if kind == "delay" or "delay" in profile:
         key, speed = "delay", 1.0
@@ -133,12 +135,12 @@ def _runtime(path: Path, who: str, profile: object, flops_per_s: float | None) -
         raise FileFormatError(str(path), None, what)
     elif profile.get("com", 0) != 0:
         raise FileFormatError(
-            str(path), None, f"{who}: com is {profile['com']!r}; 0 is allowed, no network is modelled"
+            str(path), None, f"{who}: com is {brief(profile['com'])}; 0 is allowed, no network is modelled"
         )
     else:
         key, speed = "cpu", flops_per_s
     if not _fits(profile.get(key), least=0.0):
-        what = f"{who}: {key} is {profile.get(key, 'missing')!r}; a finite number >= 0 is allowed"
+        what = f"{who}: {key} is {brief(profile.get(key, 'missing'))}; a finite number >= 0 is allowed"
         raise FileFormatError(str(path), None, what)
     return float(profile[key]) / speed
 

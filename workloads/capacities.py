@@ -16,11 +16,12 @@ from simmodels.streams import stream
 from workloads.files import read_whole
 
 _NUMBER: Final = re.compile(
-    r"\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf(?:inity)?)\s*", re.IGNORECASE
+    r"\s*[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf(?:inity)?)\s*", re.IGNORECASE
 )
 """A plain number: Python's own reading would take ``1_000`` for one, too."""
 _INSTANT: Final = re.compile(r"\s*[0-9].*")
 """What may be an instant: pandas would take ``now`` for one, too."""
+_MOST_NAMED: Final = 20
 _PARTS: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -186,17 +187,23 @@ def _columns(head: list[str], column: str | None, where: Path) -> list[int]:
     """Return the places of the columns wanted."""
     if column is None:
         if len(head) > 2:
-            raise RequestError(f"which column of {where}", f"column= names one of {', '.join(head[1:])}")
+            raise RequestError(f"which column of {where}", f"column= names one of {_named(head[1:])}")
         return [1]
     names = column.split("+")
     for name in names:
         if name not in head[1:]:
-            raise RequestError(f"{where} has no column {name!r}", f"{', '.join(head[1:])} are allowed")
+            raise RequestError(f"{where} has no column {name!r}", f"{_named(head[1:])} are allowed")
         if head[1:].count(name) > 1:
             raise FileFormatError(str(where), 1, f"{head[1:].count(name)} columns {name!r}: which is meant is not said")
         if names.count(name) > 1:
             raise RequestError(f"column {column!r} of {where}", "each name once is allowed")
     return [head.index(name, 1) for name in names]
+
+
+def _named(names: list[str]) -> str:
+    """Return names of columns, not all of very many."""
+    shown = ", ".join(name[:40] for name in names[:_MOST_NAMED])
+    return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"
 
 
 def capacity_from(

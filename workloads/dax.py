@@ -102,7 +102,7 @@ class _Document:
         self._open: list[str] = []
         self._child = ""
         self._profile = ""
-        self._text = ""
+        self._text: list[str] = []
         self._parser = expat.ParserCreate(namespace_separator="\n")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -143,7 +143,7 @@ class _Document:
             self.edges.append((self._parser.CurrentLineNumber, self._child, self._attribute(tag, given, "ref")))
         elif within in _JOBS and len(self._open) == 3 and tag == "profile" and given.get("namespace") == "pegasus":
             self._profile = given.get("key", "")
-            self._text = ""
+            self._text = []
 
     def _job(self, tag: str, given: dict[str, str]) -> None:
         name = self._attribute(tag, given, "id")
@@ -161,16 +161,16 @@ class _Document:
 
     def _characters(self, text: str) -> None:
         if self._profile:
-            self._text += text
+            self._text.append(text)  # a line at a time: a text that grows would be copied as often
 
     def _end(self, _: str) -> None:
         if self._open.pop() != "profile" or not self._profile:
             return
         task = self.tasks[-1]
         if self._profile == "cores":
-            task.cores = self._number(task, "cores", self._text)
+            task.cores = self._number(task, "cores", "".join(self._text))
         elif self._profile == "runtime" and task.runtime_s is None:
-            task.runtime_s = self._number(task, "runtime", self._text)
+            task.runtime_s = self._number(task, "runtime", "".join(self._text))
         self._profile = ""
 
     def _number(self, task: DescribedTask, key: str, text: str) -> float:

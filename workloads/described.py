@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, TypeVar
 import numpy as np
 
 from simmodels.curve import FOREVER, ValueCurve
-from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError
+from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, brief
 from simmodels.workflow import Workflow
 from workloads.submissions import exact
 
@@ -180,7 +180,7 @@ def _runtime_s(path: Path, task: DescribedTask, tick_s: float | None) -> float:
     if runtime_s is None:
         raise FileFormatError(str(path), task.line, f"task {task.name!r} has no runtime; each task needs one")
     if not fits(runtime_s, least=0):
-        what = f"task {task.name!r}: its runtime is {runtime_s!r}; a finite number >= 0 is allowed"
+        what = f"task {task.name!r}: its runtime is {brief(runtime_s)}; a finite number >= 0 is allowed"
         raise FileFormatError(str(path), task.line, what)
     if tick_s is None:
         if runtime_s == 0:
@@ -200,7 +200,7 @@ def _cores(path: Path, task: DescribedTask, choice: Choice[int]) -> int:
             raise RequestError(what, "a whole number >= 1 is allowed")
         return int(asked)
     if not fits(task.cores, least=0, above=True):
-        what = f"task {task.name!r}: its number of cores is {task.cores!r}; a finite number > 0 is allowed"
+        what = f"task {task.name!r}: its number of cores is {brief(task.cores)}; a finite number > 0 is allowed"
         raise FileFormatError(str(path), task.line, what)
     return math.ceil(task.cores)
 

@@ -49,7 +49,7 @@ _INT64_DIGITS: Final = 19
 _PIECE: Final = 1 << 22
 _SPACE, _NEWLINE, _SEMICOLON = b" \n;"
 _PLAIN_BYTES: Final = b"0123456789+-.eE \t\n"
-_NUMBER: Final = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER: Final = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _PLAIN: Final = rb"-?[0-9]{1,18}(?:\.[0-9]{1,18})?"
 _PLAIN_LINE: Final = re.compile(_PLAIN + rb"(?: " + _PLAIN + rb"){17}")
 

@@ -18,7 +18,7 @@ from types import UnionType
 from typing import Any, Final
 
 from simmodels.curve import FOREVER, ValueCurve
-from simmodels.errors import FileFormatError, RequestError
+from simmodels.errors import FileFormatError, RequestError, brief
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
 from workloads.described import Choice, DescribedTask, Reading, fits, numbered, workflow_of
@@ -90,7 +90,7 @@ def read_wfformat(
         raise FileFormatError(str(where), None, "no JSON object with an object workflow")
     version = content.get("schemaVersion")
     if version not in VERSIONS:
-        what = f"schemaVersion is {version!r}; {', '.join(VERSIONS)} are allowed"
+        what = f"schemaVersion is {brief(version)}; {', '.join(VERSIONS)} are allowed"
         raise FileFormatError(str(where), None, what)
     workflow = content["workflow"]
     tasks = _apart(where, workflow) if "specification" in workflow else _together(where, workflow)
@@ -174,10 +174,10 @@ def _references(
     """Yield the number of each task that a task names as its parents, or its children."""
     named = row.get(key, [])
     if not isinstance(named, list):
-        raise FileFormatError(str(path), None, f"task {task.name!r}: {key} is {named!r}; a list is allowed")
+        raise FileFormatError(str(path), None, f"task {task.name!r}: {key} is {brief(named)}; a list is allowed")
     for name in named:
         if not isinstance(name, str) or name not in numbers:
-            what = f"task {task.name!r}: {name!r} of its {key} is no task of the file"
+            what = f"task {task.name!r}: {brief(name)} of its {key} is no task of the file"
             raise FileFormatError(str(path), None, what)
         yield numbers[name]
 
@@ -189,7 +189,7 @@ def _objects(path: Path, where: str, holder: object, key: str) -> list[Mapping[s
         raise FileFormatError(str(path), None, f"{where}.{key} is no list of at least one task")
     for at, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise FileFormatError(str(path), None, f"{where}.{key}[{at}] is {row!r}; an object is allowed")
+            raise FileFormatError(str(path), None, f"{where}.{key}[{at}] is {brief(row)}; an object is allowed")
     return rows
 
 
@@ -197,7 +197,7 @@ def _text(path: Path, where: str, row: Mapping[str, Any], key: str) -> str:
     """Return a text that must be there."""
     text = row.get(key)
     if not isinstance(text, str) or not text:
-        raise FileFormatError(str(path), None, f"{where}: {key} is {text!r}; a text is needed")
+        raise FileFormatError(str(path), None, f"{where}: {key} is {brief(text)}; a text is needed")
     return text
 
 
@@ -218,7 +218,7 @@ def _own(path: Path, own: object, tasks: list[DescribedTask]) -> dict[str, Any]:
     }
     for key, (good, allowed) in rows.items():
         if not good:
-            what = f"{OWN}: {key} is {given.get(key, 'missing')!r}; {allowed} is allowed"
+            what = f"{OWN}: {key} is {brief(given.get(key, 'missing'))}; {allowed} is allowed"
             raise FileFormatError(str(path), None, what)
     for task, kind in zip(tasks, given["kinds"], strict=True):
         task.kind = kind

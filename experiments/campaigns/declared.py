@@ -32,7 +32,9 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, Statistic
 from experiments.campaigns.study import Scale, Study, unknown
 from experiments.inputs import reason
+from simmodels.documents import require_short_keys
 from simmodels.errors import FileFormatError, RequestError, SimModelsError
+from simmodels.files import open_regular
 
 _STUDY: Final[Mapping[str, type]] = {
     "study": str,
@@ -79,9 +81,14 @@ def declared(path: Path, find_class: Callable[[str], type[Study]]) -> type[Study
         It is no TOML, or says something that is not allowed.
     """
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        with open_regular(path) as file:
+            text = file.read().decode()
+        require_short_keys(text, str(path))
+        content = tomllib.loads(text)
     except OSError as error:
         raise RequestError(f"no study can be read from {path}: {reason(error)}") from error
+    except FileFormatError:
+        raise
     except (ValueError, RecursionError) as error:  # no TOML, or no text; tables within tables within tables
         raise FileFormatError(str(path), None, f"it is no TOML: {error}") from error
     try:

@@ -14,6 +14,7 @@ from experiments.inputs import WorkloadFile, named_order
 from simmodels.decisions.options import Backfilling
 from simmodels.documents import SUFFIXES
 from simmodels.errors import RequestError
+from simmodels.files import open_regular
 from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR
 from simmodels.workload import Workload
@@ -55,9 +56,11 @@ class Replay(Study):
         """Return the log, if there is one, and the sources of orders that are files: the results depend on them."""
         design = self.design(scale)
         paths = [str(order).rpartition(":")[0] or str(order) for order in _all(design, "order")]
-        sources = {
-            path: Path(path).read_bytes() for path in sorted(set(paths)) if path.lower().endswith((".py", *SUFFIXES))
-        }
+        sources = {}
+        for path in sorted(set(paths)):
+            if path.lower().endswith((".py", *SUFFIXES)):
+                with open_regular(path) as file:
+                    sources[path] = file.read()
         return sources | ({_LOG: self._log(design)} if _one(design, "workload") else {})
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:

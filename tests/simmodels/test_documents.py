@@ -59,6 +59,9 @@ def test_a_file_is_written_in_the_format_of_its_name(tmp_path: Path, name: str) 
         ("a.json", b"[1]", ": holds a list; names with values are allowed"),
         ("a.json", b'{"a": 1, "a": 2}', ": no JSON: an object has the name 'a' more than once"),
         ("a.json", b'{"a": "\\ud800"}', ": no JSON: a text is half a surrogate pair"),
+        ("a.toml", b"x = 1\n" + b"a." * 50_000 + b"a = 1", ", line 2: a key must have at most 100 parts (got 'a.a.a."),
+        ("a.toml", b"[" + b"'a' . " * 50_000 + b"a]", ", line 1: a key must have at most 100 parts (got "),
+        ("a.toml", b"x" * 200_000, ": no TOML: expected '=' after a key"),
         ("a.toml", b"\xff", ": cannot be read: "),
         ("a.toml", None, ": cannot be read: no such file or directory"),
         *(
@@ -89,6 +92,10 @@ def test_a_name_that_says_no_format_is_refused_before_it_is_written(tmp_path: Pa
 def test_a_text_that_nests_without_end_is_refused() -> None:
     with pytest.raises(FileFormatError, match="no JSON"):
         parsed("[" * 200_000, ".json", "it")
+
+
+def test_a_list_of_many_numbers_is_no_long_key() -> None:
+    assert parsed(f"x = [{'1.5, ' * 500}]\n{'a.' * 99}a = 1", ".toml", "it")["x"] == [1.5] * 500
 
 
 def test_a_surrogate_pair_is_a_character() -> None:

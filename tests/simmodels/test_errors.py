@@ -131,3 +131,10 @@ def test_a_long_value_is_shown_in_brief() -> None:
         nested = [nested]
     for value in ("x" * 10**6, 10**4_000, list(range(10**6)), nested, {str(key): "y" * 999 for key in range(999)}):
         assert len(brief(value)) < 500
+
+
+def test_a_long_text_of_a_file_shows_how_it_begins_and_what_is_allowed() -> None:
+    text = str(FileFormatError("a.xml", 3, f"task {'x' * 10**6!r} has no runtime; each task needs one"))
+    assert text.startswith("a.xml, line 3: task 'xxx")
+    assert text.endswith("xxx' has no runtime; each task needs one")
+    assert len(text) < 800

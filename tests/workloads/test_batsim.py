@@ -90,6 +90,7 @@ def test_computations_are_timed_by_the_speed_of_the_cores(tmp_path: Path) -> Non
             with_job(profile="never used"),
             "job 'w0!7', profile 'never used': its type is 'smpi'; delay and parallel_hom",
         ),
+        (with_job(profile=["short"]), "job 'w0!7': profile is ['short']; a text is allowed"),
         (with_job(profile="nowhere"), "job 'w0!7', profile 'nowhere': there is no such profile"),
         (with_job(profile=None), "job 'w0!7', profile 'None': there is no such profile"),
         (with_job(res=0), "job 'w0!7': res is 0; a whole number >= 1 is allowed"),
@@ -159,3 +160,12 @@ def test_any_json_is_a_workload_or_one_clear_error(
         assert isinstance(jobs, Workload)
         assert len(jobs) == len(content["jobs"])
         assert np.isfinite(jobs.runtime_s).all()
+
+
+@pytest.mark.parametrize("key", ["id", "subtime", "res", "walltime", "profile"])
+@pytest.mark.parametrize("depth", [900, 940, 960, 970, 980, 990])
+def test_a_value_nested_as_deep_as_json_may_be_is_refused(tmp_path: Path, key: str, depth: int) -> None:
+    text = json.dumps(with_job(**{key: "DEEP"})).replace('"DEEP"', "[" * depth + "]" * depth)
+    with pytest.raises(FileFormatError) as error:
+        read_batsim(written(tmp_path, text))
+    assert len(str(error.value)) < len(str(tmp_path)) + 300

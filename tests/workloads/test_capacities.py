@@ -193,3 +193,16 @@ def test_the_shared_series_are_read(shared: Path) -> None:
     assert len(wind) == 21_980
     assert capacity_from(wind, per_machine=400, most=32).machines.max() <= 32
     assert len(read_series(shared / "capacity/solar_berlin_2021-06.csv")) == 41_760
+
+
+def test_a_value_of_a_hundred_thousand_digits_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "series.csv").write_text(f"time,power\n2020-01-01,{'9' * 100_000}x\n")
+    with pytest.raises(FileFormatError, match=r"line 2: '9+': a number is needed"):
+        read_series(tmp_path / "series.csv")
+
+
+def test_the_columns_of_a_series_are_named_in_short(tmp_path: Path) -> None:
+    (tmp_path / "series.csv").write_text("time" + ",power" * 10_000 + "\n")
+    with pytest.raises(RequestError, match=r"which column of .*series\.csv; column= names one of") as error:
+        read_series(tmp_path / "series.csv")
+    assert len(str(error.value)) < len(str(tmp_path)) + 300

@@ -191,3 +191,16 @@ def test_the_ten_tasks_of_the_heft_paper_are_those(shared: Path) -> None:
     edges = {(job.label(a)[-2:], job.label(b)[-2:]) for a, b in job.edges.tolist()}
     table = {1: (2, 3, 4, 5, 6), 2: (8, 9), 3: (7,), 4: (8, 9), 5: (9,), 6: (8,), 7: (10,), 8: (10,), 9: (10,)}
     assert edges == {(f"{a:02}", f"{b:02}") for a, following in table.items() for b in following}
+
+
+def test_a_profile_of_a_hundred_thousand_lines_is_a_number_all_the_same(tmp_path: Path) -> None:
+    blank = "\n" * 100_000
+    text = f'<adag><job id="A"><profile namespace="pegasus" key="runtime">{blank}7{blank}</profile></job></adag>'
+    (tmp_path / "long.xml").write_text(text)
+    assert read_dax(tmp_path / "long.xml").runtime_s.tolist() == [7.0]
+
+
+def test_nesting_has_no_limit_but_memory(tmp_path: Path) -> None:
+    deep = "<a>" * 20_000 + "</a>" * 20_000
+    (tmp_path / "deep.xml").write_text(f'<adag>{deep}<job id="A" runtime="1"/></adag>')
+    assert len(read_dax(tmp_path / "deep.xml")) == 1

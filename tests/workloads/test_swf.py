@@ -657,3 +657,9 @@ def test_a_real_log_is_read_as_by_hand(shared: Path, name: str) -> None:
         np.testing.assert_array_equal(found[field], rows[:, at], err_msg=field)
     np.testing.assert_array_equal(jobs.cores, np.where(rows[:, 7] > 0, rows[:, 7], rows[:, 4]))
     np.testing.assert_array_equal(jobs.estimate_s, np.where(rows[:, 8] > 0, rows[:, 8], rows[:, 3]))
+
+
+def test_a_field_of_a_hundred_thousand_digits_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "log.swf").write_text(f"1 0 -1 10 2\n2 0 -1 {'9' * 100_000}x 2\n")
+    with pytest.raises(FileFormatError, match=r"line 2: field 4 \(runtime_s\) is '9+'\.\.\.; a number is allowed"):
+        read_swf(tmp_path / "log.swf")

@@ -2,6 +2,7 @@ import copy
 import gzip
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -421,3 +422,25 @@ def test_every_real_instance_is_read_and_written_again(shared: Path, tmp_path: P
         write_wfformat(job, tmp_path / "again.json.gz")
         assert same(read_wfformat(tmp_path / "again.json.gz"), job)
         keeps_to_the_schema(json.loads(gzip.decompress((tmp_path / "again.json.gz").read_bytes())))
+
+
+@pytest.mark.parametrize(
+    "key", ["id", "name", "parents", "children", "runtimeInSeconds", "cores", "category", "command"]
+)
+@pytest.mark.parametrize("version", ["1.3", "1.5"])
+@pytest.mark.parametrize("depth", [900, 950, 970, 980, 990])
+def test_a_value_nested_as_deep_as_json_may_be_is_refused_or_left_alone(
+    tmp_path: Path, key: str, version: str, depth: int
+) -> None:
+    task = {"id": "a", "name": "a", "parents": [], "children": [], "runtimeInSeconds": 1, key: "DEEP"}
+    tasks = {"tasks": [task]}
+    parts = tasks if version == "1.3" else {"specification": tasks, "execution": tasks}
+    text = json.dumps({"schemaVersion": version, "workflow": parts}).replace('"DEEP"', "[" * depth + "]" * depth)
+    (tmp_path / "deep.json").write_text(text)
+    if key in {"category", "command"} or (key == "cores" and version == "1.5") or (key == "name" and version == "1.5"):
+        with suppress(FileFormatError):  # nested too deep for JSON itself
+            assert len(read_wfformat(tmp_path / "deep.json")) == 1
+        return
+    with pytest.raises(FileFormatError) as error:
+        read_wfformat(tmp_path / "deep.json")
+    assert len(str(error.value)) < len(str(tmp_path)) + 300

@@ -1,3 +1,4 @@
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -235,3 +236,9 @@ def test_whatever_bytes_a_file_has_there_is_one_clear_error(
     path.write_bytes(content)
     with pytest.raises(FileFormatError):
         declared(path, find_class)
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "study.toml")
+    with pytest.raises(RequestError, match="it is a pipe; only a regular file is read"):
+        find_study(str(tmp_path / "study.toml"))
