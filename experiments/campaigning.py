@@ -94,6 +94,7 @@ def _run(
     )
     cells = len(campaign.plan.cells)
     ended = campaign.done + len(campaign.failed) == cells and not campaign.interrupted
+    _tell_damage(campaign)
     report = write_report(campaign) if ended and campaign.done else None
     if json:
         print_json(_answer(campaign, report))
@@ -114,6 +115,7 @@ def _run(
 def report_on(folder: Path, *, json: bool) -> int:
     """Report on a campaign as it is; return the exit status."""
     campaign = opened(folder)
+    _tell_damage(campaign)
     report = write_report(campaign)
     if json:
         print_json(_answer(campaign, report))
@@ -124,7 +126,7 @@ def report_on(folder: Path, *, json: bool) -> int:
         remark("the code has changed since these cells were run: running the study now would run them anew")
     _tell_failures(campaign, retried=False)
     remark(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
-    return FAILED if campaign.failed else DONE
+    return FAILED if campaign.failed or campaign.damaged else DONE
 
 
 def new_study(name: str, *, toml: bool) -> int:
@@ -201,6 +203,12 @@ def _tell_failures(campaign: Campaign, *, retried: bool) -> None:
     if failures:
         more = f"{len(failures):,} cells failed; tracebacks are in {campaign.store.failures}"
         remark(more if retried else f"{more}; --retry-failed runs them again")
+
+
+def _tell_damage(campaign: Campaign) -> None:
+    """Say which files are left out, because they are damaged."""
+    for path, what in campaign.damaged.items():
+        complain(f"{path} is damaged, and left out: {what}; the command of the run sets it aside and repeats its cells")
 
 
 def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:

@@ -199,7 +199,7 @@ def _page(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_escaped
     ).from_string(source)
     manifest = read_json(campaign.store.folder / MANIFEST)
-    runs = [read_json(path) for path in sorted(campaign.store.runs.glob("[!.]*.json"))]
+    runs = campaign.store.history()
     failures = [campaign.failed[key] for key in campaign.plan.keys if key in campaign.failed]
     return template.render(
         study=campaign.plan.study,

@@ -22,13 +22,23 @@ from experiments.campaigns.places import Dask, Here, Place, Processes
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
-from experiments.campaigns.store import MANIFEST, Store, read_json
-from simmodels.errors import RequestError, StoppedError
+from experiments.campaigns.store import MANIFEST, Store, read_json, shown
+from simmodels.errors import FileFormatError, RequestError, StoppedError
 from simmodels.version import __version__
 
 _PACKAGES: Final = ("numpy", "numba", "scipy", "pandas", "pyarrow", "simpy", "networkx", "matplotlib")
-_NEEDED: Final = {"study": str, "scale": str, "seed": int, "chosen": dict, "code": str}
+_NEEDED: Final = {
+    "study": str,
+    "scale": str,
+    "seed": int,
+    "chosen": dict,
+    "code": str,
+    "parameters": dict,
+    "factors": dict,
+    "schedlab": str,
+}
 """What a manifest must say for its campaign to be opened."""
+_RENEWED: Final = "remove it, and the command of the run writes it again"
 _SHARD: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 
@@ -94,6 +104,8 @@ class Campaign:
         Whether the run was stopped before its end.
     changed
         Whether the cells were run with other code than the present.
+    damaged
+        The files of the folder that are left out, and what is wrong with each.
     """
 
     plan: Plan
@@ -103,6 +115,7 @@ class Campaign:
     failed: Mapping[str, Mapping[str, Any]]
     interrupted: bool = False
     changed: bool = False
+    damaged: Mapping[Path, str] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -143,6 +156,8 @@ def run(
     finished is kept, and the same call goes on. A script that calls this needs ``if __name__ == "__main__":``, as
     always with processes that are spawned.
 
+    Files of the folder that are damaged are set aside, and their cells are run again.
+
     Parameters
     ----------
     study, chosen
@@ -179,6 +194,8 @@ def run(
     kept = _Run(store, plan, part, command)
     store.compact()  # runs that were killed may have left many small files, which are slow to read
     done, failed = store.done(), store.failed()
+    store.history()  # what is damaged there is set aside too
+    damaged = store.set_aside()
     todo = [
         place
         for place, key in enumerate(plan.keys)
@@ -186,6 +203,10 @@ def run(
     ]
     interrupted = False
     counting = Counting(len(todo), quiet=quiet)
+    if not quiet:
+        for path, what in damaged.items():
+            then = "" if path.parent == store.runs else ", and its cells are run again"
+            counting.remark(f"{path} is damaged: {what}; it is set aside{then}")
     if todo:
         kept.write("running", counting)
         where: Place
@@ -217,30 +238,38 @@ def opened(folder: str | os.PathLike[str]) -> Campaign:
     ------
     RequestError
         The folder holds no campaign, or its study cannot be found any more.
+    FileFormatError
+        Its manifest is damaged.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
         raise RequestError(f"{folder} holds no campaign: it has no {MANIFEST}", "the folder of a run is allowed")
-    about = read_json(path)
+    about = _manifest(path)
     for name, kind in _NEEDED.items():
         if not isinstance(about.get(name), kind):
-            has = f"a {name!r} that is {about[name]!r}" if name in about else f"no {name!r}"
+            has = f"a {name!r} that is {shown(about[name])}" if name in about else f"no {name!r}"
             raise RequestError(f"{path} has {has}", "the folder of a run is allowed")
+    for name, values in about["factors"].items():
+        if not isinstance(values, list):
+            what = f"{path} has a factor {name!r} with the values {shown(values)}"
+            raise RequestError(what, "the folder of a run is allowed")
     plan = Plan.of(about["study"], about["scale"], about["seed"], about["chosen"], code=about["code"])
     return _now(plan, Store(folder), run=0, changed=code_digest(plan.study) != about["code"])
 
 
 def _now(plan: Plan, store: Store, *, run: int, interrupted: bool = False, changed: bool = False) -> Campaign:
     """Return a campaign as it is in its folder."""
-    done, wanted = store.done(), set(plan.keys)
+    done, failed, wanted = store.done(), store.failed(), set(plan.keys)
+    store.history()  # for what is damaged there
     return Campaign(
         plan=plan,
         store=store,
         done=len(wanted & done),
         run=run,
-        failed={key: what for key, what in store.failed().items() if key in wanted and key not in done},
+        failed={key: what for key, what in failed.items() if key in wanted and key not in done},
         interrupted=interrupted,
         changed=changed,
+        damaged=dict(store.damaged),
     )
 
 
@@ -252,11 +281,25 @@ def cores() -> int:
 # -- what is kept of a run --------------------------------------------------------------------------
 
 
+def _manifest(path: Path) -> dict[str, Any]:
+    """Return what a manifest says.
+
+    Raises
+    ------
+    FileFormatError
+        It is damaged.
+    """
+    try:
+        return read_json(path)
+    except FileFormatError as error:
+        raise FileFormatError(error.path, error.line, f"{error.what}; {_RENEWED}") from error
+
+
 def _claim(store: Store, plan: Plan) -> None:
     """Write which campaign the folder holds; refuse a folder that holds another study's."""
     path = store.folder / MANIFEST
     if path.is_file():
-        name = read_json(path).get("name")
+        name = _manifest(path).get("name")
         if name != plan.study.name:
             raise RequestError(f"{store.folder} holds a campaign of study {name}", "another folder is needed")
     about = {

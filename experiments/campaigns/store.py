@@ -4,17 +4,22 @@ The folder has
 
     manifest.json           which campaign it holds
     runs/NAME.json          one for each run: command, machine, versions, durations
-    cells/DIGEST.parquet    what cells returned, a batch a file (see `experiments.campaigns.batches`)
+    cells/SHA256.parquet    what cells returned, a batch a file (see `experiments.campaigns.batches`)
     failures/CELL.json      the cells that failed, with tracebacks
 
 A file is written under a temporary name, forced to disk, and renamed: it is there whole or not at all. Two runners
 that do the same cell write the same rows; reading takes one of them. So nothing needs a lock.
+
+A file that changed since it was written is noticed: a file of cells is named by the digest of its bytes, a JSON file
+holds that of its content. It is left out, and listed in `Store.damaged`; a run sets it aside and repeats its cells.
 """
 
+import hashlib
 import json
 import os
+import re
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -29,7 +34,7 @@ from experiments.campaigns.batches import CELL, OURS, ROW, Failure, parquet, tab
 from experiments.campaigns.fingerprint import digest
 from experiments.campaigns.places import KEPT
 from experiments.campaigns.study import REPLICATION, Cell
-from experiments.inputs import reason
+from experiments.inputs import LARGEST, reason
 from experiments.outputs import made_folder
 from simmodels.errors import FileFormatError, RequestError, StoppedError
 from simmodels.files import remove_leftovers, replacing
@@ -42,9 +47,30 @@ _LARGEST: Final = 4_000_000
 _MOST_FILES: Final = 5_000
 """Of so many files at a time, though they be small: each takes some memory of its own."""
 _MANY_ROWS: Final = 10_000
+_SHOWN: Final = 80
 _ATTEMPTS: Final = 20
 _KINDS: Final = {"bool": "a bool", "int64": "a whole number", "double": "a float", "string": "a text"}
 _NUMBERS: Final = {"int64", "double"}
+_NAMED_BY_CONTENT: Final = re.compile(r"[0-9a-f]{64}")
+"""Files of cells of versions before have names of 32 digits, made of the names of their cells."""
+_DIGEST: Final = "digest"
+"""Under this name a JSON file holds the digest of all else in it."""
+_DAMAGED: Final = ".damaged"
+"""What is added to the name of a file that is set aside."""
+_CHANGED: Final = "its bytes are not those that were written"
+Shape = Mapping[str, Any]
+"""What a JSON object must hold: by name a type, a union of types, or again a shape."""
+_FAILURE: Final[Shape] = {"cell": dict, "error": str, "worker": str, "traceback": str}
+_RUN: Final[Shape] = {
+    "state": str,
+    "command": list,
+    "begun": str,
+    "wall_s": int | float,
+    "cells_s": int | float,
+    "cells": {"run": int, "failed": int},
+    "machine": {"name": str, "system": str, "cores": int | None},
+    "versions": dict,
+}
 T = TypeVar("T")
 
 
@@ -69,27 +95,47 @@ class Store:
         )
         for part in (self.folder, self.cells, self.failures, self.runs):
             remove_leftovers(part)
+        self.damaged: dict[Path, str] = {}
+        """The files that are left out, and what is wrong with each."""
         self._keys: dict[str, tuple[str, ...]] = {}  # the cells of each file: a file never changes
 
     # -- cells --------------------------------------------------------------------------------------
 
     def done(self) -> set[str]:
-        """Return the names of the cells that are done.
+        """Return the names of the cells that are done; a file of cells that is damaged is left out, see `damaged`.
 
         Raises
         ------
-        FileFormatError
-            A file of cells is damaged.
+        StoppedError
+            A file cannot be read.
         """
         self._keys = self._of_each(self._keys_of)  # and what is known of files that have gone is forgotten
         return {key for keys in self._keys.values() for key in keys}
 
     def failed(self) -> dict[str, dict[str, Any]]:
-        """Return what is recorded of the cells that failed, by their names."""
-        found = {}
-        for path in sorted(self.failures.glob("[!.]*.json")):
-            with suppress(FileNotFoundError):  # another runner has just repeated it
-                found[path.stem] = read_json(path)
+        """Return what is recorded of the cells that failed, by their names; see `damaged` for what is left out."""
+        return {path.stem: about for path, about in self._records(self.failures, _FAILURE)}
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return what is recorded of the runs, the first one first; see `damaged` for what is left out."""
+        return [about for _, about in self._records(self.runs, _RUN)]
+
+    def set_aside(self) -> dict[Path, str]:
+        """Rename the files that are damaged, so that nothing reads them; return them, and what is wrong with each.
+
+        Raises
+        ------
+        StoppedError
+            One cannot be renamed.
+        """
+        found, self.damaged = self.damaged, {}
+        for path in found:
+            try:
+                path.replace(path.with_name(path.name + _DAMAGED))
+            except FileNotFoundError:  # another runner was faster
+                continue
+            except OSError as error:
+                raise StoppedError(f"cannot set {path} aside, which is damaged: {reason(error)}", KEPT) from error
         return found
 
     def add(self, keys: Sequence[str], content: bytes) -> str:
@@ -124,17 +170,18 @@ class Store:
         self.write(f"failures/{failure.key}.json", about)
 
     def write(self, name: str, content: Mapping[str, Any]) -> None:
-        """Write a JSON object to a file of the folder.
+        """Write a JSON object to a file of the folder, with the digest of its content.
 
         Raises
         ------
         StoppedError
             It cannot be written.
         """
-        path = self.folder / name
+        path, about = self.folder / name, plain(content)
+        about[_DIGEST] = _digest_of(about)
         try:
             with replacing(path, durable=True) as temporary:
-                temporary.write_text(json.dumps(plain(content), indent=2, allow_nan=False) + "\n", "utf-8")
+                temporary.write_text(json.dumps(about, indent=2, allow_nan=False) + "\n", "utf-8")
         except OSError as error:
             raise StoppedError(f"cannot write {path}: {reason(error)}", KEPT) from error
 
@@ -156,14 +203,18 @@ class Store:
         RequestError
             Cells returned values of different kinds in a column.
         FileFormatError
-            A file of cells is damaged.
+            A file of cells is damaged, and was not when `done` was asked for.
+        StoppedError
+            A file cannot be read.
         """
-        wanted = set(keys)
+        wanted, known = set(keys), set(self.damaged)
 
         def rows(path: Path) -> pa.Table | None:
             return None if wanted.isdisjoint(self._keys_of(path)) else _of(_read(path), wanted)
 
         found = self._of_each(rows)
+        for path in self.damaged.keys() - known:
+            raise FileFormatError(str(path), None, self.damaged[path])
         parts = [part for _, part in sorted(found.items()) if part is not None]
         try:
             table = _together(parts)
@@ -184,18 +235,18 @@ class Store:
         """
         small = {}
         for path in self._files():
-            with suppress(FileNotFoundError):  # another runner was faster
-                values = _values(path)
-                if values < _LARGEST // 2:
-                    small[path] = values
+            values = self._unless_damaged(path, _values)
+            if values is not None and values < _LARGEST // 2:
+                small[path] = values
         if len(small) <= more_than:
             return 0
         gone = 0
         for group in _groups(small):
             parts: dict[Path, pa.Table] = {}
             for path in group:
-                with suppress(FileNotFoundError):
-                    parts[path] = _read(path)
+                part = self._unless_damaged(path, _read)
+                if part is not None:
+                    parts[path] = part
             for paths in _alike(parts):
                 table = _together([parts[path] for path in paths])
                 new = self._put(table[CELL].unique().to_pylist(), parquet(table))
@@ -212,21 +263,41 @@ class Store:
         """Return the files of cells, by name."""
         return sorted(self.cells.glob("[!.]*.parquet"))
 
-    def _of_each(self, read: Callable[[Path], T]) -> dict[str, T]:
-        """Return what is read of each file, by its name.
+    def _of_each(self, read: Callable[[Path], T | None]) -> dict[str, T]:
+        """Return what is read of each file, by its name, unless that is None.
 
         Another runner may put files together meanwhile, and the names in a folder are not read at one instant. But the
         cells of a file that goes are in one that was there before: so new ones are looked for until there are none.
         """
         found: dict[str, T] = {}
+        seen: set[Path] = set()
         for _ in range(_ATTEMPTS):  # others may go on adding cells for ever
-            new = [path for path in self._files() if path.name not in found]
+            new = [path for path in self._files() if path not in seen]
             if not new:
                 break
+            seen.update(new)
             for path in new:
-                with suppress(FileNotFoundError):
-                    found[path.name] = read(path)
+                content = self._unless_damaged(path, read)
+                if content is not None:
+                    found[path.name] = content
         return found
+
+    def _unless_damaged(self, path: Path, read: Callable[[Path], T | None]) -> T | None:
+        """Return what is read of a file; None if it has gone, or is damaged, which is noted."""
+        try:
+            return read(path)
+        except FileNotFoundError:  # another runner was faster
+            return None
+        except FileFormatError as error:
+            self.damaged[path] = error.what
+            return None
+
+    def _records(self, folder: Path, shape: Shape) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """Hand out the JSON files of a folder, by name, with what is in them."""
+        for path in sorted(folder.glob("[!.]*.json")):
+            about = self._unless_damaged(path, lambda path: read_json(path, shape))
+            if about is not None:
+                yield path, about
 
     def _keys_of(self, path: Path) -> tuple[str, ...]:
         """Return the names of the cells of a file."""
@@ -236,7 +307,7 @@ class Store:
 
     def _put(self, keys: Sequence[str], content: bytes) -> str:
         """Write a file of cells; return its name."""
-        name = f"{digest(key.encode() for key in sorted(keys))}.parquet"
+        name = f"{hashlib.sha256(content).hexdigest()}.parquet"
         try:
             with replacing(self.cells / name, durable=True) as temporary:
                 temporary.write_bytes(content)
@@ -246,53 +317,126 @@ class Store:
         return name
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the JSON object of a file.
+def read_json(path: Path, shape: Shape | None = None) -> dict[str, Any]:
+    """Return the JSON object of a file, without its digest; a file of versions before has none.
+
+    Parameters
+    ----------
+    path
+        The file.
+    shape
+        What it must hold; None for anything.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     FileFormatError
-        It holds no JSON object.
+        It holds no JSON object, another than was written, or not what it must hold.
+    StoppedError
+        It cannot be read.
     """
     try:
-        found = json.loads(path.read_bytes())
-    except ValueError as error:
+        found = json.loads(_content(path))
+    except (ValueError, RecursionError) as error:  # no JSON, no text; lists within lists within lists
         raise FileFormatError(str(path), None, f"it is no JSON: {error}") from error
     if not isinstance(found, dict):
         raise FileFormatError(str(path), None, "it holds no JSON object")
+    if _DIGEST in found and found.pop(_DIGEST) != _digest_of(found):
+        raise FileFormatError(str(path), None, f"{_CHANGED}: it has another digest")
+    for what in _misfits(found, shape or {}):
+        raise FileFormatError(str(path), None, f"it has {what}")
     return found
+
+
+def _digest_of(about: Mapping[str, Any]) -> str:
+    """Return the digest of a JSON object."""
+    return digest([json.dumps(about, sort_keys=True).encode()])
+
+
+def _misfits(found: Mapping[str, Any], shape: Shape) -> Iterator[str]:
+    """Return what a JSON object has that is not of its shape."""
+    for name, kind in shape.items():
+        value = found.get(name)
+        if name not in found:
+            yield f"no {name!r}"
+        elif isinstance(kind, Mapping):
+            if isinstance(value, dict):
+                yield from _misfits(value, kind)
+            else:
+                yield f"a {name!r} that is {shown(value)}"
+        elif not isinstance(value, kind) or (isinstance(value, int) and abs(value) > LARGEST):
+            yield f"a {name!r} that is {shown(value)}"
+
+
+def shown(value: object) -> str:
+    """Return a value of a JSON file as an error shows it, in a few words."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    FileFormatError
+        It is a folder, or what else is no file.
+    StoppedError
+        It cannot be read, which is no fault of what is in it.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise FileFormatError(str(path), None, "it is no file")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StoppedError(f"cannot read {path}: {reason(error)}") from error
+
+
+def _file(path: Path) -> pq.ParquetFile:
+    """Return a file of cells, opened; its bytes are those that were written."""
+    content = _content(path)
+    if _NAMED_BY_CONTENT.fullmatch(path.stem) and hashlib.sha256(content).hexdigest() != path.stem:
+        raise FileFormatError(str(path), None, f"{_CHANGED}: their SHA-256 is not its name")
+    try:
+        file = pq.ParquetFile(pa.BufferReader(content))
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
+    types = {column.name: column.type for column in file.schema_arrow}
+    for ours in table_of([]).schema:
+        if types.get(ours.name) != ours.type:
+            has = f"a column {ours.name} of {types[ours.name]}" if ours.name in types else f"no column {ours.name}"
+            raise FileFormatError(str(path), None, f"it has {has}; only files of cells may be in this folder")
+    return file
+
+
+def _unreadable(path: Path, error: Exception) -> FileFormatError | StoppedError:
+    """Return the error of a file that cannot be read, whether by its own fault or for want of memory."""
+    text = " ".join(reason(error).split())
+    if isinstance(error, MemoryError):
+        return StoppedError(f"cannot read {path}: {text}")
+    return FileFormatError(str(path), None, f"it cannot be read ({text})")
 
 
 def _read(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Return the table of a file."""
-    with _damage_told(path), pq.ParquetFile(path) as file:
-        # Threads cost more than they gain where there is little to read, and there may be many such files.
-        table = file.read(columns, use_threads=file.metadata.num_rows > _MANY_ROWS)
-    if CELL not in table.column_names:
-        raise FileFormatError(str(path), None, f"it has no column {CELL}; only files of cells may be in this folder")
-    return table
+    with _file(path) as file:
+        try:
+            # Threads cost more than they gain where there is little to read, and there may be many such files.
+            return file.read(columns, use_threads=file.metadata.num_rows > _MANY_ROWS)
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(path, error) from error
 
 
 def _values(path: Path) -> int:
     """Return how many values a file has."""
     # Its length would not tell how much memory they take: it is compressed.
-    with _damage_told(path):
-        about = pq.read_metadata(path)
-    return int(about.num_rows * about.num_columns)
-
-
-@contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
-    """Have it told which file is damaged, and what to do."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        what = f"it cannot be read ({' '.join(reason(error).split())}); remove it, and its cells are run again"
-        raise FileFormatError(str(path), None, what) from error
+    with _file(path) as file:
+        return int(file.metadata.num_rows * file.metadata.num_columns)
 
 
 def _groups(sizes: Mapping[Path, int]) -> Iterator[list[Path]]:

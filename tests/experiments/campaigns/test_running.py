@@ -1,7 +1,6 @@
 import errno
 import json
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -320,28 +319,36 @@ def test_a_manifest_that_is_none_is_told_by_its_name(
             ask()
 
 
-@pytest.mark.parametrize("missing", ["study", "scale", "seed", "chosen", "code"])
+@pytest.mark.parametrize("missing", ["study", "scale", "seed", "chosen", "code", "parameters", "factors", "schedlab"])
 def test_a_manifest_that_lacks_something_is_told(
     missing: str, campaign: Callable[..., Campaign], tmp_path: Path
 ) -> None:
     campaign()
     path = tmp_path / "out" / "manifest.json"
     about = json.loads(path.read_text("utf-8"))
-    del about[missing]
+    del about[missing], about["digest"]
     path.write_text(json.dumps(about))
     with pytest.raises(RequestError, match=rf"manifest\.json has no '{missing}'"):
         opened(tmp_path / "out")
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("seed", "a"), ("seed", None), ("chosen", 3), ("study", 3), ("scale", []), ("code", 1.5)]
+    ("name", "value"),
+    [("seed", "a"), ("seed", None), ("chosen", 3), ("study", 3), ("scale", []), ("code", 1.5), ("factors", [])],
 )
 def test_a_manifest_with_something_else_in_it_is_told(
     name: str, value: object, campaign: Callable[..., Campaign], tmp_path: Path
 ) -> None:
     campaign()
     path = tmp_path / "out" / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), name: value}))
+    about = {**json.loads(path.read_text("utf-8")), name: value}
+    path.write_text(json.dumps(about))
+    with pytest.raises(
+        FileFormatError, match=r"manifest\.json: its bytes are not those .*; remove it, and the command"
+    ):
+        opened(tmp_path / "out")
+    del about["digest"]
+    path.write_text(json.dumps(about))
     with pytest.raises((RequestError, FileFormatError), match=rf"manifest\.json has a '{name}' that is "):
         opened(tmp_path / "out")
 
@@ -351,19 +358,60 @@ def test_a_folder_without_a_campaign_cannot_be_opened(tmp_path: Path) -> None:
         opened(tmp_path)
 
 
-def test_a_damaged_file_of_cells_stops_a_run_before_it_begins_and_is_run_again_once_removed(
+def test_the_cells_of_a_damaged_file_are_run_again_and_the_file_is_named(
     study: str, campaign: Callable[..., Campaign], chosen: dict[str, str], tmp_path: Path
 ) -> None:
     campaign()
     expected = results(tmp_path / "out")
     path = min((tmp_path / "out" / "cells").iterdir())
-    path.write_bytes(path.read_bytes()[:-20])
-    process = ended(command(study, "--workers=0", "--out=out", **chosen), tmp_path)
-    assert process.returncode == 2
-    [line] = process.stderr.splitlines()
-    assert re.match(rf"error: out/cells/{path.name}: it cannot be read \(.*\); remove it, and its cells", line)
-    path.unlink()
-    assert campaign().run > 0
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    why = f"{tmp_path}/out/cells/{path.name} is damaged"
+    looked = ended([sys.executable, "-m", "experiments", "report", str(tmp_path / "out")], tmp_path)
+    assert looked.returncode in {1, 2}
+    assert looked.stderr.startswith(f"error: {why}, and left out: its bytes are not those that were written")
+    assert "Traceback" not in looked.stderr
+    process = ended(command(study, "--workers=0", f"--out={tmp_path / 'out'}", **chosen), tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert process.stderr.startswith(f"{why}: its bytes are not those that were written")
+    assert "it is set aside, and its cells are run again" in process.stderr.splitlines()[0]
+    assert path.with_name(f"{path.name}.damaged").read_bytes() == content
+    assert results(tmp_path / "out") == expected
+    assert opened(tmp_path / "out").damaged == {}
+
+
+RECORDS = {
+    "empty": "",
+    "an object of nothing": "{}",
+    "a list": "[]",
+    "garbage": "\x00\x01",
+    "other kinds": '{"state": 1, "command": {}, "begun": [], "wall_s": "x", "cells_s": null, "cells": 3}',
+    "huge": '{"wall_s": 1' + 400 * "0" + "}",
+    "deep": "[" * 100_000,
+    "kinds of a failure": '{"cell": [], "error": {}, "worker": 3, "traceback": null}',
+}
+
+
+@pytest.mark.parametrize("content", RECORDS.values(), ids=RECORDS)
+@pytest.mark.parametrize("folder", ["runs", "failures"])
+def test_a_damaged_record_is_named_and_does_not_stop_what_can_be_done_without_it(
+    folder: str, content: str, campaign: Callable[..., Campaign], tmp_path: Path
+) -> None:
+    (tmp_path / "fail3").touch()
+    campaign()
+    expected = results(tmp_path / "out")
+    path = min((tmp_path / "out" / folder).iterdir())
+    path.write_text(content)
+    found = opened(tmp_path / "out")
+    write_report(found)
+    assert list(found.damaged) == [path]
+    assert len(found.failed) == (3 if folder == "failures" else 4)
+    assert f"{path.name} is damaged, and left out" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    again = campaign()
+    assert again.damaged == {}
+    assert (again.run, len(again.failed)) == (1 if folder == "failures" else 0, 4)
+    assert path.with_name(f"{path.name}.damaged").exists()
     assert results(tmp_path / "out") == expected
 
 
