@@ -78,6 +78,15 @@ def run(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", rich_help_panel=_DESIGN, help="Run cells again that failed before.")
     ] = False,
+    cell_timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            rich_help_panel=_WHERE,
+            help="How long a cell may run; one that runs longer is ended, and recorded as failed.",
+            show_default="as long as it takes",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -102,6 +111,7 @@ def run(
         dask=dask,
         shard=shard,
         retry_failed=retry_failed,
+        cell_timeout_s=cell_timeout,
         out=out,
         command=["schedlab", *sys.argv[1:]],
         json=json,

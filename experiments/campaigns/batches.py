@@ -10,7 +10,7 @@ import pickle
 import platform
 import time
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -90,7 +90,7 @@ _opened: list[tuple[Shipment, Study, dict[str, Any]]] = []
 """The shipment that this process works on, with its study and inputs; there is one at a time."""
 
 
-def run_batch(shipment: Shipment, jobs: Sequence[Job]) -> Outcome:
+def run_batch(shipment: Shipment, jobs: Sequence[Job], *, begun: Callable[[str | None], None] | None = None) -> Outcome:
     """Run cells one after the other, and return what came of them: a cell's failure is told and does not stop others.
 
     Parameters
@@ -99,6 +99,8 @@ def run_batch(shipment: Shipment, jobs: Sequence[Job]) -> Outcome:
         What the cells share.
     jobs
         The cells.
+    begun
+        Is given the name of each cell before it is run, and None after the last one.
 
     Raises
     ------
@@ -112,7 +114,9 @@ def run_batch(shipment: Shipment, jobs: Sequence[Job]) -> Outcome:
     total = 0.0
     for key, factors, replication in jobs:
         cell = Cell(factors, replication, shipment.seed, shipment.parameters)
-        begun = time.perf_counter()
+        if begun is not None:
+            begun(key)
+        start = time.perf_counter()
         try:
             used = {name: inputs[name] for name in used_inputs(study, cell, shipment.inputs)}
             rows = plain_rows(study.run_cell(replace(cell, inputs=used)), factors)
@@ -121,10 +125,12 @@ def run_batch(shipment: Shipment, jobs: Sequence[Job]) -> Outcome:
             shown = "".join(traceback.format_exception(type(error), error, trace))
             outcome.failures.append(Failure(key, told(error), shown, worker))
             rows = None
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         total += seconds
         if rows is not None:
             done.append((key, seconds, rows))
+    if begun is not None:
+        begun(None)
     outcome.files.extend((tuple(key for key, _, _ in group), parquet(table_of(group))) for group in groups(done))
     return Outcome(outcome.files, outcome.failures, total)
 

@@ -1,17 +1,22 @@
 """Loop: cells go out to a place in batches, and what comes back goes into the store."""
 
+import errno
+import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from experiments.campaigns.batches import Failure, Job, Outcome
-from experiments.campaigns.places import NEEDED, Place
+from experiments.campaigns.places import KEPT, NEEDED, Place
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.store import LOOSE, Store
-from simmodels.errors import RequestError
+from experiments.campaigns.workers import CellTimeoutError
+from experiments.inputs import told
+from simmodels.errors import RequestError, SimModelsError, StoppedError
 
 _BATCH_S: Final = 1.0
 """A batch is made to last so long: a worker loses no more if the runner is killed, unless one cell takes longer."""
@@ -24,15 +29,32 @@ _MANY: Final = 16
 _FIRST_ALONE_S: Final = 60.0
 """The first cell is alone for so long: what it compiles, the other workers then find compiled."""
 _DEATHS: Final = 2
-"""The cells of a batch during which so many workers died are run one by one, alone; one that is alone then, fails."""
+"""The cells of a batch that was lost this often are run one by one, alone; one that is alone then, fails."""
+_DIED: Final = "its worker died while it ran alone: it was killed (out of memory?), or crashed"
+_SILENT_S: Final = 60.0
+"""A worker that has not answered for this long is mentioned; after that, one that has not for twice as long."""
+_LOOK_S: Final = 5.0
+_PROCESS_LIMITS: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Why a file could not be written that is no matter of the disk, and may be of the cells."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Cells that are run together: their places in the plan, and how often a worker died meanwhile."""
+    """Cells that are run together.
+
+    Parameters
+    ----------
+    places
+        Their places in the plan.
+    losses
+        How often what came of them was lost: a worker died meanwhile, or it could not be made, sent or written.
+    since
+        When they were first among the oldest under way, of which each worker has one; None if not yet.
+    """
 
     places: list[int]
-    deaths: int = 0
+    losses: int = 0
+    since: float | None = None
 
 
 class Loop:
@@ -59,11 +81,12 @@ class Loop:
         self.counting = counting
         self._place_of = {plan.keys[place]: place for place in todo}
         self._waiting = deque(todo)
-        self._again: deque[_Batch] = deque()  # a worker died meanwhile
-        self._suspects: deque[_Batch] = deque()  # several did: each cell is run alone, to know which one it is
+        self._again: deque[_Batch] = deque()  # what came of them was lost
+        self._suspects: deque[_Batch] = deque()  # again and again: each cell is run alone, to know which one it is
         self._flying: dict[Future[Outcome], _Batch] = {}
         self._alone = False  # what is under way is a suspect
         self._loose = 0
+        self._silent_s = _SILENT_S
 
     def run(self) -> None:
         """Run the cells.
@@ -84,17 +107,17 @@ class Loop:
 
     def _run(self) -> None:
         """Send batches, and keep what comes of them, until there are no more."""
-        self._send(_Batch([self._waiting.popleft()]))
+        self._send(_Batch([self._waiting.popleft()], since=time.monotonic()))
         wait(self._flying, timeout=_FIRST_ALONE_S)
         while self._waiting or self._again or self._suspects or self._flying:
             self._fill()
-            landed, _ = wait(self._flying, return_when=FIRST_COMPLETED)
-            died = self._land(landed)
-            if died:
+            landed = self._landed()
+            lost = self._land(landed)
+            if lost:
                 self.where.restart()
-                died += self._land({future for future in self._flying if future.done()})
-            for batch in died:
-                self._repeat(batch)
+                lost += self._land({future for future in self._flying if future.done()})
+            for batch, why in lost:
+                self._repeat(batch, why)
             self._loose += len(landed)
             if self._loose > LOOSE:
                 self.store.compact()
@@ -134,34 +157,103 @@ class Loop:
         cell = self.plan.cells[place]
         return self.plan.keys[place], dict(cell.factors), cell.replication
 
-    def _land(self, landed: set[Future[Outcome]]) -> list[_Batch]:
-        """Keep what came of batches; return those whose worker died."""
-        died = []
+    def _landed(self) -> set[Future[Outcome]]:
+        """Wait until a batch has come back, and mention workers that are long about one; return those that have."""
+        while True:
+            landed, _ = wait(self._flying, timeout=min(_LOOK_S, self._silent_s), return_when=FIRST_COMPLETED)
+            if landed:
+                return landed
+            now, silent = time.monotonic(), []
+            for batch in islice(self._flying.values(), self.where.workers):
+                if batch.since is None:
+                    batch.since = now
+                elif now - batch.since >= self._silent_s:
+                    silent.append(batch)
+            if silent:
+                self.counting.note(f"no word for {self._silent_s:g} s from {_those(silent, self.plan)}")
+                self._silent_s *= 2
+
+    def _land(self, landed: set[Future[Outcome]]) -> list[tuple[_Batch, str]]:
+        """Keep what came of batches; return those of which it was lost, each with the reason."""
+        lost = []
         for future in landed:
+            batch = self._flying[future]
             try:
-                self._keep(future.result())
+                outcome = future.result()
+                self._write(outcome)
             except self.where.lost:
-                died.append(self._flying[future])
+                lost.append((batch, _DIED))
+            except CellTimeoutError as error:
+                self._overdue(batch, error)
             except ImportError as error:
                 raise RequestError(f"a worker cannot run cells: {error}", NEEDED) from error
+            except Exception as error:
+                if isinstance(error, SimModelsError) and not _of_process(error):
+                    raise
+                lost.append((batch, f"what came of it was lost though it ran alone: {told(error)}"))
+            else:
+                self._count(outcome)
             del self._flying[future]
-        return died
+        return lost
 
     def _keep(self, outcome: Outcome) -> None:
-        """Keep what came of a batch."""
+        """Keep what came of a batch.
+
+        Raises
+        ------
+        StoppedError
+            It cannot be written.
+        """
+        self._write(outcome)
+        self._count(outcome)
+
+    def _write(self, outcome: Outcome) -> None:
+        """Write what came of a batch to the store."""
         for keys, content in outcome.files:
             self.store.add(keys, content)
         for failure in outcome.failures:
             self.store.add_failure(failure, self.plan.cells[self._place_of[failure.key]])
+
+    def _count(self, outcome: Outcome) -> None:
+        """Count the cells of a batch."""
         self.counting.add(len(outcome), len(outcome.failures), outcome.seconds)
 
-    def _repeat(self, batch: _Batch) -> None:
-        """See to a batch whose worker died: it is run again, at last cell by cell, and then it is known which it is."""
-        batch.deaths += 1
-        if batch.deaths < _DEATHS:
+    def _repeat(self, batch: _Batch, why: str) -> None:
+        """See to a batch that was lost: it is run again, at last cell by cell, and then it is known which it is."""
+        batch.losses += 1
+        batch.since = None
+        if batch.losses < _DEATHS:
             (self._suspects if self._alone else self._again).append(batch)
         elif self._alone:
-            what = "its worker died while it ran alone: it was killed (out of memory?), or crashed"
-            self._keep(Outcome(failures=[Failure(self.plan.keys[batch.places[0]], what)]))
+            self._fail(batch.places[0], why)
         else:
             self._suspects.extend(_Batch([place]) for place in batch.places)
+
+    def _overdue(self, batch: _Batch, error: CellTimeoutError) -> None:
+        """See to a batch one of whose cells ran too long: that one fails, and the others are run again."""
+        overdue = self._place_of[error.key]
+        self._fail(overdue, str(error), error.limit_s)
+        others = [place for place in batch.places if place != overdue]
+        if others:
+            self._again.append(_Batch(others, batch.losses))
+
+    def _fail(self, place: int, why: str, seconds: float = 0.0) -> None:
+        """Record that a cell failed."""
+        try:
+            self._keep(Outcome(failures=[Failure(self.plan.keys[place], why)], seconds=seconds))
+        except StoppedError as error:
+            raise StoppedError(f"the cell ({self.plan.cells[place]}) failed, {why}; {error.what}", KEPT) from error
+
+
+def _of_process(error: SimModelsError) -> bool:
+    """Return whether a file could not be written for a reason that may lie with a cell that ran in this process."""
+    cause = error.__cause__
+    return isinstance(error, StoppedError) and isinstance(cause, OSError) and cause.errno in _PROCESS_LIMITS
+
+
+def _those(batches: Sequence[_Batch], plan: Plan) -> str:
+    """Return which cells batches have, in a line that is not long."""
+    cell = plan.cells[batches[0].places[0]]
+    first, more = len(batches[0].places), len(batches) - 1
+    what = f"the cell ({cell})" if first == 1 else f"the worker of {first:,} cells, the first of them ({cell})"
+    return what + (f", and from {more:,} other worker{'' if more == 1 else 's'}" if more else "")

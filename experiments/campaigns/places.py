@@ -5,28 +5,22 @@ learns that it died.
 """
 
 import atexit
-import ctypes
 import logging
-import multiprocessing
 import os
-import signal
-import sys
 import threading
-import traceback
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Executor, Future
-from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Final, Self
 
 from experiments.campaigns.batches import Job, Outcome, run_batch
 from experiments.campaigns.plan import Shipment
+from experiments.campaigns.workers import Call, Worker, WorkerDiedError, without_interrupts
 from experiments.inputs import told
-from simmodels.errors import RequestError, SimModelsError, StoppedError
+from simmodels.errors import RequestError, StoppedError
 
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 KEPT: Final = "what was finished is kept, and the same command goes on"
@@ -35,10 +29,6 @@ _PATIENCE_S: Final = 60.0
 _TALKERS: Final = ("distributed", "distributed.client", "tornado.application")
 _STILLBORN: Final = 5
 """So many workers in a row that die before they are ready: it is not by chance."""
-_INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
-_SET_DEATH_SIGNAL: Final = 1
-"""PR_SET_PDEATHSIG of Linux's prctl."""
-_Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]]
 
 
 class Place(ABC):
@@ -84,7 +74,10 @@ class Here(Place):
     def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
         """Run a batch."""
         future: Future[Outcome] = Future()
-        future.set_result(run_batch(self.shipment, jobs))
+        try:
+            future.set_result(run_batch(self.shipment, jobs))
+        except Exception as error:  # noqa: BLE001  it is for the one who waits for the future
+            future.set_exception(error)
         return future
 
     def __enter__(self) -> Self:
@@ -97,10 +90,6 @@ class Here(Place):
 # -- processes of this machine ----------------------------------------------------------------------
 
 
-class WorkerDiedError(Exception):
-    """The worker of a batch was killed, or crashed."""
-
-
 class Processes(Place):
     """Processes of this machine, started afresh (spawned); they end when this process does, however it ends.
 
@@ -110,15 +99,18 @@ class Processes(Place):
         What the cells share.
     workers
         How many processes, >= 1.
+    limit_s
+        How long a cell may run, in seconds; None for as long as it takes.
     """
 
     lost = (WorkerDiedError, CancelledError)
 
-    def __init__(self, shipment: Shipment, workers: int) -> None:
+    def __init__(self, shipment: Shipment, workers: int, *, limit_s: float | None = None) -> None:
         super().__init__(shipment)
         if workers < 1:
             raise RequestError(f"{workers} workers", "an integer >= 1 is allowed; 0 runs the cells in this process")
         self.workers = workers
+        self._limit_s = limit_s
         self._crew: _Crew | None = None
         self._outside: dict[str, str | None] = {}
 
@@ -126,7 +118,7 @@ class Processes(Place):
         # A worker has one core: libraries with threads of their own would only stand in each other's way.
         self._outside = {name: os.environ.get(name) for name in _THREADS}
         os.environ.update({name: "1" for name, value in self._outside.items() if value is None})
-        self._crew = _Crew(self.shipment, self.workers)
+        self._crew = _Crew(self.shipment, self.workers, self._limit_s)
         # Ctrl-C may come here too, or just before the caller is ready to leave. Python would then wait, as it ends, for
         # workers that nobody ends.
         atexit.register(self._crew.shutdown, cancel_futures=True)
@@ -164,19 +156,22 @@ class _Crew(Executor):
         What the cells share: the first argument of all that is submitted.
     workers
         How many processes.
+    limit_s
+        How long a cell may run, in seconds; None for as long as it takes.
     """
 
-    def __init__(self, shipment: Shipment, workers: int) -> None:
+    def __init__(self, shipment: Shipment, workers: int, limit_s: float | None) -> None:
         self._shipment = shipment
-        self._calls: SimpleQueue[tuple[Future[Any], _Call] | None] = SimpleQueue()
+        self._limit_s = limit_s
+        self._calls: SimpleQueue[tuple[Future[Any], Call] | None] = SimpleQueue()
         self._changing = threading.Lock()
-        self._workers: set[_Worker] = set()
+        self._workers: set[Worker] = set()
         self._ended = False
         self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(workers)]
 
     def begin(self) -> None:
         """Start the workers."""
-        with _without_interrupts():  # the threads inherit this, and from them the workers: Ctrl-C is for the runner
+        with without_interrupts():  # the threads inherit this, and from them the workers: Ctrl-C is for the runner
             for thread in self._threads:
                 thread.start()
 
@@ -214,17 +209,15 @@ class _Crew(Executor):
                 continue
             try:
                 done, answer = worker.ask(what)
-            except WorkerDiedError as error:
+            except Exception as error:  # noqa: BLE001  it is for the one who waits for the future
                 self._end(worker)
                 worker, fault = self._begun()
-                future.set_exception(error)
-            except Exception as error:  # noqa: BLE001  it is for the one who waits for the future
                 future.set_exception(error)
             else:
                 future.set_result(answer) if done else future.set_exception(answer)
         self._end(worker)
 
-    def _begun(self) -> tuple["_Worker | None", str]:
+    def _begun(self) -> tuple[Worker | None, str]:
         """Return a worker that is ready; or None, and why there is none."""
         for _ in range(_STILLBORN):
             worker = None
@@ -232,9 +225,9 @@ class _Crew(Executor):
                 with self._changing:
                     if self._ended:
                         return None, ""
-                    worker = _Worker()
+                    worker = Worker(self._limit_s)
                     self._workers.add(worker)
-                worker.ask(self._shipment)
+                worker.begin(self._shipment)
             except WorkerDiedError:
                 self._end(worker)
             except Exception as error:  # noqa: BLE001  there is nobody here to tell it
@@ -244,100 +237,12 @@ class _Crew(Executor):
                 return worker, ""
         return None, f'{_STILLBORN} died as they began (a script that calls run needs if __name__ == "__main__")'
 
-    def _end(self, worker: "_Worker | None") -> None:
+    def _end(self, worker: Worker | None) -> None:
         """End a worker, if there is one."""
         if worker is not None:
             with self._changing:
                 self._workers.discard(worker)
             worker.end()
-
-
-class _Worker:
-    """A process at the end of a line."""
-
-    def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._line, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs,))
-        self._process.start()
-        theirs.close()  # so that the line ends when the worker does
-
-    def ask(self, what: object) -> Any:  # noqa: ANN401  whatever it answers
-        """Tell it something, and return its answer.
-
-        Raises
-        ------
-        WorkerDiedError
-            It is no more.
-        """
-        try:
-            self._line.send(what)
-            return self._line.recv()
-        except (EOFError, OSError) as error:
-            raise WorkerDiedError from error
-
-    def kill(self) -> None:
-        """End it at once, though it may hold Python's lock in compiled code."""
-        self._process.kill()
-
-    def end(self) -> None:
-        """End it, and leave nothing of it behind."""
-        self.kill()
-        self._process.join()
-        self._process.close()
-        self._line.close()
-
-
-# -- in such a process ------------------------------------------------------------------------------
-
-
-def _work(line: Connection) -> None:
-    """Do what is asked for over a line, one call after the other, until it is closed or the runner dies."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
-    if sys.platform == "linux":  # elsewhere, a cell in compiled code that holds Python's lock comes to its end first
-        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
-    if sys.stdout is not None and sys.stderr is not None:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a cell prints is no answer of the command
-    asked: SimpleQueue[Any] = SimpleQueue()
-    threading.Thread(target=_listen, args=(line, asked), daemon=True).start()
-    shipment = asked.get()
-    line.send(True)  # noqa: FBT003  it is ready
-    while True:
-        function, args, kwargs = asked.get()
-        try:
-            answer = True, function(shipment, *args, **kwargs)
-        except Exception as error:  # noqa: BLE001  it is raised again by the runner
-            if not isinstance(error, SimModelsError):
-                error.add_note(traceback.format_exc())
-            answer = False, error
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        line.send(answer)
-
-
-def _listen(line: Connection, asked: "SimpleQueue[Any]") -> None:
-    """Take in what is asked for; end this worker when the runner closes the line, or dies."""
-    try:
-        while True:
-            asked.put(line.recv())
-    except (EOFError, OSError):
-        os._exit(1)
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Hold SIGINT and SIGTERM back, for this thread and the threads and processes started in it."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # it is started with the first process, and lets the signals through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # -- dask -------------------------------------------------------------------------------------------
@@ -352,10 +257,13 @@ class Dask(Place):
         What the cells share.
     address
         The scheduler's, such as ``tcp://node7:8786``.
+    limit_s
+        How long a cell may run, in seconds; None for as long as it takes.
     """
 
-    def __init__(self, shipment: Shipment, address: str) -> None:
+    def __init__(self, shipment: Shipment, address: str, *, limit_s: float | None = None) -> None:
         super().__init__(shipment)
+        self._limit_s = limit_s
         self.address = address
         try:
             import distributed  # noqa: PLC0415  an extra, which only those have who use it
@@ -365,7 +273,7 @@ class Dask(Place):
             raise RequestError("--dask needs the package distributed", "pip install 'schedlab[dask]'") from error
         self._distributed, self._shipping = distributed, shipping
         self._name = f"schedlab-{uuid.uuid4().hex}"
-        self.lost = (distributed.KilledWorker, CancelledError)
+        self.lost = (distributed.KilledWorker, WorkerDiedError, CancelledError)
         self._client: Any = None
         self._executor: Any = None
         self._levels: dict[str, int] = {}
@@ -424,5 +332,5 @@ class Dask(Place):
 
     def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
         """Have a batch run."""
-        future: Future[Outcome] = self._executor.submit(self._shipping.run_there, self._name, jobs)
+        future: Future[Outcome] = self._executor.submit(self._shipping.run_there, self._name, jobs, self._limit_s)
         return future

@@ -53,6 +53,7 @@ class Counting:
 
     def __init__(self, total: int, *, quiet: bool = False) -> None:
         self.total = total
+        self.quiet = quiet
         self.done = 0
         self.failed = 0
         self.cells_s = 0.0  # how long the workers took for them
@@ -97,6 +98,11 @@ class Counting:
             left = (self.total - self.done) / rate
             failed_text = f", {self.failed:,} failed" if self.failed else ""
             self.remark(f"{self.done:,} of {self.total:,} cells, {rate:,.3g}/s, {left:,.0f} s left{failed_text}")
+
+    def note(self, text: str) -> None:
+        """Print a line to stderr, unless nothing is to be shown."""
+        if not self.quiet:
+            self.remark(text)
 
     def remark(self, text: str) -> None:
         """Print a line to stderr, above the bar."""

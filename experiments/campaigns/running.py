@@ -39,6 +39,8 @@ _NEEDED: Final = {
 }
 """What a manifest must say for its campaign to be opened."""
 _RENEWED: Final = "remove it, and the command of the run writes it again"
+_LONGEST_S: Final = 1e6
+"""The system counts the milliseconds to wait in 31 bits."""
 _SHARD: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 
@@ -146,6 +148,7 @@ def run(
     dask: str | None = None,
     shard: Shard | str = Shard(),
     retry_failed: bool = False,
+    cell_timeout_s: float | None = None,
     chosen: Mapping[str, Any] | None = None,
     command: Sequence[str] = (),
     quiet: bool = True,
@@ -174,6 +177,9 @@ def run(
         Which part of the cells this run is for.
     retry_failed
         Whether cells that failed before are run again.
+    cell_timeout_s
+        How long a cell may run, in seconds, > 0; one that runs longer is ended with its worker, and recorded as failed.
+        None for as long as it takes.
     command
         The command line, for the manifest.
     quiet
@@ -189,6 +195,7 @@ def run(
     """
     plan = Plan.of(study, scale, seed, chosen)
     part = Shard.parse(shard) if isinstance(shard, str) else shard
+    _require_limit(cell_timeout_s, ends=workers != 0 or dask is not None)
     store = Store(out)
     _claim(store, plan)
     kept = _Run(store, plan, part, command)
@@ -203,19 +210,18 @@ def run(
     ]
     interrupted = False
     counting = Counting(len(todo), quiet=quiet)
-    if not quiet:
-        for path, what in damaged.items():
-            then = "" if path.parent == store.runs else ", and its cells are run again"
-            counting.remark(f"{path} is damaged: {what}; it is set aside{then}")
+    for path, what in damaged.items():
+        then = "" if path.parent == store.runs else ", and its cells are run again"
+        counting.note(f"{path} is damaged: {what}; it is set aside{then}")
     if todo:
         kept.write("running", counting)
         where: Place
         if dask is not None:
-            where = Dask(plan.shipment, dask)
+            where = Dask(plan.shipment, dask, limit_s=cell_timeout_s)
         elif workers == 0:
             where = Here(plan.shipment)
         else:
-            where = Processes(plan.shipment, cores() if workers is None else workers)
+            where = Processes(plan.shipment, cores() if workers is None else workers, limit_s=cell_timeout_s)
         state = "finished"
         try:
             with _terminable(), where, counting:
@@ -229,6 +235,18 @@ def run(
         kept.write(state, counting)
     store.compact()
     return _now(plan, store, run=counting.done, interrupted=interrupted)
+
+
+def _require_limit(limit_s: float | None, *, ends: bool) -> None:
+    """Refuse a limit of a cell's time that is none, or that nobody could enforce."""
+    if limit_s is None:
+        return
+    if not 0 < limit_s <= _LONGEST_S:
+        most = f"{_LONGEST_S:,.0f}"
+        raise RequestError(f"cell_timeout_s must be a number of seconds above 0, up to {most} (got {limit_s:g})")
+    if not ends:
+        what = "cell_timeout_s needs workers that can be ended (got workers=0: cells run in this process)"
+        raise RequestError(what, "workers=1 or more is allowed")
 
 
 def opened(folder: str | os.PathLike[str]) -> Campaign:

@@ -5,6 +5,7 @@ the batches that need it, and now and then nobody is told. As a plugin it is the
 worker before its first batch. Only `experiments.campaigns.places` imports this, and only where dask is used.
 """
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,9 +13,12 @@ from distributed import WorkerPlugin
 
 from experiments.campaigns.batches import Job, Outcome, run_batch
 from experiments.campaigns.plan import Shipment
+from experiments.campaigns.workers import Worker
 
 _shipped: dict[str, Shipment] = {}
 """In a worker: what the cells of each campaign share, by the plugin's name."""
+_timed: dict[tuple[str, int], Worker] = {}
+"""In a worker: for each campaign whose cells have a limit and each thread the process that runs them."""
 
 
 class Shipping(WorkerPlugin):
@@ -39,8 +43,28 @@ class Shipping(WorkerPlugin):
     def teardown(self, worker: Any) -> None:  # noqa: ANN401, ARG002  dask's
         """Let it go."""
         _shipped.pop(self.name, None)
+        for key in [key for key in _timed if key[0] == self.name]:
+            _timed.pop(key).end()
 
 
-def run_there(name: str, jobs: Sequence[Job]) -> Outcome:
-    """Run a batch on such a worker."""
-    return run_batch(_shipped[name], jobs)
+def run_there(name: str, jobs: Sequence[Job], limit_s: float | None = None) -> Outcome:
+    """Run a batch on such a worker; if cells have a limit, in a process of its own, which can be ended.
+
+    The worker itself goes on: ended by the runner it would need a nanny, and take the batches of its other threads.
+    """
+    if limit_s is None:
+        return run_batch(_shipped[name], jobs)
+    key = name, threading.get_ident()
+    try:
+        if key not in _timed:
+            _timed[key] = Worker(limit_s)
+            _timed[key].begin(_shipped[name])
+        done, answer = _timed[key].ask((run_batch, (jobs,), {}))
+    except Exception:
+        if key in _timed:
+            _timed.pop(key).end()
+        raise
+    if not done:
+        raise answer
+    outcome: Outcome = answer
+    return outcome

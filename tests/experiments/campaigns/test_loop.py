@@ -1,6 +1,8 @@
+import errno
+import os
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +17,7 @@ from experiments.campaigns.places import Here, Place
 from experiments.campaigns.plan import Plan, Shipment
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.store import Store
+from experiments.campaigns.workers import CellTimeoutError
 from simmodels.errors import RequestError, StoppedError
 
 Write = Callable[..., str]
@@ -96,7 +99,13 @@ class Shuffling(Place):
             for one in lost:
                 one.set_exception(Died())
             if not died:
-                future.set_result(run_batch(self.shipment, jobs))
+                try:
+                    future.set_result(self._run(jobs))
+                except Exception as error:  # noqa: BLE001  it is for the one who waits for the future
+                    future.set_exception(error)
+
+    def _run(self, jobs: Sequence[Job]) -> Outcome:
+        return run_batch(self.shipment, jobs)
 
     def _dies(self, jobs: Sequence[Job]) -> bool:
         numbers = [int(str(factors["number"])) for _, factors, _ in jobs]
@@ -182,6 +191,109 @@ def test_cells_whose_worker_was_killed_by_others_are_run_again(
     assert not any(where.deaths.values())
     assert failed(store, plan) == {13}
     pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), undisturbed)
+
+
+@pytest.mark.parametrize("greedy", [{0}, {59}, {7, 8, 40}])
+def test_a_cell_of_which_no_file_can_be_made_is_found_and_does_not_stop_the_others(
+    greedy: set[int], plan: Plan, undisturbed: pd.DataFrame, tmp_path: Path
+) -> None:
+    class Small(Shuffling):
+        """A place without the memory for the tables of some cells."""
+
+        def _run(self, jobs: Sequence[Job]) -> Outcome:
+            if not greedy.isdisjoint(int(str(factors["number"])) for _, factors, _ in jobs):
+                raise MemoryError("no room")
+            return super()._run(jobs)
+
+    store, counting = run(plan, Small(plan.shipment, seed=3), tmp_path / "out")
+    assert failed(store, plan) == greedy | {13}
+    assert (counting.done, counting.failed) == (CELLS, len(greedy) + 1)
+    for key, about in store.failed().items():
+        if plan.cells[plan.keys.index(key)]["number"] in greedy:
+            assert about["error"] == "what came of it was lost though it ran alone: MemoryError: no room"
+    expected = undisturbed[~undisturbed["number"].isin(greedy)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), expected)
+
+
+def test_a_cell_that_takes_what_it_needs_to_be_written_is_found_unless_nothing_can_be_written(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cell in the runner's own process that leaves no file to be opened; a full disk is another matter."""
+    add, write, key = Store.add, Store.write, plan.keys[20]
+    unwritable: list[str] = []
+
+    def stopped(code: int) -> StoppedError:
+        error = StoppedError("cannot write")
+        error.__cause__ = OSError(code, os.strerror(code))
+        return error
+
+    def added(self: Store, keys: Sequence[str], content: bytes) -> str:
+        if key in keys:
+            raise stopped(errno.EMFILE)
+        return add(self, keys, content)
+
+    def written(self: Store, name: str, content: Mapping[str, Any]) -> None:
+        if name in unwritable:
+            raise stopped(errno.EMFILE)
+        write(self, name, content)
+
+    monkeypatch.setattr(Store, "add", added)
+    monkeypatch.setattr(Store, "write", written)
+    store, _ = run(plan, Here(plan.shipment), tmp_path / "out")
+    assert failed(store, plan) == {13, 20}
+    unwritable.append(f"failures/{key}.json")
+    with pytest.raises(
+        StoppedError, match=r"the cell \(number 20, replication 0\) failed, .*; cannot write; what was fi"
+    ):
+        run(plan, Here(plan.shipment), tmp_path / "other")
+
+
+def test_a_cell_that_runs_too_long_fails_and_those_with_it_are_run_again(
+    plan: Plan, undisturbed: pd.DataFrame, tmp_path: Path
+) -> None:
+    class Limited(Shuffling):
+        def _run(self, jobs: Sequence[Job]) -> Outcome:
+            for key, factors, _ in jobs:
+                if factors["number"] in {0, 30, 31}:
+                    raise CellTimeoutError(key, 2.5)
+            return super()._run(jobs)
+
+    where = Limited(plan.shipment)
+    store, counting = run(plan, where, tmp_path / "out")
+    assert failed(store, plan) == {0, 13, 30, 31}
+    assert (counting.done, counting.failed) == (CELLS, 4)
+    assert [number for numbers in where.sent for number in numbers].count(30) == 1
+    expected = undisturbed[~undisturbed["number"].isin({0, 30, 31})].reset_index(drop=True)
+    pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), expected)
+
+
+def test_a_worker_that_says_nothing_is_mentioned_and_then_only_after_twice_as_long(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes: list[str] = []
+    monkeypatch.setattr(module, "_SILENT_S", 0.001)
+    monkeypatch.setattr(module, "_FIRST_ALONE_S", 0.0)
+
+    class Silent(Shuffling):
+        def _run(self, jobs: Sequence[Job]) -> Outcome:
+            if jobs[0][1]["number"] == 0:
+                mentioned.wait()
+            return super()._run(jobs)
+
+    mentioned, note = threading.Event(), Counting.note
+
+    def noted(self: Counting, text: str) -> None:
+        notes.append(text)
+        if len(notes) == 3:
+            mentioned.set()
+        note(self, text)
+
+    monkeypatch.setattr(Counting, "note", noted)
+    store, _ = run(plan, Silent(plan.shipment, workers=1), tmp_path / "out")
+    assert notes[:3] == [
+        f"no word for {s} s from the cell (number 0, replication 0)" for s in ("0.001", "0.002", "0.004")
+    ]
+    assert len(store.done()) == CELLS - 1
 
 
 def test_files_are_put_together_now_and_then(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,12 @@ import pytest
 
 from experiments.campaigns import places
 from experiments.campaigns.batches import Job, Outcome
-from experiments.campaigns.places import Dask, Here, Place, Processes, WorkerDiedError
+from experiments.campaigns.places import Dask, Here, Place, Processes
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import opened, run
 from experiments.campaigns.store import Store
+from experiments.campaigns.workers import CellTimeoutError, WorkerDiedError
 from simmodels.errors import RequestError, StoppedError
 
 Write = Callable[..., str]
@@ -29,7 +30,10 @@ STUDY = """
 
     class Working(Study):
         parameters = {"folder": "."}
-        factors = {"what": ["well", "fail", "die", "half", "wait", "long"], "number": list(range(8))}
+        factors = {
+            "what": ["well", "fail", "die", "half", "wait", "long", "greedy", "unsent"],
+            "number": list(range(8)),
+        }
         scales = {"smoke": Scale()}
 
         def run_cell(self, cell):
@@ -56,6 +60,26 @@ STUDY = """
                 os.kill(os.getpid(), signal.SIGKILL)
 
             Connection._send = dying
+
+        def greedy(self, cell):
+            import experiments.campaigns.batches as batches
+
+            parquet = batches.parquet
+
+            def refused(table):
+                batches.parquet = parquet
+                raise MemoryError("no room for the file")
+
+            batches.parquet = refused
+
+        def unsent(self, cell):
+            from experiments.campaigns.batches import Outcome
+
+            def refused(outcome, protocol):
+                del Outcome.__reduce_ex__
+                raise MemoryError("no room for the message")
+
+            Outcome.__reduce_ex__ = refused
 
         def wait(self, cell):
             open(os.path.join(cell["folder"], f"waits{cell['number']}"), "w").close()
@@ -183,6 +207,35 @@ def test_a_cell_that_fails_is_told_in_the_outcome(two: Processes, jobs: Callable
     assert "raise ArithmeticError" in outcome.failures[0].traceback
 
 
+@pytest.mark.parametrize(("what", "text"), [("greedy", "no room for the file"), ("unsent", "no room for the message")])
+def test_what_goes_wrong_after_a_cell_is_an_error_of_its_batch_and_the_worker_goes_on(
+    what: str, text: str, plan: Plan, jobs: Callable[..., list[Job]]
+) -> None:
+    with Processes(plan.shipment, 1) as place:
+        process = values(place.submit(jobs("well", 0)), "process")[0]
+        error = place.submit(jobs(what, 1)).exception()
+        assert isinstance(error, MemoryError)
+        assert str(error) == text
+        assert values(place.submit(jobs("well", 2)), "process") == [process]
+
+
+@pytest.mark.parametrize("what", ["wait", "long"])
+def test_a_cell_that_runs_too_long_is_named_and_its_worker_ended_and_replaced(
+    what: str, plan: Plan, jobs: Callable[..., list[Job]], tmp_path: Path
+) -> None:
+    """Also one in compiled code, which no thread of its process can interrupt."""
+    with Processes(plan.shipment, 1, limit_s=0.5) as place:
+        process = values(place.submit(jobs("well", 0)), "process")[0]
+        late = jobs(what, 1)
+        error = place.submit([*jobs("well", 1, 2), *late, *jobs("well", 3)]).exception()
+        assert isinstance(error, CellTimeoutError)
+        assert (error.key, error.limit_s) == (late[0][0], 0.5)
+        assert str(error) == "it ran longer than the 0.5 s that a cell may take, and its worker was ended"
+        assert (tmp_path / "waits1").exists()
+        assert values(place.submit(jobs("well", 4)), "process") != [process]
+        assert not runs(process)
+
+
 @pytest.mark.parametrize("what", ["wait", "long"])
 def test_to_leave_the_place_ends_cells_that_never_end(
     what: str, plan: Plan, jobs: Callable[..., list[Job]], tmp_path: Path
@@ -213,10 +266,10 @@ def test_workers_that_die_before_they_can_begin_are_no_fault_of_the_cells(
 def test_processes_that_cannot_be_made_are_told(
     plan: Plan, jobs: Callable[..., list[Job]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused() -> None:
+    def refused(_: float | None) -> None:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(places, "_Worker", refused)
+    monkeypatch.setattr(places, "Worker", refused)
     with (
         Processes(plan.shipment, 2) as place,
         pytest.raises(StoppedError, match="no worker can be started: resource temp"),
@@ -446,6 +499,20 @@ def test_a_cell_that_kills_its_worker_is_found_on_a_cluster_too(write: Write, tm
     assert campaign.done == 39
 
 
+@pytest.mark.full
+def test_a_cell_that_runs_too_long_is_ended_on_a_cluster_too(
+    write: Write, tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = write(STUDY, "working.py")
+    chosen = {"folder": str(tmp_path), "what": ["well", "wait", "long"], "number": [1, 2]}
+    campaign = run(study, out=tmp_path / "out", scale="smoke", dask=cluster.address, chosen=chosen, cell_timeout_s=2.0)
+    assert sorted(about["cell"]["what"] for about in campaign.failed.values()) == ["long", "long", "wait", "wait"]
+    assert {about["error"] for about in campaign.failed.values()} == {
+        "it ran longer than the 2 s that a cell may take, and its worker was ended"
+    }
+    assert campaign.done == 2
+
+
 def test_a_cluster_that_is_not_there_is_told(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "_PATIENCE_S", 2.0)
     for address in ("tcp://127.0.0.1:1", "nonsense://x", "tcp://127.0.0.1"):
@@ -470,4 +537,4 @@ def test_dask_that_is_not_installed_is_told(plan: Plan, monkeypatch: pytest.Monk
 def test_all_places_say_which_errors_mean_that_a_worker_died(plan: Plan) -> None:
     assert Here.lost == Place.lost == ()
     assert set(Processes.lost) == {WorkerDiedError, CancelledError}
-    assert distributed.KilledWorker in Dask(plan.shipment, "tcp://127.0.0.1:1").lost
+    assert {distributed.KilledWorker, WorkerDiedError} < set(Dask(plan.shipment, "tcp://127.0.0.1:1").lost)

@@ -294,6 +294,22 @@ def test_a_campaign_all_of_whose_cells_fail_has_no_report_and_says_so(
     assert not (tmp_path / "out" / "report.html").exists()
 
 
+@pytest.mark.parametrize("limit_s", [0.0, -1.0, float("nan"), float("inf"), 1e7])
+def test_a_limit_of_a_cells_time_that_is_none_is_refused(
+    limit_s: float, campaign: Callable[..., Campaign], tmp_path: Path
+) -> None:
+    with pytest.raises(
+        RequestError, match=r"cell_timeout_s must be a number of seconds above 0, up to 1,000,000 \(got"
+    ):
+        campaign(cell_timeout_s=limit_s, workers=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_limit_of_a_cells_time_needs_a_process_that_can_be_ended(campaign: Callable[..., Campaign]) -> None:
+    with pytest.raises(RequestError, match=r"cell_timeout_s needs workers that can be ended .*; workers=1 or more"):
+        campaign(cell_timeout_s=1.0)
+
+
 # -- folders that hold something else ---------------------------------------------------------------
 
 

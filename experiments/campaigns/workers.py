@@ -1,0 +1,201 @@
+"""Workers: a process of this machine at the end of a line, that runs batches of cells, and is ended if need be."""
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
+from queue import SimpleQueue
+from typing import Any, Final
+
+from experiments.campaigns.plan import Shipment
+from simmodels.errors import SimModelsError
+
+_INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
+_SET_DEATH_SIGNAL: Final = 1
+"""PR_SET_PDEATHSIG of Linux's prctl."""
+_ANSWER: Final = "answer"
+_ERROR: Final = "error"
+_CELL: Final = "cell"
+"""What a worker sends: the answer to what it was asked, why there is none, or which cell it begins."""
+_starting: Final = threading.Lock()
+
+Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]]
+"""A function, and what comes after the shipment among its arguments."""
+
+
+class WorkerDiedError(Exception):
+    """The worker of a batch was killed, or crashed."""
+
+
+class CellTimeoutError(Exception):
+    """A cell ran longer than it may; its worker is to be ended, which alone ends the cell.
+
+    Parameters
+    ----------
+    key
+        The cell's name.
+    limit_s
+        How long a cell may run, in seconds.
+    """
+
+    def __init__(self, key: str, limit_s: float) -> None:
+        super().__init__(key, limit_s)
+        self.key = key
+        self.limit_s = limit_s
+
+    def __str__(self) -> str:
+        """Return the text of the error."""
+        return f"it ran longer than the {self.limit_s:g} s that a cell may take, and its worker was ended"
+
+
+class Worker:
+    """A process at the end of a line.
+
+    Parameters
+    ----------
+    limit_s
+        How long a cell may run, in seconds; None for as long as it takes.
+    """
+
+    def __init__(self, limit_s: float | None = None) -> None:
+        self._limit_s = limit_s
+        context = multiprocessing.get_context("spawn")
+        self._line, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs,))
+        with _with_children():
+            self._process.start()
+        theirs.close()  # so that the line ends when the worker does
+
+    def begin(self, shipment: Shipment) -> None:
+        """Send it what the cells share, and wait until it is ready.
+
+        Raises
+        ------
+        WorkerDiedError
+            It is no more.
+        """
+        self._ask((shipment, self._limit_s is not None))
+
+    def ask(self, what: Call) -> tuple[bool, Any]:
+        """Have it call a function; return True and its answer, or False and the error that it raised.
+
+        After an error that is raised here the worker is of no more use.
+
+        Raises
+        ------
+        WorkerDiedError
+            It is no more.
+        CellTimeoutError
+            A cell ran longer than it may.
+        Exception
+            What was met while the question or the answer was packed or unpacked.
+        """
+        return self._ask(what)
+
+    def _ask(self, what: object) -> tuple[bool, Any]:
+        try:
+            self._line.send(what)
+            kind, content = self._line.recv()
+            while kind == _CELL:  # it begins a cell; or, if none is named, it has come to the end of the last one
+                if content is not None and not self._line.poll(self._limit_s):
+                    self.kill()
+                    raise CellTimeoutError(content, self._limit_s or 0.0)
+                kind, content = self._line.recv()
+        except (EOFError, OSError) as error:
+            raise WorkerDiedError from error
+        return kind == _ANSWER, content
+
+    def kill(self) -> None:
+        """End it at once, though it may hold Python's lock in compiled code."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End it, and leave nothing of it behind."""
+        self.kill()
+        self._process.join()
+        self._process.close()
+        self._line.close()
+
+
+@contextmanager
+def _with_children() -> Iterator[None]:
+    """Let this process have children: a worker of dask is a daemon, of which Python would refuse that.
+
+    They end with it all the same, see `_listen`.
+    """
+    with _starting:
+        this = multiprocessing.current_process()
+        daemon = this.daemon
+        if daemon:
+            this.daemon = False
+        try:
+            yield
+        finally:
+            if daemon:
+                this.daemon = daemon
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Hold SIGINT and SIGTERM back, for this thread and the threads and processes started in it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it is started with the first process, and lets the signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# -- in such a process ------------------------------------------------------------------------------
+
+
+def _work(line: Connection) -> None:
+    """Do what is asked for over a line, one call after the other, until it is closed or the runner dies."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
+    if sys.platform == "linux":  # elsewhere, a cell in compiled code that holds Python's lock comes to its end first
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    if sys.stdout is not None and sys.stderr is not None:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a cell prints is no answer of the command
+    asked: SimpleQueue[Any] = SimpleQueue()
+    threading.Thread(target=_listen, args=(line, asked), daemon=True).start()
+    shipment, timed = asked.get()
+    told_cells = {"begun": lambda key: line.send((_CELL, key))} if timed else {}
+    line.send((_ANSWER, None))  # it is ready
+    while True:
+        function, args, kwargs = asked.get()
+        answer = _packed(lambda: function(shipment, *args, **kwargs, **told_cells))  # noqa: B023  it is called at once
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        line.send_bytes(answer)
+
+
+def _packed(call: Callable[[], object]) -> memoryview:
+    """Return what a call comes to, or the error that is met before it can be sent, as the bytes of a message."""
+    try:
+        return ForkingPickler.dumps((_ANSWER, call()))
+    except Exception as error:  # noqa: BLE001  it is raised again by the runner
+        if not isinstance(error, SimModelsError):
+            error.add_note(traceback.format_exc())
+        return ForkingPickler.dumps((_ERROR, error))
+
+
+def _listen(line: Connection, asked: "SimpleQueue[Any]") -> None:
+    """Take in what is asked for; end this worker when the runner closes the line, or dies."""
+    try:
+        while True:
+            asked.put(line.recv())
+    except (EOFError, OSError):
+        os._exit(1)
