@@ -114,9 +114,9 @@ def _run(
     return FAILED if campaign.failed else DONE
 
 
-def report_on(folder: Path, *, json: bool) -> int:
+def report_on(folder: Path, *, study: str | None, trust: bool, json: bool) -> int:
     """Report on a campaign as it is; return the exit status."""
-    campaign = opened(folder)
+    campaign = opened(folder, study=study, trust=trust)
     _tell_damage(campaign)
     report = write_report(campaign)
     if json:

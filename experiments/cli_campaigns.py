@@ -181,12 +181,24 @@ def advise(
 def report(
     *,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a campaign.")],
+    study: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STUDY", help="The study of the campaign, as for run.", show_default="the one that the folder names"
+        ),
+    ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="Run the code that the folder names, though it is not in the current folder or has changed."
+        ),
+    ] = False,
     json: _Json = False,
 ) -> int:
     """Write tables, figures, claims and the one-page report of a campaign, as far as it is done."""
     from experiments import campaigning  # noqa: PLC0415  the help does not wait for the models
 
-    return campaigning.report_on(folder, json=json)
+    return campaigning.report_on(folder, study=study, trust=trust, json=json)
 
 
 @answering

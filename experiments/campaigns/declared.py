@@ -80,21 +80,41 @@ def declared(path: Path, find_class: Callable[[str], type[Study]]) -> type[Study
     FileFormatError
         It is no TOML, or says something that is not allowed.
     """
+    content = _content(path)
+    try:
+        return _made(content, path, find_class)
+    except SimModelsError as error:
+        raise FileFormatError(str(path), None, str(error)) from error
+
+
+def based_on(path: Path) -> str:
+    """Return what the study of a TOML file stands on, as the file says it; nothing if it does not say.
+
+    Raises
+    ------
+    RequestError
+        The file cannot be read.
+    FileFormatError
+        It is no TOML.
+    """
+    named = _content(path).get("study", "")
+    return named if isinstance(named, str) else ""
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """Return what a TOML file says."""
     try:
         with open_regular(path) as file:
             text = file.read().decode()
         require_short_keys(text, str(path))
-        content = tomllib.loads(text)
+        content: dict[str, Any] = tomllib.loads(text)
     except OSError as error:
         raise RequestError(f"no study can be read from {path}: {reason(error)}") from error
     except FileFormatError:
         raise
     except (ValueError, RecursionError) as error:  # no TOML, or no text; tables within tables within tables
         raise FileFormatError(str(path), None, f"it is no TOML: {error}") from error
-    try:
-        return _made(content, path, find_class)
-    except SimModelsError as error:
-        raise FileFormatError(str(path), None, str(error)) from error
+    return content
 
 
 def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], type[Study]]) -> type[Study]:

@@ -1,6 +1,7 @@
 """Running: the cells of a campaign that are not done yet, on the workers of a place, into a store."""
 
 import contextlib
+import hashlib
 import os
 import platform
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from experiments.campaigns.finding import code_files
 from experiments.campaigns.fingerprint import code_digest
 from experiments.campaigns.loop import Loop
 from experiments.campaigns.places import Dask, Here, Place, Processes
@@ -23,6 +25,7 @@ from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
 from experiments.campaigns.store import MANIFEST, Store, read_json, shown
+from experiments.inputs import reason
 from simmodels.errors import FileFormatError, RequestError, StoppedError
 from simmodels.version import __version__
 
@@ -249,13 +252,27 @@ def _require_limit(limit_s: float | None, *, ends: bool) -> None:
         raise RequestError(what, "workers=1 or more is allowed")
 
 
-def opened(folder: str | os.PathLike[str]) -> Campaign:
-    """Return the campaign of a folder as it is, without running anything.
+def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: bool = False) -> Campaign:
+    """Return the campaign of a folder as it is, without running any cell.
+
+    The code of the study is run all the same, for its design, tables and claims. A file that only the folder names is
+    run without a question if it lies in the current folder and is the one that the campaign was run with: a folder may
+    come from anybody.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    study
+        The study, see `experiments.campaigns.finding.find_study`; None for the one that the folder names.
+    trust
+        Whether to run whatever code the folder names.
 
     Raises
     ------
     RequestError
-        The folder holds no campaign, or its study cannot be found any more.
+        The folder holds no campaign, or that of another study; its study cannot be found any more; or it names code
+        that is not to be run without a question.
     FileFormatError
         Its manifest is damaged.
     """
@@ -271,7 +288,13 @@ def opened(folder: str | os.PathLike[str]) -> Campaign:
         if not isinstance(values, list):
             what = f"{path} has a factor {name!r} with the values {shown(values)}"
             raise RequestError(what, "the folder of a run is allowed")
-    plan = Plan.of(about["study"], about["scale"], about["seed"], about["chosen"], code=about["code"])
+    if not trust:
+        _require_known(path, about, about["study"] if study is None else "")
+    named = about["study"] if study is None else study
+    plan = Plan.of(named, about["scale"], about["seed"], about["chosen"], code=about["code"])
+    if study is not None and plan.study.name != about.get("name"):
+        what = f"{folder} holds a campaign of study {shown(about.get('name'))}, and {study} is study {plan.study.name}"
+        raise RequestError(what, "the study of the campaign is needed")
     return _now(plan, Store(folder), run=0, changed=code_digest(plan.study) != about["code"])
 
 
@@ -297,6 +320,28 @@ def cores() -> int:
 
 
 # -- what is kept of a run --------------------------------------------------------------------------
+
+
+def _require_known(path: Path, about: Mapping[str, Any], study: str) -> None:
+    """Refuse a manifest that names code to run which the caller did not, and may not know."""
+    sources = about.get("sources")
+    for file in code_files(study, about["chosen"]):
+        why = ""
+        if file.parent != Path.cwd().resolve():
+            why = "is not in the current folder"
+        elif not isinstance(sources, dict) or sources.get(str(file)) != _sha256(file):
+            why = "is not as it was when the campaign was run"
+        if why:
+            what = f"{path} names {file}, whose code would be run, and which {why}"
+            raise RequestError(what, "name the study yourself with --study, or use --trust if you trust the folder")
+
+
+def _sha256(file: Path) -> str:
+    """Return the digest of a file of code."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise RequestError(f"no study can be read from {file}: {reason(error)}") from error
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -330,6 +375,7 @@ def _claim(store: Store, plan: Plan) -> None:
         "factors": plan.factors,
         "cells": len(plan.cells),
         "code": plan.shipment.code,
+        "sources": {str(file): _sha256(file) for file in code_files(plan.reference, plan.shipment.chosen)},
         "schedlab": __version__,
     }
     store.write(MANIFEST, about)

@@ -170,9 +170,59 @@ def test_a_claim_about_cells_that_were_not_asked_for_leaves_the_report_whole(run
 def test_changed_code_is_told_by_the_report_and_run_anew_by_a_run(run: Run) -> None:
     smoke(run)
     Path("counting.py").write_text(STUDY.replace('cell["base"] *', 'cell["base"] +'))
-    assert "the code has changed since these cells were run" in run("report", "results/counting").err
+    for words in (("--trust",), ("--study", "counting.py")):
+        assert "the code has changed since these cells were run" in run("report", "results/counting", *words).err
     assert "8 run just now" in smoke(run).err
     assert "the code has changed" not in run("report", "results/counting").err
+
+
+def test_a_report_asks_before_it_runs_code_that_only_the_folder_names(run: Run, tmp_path: Path) -> None:
+    """Such as a folder that was downloaded; what it would run is told, and not run."""
+    smoke(run)
+    marks = STUDY + "\n\nfrom pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n"
+    manifest = Path("results/counting/manifest.json")
+    about = json.loads(manifest.read_text("utf-8"))
+    del about["digest"]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "counting.py").write_text(marks)
+    (tmp_path / "hidden.py").write_text(marks)
+    (tmp_path / "other" / "based.toml").write_text('study = "../hidden.py"\nname = "counting"\n')
+    replay = {**about, "study": "replay", "name": "replay", "chosen": {"order": ["FCFS", "hidden.py:mine"]}}
+    for said, why in (
+        ({**about, "study": str(tmp_path / "other" / "counting.py")}, "is not in the current folder"),
+        ({**about, "study": "other/based.toml"}, "is not in the current folder"),
+        ({**about, "study": str(tmp_path / "hidden.py")}, "is not as it was when the campaign was run"),
+        ({**about, "study": "hidden.py:Counting"}, "is not as it was when the campaign was run"),
+        (replay, "is not as it was when the campaign was run"),
+        ({**about, "sources": 3}, "is not as it was when the campaign was run"),
+    ):
+        manifest.write_text(json.dumps(said))
+        answer = run("report", "results/counting")
+        assert (answer.status, answer.out) == (2, "")
+        [line] = answer.err.splitlines()
+        assert line.startswith("error: results/counting/manifest.json names ")
+        assert line.endswith(f"{why}; name the study yourself with --study, or use --trust if you trust the folder")
+        assert not list(tmp_path.rglob("*.ran"))
+    manifest.write_text(json.dumps({**about, "study": str(tmp_path / "other" / "counting.py")}))
+    assert run("report", "results/counting", "--study", "counting.py").status == 0
+    assert not list(tmp_path.rglob("*.ran"))
+    assert run("report", "results/counting", "--trust").status == 0
+    assert len(list(tmp_path.rglob("*.ran"))) == 1
+    (tmp_path / "another.py").write_text(STUDY.replace("Counting", "Another"))
+    answer = run("report", "results/counting", "--study", "another.py")
+    assert (answer.status, "holds a campaign of study 'counting', and another.py is study another" in answer.err) == (
+        2,
+        True,
+    )
+
+
+def test_a_report_does_not_ask_where_the_study_lies_beside_the_caller_as_it_was(run: Run, tmp_path: Path) -> None:
+    Path("based.toml").write_text('study = "counting.py"\n')
+    for study in ("counting.py", "counting.py:Counting", "based.toml", "replay"):
+        folder = f"results/{study.partition('.')[0]}{study.count(':')}"
+        options = ("-s", "jobs=60", "-s", "order=FCFS") if study == "replay" else ()
+        assert run("run", study, "--scale", "smoke", "--workers", 0, "--out", folder, *options).status == 0
+        assert run("report", folder).status == 0
 
 
 @pytest.mark.parametrize(

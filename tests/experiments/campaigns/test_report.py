@@ -226,7 +226,7 @@ def test_code_that_has_changed_since_is_told(write: Write, out: Path) -> None:
     _, _, text = reported(write(), out)
     assert note not in text
     write(COUNTING.replace("drawn}", "drawn + 1}"))
-    write_report(opened(out))
+    write_report(opened(out, trust=True))
     assert note in (out / PAGE).read_text("utf-8")
 
 

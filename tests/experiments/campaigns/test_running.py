@@ -78,7 +78,7 @@ def begun(tmp_path: Path) -> int:
 
 
 def results(folder: Path) -> tuple[bytes, bytes]:
-    write_report(opened(folder))
+    write_report(opened(folder, trust=True))
     return (folder / "results.csv").read_bytes(), (folder / "results.parquet").read_bytes()
 
 
@@ -143,7 +143,7 @@ def test_another_seed_runs_all_anew_and_leaves_the_others(campaign: Callable[...
 
 def test_a_campaign_that_is_opened_is_as_it_is(campaign: Callable[..., Campaign], tmp_path: Path) -> None:
     campaign(shard="1/2")
-    found = opened(tmp_path / "out")
+    found = opened(tmp_path / "out", trust=True)
     assert (found.done, found.run, found.complete, found.changed) == (12, 0, False, False)
     assert begun(tmp_path) == 12
 
@@ -247,7 +247,7 @@ def test_two_runners_of_the_same_campaign_do_no_harm(
     both = tmp_path / "both"
     assert ((both / "results.csv").read_bytes(), (both / "results.parquet").read_bytes()) == results(tmp_path / "out")
     assert results(both) == results(tmp_path / "out")
-    assert opened(both).complete
+    assert opened(both, trust=True).complete
 
 
 # -- cells that fail --------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def test_cells_that_fail_are_recorded_and_run_again_only_if_asked(
     assert len(records) == 4
     assert {record["cell"]["number"] for record in records} == {3}
     assert all("raise ArithmeticError(" in record["traceback"] for record in records)
-    assert len(opened(tmp_path / "out").results().table) == 2 * 20
+    assert len(opened(tmp_path / "out", trust=True).results().table) == 2 * 20
     second = campaign()
     assert (second.run, len(second.failed)) == (0, 4)
     assert begun(tmp_path) == CELLS
@@ -330,7 +330,7 @@ def test_a_manifest_that_is_none_is_told_by_its_name(
 ) -> None:
     campaign()
     (tmp_path / "out" / "manifest.json").write_text(content)
-    for ask in (campaign, lambda: opened(tmp_path / "out")):
+    for ask in (campaign, lambda: opened(tmp_path / "out", trust=True)):
         with pytest.raises(FileFormatError, match=r"manifest\.json: it (is no JSON|holds no JSON object)"):
             ask()
 
@@ -345,7 +345,7 @@ def test_a_manifest_that_lacks_something_is_told(
     del about[missing], about["digest"]
     path.write_text(json.dumps(about))
     with pytest.raises(RequestError, match=rf"manifest\.json has no '{missing}'"):
-        opened(tmp_path / "out")
+        opened(tmp_path / "out", trust=True)
 
 
 @pytest.mark.parametrize(
@@ -362,16 +362,16 @@ def test_a_manifest_with_something_else_in_it_is_told(
     with pytest.raises(
         FileFormatError, match=r"manifest\.json: its bytes are not those .*; remove it, and the command"
     ):
-        opened(tmp_path / "out")
+        opened(tmp_path / "out", trust=True)
     del about["digest"]
     path.write_text(json.dumps(about))
     with pytest.raises((RequestError, FileFormatError), match=rf"manifest\.json has a '{name}' that is "):
-        opened(tmp_path / "out")
+        opened(tmp_path / "out", trust=True)
 
 
 def test_a_folder_without_a_campaign_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"holds no campaign: it has no manifest\.json"):
-        opened(tmp_path)
+        opened(tmp_path, trust=True)
 
 
 def test_the_cells_of_a_damaged_file_are_run_again_and_the_file_is_named(
@@ -394,7 +394,7 @@ def test_the_cells_of_a_damaged_file_are_run_again_and_the_file_is_named(
     assert "it is set aside, and its cells are run again" in process.stderr.splitlines()[0]
     assert path.with_name(f"{path.name}.damaged").read_bytes() == content
     assert results(tmp_path / "out") == expected
-    assert opened(tmp_path / "out").damaged == {}
+    assert opened(tmp_path / "out", trust=True).damaged == {}
 
 
 RECORDS = {
@@ -419,7 +419,7 @@ def test_a_damaged_record_is_named_and_does_not_stop_what_can_be_done_without_it
     expected = results(tmp_path / "out")
     path = min((tmp_path / "out" / folder).iterdir())
     path.write_text(content)
-    found = opened(tmp_path / "out")
+    found = opened(tmp_path / "out", trust=True)
     write_report(found)
     assert list(found.damaged) == [path]
     assert len(found.failed) == (3 if folder == "failures" else 4)
@@ -454,7 +454,7 @@ def test_a_disk_that_is_full_in_the_midst_of_a_campaign_is_told_and_the_campaign
             campaign()
     [path] = (tmp_path / "out" / "runs").iterdir()
     assert json.loads(path.read_text("utf-8"))["state"] == "stopped by an error"
-    found = opened(tmp_path / "out")
+    found = opened(tmp_path / "out", trust=True)
     assert found.done == 2
     assert len(found.results().table) == 2 * found.done
     assert campaign().run == CELLS - found.done
@@ -539,8 +539,8 @@ def test_cells_are_run_again_if_what_they_run_has_changed(
     campaign()
     assert STUDY.count(old) == 1
     write(STUDY.replace(old, new), "ran.py")
-    assert opened(tmp_path / "out").changed is again
-    assert opened(tmp_path / "out").done == CELLS
+    assert opened(tmp_path / "out", trust=True).changed is again
+    assert opened(tmp_path / "out", trust=True).done == CELLS
     assert campaign().run == (CELLS if again else 0)
     write(STUDY, "ran.py")
     assert campaign().run == 0  # what was run with the code of before is still there
