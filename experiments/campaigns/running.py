@@ -24,7 +24,7 @@ from experiments.campaigns.places import Dask, Here, Place, Processes
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
-from experiments.campaigns.store import MANIFEST, Store, read_json, shown
+from experiments.campaigns.store import MANIFEST, Shape, Store, read_json, shown
 from experiments.inputs import reason
 from simmodels.errors import FileFormatError, RequestError, StoppedError
 from simmodels.version import __version__
@@ -344,8 +344,8 @@ def _sha256(file: Path) -> str:
         raise RequestError(f"no study can be read from {file}: {reason(error)}") from error
 
 
-def _manifest(path: Path) -> dict[str, Any]:
-    """Return what a manifest says.
+def _manifest(path: Path, shape: Shape | None = None) -> dict[str, Any]:
+    """Return what a manifest says, which must be of a shape; see `read_json`.
 
     Raises
     ------
@@ -353,7 +353,7 @@ def _manifest(path: Path) -> dict[str, Any]:
         It is damaged.
     """
     try:
-        return read_json(path)
+        return read_json(path, shape)
     except FileFormatError as error:
         raise FileFormatError(error.path, error.line, f"{error.what}; {_RENEWED}") from error
 
@@ -362,7 +362,7 @@ def _claim(store: Store, plan: Plan) -> None:
     """Write which campaign the folder holds; refuse a folder that holds another study's."""
     path = store.folder / MANIFEST
     if path.is_file():
-        name = _manifest(path).get("name")
+        name = _manifest(path, {"name": str})["name"]
         if name != plan.study.name:
             raise RequestError(f"{store.folder} holds a campaign of study {name}", "another folder is needed")
     about = {

@@ -172,14 +172,22 @@ def _work(line: Connection) -> None:
     asked: SimpleQueue[Any] = SimpleQueue()
     threading.Thread(target=_listen, args=(line, asked), daemon=True).start()
     shipment, timed = asked.get()
-    told_cells = {"begun": lambda key: line.send((_CELL, key))} if timed else {}
-    line.send((_ANSWER, None))  # it is ready
+    told_cells = {"begun": lambda key: _send(line, ForkingPickler.dumps((_CELL, key)))} if timed else {}
+    _send(line, ForkingPickler.dumps((_ANSWER, None)))  # it is ready
     while True:
         function, args, kwargs = asked.get()
         answer = _packed(lambda: function(shipment, *args, **kwargs, **told_cells))  # noqa: B023  it is called at once
         if sys.stdout is not None:
             sys.stdout.flush()
-        line.send_bytes(answer)
+        _send(line, answer)
+
+
+def _send(line: Connection, message: memoryview) -> None:
+    """Send a message; end this worker if there is nobody to take it."""
+    try:
+        line.send_bytes(message)
+    except OSError:
+        os._exit(1)
 
 
 def _packed(call: Callable[[], object]) -> memoryview:

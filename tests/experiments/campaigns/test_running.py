@@ -335,6 +335,17 @@ def test_a_manifest_that_is_none_is_told_by_its_name(
             ask()
 
 
+def test_a_folder_whose_manifest_names_no_study_is_told_by_the_file(
+    campaign: Callable[..., Campaign], tmp_path: Path
+) -> None:
+    campaign()
+    (tmp_path / "out" / "manifest.json").write_text("{}")
+    with pytest.raises(
+        FileFormatError, match=r"manifest\.json: it has no 'name'; remove it, and the command of the run"
+    ):
+        campaign()
+
+
 @pytest.mark.parametrize("missing", ["study", "scale", "seed", "chosen", "code", "parameters", "factors", "schedlab"])
 def test_a_manifest_that_lacks_something_is_told(
     missing: str, campaign: Callable[..., Campaign], tmp_path: Path
