@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.campaigns.finding import find_study, reference
 from experiments.campaigns.fingerprint import cell_key, code_digest, digest, pickled_inputs
-from experiments.campaigns.study import Cell, Study, Value, asked, factor_values, used_inputs
+from experiments.campaigns.study import MOST_CELLS, Cell, Study, Value, asked, factor_values, used_inputs
 from simmodels.errors import RequestError
 from simmodels.streams import entropy
 
@@ -95,6 +95,9 @@ class Plan:
         cells: tuple[Cell, ...] = tuple(asked(study, "cells", scale, seed))
         if not cells:
             raise RequestError(f"study {study.name} has no cells at scale {scale}", "at least one is needed")
+        if len(cells) > MOST_CELLS:
+            what = f"study {study.name} must have at most {MOST_CELLS:,} cells at scale {scale}, and has more"
+            raise RequestError(what, "several campaigns, each with another seed, have no limit")
         for name, values in _varied(study, cells).items():
             factor_values(name, values)  # refuses what no column can hold
         inputs = pickled_inputs(study, asked(study, "inputs", scale))

@@ -30,6 +30,9 @@ Rows = Row | Iterable[Row] | pd.DataFrame
 
 NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 REPLICATION: Final = "replication"
+MOST_CELLS: Final = 1_000_000
+"""A campaign has no more cells: each takes about a kilobyte of the runner's memory, and a name in its folder."""
+_SHOWN: Final = 10**24
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -105,7 +108,7 @@ class Scale:
     Parameters
     ----------
     replications
-        How often each combination of factors is repeated, each time with other random numbers; >= 1.
+        How often each combination of factors is repeated, each time with other random numbers; 1 to 1,000,000.
     parameters, factors
         What differs from the study's own at this scale.
     """
@@ -119,6 +122,9 @@ class Scale:
         replications: object = self.replications  # a user's file has no types
         if not isinstance(replications, int) or isinstance(replications, bool) or replications < 1:
             raise RequestError(f"replications is {replications!r}", "an integer >= 1 is allowed")
+        if replications > MOST_CELLS:
+            got = f"{replications:,}" if replications < _SHOWN else f"more than {_SHOWN:,}"
+            raise RequestError(f"replications must be an integer from 1 to {MOST_CELLS:,} (got {got})")
         _require_named("a scale", parameters=self.parameters, factors=self.factors)
 
 
@@ -246,8 +252,18 @@ class Study(ABC):
             One of `scales`.
         seed
             The seed of all that is drawn, an integer >= 0.
+
+        Raises
+        ------
+        RequestError
+            There are more than a campaign may have.
         """
         design = self.design(scale)
+        count = design.replications * math.prod(map(len, design.factors.values()))
+        if count > MOST_CELLS:
+            raise RequestError(
+                f"study {self.name} must have at most {MOST_CELLS:,} cells at scale {scale} (got {count:,})"
+            )
         for replication in range(design.replications):
             for values in itertools.product(*design.factors.values()):
                 yield Cell(dict(zip(design.factors, values, strict=True)), replication, seed, design.parameters)
@@ -311,7 +327,7 @@ def used_inputs(study: Study, cell: Cell, inputs: Collection[str]) -> tuple[str,
 def asked(study: Study, what: str, *args: object) -> Any:  # noqa: ANN401  what the method returns
     """Return what a method of a study returns; a mistake in a user's file is told with its line.
 
-    What it hands out one by one is all asked for.
+    What it hands out one by one is all asked for, up to one more than a campaign may have cells.
 
     Raises
     ------
@@ -320,7 +336,7 @@ def asked(study: Study, what: str, *args: object) -> Any:  # noqa: ANN401  what 
     """
     try:
         found = getattr(study, what)(*args)
-        return tuple(found) if isinstance(found, Iterator) else found
+        return tuple(itertools.islice(found, MOST_CELLS + 1)) if isinstance(found, Iterator) else found
     except Exception as error:
         if type(study).__module__.startswith("experiments.") or isinstance(error, SimModelsError):
             raise

@@ -247,6 +247,10 @@ def test_a_report_does_not_ask_where_the_study_lies_beside_the_caller_as_it_was(
         (("run", "counting.py", "-s", "base=1,2"), "base is [1, 2]; None, a bool, a number or a text is allowed"),
         (("run", "counting.py", "-s", "base=nan"), "base is nan; finite numbers are allowed; None stands for absence"),
         (("run", "counting.py", "-s", "replications=x"), "replications is 'x'; an integer >= 1 is allowed"),
+        (
+            ("run", "counting.py", "-s", "replications=1000000000000000000"),
+            "replications must be an integer from 1 to 1,000,000 (got 1,000,000,000,000,000,000)",
+        ),
         (("run", "counting.py", "--shard", "3/2"), "shard 3/2; i/n with 1 <= i <= n is allowed"),
         (("run", "counting.py", "--shard", "x"), "shard 'x'; i/n with 1 <= i <= n is allowed, such as 3/100"),
         (

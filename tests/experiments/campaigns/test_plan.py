@@ -66,6 +66,25 @@ def test_a_seed_is_an_integer_from_zero_on(seed: Any, write: Write) -> None:  # 
         Plan.of(write(), "smoke", seed)
 
 
+def test_a_study_that_hands_out_cells_for_ever_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.campaigns.study.MOST_CELLS", 50)
+    monkeypatch.setattr("experiments.campaigns.plan.MOST_CELLS", 50)
+    endless = (
+        COUNTING
+        + """
+        def cells(self, scale, seed):
+            import itertools
+            from experiments.campaigns import Cell
+            for number in itertools.count():
+                yield Cell({"kind": "a", "size": number}, 0, seed, self.design(scale).parameters)
+    """
+    )
+    with pytest.raises(
+        RequestError, match="study counting must have at most 50 cells at scale smoke, and has more; sev"
+    ):
+        Plan.of(write(textwrap.dedent(endless)), "smoke", 0)
+
+
 def test_an_unknown_scale_is_told(write: Write) -> None:
     with pytest.raises(UnknownNameError, match="unknown scale of counting 'smalll'; did you mean small"):
         Plan.of(write(), "smalll", 0)

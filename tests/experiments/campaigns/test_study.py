@@ -147,6 +147,26 @@ def test_replications_are_integers_from_one_on(replications: object) -> None:
         assert str(caught.value) == text
 
 
+@pytest.mark.parametrize("replications", [1_000_001, 10**18, 10**5000], ids=["one", "many", "digits"])
+def test_more_replications_than_a_campaign_has_cells_are_refused_with_the_limit(replications: int) -> None:
+    with pytest.raises(RequestError, match=r"replications must be an integer from 1 to 1,000,000 \(got (1,000,0|more)"):
+        Scale(replications=replications)
+
+
+def test_a_design_of_more_cells_than_a_campaign_has_is_refused_before_they_are_made() -> None:
+    class Wide(Study):
+        factors: ClassVar[Mapping[str, Any]] = {f"f{number}": range(100) for number in range(10)}
+        scales: ClassVar[Mapping[str, Scale]] = {"smoke": Scale()}
+
+        def run_cell(self, cell: Cell) -> dict[str, int]:
+            return {"x": cell.replication}
+
+    with pytest.raises(
+        RequestError, match=r"study wide must have at most 1,000,000 cells at scale smoke \(got 100,000,000,"
+    ):
+        next(Wide().cells("smoke", 0))
+
+
 def test_a_scale_takes_mappings() -> None:
     with pytest.raises(RequestError, match=r"factors of a scale is \['a'\]; a mapping"):
         Scale(factors=["a"])  # type: ignore[arg-type]
