@@ -26,6 +26,7 @@ _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 KEPT: Final = "what was finished is kept, and the same command goes on"
 NEEDED: Final = "schedlab must be installed there"
 _PATIENCE_S: Final = 60.0
+_CONNECTING_S: Final = 30.0
 _TALKERS: Final = ("distributed", "distributed.client", "tornado.application")
 _STILLBORN: Final = 5
 """So many workers in a row that die before they are ready: it is not by chance."""
@@ -280,10 +281,10 @@ class Dask(Place):
 
     def __enter__(self) -> Self:
         try:
-            self._client = self._distributed.Client(  # type: ignore[no-untyped-call]
-                self.address, timeout=_PATIENCE_S / 4, set_as_default=False
-            )
-        except (OSError, ValueError) as error:
+            self._client = self._connected()
+        except RequestError:
+            raise
+        except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: TLS is required, and this is no TLS
             raise RequestError(f"no dask scheduler answers at {self.address}: {told(error)}") from error
         try:
             self._client.wait_for_workers(1, timeout=_PATIENCE_S)
@@ -308,6 +309,16 @@ class Dask(Place):
         for name in _TALKERS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         return self
+
+    def _connected(self) -> Any:  # noqa: ANN401  dask's
+        """Return a client of the scheduler; what it needs for TLS is in dask's configuration."""
+        security: Any = self._distributed.Security()  # type: ignore[no-untyped-call]
+        if self.address.startswith("tls:") and not security.get_connection_args("client").get("ssl_context"):
+            what = f"{self.address} needs TLS, and dask is configured with no certificate"
+            raise RequestError(what, "see distributed.comm.tls in dask's configuration")
+        return self._distributed.Client(  # type: ignore[no-untyped-call]
+            self.address, timeout=_CONNECTING_S, set_as_default=False, security=security
+        )
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=False)

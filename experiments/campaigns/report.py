@@ -98,7 +98,8 @@ def write_report(campaign: Campaign) -> Report:
         with replacing(folder / PAGE) as temporary:
             temporary.write_text(page, "utf-8", errors="backslashreplace")  # a command's words may be no text
     except OSError as error:
-        raise RequestError(f"cannot write the report to {folder}: {reason(error)}") from error
+        what = error.filename2 or folder  # the name that a whole file was to get
+        raise RequestError(f"cannot write the report to {what}: {reason(error)}") from error
     return Report(claims, (*files, PAGE), findings)
 
 

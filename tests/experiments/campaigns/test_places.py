@@ -352,6 +352,7 @@ def test_an_interrupt_as_the_place_is_entered_leaves_no_process(at: str, write: 
 
 # -- dask -------------------------------------------------------------------------------------------
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 
@@ -514,10 +515,26 @@ def test_a_cell_that_runs_too_long_is_ended_on_a_cluster_too(
 
 
 def test_a_cluster_that_is_not_there_is_told(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "_PATIENCE_S", 2.0)
+    monkeypatch.setattr(places, "_CONNECTING_S", 0.5)
     for address in ("tcp://127.0.0.1:1", "nonsense://x", "tcp://127.0.0.1"):
         with pytest.raises(RequestError, match="no dask scheduler answers at"), Dask(plan.shipment, address):
             pytest.fail("there is one")
+
+
+def test_tls_without_a_certificate_or_encryption_that_is_required_and_not_there_is_told(plan: Plan) -> None:
+    with (
+        pytest.raises(
+            RequestError, match=r"tls://127\.0\.0\.1:1 needs TLS, and dask is configured with no certificate"
+        ),
+        Dask(plan.shipment, "tls://127.0.0.1:1"),
+    ):
+        pytest.fail("there is one")
+    with (
+        dask.config.set({"distributed.comm.require-encryption": True}),
+        pytest.raises(RequestError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1: .*encryption required"),
+        Dask(plan.shipment, "tcp://127.0.0.1:1"),
+    ):
+        pytest.fail("there is one")
 
 
 def test_a_cluster_without_workers_is_told(plan: Plan, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -309,7 +309,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(write: Write, out: Path) -> 
         write_report(campaign)
     (out / "tables").unlink()
     (out / PAGE).mkdir()
-    with pytest.raises(RequestError, match=r"cannot write the report to .*: is a directory"):
+    with pytest.raises(RequestError, match=r"cannot write the report to .*/report\.html: is a directory"):
         write_report(campaign)
 
 
