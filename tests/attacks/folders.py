@@ -64,7 +64,7 @@ def _case(drawn: random.Random) -> str:
     reported, _ = _command(where, *REPORT)
     repeated, said = _command(where, *RUN)
     if repeated == 2:
-        if str(path.relative_to("out").parts[0]) not in said:
+        if path.relative_to("out").parts[0] not in said and "out holds a campaign of study" not in said:
             raise Broken(f"{where}: run says {said!r}, which does not name it")
     elif Path("out/results.csv").read_bytes() != Path("whole/results.csv").read_bytes():
         raise Broken(f"{where}: run ends with {repeated} and another table")
