@@ -9,6 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+import pyarrow as pa
+
 from simmodels.documents import json_value
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.files import open_regular, replacing
@@ -165,6 +167,19 @@ def read_start(path: Path, size: int = 1 << 14) -> bytes:
     except _DAMAGED:  # whoever reads all of it will tell
         return b""
     return start[:size].removeprefix(_BYTE_ORDER_MARK)
+
+
+def arrow_buffer(data: bytes) -> Any:  # noqa: ANN401  pyarrow has no types
+    """Return bytes as memory of Arrow's own, to be handed to a reader of Arrow's.
+
+    Such a reader has threads, of which one may let go of its input only when the result has been there for a while.
+    Memory of Python's can be let go of only with the interpreter's lock, and a thread that asks for it while the
+    interpreter ends (of a request that is refused, that is soon) aborts the program: "terminate called without an
+    active exception", status 134.
+    """
+    memory = pa.BufferOutputStream()
+    memory.write(data)
+    return memory.getvalue()
 
 
 def write_whole(path: Path, data: bytes) -> None:

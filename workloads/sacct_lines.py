@@ -11,6 +11,7 @@ import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
 from simmodels.errors import FileFormatError
+from workloads.files import arrow_buffer
 
 Numbers = NDArray[np.int64]
 Rows = NDArray[np.bool_]
@@ -189,7 +190,7 @@ def _columns(text: bytes, header: Header, wanted: Mapping[str, bool]) -> dict[st
         text = text.decode(errors="replace").encode()
     places = {name: str(header.columns[name]) for name in wanted}
     table = arrow_csv.read_csv(
-        pa.py_buffer(text),
+        arrow_buffer(text),
         read_options=arrow_csv.ReadOptions(
             column_names=[str(place) for place in range(header.pipes + 1)], block_size=len(text) + 1
         ),

@@ -11,6 +11,7 @@ import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
 from simmodels.errors import FileFormatError
+from workloads.files import arrow_buffer
 
 Column = NDArray[Any]
 """int64 or float64: a log may hold fractions in nearly every field."""
@@ -103,7 +104,7 @@ def _parse_regular(body: bytes, start: int) -> list[Column] | None:
         return None
     try:
         parsed = arrow_csv.read_csv(
-            pa.py_buffer(table),
+            arrow_buffer(table),
             read_options=arrow_csv.ReadOptions(autogenerate_column_names=True),
             parse_options=arrow_csv.ParseOptions(delimiter=" ", quote_char=False, double_quote=False),
             convert_options=arrow_csv.ConvertOptions(null_values=[], true_values=[], false_values=[]),
