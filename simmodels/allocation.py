@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from simmodels.compiled import compiled
 from simmodels.errors import IllegalScheduleError, RequestError
 from simmodels.schedule import Schedule
+from simmodels.signals import heed_signals
 
 Bounds: TypeAlias = NDArray[np.int32]
 
@@ -187,6 +188,7 @@ def _give(
     free_first, free_last = np.zeros(64, dtype=np.int32), np.full(64, machine - 1, dtype=np.int32)
     size, idle, ended = 1, machine, 0
     for job in starts:
+        heed_signals()
         while ended < len(ends) and end_s[ends[ended]] <= start_s[job]:
             done = ends[ended]
             ended += 1

@@ -22,7 +22,9 @@ def source_stamp(paths: Iterable[Path]) -> Stamp:
 
 
 _HERE: Final = Path(__file__).parent
-_DECISIONS: Final = source_stamp([*(_HERE / "decisions").glob("*.py"), _HERE / "curve.py", _HERE / "graph.py"])
+_DECISIONS: Final = source_stamp(
+    [*(_HERE / "decisions").glob("*.py"), *(_HERE / f"{name}.py" for name in ("signals", "curve", "graph"))]
+)
 
 
 def compiled(function: Callable[..., Any], *, beside: tuple[str, ...] = (), nogil: bool = False) -> Any:  # noqa: ANN401  numba's dispatcher is untyped

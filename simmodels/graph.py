@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from simmodels.compiled import compiled
+from simmodels.signals import heed_signals
 
 _SHORT: Final = 32
 """Longer rows are not sorted by insertion."""
@@ -137,6 +138,7 @@ def unique_successor_sums(first, successor, volume):
     seen = np.full(volume.size, -1)
     stack = np.empty(volume.size, np.int64)
     for task in range(volume.size):
+        heed_signals()
         total[task] = volume[task]
         stack[0] = task
         depth = 1

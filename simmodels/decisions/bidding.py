@@ -21,6 +21,7 @@ from simmodels.decisions import heap
 from simmodels.decisions.columns import longer
 from simmodels.decisions.market import ANY, FIXED, IMPROVES, RUNNING, WAITING, WORSENS
 from simmodels.decisions.meeting import meets, most_free, reserve
+from simmodels.signals import heed_signals
 
 _push, _take, _order, _change = heap.push, heap.take, heap.order, heap.change
 
@@ -43,6 +44,7 @@ def drawn(seed, now, task):
 @compiled
 def key_of(market, task, now, longest):
     """Return the key of a waiting task at an instant: its bid, turned so that the least wins."""
+    heed_signals()
     m = market
     job = m.job[task]
     tick = m.tick
@@ -288,6 +290,7 @@ def _auction_group(market, group, now, longest):
     shadow = np.inf
     extra = 0
     while True:
+        heed_signals()
         task = _best(m, group, now, longest)
         if task < 0:
             break

@@ -14,6 +14,7 @@ import numpy as np
 
 from simmodels.compiled import compiled
 from simmodels.decisions.profile import add, advance, earlier, earliest, lasts_until, most_free, reset
+from simmodels.signals import heed_signals
 
 
 @compiled
@@ -37,6 +38,7 @@ def plan_anew(now, free, running, waiting, estimate, profile, reserved):
     for c in range(running.blocks):
         b = running.chain[c]
         for i in range(running.count[b]):
+            heed_signals()
             add(profile, max(running.key[b, i], now), np.inf, running.cores[b, i])
     for c in range(waiting.blocks):
         b = waiting.chain[c]
@@ -54,6 +56,7 @@ def reserve_new(now, due, waiting, estimate, profile, reserved):
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
+            heed_signals()
             slot = waiting.slot[b, i]
             if np.isnan(reserved[slot]):
                 cores = waiting.cores[b, i]
@@ -82,6 +85,7 @@ def compress(now, due, gained_until, waiting, estimate, profile, reserved):
             if waiting.min_cores[b] > room:
                 continue  # no job of the block fits anywhere before `gained_until`
             for i in range(waiting.count[b]):
+                heed_signals()
                 cores = waiting.cores[b, i]
                 slot = waiting.slot[b, i]
                 held = reserved[slot]

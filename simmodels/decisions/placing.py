@@ -13,6 +13,7 @@ from simmodels.decisions.fleet import FIRST_FIT, NOWHERE
 from simmodels.decisions.machines import first_fitting, open_machines, reserve, run, stop
 from simmodels.decisions.ordered import insert
 from simmodels.decisions.placement import busy, note_stretch, place, replan, start_planned, tick, update, weigh
+from simmodels.signals import heed_signals
 
 
 @compiled
@@ -31,6 +32,7 @@ def begin(fleet, warm, now):
     fleet.count = 0
     fleet.arrived = warm
     for slot in range(warm):
+        heed_signals()
         if fleet.kind == FIRST_FIT:
             machine = first_fitting(fleet, fleet.cores[slot])
             if machine != NOWHERE:

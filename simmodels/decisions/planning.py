@@ -18,6 +18,7 @@ import numpy as np
 from simmodels.compiled import compiled, inlined
 from simmodels.decisions.fleet import OCTAVES, TARGET_STRETCH
 from simmodels.decisions.profile import find, hole, lasts_until, occupy, trim
+from simmodels.signals import heed_signals
 
 PACKS: Final = 0
 NEAREST: Final = 1
@@ -144,6 +145,7 @@ def plan(fleet, slots, done, now, fresh):
     least_left = 2.0**shortest if shortest > 0 else 0.0
     soon = np.nextafter(now, np.inf)
     for at in range(done, slots.size):
+        heed_signals()
         slot = slots[at]
         cores = cores_of[slot]
         left = left_of[slot]

@@ -16,6 +16,7 @@ from simmodels.decisions.ordered import insert, least_cores, new_ordered, refill
 from simmodels.decisions.profile import add, lasts_until
 from simmodels.decisions.queueing import start_easy, start_fitting, start_heads
 from simmodels.decisions.state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING
+from simmodels.signals import heed_signals
 
 _FIRST: Final = float(np.finfo(np.float64).min)  # the least key that an order can give
 _AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all others, among themselves by slot
@@ -44,6 +45,7 @@ def _sort_anew(queue, ordered, order, key, now):
     """Compute the keys of an ordered list anew, and sort it."""
     n = 0
     for c in range(ordered.blocks):
+        heed_signals()
         b = ordered.chain[c]
         for i in range(ordered.count[b]):
             slot = ordered.slot[b, i]
@@ -303,6 +305,7 @@ def decide(queue, now):
         if more == 0:
             return n
     while True:
+        heed_signals()
         _make_room(queue, n + queue.waiting.size)
         more = _pass(queue, now, queue.placed[n:])
         sliding = queue.admitted < queue.arrived

@@ -47,6 +47,7 @@ class Environment(simpy.Environment):
             raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
         super().__init__(initial_time=float(start_s))
         self.seed = seed
+        self._left = False
         self._entities: list[object] = []
         self._observers: dict[Happening, list[Callable[[Any], None]]] = {
             "submitted": [],
@@ -60,12 +61,22 @@ class Environment(simpy.Environment):
 
         Python's collector looks only at what the run makes: whatever is there before (compiled code, above
         all) is frozen meanwhile, or it would be gone through again and again.
+
+        Raises
+        ------
+        RequestError
+            An earlier run was left by Ctrl-C: an event may have happened in part, and there is no going on from there.
         """
+        if self._left:
+            raise RequestError("the run was interrupted in the middle of an instant", "a new environment is needed")
         ours = gc.get_freeze_count() == 0
         if ours:
             gc.freeze()
         try:
             return super().run(until)
+        except KeyboardInterrupt:
+            self._left = True
+            raise
         finally:
             if ours:
                 gc.unfreeze()

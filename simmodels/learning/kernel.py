@@ -138,11 +138,16 @@ def run_lanes(lanes, problem):
 
 
 @_kernel
-def run_orders(problem, lanes, orders, found):
-    """Run the trials of given permutations uint8[n, jobs]; return the first row that is none, else -1."""
+def run_orders(problem, lanes, orders, found, stop):
+    """Run the trials of given permutations uint8[n, jobs]; return the first row that is none, else -1.
+
+    `stop` is as for `run_block`.
+    """
     jobs = len(problem.p)
     complete = _LAST >> np.uint64(64 - jobs)
     for first in range(0, len(orders), WIDTH):
+        if stop[0]:
+            break
         count = min(WIDTH, len(orders) - first)
         for lane in range(count):
             seen = np.uint64(0)
@@ -228,7 +233,7 @@ def _uniform(lanes, jobs, first):
 
 
 @_kernel
-def run_block(problem, lanes, keys, shuffle, first, block, trials, sums):
+def run_block(problem, lanes, keys, shuffle, first, block, trials, sums, stop):
     """Run a block of trials, and add to `sums` [jobs, 3] by first job: how many, and their AVGbsld and its square.
 
     Parameters
@@ -243,10 +248,14 @@ def run_block(problem, lanes, keys, shuffle, first, block, trials, sums):
         The number of the block, which names its random numbers; and how many trials it has.
     sums
         float64[jobs, 3].
+    stop
+        bool[1], set by another thread to have no more trials run: what was found is not wanted any more.
     """
     jobs = len(problem.p)
     _seed_lanes(lanes.state, keys[0], keys[1], ((first + 1) << 32) + block)
     for done in range(0, trials, WIDTH):
+        if stop[0]:
+            break
         if shuffle == SWAP_ANY:
             _swap_any(lanes, jobs)
         else:
@@ -265,7 +274,7 @@ def run_block(problem, lanes, keys, shuffle, first, block, trials, sums):
 
 
 @_kernel
-def run_blocks(problem, lanes, keys, shuffle, stratified, first_block, trials, sums):
+def run_blocks(problem, lanes, keys, shuffle, stratified, first_block, trials, sums, stop):
     """Run consecutive blocks of a pair, each into its own entry of `sums` [blocks, jobs, 3].
 
     Stratified blocks are numbered job by job, and each job has `trials`; else `trials` is of all.
@@ -274,4 +283,4 @@ def run_blocks(problem, lanes, keys, shuffle, stratified, first_block, trials, s
     for i in range(len(sums)):
         number = first_block + i
         first, block = (number // each, number % each) if stratified else (-1, number)
-        run_block(problem, lanes, keys, shuffle, first, block, min(BLOCK, trials - block * BLOCK), sums[i])
+        run_block(problem, lanes, keys, shuffle, first, block, min(BLOCK, trials - block * BLOCK), sums[i], stop)

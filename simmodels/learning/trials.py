@@ -75,9 +75,9 @@ def run_trials(
     found = np.empty(len(rows), dtype=np.float64)
     parts = [slice(first, first + _ROWS_AT_ONCE) for first in range(0, len(rows), _ROWS_AT_ONCE)]
 
-    def run(part: slice) -> int:
+    def run(part: slice, stop: NDArray[np.bool_]) -> int:
         lanes = new_lanes(jobs, len(problem.ends) - 1)
-        bad = int(run_orders(problem, lanes, rows[part], found[part]))
+        bad = int(run_orders(problem, lanes, rows[part], found[part], stop))
         return bad if bad < 0 else part.start + bad
 
     bad = [row for row in _in_threads(run, parts, _workers(workers), None) if row >= 0]
@@ -206,37 +206,39 @@ class _Task:
             min(BLOCK, self.trials - number % each * BLOCK) for number in range(self.first, self.first + self.blocks)
         )
 
-    def run(self) -> NDArray[np.float64]:
-        """Return float64[jobs, 3]: number, sum and sum of squares of AVGbsld by first job."""
+    def run(self, stop: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return float64[jobs, 3]: number, sum and sum of squares of AVGbsld by first job; nonsense if stopped."""
         jobs = len(self.problem.p)
         sums = np.zeros((self.blocks, jobs, 3))
         lanes = new_lanes(jobs, len(self.problem.ends) - 1)
-        run_blocks(self.problem, lanes, self.keys, self.shuffle, self.stratified, self.first, self.trials, sums)
+        run_blocks(self.problem, lanes, self.keys, self.shuffle, self.stratified, self.first, self.trials, sums, stop)
         found: NDArray[np.float64] = sums.sum(axis=0)
         return found
 
 
 def _in_threads(
-    run: Callable[[_T], _R], tasks: Sequence[_T], workers: int, done: Callable[[_T], None] | None
+    run: Callable[[_T, NDArray[np.bool_]], _R], tasks: Sequence[_T], workers: int, done: Callable[[_T], None] | None
 ) -> list[_R]:
     """Return what came of each task, in their order; `done` is told of each as it ends.
 
-    Compiled trials run without the interpreter's lock, so threads are enough. Few are in hand at a time: what is
-    raised, or Ctrl-C, ends it soon.
+    Compiled trials run without the interpreter's lock, so threads are enough. Few are in hand at a time, and these are
+    stopped by what is raised, or by Ctrl-C.
     """
+    stop = np.zeros(1, np.bool_)
     results: dict[int, _R] = {}
     waiting = iter(enumerate(tasks))
     pool = ThreadPoolExecutor(min(workers, len(tasks)) or 1)
     try:
-        at: dict[Future[_R], int] = {pool.submit(run, task): i for i, task in islice(waiting, 2 * workers)}
+        at: dict[Future[_R], int] = {pool.submit(run, task, stop): i for i, task in islice(waiting, 2 * workers)}
         while at:
             for future in wait(at, return_when=FIRST_COMPLETED).done:
                 i = at.pop(future)
                 results[i] = future.result()
-                at |= {pool.submit(run, task): number for number, task in islice(waiting, 1)}
+                at |= {pool.submit(run, task, stop): number for number, task in islice(waiting, 1)}
                 if done is not None:
                     done(tasks[i])
     finally:
+        stop[0] = True
         pool.shutdown(cancel_futures=True)
     return [results[i] for i in range(len(tasks))]
 

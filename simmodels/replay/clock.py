@@ -14,6 +14,7 @@ from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.queue import arrive, decide, finish
 from simmodels.decisions.structure import Structure
+from simmodels.signals import heed_signals
 
 
 @compiled
@@ -152,6 +153,7 @@ def replay(queue, clock, by_event, kill, until, stop, started, ended):
     now = clock.now
     fine = True
     while coming < stop or size > 0 or first_due < last_due:
+        heed_signals()
         submit = queue.submit[coming] if coming < stop else np.inf
         if first_due == last_due:
             coming_now = min(submit, ends[0] if size > 0 else np.inf)
@@ -188,6 +190,7 @@ def replay(queue, clock, by_event, kill, until, stop, started, ended):
                 finish(queue, _pop(ends, slots, size), now)
                 size -= 1
             while coming < stop and queue.submit[coming] == now:
+                heed_signals()
                 arrive(queue, now)
                 coming += 1
         placed = decide(queue, now)

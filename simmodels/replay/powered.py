@@ -17,6 +17,7 @@ from simmodels.decisions.checkpointing import done_after, saved_after, takes
 from simmodels.decisions.columns import longer
 from simmodels.decisions.fleet import NOWHERE
 from simmodels.decisions.structure import Structure
+from simmodels.signals import heed_signals
 
 _DONE: Final = 0
 _UNDONE: Final = 2
@@ -203,6 +204,7 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
     placing.begin(fleet, warm, begin)
     _record_starts(runs, fleet, begin)
     while True:
+        heed_signals()
         now = runs.end[runs.heap[0]] if runs.size > 0 else np.inf
         if fleet.arrived < jobs:
             now = min(now, fleet.submit[fleet.arrived])

@@ -10,6 +10,7 @@ from simmodels.decisions.options import QueueOptions, raise_refused
 from simmodels.decisions.order import Order
 from simmodels.decisions.queue import set_order
 from simmodels.decisions.state import refused, set_draw, waiting_slots
+from simmodels.errors import RequestError
 from simmodels.replay.clock import new_clock, replay
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.streams import stream
@@ -66,6 +67,7 @@ class Replay:
         self.start_s = np.full(slots, np.nan)
         self.end_s = np.full(slots, np.nan)
         self._changes = 0
+        self._left = False
 
     def run(self, until_s: float = math.inf, *, slots: int | None = None) -> None:
         """Go on until there is nothing more to do, or up to the first instant at or after `until_s`.
@@ -81,11 +83,17 @@ class Replay:
         Raises
         ------
         RequestError
-            An order gave no number for a job; what a Python order raised is raised again.
+            An order gave no number for a job; what a Python order raised is raised again. Or a run was left by Ctrl-C,
+            in the middle of an instant: there is no going on from there.
         """
+        if self._left:
+            raise RequestError("the replay was interrupted in the middle of an instant", "a new one is needed")
         stop = len(self.submit_s) if slots is None else slots
         kill = self.options.overrun == "kill"
-        if not replay(self._queue, self._clock, self._by_event, kill, until_s, stop, self.start_s, self.end_s):
+        self._left = True
+        fine = replay(self._queue, self._clock, self._by_event, kill, until_s, stop, self.start_s, self.end_s)
+        self._left = False
+        if not fine:
             slot, now = refused(self._queue)
             job = self.workload.job(slot if self._rows is None else int(self._rows[slot]))
             raise_refused(job, now, self.options.order, self.options.backfill_order)

@@ -6,6 +6,7 @@ import numpy as np
 
 from simmodels.compiled import compiled
 from simmodels.decisions.trading import instant, next_wake
+from simmodels.signals import heed_signals
 
 
 @compiled
@@ -31,6 +32,7 @@ def trade(market, arrivals, submit, until):
     ended = np.empty(64, np.int64)
     came = 0
     while True:
+        heed_signals()
         now = next_wake(m)
         if came < arrivals.size:
             now = min(now, submit[came])

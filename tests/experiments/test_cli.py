@@ -104,6 +104,72 @@ def test_an_interrupt_ends_it_with_its_own_status(run: Run, monkeypatch: pytest.
     assert run("list") == (130, "", "error: interrupted\n")
 
 
+TOLD = """
+import importlib, sys
+
+home, name = sys.argv.pop(1).split(":")
+module = importlib.import_module(home)
+begin = getattr(module, name)
+
+
+def begun(*args, **kwargs):
+    print("begun", flush=True)
+    return begin(*args, **kwargs)
+
+
+setattr(module, name, begun)
+from experiments.cli import main
+
+sys.exit(main())
+"""
+"""The command line, which says when the compiled code of a module is called."""
+
+
+@pytest.mark.parametrize(
+    ("compiled", "words"),
+    [
+        ("simmodels.replay.run:replay", "simulate --order WFP3 --jobs-out jobs.csv"),
+        pytest.param(
+            "simmodels.replay.run:replay",
+            "compare --orders WFP3,FCFS --backfilling conservative --out out",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            "simmodels.replay.powered_run:replay_powered",
+            "machines --cores-per-machine 4 --walk 24:8:1s --until 3d --heuristics TargetStretch --reference log.swf",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            "simmodels.learning.trials:run_blocks", "learn --trials 99999999 --out fit.toml", marks=pytest.mark.full
+        ),
+        pytest.param("simmodels.replay.run:replay", "advise --workers 0", marks=pytest.mark.full),
+        pytest.param("experiments.campaigns.loop:wait", "advise", marks=pytest.mark.full),
+    ],
+)
+def test_ctrl_c_in_compiled_code_ends_it_at_once_and_leaves_no_file(compiled: str, words: str, tmp_path: Path) -> None:
+    """What is asked for would take hours, or is done by many short runs."""
+    jobs, gap = (20_000, 300) if words.startswith(("learn", "advise")) else (100_000, 0)
+    lines = (f"{k} {k * gap} -1 {100 + k % 7} 1 -1 -1 1 {100 + k % 11}" for k in range(1, jobs + 1))
+    (tmp_path / "log.swf").write_text("; MaxProcs: 4\n" + "\n".join(lines) + "\n")
+    command, *more = words.split()
+    argv = [sys.executable, "-c", TOLD, compiled, command, "--workload", "log.swf", *more]
+    limit_s = 300
+    with subprocess.Popen(
+        argv, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, stdout=-1, stderr=-1
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            _, err = process.communicate(timeout=limit_s)
+        finally:
+            process.kill()
+    assert (process.returncode, err.splitlines()[-1][:18]) == (130, "error: interrupted")
+    assert "Traceback" not in err
+    left = {path.name for path in tmp_path.iterdir()} - {"log.swf"}
+    assert not left - {"out", "results"}, left
+
+
 def test_a_fault_of_the_system_is_told_in_a_line(run: Run, trace: sm.Workload, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "jobs.csv")
