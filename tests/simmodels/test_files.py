@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simmodels import files
@@ -212,11 +212,12 @@ formulas = st.tuples(st.sampled_from(["=", "+", "-", "@", "'=", "''-"]), texts).
 
 
 @given(st.lists(st.one_of(texts, formulas), min_size=1))
+@example(["\ud800", "=\r"])
 def test_no_text_of_a_table_is_a_formula_and_each_can_be_read_again(
     tmp_path_factory: pytest.TempPathFactory, names: list[str]
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "table.csv"
-    write_csv(pd.DataFrame({"name": names}), path)
+    write_csv(pd.DataFrame({"name": pd.Series(names, dtype=object)}), path)
     with path.open(newline="", encoding="utf-8") as file:
         (head,), *rows = csv.reader(file)
     assert head == "name"
