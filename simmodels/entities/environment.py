@@ -1,6 +1,7 @@
 """Environment: SimPy's, with named random streams, exact instants, and observers."""
 
 import gc
+import itertools
 from collections.abc import Callable, Generator
 from heapq import heappush
 from typing import Any, Final, Literal, TypeVar
@@ -23,6 +24,20 @@ POWER: Final = EventPriority(3)
 LAST: Final = EventPriority(4)
 """... and decisions after everything else of their instant."""
 _END: Final = EventPriority(5)
+
+
+_runs: Final = itertools.count(1)
+_COLLECT_EVERY: Final = 64
+
+
+def _collect_now_and_then() -> None:
+    """Look for models that are done: while all that there is is frozen, Python's collector does not find them.
+
+    A model is a circle of references; 45,000 small ones, one after the other, took 2 GB. To look takes a tenth of a
+    second where code is compiled, so it is done before every 64th run.
+    """
+    if next(_runs) % _COLLECT_EVERY == 0:
+        gc.collect()
 
 
 class Environment(simpy.Environment):
@@ -71,6 +86,7 @@ class Environment(simpy.Environment):
             raise RequestError("the run was interrupted in the middle of an instant", "a new environment is needed")
         ours = gc.get_freeze_count() == 0
         if ours:
+            _collect_now_and_then()
             gc.freeze()
         try:
             return super().run(until)

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Generator
 
 import numpy as np
@@ -97,3 +99,19 @@ def test_entities_are_known_by_their_kind_in_the_order_they_were_made() -> None:
     assert env.all(Cluster) == [first, second]
     assert env.all(Mine) == [first]
     assert env.all(QueueScheduler) == []
+
+
+MODELS = """
+import gc
+import numpy as np
+import simmodels as sm
+jobs = sm.Workload(np.arange(8), np.arange(8.0), np.full(8, 5.0), np.full(8, 5.0), np.ones(8, int), max_cores=3)
+for _ in range(200):
+    sm.simulate(jobs, engine="simpy")
+print(sum(isinstance(each, sm.Environment) for each in gc.get_objects()))
+"""
+
+
+def test_models_that_are_done_do_not_pile_up_in_memory() -> None:
+    ended = subprocess.run([sys.executable, "-c", MODELS], capture_output=True, text=True, check=True)
+    assert int(ended.stdout) <= 64
