@@ -20,7 +20,6 @@ from numba.experimental import structref
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer, longer_rows
 from simmodels.decisions.structure import Structure
-from simmodels.signals import heed_signals
 
 BLOCK: Final = 64
 """Entries a block; 32 to 128 measured alike, smaller and larger slower."""
@@ -352,7 +351,6 @@ def sort_pairs(key, slot, key2, slot2, n):
     """
     runs = n
     while runs > 1:
-        heed_signals()
         runs = 0
         out = 0
         start = 0

@@ -12,7 +12,7 @@ from simmodels.decisions import ordered, queue
 from simmodels.replay import clock
 
 PACKAGE = Path(simmodels.__file__).parent
-DECISIONS = [*(PACKAGE / "decisions").glob("*.py"), PACKAGE / "curve.py", PACKAGE / "graph.py"]
+DECISIONS = [*(PACKAGE / "decisions").glob("*.py"), *(PACKAGE / f"{name}.py" for name in ("signals", "curve", "graph"))]
 
 
 @pytest.fixture
