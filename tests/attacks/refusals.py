@@ -1,0 +1,235 @@
+"""Refusals: requests that cannot be served, of every command, on a machine that is busy with other things.
+
+Each must end with its status (2, or 1 where a campaign's cells fail) and one line that begins with "error:", whatever
+the threads of the libraries are doing as the interpreter ends. The load is made here: busy processes that end with the
+attack.
+"""
+
+import json
+import os
+import random
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from tests.attacks.attack import Broken, Case
+
+CASES = 1_000
+
+ROOT = Path(__file__).resolve().parents[2]
+_AT_ONCE = 2
+_BUSY = 3
+_LIMIT_S = 300
+_LOAD = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: sum(range(10**6))"
+
+_GOOD = "".join(f"{k} {k * 40} 0 {90 + k % 50} {1 + k % 8} -1 -1 {1 + k % 8} 200\n" for k in range(1, 2001))
+_FILES = {
+    "good.swf": "; MaxProcs: 64\n" + _GOOD,
+    "no-size.swf": _GOOD,
+    "word.swf": "; MaxProcs: 64\n" + _GOOD + "2001 x 0 90 1\n",
+    "short.swf": "; MaxProcs: 64\n" + _GOOD + "2001 90\n",
+    "empty.swf": "",
+    "comments.swf": "; MaxProcs: 64\n; nothing else\n",
+    "not.swf.gz": _GOOD,
+    "words.sacct": "JobID|State|Submit|Start|End|ElapsedRaw|AllocCPUS\n1|COMPLETED|soon|later|never|x|y\n",
+    "no-columns.sacct": "JobID|User\n1|ada\n2|bob\n",
+    "broken.json": '{"nb_res": 4, "jobs": [',
+    "no-jobs.json": '{"nb_res": 4}',
+    "good.csv": "time,nodes\n2020-01-01 00:00:00,8\n2020-01-02 00:00:00,6\n",
+    "word.csv": "time,nodes\n2020-01-01 00:00:00,8\n2020-01-02 00:00:00,x\n",
+    "back.csv": "time,nodes\n2020-01-02 00:00:00,8\n2020-01-01 00:00:00,6\n",
+    "two.csv": "time,a,b\n2020-01-01 00:00:00,8,9\n",
+    "bad.toml": "kind = \n",
+    "wrong.toml": 'name = "x"\n',
+    "bad.py": "def order(:\n",
+    "unknown.py": "def order(colour):\n    return colour\n",
+    "flows/broken.json": "{",
+}
+
+# Each has `{n}`, a number that cannot be, `{word}`, a name that is none, and `{file}`, a log.
+_REQUESTS = (
+    "",
+    "{word}",
+    "--{word}",
+    "list --{word}",
+    "simulate",
+    "simulate --workload",
+    "simulate --workload {word}.swf",
+    "simulate --workload .",
+    "simulate --workload word.swf",
+    "simulate --workload short.swf",
+    "simulate --workload empty.swf",
+    "simulate --workload comments.swf",
+    "simulate --workload not.swf.gz",
+    "simulate --workload words.sacct",
+    "simulate --workload no-columns.sacct",
+    "simulate --workload broken.json",
+    "simulate --workload no-jobs.json",
+    "simulate --workload no-size.swf",
+    "simulate --workload good.swf --cores {n}",
+    "simulate --workload good.swf --cores 4",
+    "simulate --workload good.swf --order {word}",
+    "simulate --workload good.swf --order {word}.toml",
+    "simulate --workload good.swf --order bad.toml",
+    "simulate --workload good.swf --order wrong.toml",
+    "simulate --workload good.swf --order bad.py",
+    "simulate --workload good.swf --order unknown.py",
+    "simulate --workload good.swf --backfilling {word}",
+    "simulate --workload good.swf --backfilling greedy --backfill-order SPF",
+    "simulate --workload good.swf --threshold {word}",
+    "simulate --workload good.swf --decide {word}",
+    "simulate --workload good.swf --overrun {word}",
+    "simulate --workload good.swf --queue-depth {n}",
+    "simulate --workload good.swf --warm-jobs {n}",
+    "simulate --workload good.swf --engine {word}",
+    "simulate --workload good.swf --seed {n}",
+    "simulate --workload good.swf --tau {n}",
+    "simulate --workload good.swf --clean {word}",
+    "simulate --workload good.swf --jobs-out jobs.{word}",
+    "simulate --workload good.swf --jobs-out {word}/jobs.csv",
+    "simulate --workload good.swf --gantt gantt.{word}",
+    "simulate --workload good.swf --bid PVR",
+    "simulate --workload good.swf --workflows flows",
+    "simulate --workflows {word}",
+    "simulate --workflows flows",
+    "simulate --workflows flows --bid {word}",
+    "simulate --workflows flows --clusters {word}",
+    "simulate --workflows flows --order SPF",
+    "compare",
+    "compare --workload good.swf --orders FCFS",
+    "compare --workload good.swf --orders {word} --out out",
+    "compare --workload good.swf --orders FCFS,FCFS --out out",
+    "compare --workload {word}.swf --orders FCFS --out out",
+    "compare --workload word.swf --orders FCFS --out out",
+    "compare --workload good.swf --orders FCFS --out good.csv",
+    "demo --jobs {n}",
+    "demo --cores {n}",
+    "machines --workload good.swf",
+    "machines --workload good.swf --cores-per-machine 8",
+    "machines --workload good.swf --cores-per-machine 4 --walk 24:8:20min",
+    "machines --workload good.swf --cores-per-machine {n} --walk 24:8:20min",
+    "machines --workload good.swf --cores-per-machine 8 --walk {word}",
+    "machines --workload good.swf --cores-per-machine 8 --walk 24:3:20min",
+    "machines --workload good.swf --cores-per-machine 8 --walk 24:8:20min --series good.csv",
+    "machines --workload good.swf --cores-per-machine 8 --series {word}.csv",
+    "machines --workload good.swf --cores-per-machine 8 --series word.csv",
+    "machines --workload good.swf --cores-per-machine 8 --series back.csv",
+    "machines --workload good.swf --cores-per-machine 8 --series two.csv",
+    "machines --workload good.swf --cores-per-machine 8 --series good.csv --column {word}",
+    "machines --workload good.swf --cores-per-machine 8 --series good.csv --per-machine {n}",
+    "machines --workload good.swf --cores-per-machine 8 --series good.csv --heuristics {word}",
+    "machines --workload good.swf --cores-per-machine 8 --series good.csv --heuristics TargetAsap",
+    "machines --workload good.swf --cores-per-machine 8 --series good.csv --mode {word}",
+    "machines --workload good.swf --cores-per-machine 8 --series good.csv --from {word}",
+    "machines --workload word.swf --cores-per-machine 8 --series good.csv",
+    "learn --workload good.swf",
+    "learn --workload good.swf --out fit.{word}",
+    "learn --workload good.swf --out fit.toml",
+    "learn --workload good.swf --out fit.toml --form {word}",
+    "learn --workload good.swf --out fit.toml --trials {n}",
+    "learn --workload good.swf --out fit.toml --pairs {n}",
+    "learn --workload good.swf --out fit.toml --estimator {word}",
+    "learn --workload short.swf --out fit.toml",
+    "advise",
+    "advise --workload {word}.swf",
+    "advise --workload empty.swf",
+    "advise --workload good.swf --current {word}",
+    "advise --workload good.swf --scale {word}",
+    "run",
+    "run {word}",
+    "run {word}.toml",
+    "run bad.toml",
+    "run bad.py",
+    "run selection --scale {word}",
+    "run selection --set {word}=1",
+    "run selection --shard {n}/2",
+    "run selection --workers {n}",
+    "report {word}",
+    "report .",
+    "new",
+)
+_NUMBERS = ("-1", "-7", "0x10", "1e400", "nan", "many", "", "1.5.2", "99999999999999999999", "-inf")
+_WORDS = ("nope", "FCFSS", "x y", "Ü", "..", "a,b", "%s", "'", "*", "good.swf.swf", "-", "nul")
+
+
+def cases(seed: int) -> Iterator[Case]:
+    """Yield requests, drawn from the seed, that end otherwise than well."""
+    drawn = random.Random(seed)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(_AT_ONCE) as pool:
+        for name, content in _FILES.items():
+            path = Path(folder, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        busy = [subprocess.Popen([sys.executable, "-c", _LOAD]) for _ in range(_BUSY)]
+        flying: list[Future[str]] = []
+        number = 0
+        try:
+            while True:
+                while len(flying) <= _AT_ONCE:
+                    words = _words(drawn, number)
+                    flying.append(pool.submit(_refused, words, number, folder, environment))
+                    number += 1
+                yield _case(flying.pop(0))
+        finally:
+            for process in busy:
+                process.kill()
+                process.wait()
+            pool.shutdown(cancel_futures=True)
+
+
+def _case(future: Future[str]) -> Callable[[], str]:
+    return lambda: future.result()  # noqa: PLW0108  a method of the future would take its own argument
+
+
+def _words(drawn: random.Random, number: int) -> list[str]:
+    """Return a request: each in turn, with what is drawn in it."""
+    request = _REQUESTS[number % len(_REQUESTS)]
+    given = {"n": drawn.choice(_NUMBERS), "word": drawn.choice(_WORDS)}
+    words = [word.format(**given) for word in shlex.split(request)]
+    may = words and words[0] in _ANSWER_JSON and not words[-1].startswith("--")  # or else it is the value of the last
+    return [*words, "--json"] if may and drawn.random() < 0.3 else words
+
+
+_ANSWER_JSON = {"simulate", "compare", "machines", "learn", "advise", "run", "report"}
+
+
+def _refused(words: list[str], number: int, folder: str, environment: dict[str, str]) -> str:
+    """Make a request; return how it was refused."""
+    command, request = [sys.executable, "-m", "experiments", *words], _REQUESTS[number % len(_REQUESTS)]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=_LIMIT_S,
+            stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise Broken(f"{shlex.join(words)}: no end after {_LIMIT_S} s") from error
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    told = (
+        f"{shlex.join(words)}: status {done.returncode}, stdout {done.stdout[-300:]!r}, stderr {done.stderr[-600:]!r}"
+    )
+    if "Traceback" in done.stderr or "terminate called" in done.stderr or done.returncode not in {0, 2}:
+        raise Broken(told)
+    if not words:  # the help
+        return f"no command: the help, status {done.returncode}"
+    command_named = request.split()[0] if request[0].isalpha() else "no command"
+    if done.returncode == 0 and "{" in request:
+        return f"{command_named}: served, since what was drawn is allowed"
+    if done.returncode != 2 or len(errors) != 1 or not done.stderr.rstrip().endswith(errors[0].rstrip()):
+        raise Broken(told)
+    if "--json" in words and not _is_error(done.stdout):
+        raise Broken(told)
+    return f"{command_named}: refused, status 2, one error"
+
+
+def _is_error(stdout: str) -> bool:
+    """Return whether the answer is one JSON object with an error."""
+    try:
+        answer = json.loads(stdout)
+    except ValueError:
+        return False
+    return isinstance(answer, dict) and set(answer) == {"error"}
