@@ -40,21 +40,10 @@ def _made(context: Any, builder: Any, _signature: Any, _args: Any) -> Any:  # no
     with builder.if_then(_is_turn(builder, now, _CHECK), likely=False):
         raised = builder.icmp_signed("!=", _call(builder, "PyErr_CheckSignals", _COUNT), _COUNT(0))
         with builder.if_then(raised, likely=False):
-            _mark_as_raising(context, builder)
             context.call_conv.return_exc(builder)
         with builder.if_then(_is_turn(builder, now, _YIELD), likely=False):
             _call(builder, "PyEval_RestoreThread", ir.VoidType(), _call(builder, "PyEval_SaveThread", _STATE))
     return context.get_dummy_value()
-
-
-def _mark_as_raising(context: Any, builder: Any) -> None:  # noqa: ANN401
-    """Let numba know that this block leaves with an error, as where it raises one itself.
-
-    Else it would count references that it otherwise need not, which costs more than all calls.
-    """
-    place = context.call_conv._get_excinfo_argument(builder.function)  # noqa: SLF001  numba has no public way
-    store = builder.store(ir.Constant(place.type.pointee, None), place)
-    store.set_metadata("numba_exception_output", builder.module.add_metadata([ir.IntType(1)(1)]))
 
 
 def _is_turn(builder: Any, now: Any, every: int) -> Any:  # noqa: ANN401
