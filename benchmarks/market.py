@@ -19,7 +19,7 @@ def market(*, bid: str, jobs: int = 10_000, trend: str | None = None, engine: st
     clusters = [*((f"a{i}", 1000, "Kind1") for i in range(3)), ("b", 1000, "Kind2")]
     workflows = wl.market_workload(jobs, load=1.4, seed=1)
 
-    def once(part: list[sm.Workflow]) -> sm.WorkflowSchedule:
+    def once(part: list[sm.Workflow]) -> sm.Schedule:
         return sm.simulate_workflows(part, clusters=clusters, bid=chosen, tick_s=sm.MINUTE, engine=engine)  # type: ignore[arg-type]
 
     once(workflows[:100])

@@ -17,15 +17,15 @@ from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
 from experiments.outputs import drawn_window, require_figure, require_writable, table_writer
 from experiments.tables import machines_table
 from simmodels.capacity import CAPACITY_MODES, Capacity, Mode
-from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.schedule import Schedule
 from simmodels.simulate_on_machines import Engine
 from simmodels.units import WEEK
 from simmodels.workload import Workload
 from workloads.capacities import capacity_from, capacity_walk, read_series
 
-Schedules = Mapping[str, CapacitySchedule]
+Schedules = Mapping[str, Schedule]
 
 _WALK: Final = re.compile(r"\s*([0-9]{1,6})\s*:\s*([0-9]{1,6})\s*:([^:]+)")
 _OF_SERIES: Final = {
@@ -225,7 +225,7 @@ class Fleet:
 
     def run(
         self, name: str, log: Workload, reference: Workload, capacity: Capacity, window_s: tuple[float, float]
-    ) -> CapacitySchedule:
+    ) -> Schedule:
         """Return the schedule of one heuristic."""
         options: dict[str, Any] = {}
         if name not in QUEUES:
@@ -280,7 +280,7 @@ def compare_on_machines(
         for what, count in left_out_of_series.items():
             if count:
                 shown.remark(f"  {what}: {count:,}")
-        schedules: dict[str, CapacitySchedule] = {}
+        schedules: dict[str, Schedule] = {}
         for name in fleet.names:
             shown.begin(name)
             schedules[name] = fleet.run(name, workload, alike, capacity, window_s)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from experiments.drawing import DURATIONS, STYLE, grouped, put_title, time_axis, window_of
 from experiments.drawing import number as amount
 from simmodels.allocation import allocate
-from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.errors import RequestError
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.units import HOUR, MINUTE
@@ -33,7 +32,7 @@ Boxes = NDArray[np.float64]
 
 
 def machines_gantt(
-    schedule: CapacitySchedule,
+    schedule: Schedule,
     *,
     start_s: float | None = None,
     end_s: float | None = None,
@@ -72,7 +71,7 @@ def machines_gantt(
 
 
 def compared_gantt(
-    schedules: Mapping[str, CapacitySchedule], *, start_s: float | None = None, end_s: float | None = None
+    schedules: Mapping[str, Schedule], *, start_s: float | None = None, end_s: float | None = None
 ) -> Figure:
     """Return the machines under each heuristic, one below the other, with what was lost in the window in numbers.
 
@@ -106,15 +105,15 @@ def compared_gantt(
     return figure
 
 
-def _window(schedule: CapacitySchedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
+def _window(schedule: Schedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
     """Return the window to draw."""
-    low, high = schedule.window
+    low, high = schedule.simulated_s
     return window_of(schedule, low if start_s is None else start_s, high if end_s is None else end_s)
 
 
 def draw_machines(
     axes: Axes,
-    schedule: CapacitySchedule,
+    schedule: Schedule,
     *,
     start_s: float | None = None,
     end_s: float | None = None,
@@ -133,17 +132,17 @@ def draw_machines(
     """
     window_s = _window(schedule, start_s, end_s)
     machines = schedule.cores // schedule.cores_per_machine
-    if "heuristic" not in schedule.about:
+    if schedule.parts is not None and len(schedule.parts):
         raise RequestError("a schedule of jobs on several machines", "jobs inside one machine each are allowed")
     runs = schedule.runs
-    runs["end_s"] = runs["end_s"].fillna(schedule.window[1])
+    runs["end_s"] = runs["end_s"].fillna(schedule.simulated_s[1])
     unit_s = time_axis(axes, window_s)
     axes.set_ylim(0, machines)
     axes.set_ylabel("machine")
     axes.yaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(grouped))
-    if len(schedule.dark):
-        row, low, high = schedule.dark[["machine", "start_s", "end_s"]].to_numpy(np.float64).T
+    if schedule.off_spans is not None and len(schedule.off_spans):
+        row, low, high = schedule.off_spans[["machine", "start_s", "end_s"]].to_numpy(np.float64).T
         shapes = _corners(np.clip(low, *window_s) / unit_s, np.clip(high, *window_s) / unit_s, row, row + 1 - _GAP)
         axes.add_collection(PolyCollection(shapes, facecolors=_DARK, linewidths=0), autolim=False)  # type: ignore[arg-type]
     length_s = pd.Series(schedule.workload.runtime_s, schedule.workload.job_id)

@@ -1,15 +1,15 @@
 """On machines: the heuristics by the names that people say, and the queues that clusters have, on the same machines."""
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from simmodels.capacity import Capacity
-from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.powering import TraceCapacity
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
+from simmodels.schedule import Schedule
 from simmodels.simulate_on_machines import simulate_on_machines
 from simmodels.workload import Workload
 
@@ -34,7 +34,7 @@ def run_on_machines(
     machines: int,
     window_s: tuple[float, float],
     **options: Any,  # noqa: ANN401  those of simulate_on_machines
-) -> CapacitySchedule:
+) -> Schedule:
     """Return the schedule of a window under a heuristic or a queue, on machines that come and go.
 
     Parameters
@@ -65,4 +65,4 @@ def run_on_machines(
     Source(env, log, into=scheduler, window_s=window_s)
     recorder = Recorder(env)
     env.run(until=env.end_of(window_s[1]))
-    return cast("CapacitySchedule", recorder.schedule(window_s=window_s))
+    return recorder.schedule(window_s=window_s)

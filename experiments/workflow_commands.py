@@ -15,11 +15,11 @@ from experiments.tables import workflow_table
 from experiments.workflow_inputs import WorkflowFolder
 from simmodels.decisions.bid import BUILT_IN, Bid
 from simmodels.errors import RequestError, SimModelsError
+from simmodels.schedule import Place, Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.workflow import Workflow
-from simmodels.workflow_schedule import Place, WorkflowSchedule
 
-Writer = Callable[[WorkflowSchedule, Path], None]
+Writer = Callable[[Schedule, Path], None]
 
 _OF_CURVES: Final = ("area", "factor", "deadline", "soft_deadline")
 
@@ -61,12 +61,12 @@ class Auction:
         """Return the cores of all clusters."""
         return sum(place.cores for place in self.clusters)
 
-    def run(self, workflows: Sequence[Workflow]) -> WorkflowSchedule:
+    def run(self, workflows: Sequence[Workflow]) -> Schedule:
         """Return the schedule of workflows."""
         schedule = self._simulated(workflows)
         return schedule.validate() if self.validate else schedule
 
-    def _simulated(self, workflows: Sequence[Workflow]) -> WorkflowSchedule:
+    def _simulated(self, workflows: Sequence[Workflow]) -> Schedule:
         engine: Any = self.engine  # a text of the command line, which is checked there
         return simulate_workflows(
             workflows, clusters=self.clusters, engine=engine, seed=self.seed, bid=self.bid, **self.rules
@@ -170,7 +170,7 @@ def _gantt_writer(path: Path, window: tuple[str | None, str | None]) -> Writer:
     require_figure(path)
     start_s, end_s = drawn_window(*window)
 
-    def write(schedule: WorkflowSchedule, path: Path) -> None:
+    def write(schedule: Schedule, path: Path) -> None:
         drawing.save(workflow_figures.gantt_by_cluster(schedule, start_s=start_s, end_s=end_s), path)
 
     return write
@@ -182,8 +182,8 @@ def _graph_writer(path: Path, job_id: int, rules: Mapping[str, Any]) -> Writer:
 
     require_figure(path)
 
-    def write(schedule: WorkflowSchedule, path: Path) -> None:
-        workflow = next(each for each in schedule.workflows if each.job_id == job_id)
+    def write(schedule: Schedule, path: Path) -> None:
+        workflow = next(each for each in schedule.workload.workflows if each.job_id == job_id)
         drawn = workflow_figures.graph_by_rank(workflow, ccr=rules["ccr"], tick_s=rules["tick_s"])
         drawing.save(drawn, path)
 

@@ -14,8 +14,6 @@ from experiments.gantt import draw_gantt
 from simmodels.errors import RequestError
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow
-from simmodels.workflow_schedule import WorkflowSchedule
-from simmodels.workload import Workload
 
 _MOST_CLUSTERS: Final = 24
 _MOST_NAMES: Final = 45
@@ -25,7 +23,7 @@ _COLUMNS: Final = 16
 
 
 def gantt_by_cluster(
-    schedule: WorkflowSchedule, *, start_s: float | None = None, end_s: float | None = None, title: str | None = None
+    schedule: Schedule, *, start_s: float | None = None, end_s: float | None = None, title: str | None = None
 ) -> Figure:
     """Return a Gantt chart with a panel for each cluster; all tasks of a job have one colour, and bear its number.
 
@@ -49,9 +47,11 @@ def gantt_by_cluster(
         More cores of a cluster are in use at some instant than it has.
     """
     window_s = _window(schedule, start_s, end_s)
-    places = schedule.clusters
+    places = schedule.places
+    flows = schedule.workload.workflows
     if len(places) > _MOST_CLUSTERS:
         raise RequestError(f"a Gantt chart of {len(places)} clusters", f"{_MOST_CLUSTERS} at most are allowed")
+    job_of = np.repeat(np.arange(len(flows)), [len(flow) for flow in flows])
     cores = np.array([place.cores for place in places], dtype=np.float64)
     heights = np.maximum(cores, 0.35 * cores.max())
     height_in = min(14.0, 1.4 + 1.7 * float((heights / heights.max()).sum()))
@@ -60,48 +60,28 @@ def gantt_by_cluster(
         panels = figure.subplots(len(places), 1, squeeze=False, height_ratios=heights, sharex=True)[:, 0]
         shares = heights / heights.sum()
         for number_, (place, axes) in enumerate(zip(places, panels, strict=True)):
-            of_cluster, job = _on_cluster(schedule, number_)
-            draw_gantt(axes, of_cluster, window_s, job, share=float(shares[number_]))
+            job = job_of[(schedule.cluster == number_) & ~np.isnan(schedule.start_s)]
+            draw_gantt(axes, schedule.on(number_), window_s, job, share=float(shares[number_]))
             axes.set_ylabel(
                 place.name if place.kind is None or place.kind in place.name else f"{place.name}\n{place.kind}"
             )
             if number_ < len(places) - 1:
                 axes.set_xlabel("")
         bid = schedule.about.get("bid")
-        default = f"Gantt chart by cluster: {number(len(schedule), 'workflow')}" + (f", {bid}" if bid else "")
+        default = f"Gantt chart by cluster: {number(len(flows), 'workflow')}" + (f", {bid}" if bid else "")
         put_title(panels[0], title or default)
     return figure
 
 
-def _window(schedule: WorkflowSchedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
+def _window(schedule: Schedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
     if not len(schedule):
         raise RequestError("a figure of a schedule without jobs", "at least one job is needed")
-    times = np.concatenate(([job.submit_s for job in schedule.workflows], schedule.start_s, schedule.end_s))
+    times = np.concatenate((schedule.workload.submit_s, schedule.start_s, schedule.end_s))
     low = float(np.nanmin(times)) if start_s is None else start_s
     high = float(np.nanmax(times)) if end_s is None else end_s
     if not low < high:
         raise RequestError(f"a window from {low} s to {high} s", "start_s < end_s is allowed")
     return low, high
-
-
-def _on_cluster(schedule: WorkflowSchedule, cluster: int) -> tuple[Schedule, NDArray[np.int64]]:
-    """Return what ran on a cluster as a schedule of rigid jobs, one a task, and to which job each belongs."""
-    rows = np.flatnonzero(schedule.cluster == cluster)
-    job = np.repeat(np.arange(len(schedule)), np.diff(schedule.first_task))[rows]
-    submit_s = np.array([workflow.submit_s for workflow in schedule.workflows])[job]
-    runtime_s = np.concatenate([workflow.runtime_s for workflow in schedule.workflows])[rows]
-    cores = np.concatenate([workflow.cores for workflow in schedule.workflows])[rows]
-    place = schedule.clusters[cluster]
-    tasks = Workload(
-        job_id=np.array([workflow.job_id for workflow in schedule.workflows])[job],
-        submit_s=submit_s,
-        runtime_s=runtime_s,
-        estimate_s=runtime_s,
-        cores=cores,
-        name=place.name,
-        max_cores=place.cores,
-    )
-    return Schedule(tasks, place.cores, schedule.start_s[rows], schedule.end_s[rows]), job
 
 
 def graph_by_rank(workflow: Workflow, *, ccr: float = 0.2, tick_s: float = 1.0, title: str | None = None) -> Figure:

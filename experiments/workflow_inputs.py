@@ -12,9 +12,9 @@ from simmodels.curve import ValueCurve
 from simmodels.decisions.bid import Bid, find_bid
 from simmodels.decisions.bid import bid as make_bid
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.schedule import Place
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
-from simmodels.workflow_schedule import Place
 from workloads.arrivals import arrivals, read_workflows
 
 _CLUSTER: Final = re.compile(r"\s*(?:([0-9]{1,6})\s*x\s*)?([0-9]{1,16})\s*(?::\s*([^\s:,]+))?\s*")

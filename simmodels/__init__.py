@@ -4,7 +4,6 @@
 """
 
 from simmodels.capacity import Capacity, CapacityChange
-from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.decisions.bid import TEN_BIDS, Bid, bid, bids
 from simmodels.decisions.checkpointing import Checkpoints, young_daly_s
 from simmodels.decisions.order import Order
@@ -13,9 +12,10 @@ from simmodels.decisions.polynomial import Polynomial
 from simmodels.decisions.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
 from simmodels.energy import Power, Signal
 from simmodels.entities.attempt import Attempt, Outcome
-from simmodels.entities.auctioneer import Auctioneer, TaskRun
+from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
+from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.powering import CapacityProcess, MarkovCapacity, TraceCapacity
@@ -33,7 +33,7 @@ from simmodels.errors import (
 from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import run_trials, score_jobs
-from simmodels.schedule import Schedule
+from simmodels.schedule import Place, Schedule, Terms
 from simmodels.simulate import simulate, simulate_workflows
 from simmodels.simulate_on_machines import simulate_on_machines
 from simmodels.static_scheduling import plan
@@ -41,8 +41,10 @@ from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.version import __version__
 from simmodels.workflow import FOREVER, Task, ValueCurve, Workflow
-from simmodels.workflow_schedule import Place, WorkflowSchedule
 from simmodels.workload import Job, Workload
+
+CapacitySchedule = Schedule  # one class, under its earlier names too
+WorkflowSchedule = Schedule
 
 __all__ = [
     "DAY",
@@ -95,6 +97,7 @@ __all__ = [
     "TargetStretch",
     "Task",
     "TaskRun",
+    "Terms",
     "TraceCapacity",
     "Tuner",
     "UnknownNameError",

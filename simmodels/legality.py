@@ -1,188 +1,395 @@
-"""Legality: the rules that a machine cannot break, and the proof that a schedule keeps them."""
+"""Legality: the rules that no platform can break, as one list, and the proof that a schedule keeps them.
 
+A rule is a function of the `Evidence`; it applies by what the schedule has: attempts, machines, workflows.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels import metrics
+from simmodels.attempts import (
+    COMPLETED,
+    FINISHED,
+    KILLED,
+    OPEN,
+    OUTCOMES,
+    REJECTED,
+    UNFINISHED,
+    Attempts,
+    numbered,
+)
 from simmodels.errors import IllegalScheduleError
+from simmodels.instants import rounding_s
+from simmodels.place import Place, Terms
+from simmodels.workflow import delays
 from simmodels.workload import Workload
-
-COMPLETED: Final = 0
-KILLED: Final = 1
-UNFINISHED: Final = 2
-OUTCOMES: Final = ("completed", "killed", "unfinished")
-
-
-class Attempts(NamedTuple):
-    """Attempts at running jobs, one a row: first each job's last one, in input order, then the earlier ones.
-
-    Parameters
-    ----------
-    row
-        int64[k], the input row of the job.
-    attempt
-        int64[k], its number, growing with time within a job.
-    start_s, end_s
-        float64[k], in seconds since the trace's zero; NaN where it did not start, or still runs.
-    outcome
-        int8[k], 0 completed, 1 killed, 2 came to nothing or still runs.
-    """
-
-    row: NDArray[np.int64]
-    attempt: NDArray[np.int64]
-    start_s: NDArray[np.float64]
-    end_s: NDArray[np.float64]
-    outcome: NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Claim:
-    """What a schedule says happened; `prove` raises if it cannot have.
+class Evidence:
+    """What a schedule says happened.
 
     Parameters
     ----------
     workload
-        The jobs, n of them.
-    cores
-        The cores of the machine.
-    start_s, end_s, outcome, executed_s
-        float64[n], float64[n], int8[n], float64[n], as in `simmodels.schedule.Schedule`.
+        The jobs and tasks, n rows.
+    places
+        The clusters.
+    start_s, end_s, outcome, executed_s, counted, cluster
+        As in `simmodels.schedule.Schedule`, n rows each.
     attempts
         Every attempt, of the jobs that ran once too.
     listed
         bool[n], whether the job's attempts were recorded one by one.
-    overrun
-        ``"run"`` or ``"kill"`` if the schedule says which it was made with.
-    logged
-        Whether jobs ran as long as the workload says (else only `executed_s` says it).
+    terms
+        What it was made under.
+    off_spans
+        The spans in which machines were off, by cluster, machine and time; None if no cluster has machines.
+    parts
+        Of the attempts on several machines: `row`, `attempt`, `machine`, `cores`.
+    window
+        First and last instant of what was simulated; None if there are no machines.
+    workflow_outcome
+        int8[workflows], see `WORKFLOW_OUTCOMES`.
     """
 
     workload: Workload
-    cores: int
+    places: tuple[Place, ...]
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     outcome: NDArray[np.int8]
     executed_s: NDArray[np.float64]
+    counted: NDArray[np.bool_]
+    cluster: NDArray[np.int64]
     attempts: Attempts
     listed: NDArray[np.bool_]
-    overrun: object = None
-    logged: bool = True
+    terms: Terms
+    off_spans: pd.DataFrame | None
+    parts: pd.DataFrame
+    window: tuple[float, float] | None
+    workflow_outcome: NDArray[np.int8]
 
     def prove(self) -> None:
-        """Raise if a rule is broken; the rules are told in `Schedule.validate`.
+        """Raise if a rule is broken; `Schedule.validate` says what each of them asks.
 
         Raises
         ------
         IllegalScheduleError
             With the rule and, for the first offence, the job, the instant and the values.
         """
-        self._prove_jobs()
-        if self.listed.any():
-            self._prove_attempts()
-        self._prove_capacity()
+        for rule in RULES:
+            rule(self)
 
-    def _refuse(self, rule: str, bad: NDArray[np.bool_], text: str) -> None:
-        """Raise if some job is bad; `text` is filled in with the values of the first."""
+    @property
+    def started(self) -> NDArray[np.bool_]:
+        """Return bool[n], whether each row has a start."""
+        return ~np.isnan(self.start_s)
+
+    @property
+    def on(self) -> NDArray[np.int64]:
+        """Return int64[n], the number of each row's cluster; 0 where it has none."""
+        return np.where((self.cluster >= 0) & (self.cluster < len(self.places)), self.cluster, 0)
+
+    def refuse(self, rule: str, bad: NDArray[np.bool_], text: str, **values: object) -> None:
+        """Raise if some row is bad; `text` is filled in with the values of the first."""
         rows = np.flatnonzero(bad)
         if not len(rows):
             return
         row = int(rows[0])
-        job = self.workload.job(row)
         what = text.format(
-            job=job, start_s=self.start_s[row], end_s=self.end_s[row], outcome=OUTCOMES[self.outcome[row]], claim=self
+            job=self.workload.job(row),
+            start_s=self.start_s[row],
+            end_s=self.end_s[row],
+            outcome=OUTCOMES[self.outcome[row]],
+            place=self.places[self.on[row]],
+            cluster=self.cluster[row],
+            **values,
         )
-        more = f" (and {len(rows) - 1} more jobs)" if len(rows) > 1 else ""
-        raise IllegalScheduleError(rule, f"job {job.job_id} {what}{more}")
+        unit = "jobs" if self.workload.is_rigid else "rows"
+        more = f" (and {len(rows) - 1} more {unit})" if len(rows) > 1 else ""
+        raise IllegalScheduleError(rule, f"{self.workload.label(row)} {what}{more}")
 
-    def _prove_jobs(self) -> None:
-        """Prove what can be said of each job by itself."""
-        work, start_s, end_s, refuse = self.workload, self.start_s, self.end_s, self._refuse
-        unfinished, killed = self.outcome == UNFINISHED, self.outcome == KILLED
-        started, ended = ~np.isnan(start_s), ~np.isnan(end_s)
-        times = "its start is {start_s} s, its end {end_s} s"
-        refuse("outcome", ~unfinished & ~(started & ended), "is {outcome}, but " + times)
-        refuse("outcome", unfinished & ended, "is unfinished, but ends at {end_s} s")
-        refuse("outcome", np.isinf(start_s) | np.isinf(end_s), "has no finite times: " + times)
-        width = (work.cores < 1) | (work.cores > self.cores)
-        refuse("width", started & width, "starts at {start_s} s on {job.cores} cores; 1 to {claim.cores} are allowed")
-        refuse("submit", start_s < work.submit_s, "starts at {start_s} s, before its submit at {job.submit_s} s")
-        if not self.logged:
-            self._prove_modelled(unfinished)
-            return
-        late = ~unfinished & ((end_s != start_s + self.executed_s) | (end_s < start_s))
-        times = "{outcome}, starts at {start_s} s and ends at {end_s} s; "
-        refuse("end", late & ~killed, times + "its runtime is {job.runtime_s} s")
-        refuse("end", late & killed, times + "its estimate is {job.estimate_s} s")
-        over = work.runtime_s > work.estimate_s
-        why = " at {end_s} s, with a runtime of {job.runtime_s} s and an estimate of {job.estimate_s} s"
-        refuse("overrun", killed & ~over, "is killed" + why)
-        if self.overrun == "run":
-            refuse("overrun", killed, "is killed at {end_s} s, though jobs may run on past their estimates")
-        if self.overrun == "kill":
-            refuse("overrun", (self.outcome == COMPLETED) & over, "completes" + why)
 
-    def _prove_modelled(self, unfinished: NDArray[np.bool_]) -> None:
-        """Prove that each job ran as long as it says; what the model did with runtimes is not known here."""
-        start_s, end_s, executed_s = self.start_s, self.end_s, self.executed_s
-        fits = (end_s == start_s + executed_s) | (executed_s == end_s - start_s)  # the one or the other was rounded
+# -- each row by itself --------------------------------------------------------------------------------
+
+
+def _outcome(e: Evidence) -> None:
+    """Refuse rows whose times do not go with their outcomes."""
+    unfinished, ended = e.outcome == UNFINISHED, ~np.isnan(e.end_s)
+    times = "its start is {start_s} s, its end {end_s} s"
+    e.refuse("outcome", ~unfinished & ~(e.started & ended), "is {outcome}, but " + times)
+    e.refuse("outcome", unfinished & ended, "is unfinished, but ends at {end_s} s")
+    e.refuse("outcome", np.isinf(e.start_s) | np.isinf(e.end_s), "has no finite times: " + times)
+    known = (e.cluster >= 0) & (e.cluster < len(e.places))
+    e.refuse("outcome", e.started & ~known, "starts at {start_s} s on cluster {cluster}, which there is not")
+
+
+def _workflow_outcome(e: Evidence) -> None:
+    """Refuse tasks whose outcome does not go with that of their workflow."""
+    if e.workload.tasks is None:
+        return
+    of = np.append(e.workflow_outcome, OPEN)[e.workload.tasks.workflow]
+    e.refuse("outcome", (of == FINISHED) & (e.outcome == UNFINISHED), "of a finished job has not ended")
+    e.refuse("outcome", (of == REJECTED) & e.started, "of a rejected job starts at {start_s} s")
+
+
+def _width(e: Evidence) -> None:
+    """Refuse rows that are wider than their cluster."""
+    cores = e.workload.cores
+    width = (cores < 1) | (cores > np.array([place.cores for place in e.places])[e.on])
+    text = "starts at {start_s} s on {job.cores} cores; 1 to {place.cores} are allowed"
+    e.refuse("width", e.started & width, text)
+
+
+def _kind(e: Evidence) -> None:
+    """Refuse tasks on a cluster that is not of their kind."""
+    if e.workload.tasks is None:
+        return
+    asked = e.workload.tasks.kind
+    given = np.array([place.kind for place in e.places], dtype=object)[e.on]
+    wrong = e.started & (asked != given) & (asked != None) & (given != None)  # noqa: E711  of each element
+    e.refuse("kind", wrong, "runs on cluster {cluster}, which is not of its kind")
+
+
+def _submit(e: Evidence) -> None:
+    """Refuse starts before the submission."""
+    early = e.start_s < e.workload.submit_s
+    e.refuse("submit", early, "starts at {start_s} s, before its submit at {job.submit_s} s")
+
+
+def _end(e: Evidence) -> None:
+    """Refuse ends that are not start + runtime, exactly; or start + executed, if the model says how long jobs run."""
+    ended = e.outcome != UNFINISHED
+    if e.terms.modelled:
+        fits = (e.end_s == e.start_s + e.executed_s) | (e.executed_s == e.end_s - e.start_s)  # one of them was rounded
         text = "starts at {start_s} s and ends at {end_s} s, which is not how long it executed"
-        self._refuse("end", ~unfinished & ~(fits & (executed_s >= 0)), text)
+        e.refuse("end", ended & ~(fits & (e.executed_s >= 0)), text)
+        return
+    late = ended & ((e.end_s != e.start_s + e.executed_s) | (e.end_s < e.start_s))
+    killed = e.outcome == KILLED
+    times = "{outcome}, starts at {start_s} s and ends at {end_s} s; "
+    e.refuse("end", late & ~killed, times + "its runtime is {job.runtime_s} s")
+    e.refuse("end", late & killed, times + "its estimate is {job.estimate_s} s")
 
-    def _prove_attempts(self) -> None:
-        """Prove that the attempts of a job follow each other and lead to what its row says."""
-        work, jobs = self.workload, len(self.start_s)
-        row, attempt, start_s, end_s, outcome = self.attempts
-        unfinished = self.outcome == UNFINISHED
-        told = (outcome[:jobs] == self.outcome) & (unfinished | (end_s[:jobs] == self.end_s))
-        told &= (start_s[:jobs] == self.start_s) | (unfinished & np.isnan(self.start_s))
-        text = "({outcome}, start {start_s} s, end {end_s} s) is not what its last attempt says"
-        self._refuse("attempts", self.listed & ~told, text)
 
-        order = np.lexsort((attempt, row))
-        row, start_s, end_s, outcome = row[order], start_s[order], end_s[order], outcome[order]
-        again = np.append(False, row[1:] == row[:-1])
-        early = np.append(again[1:], False)
+def _overrun(e: Evidence) -> None:
+    """Refuse jobs that were killed, or ran on, at their estimates where that does not happen."""
+    if e.terms.modelled:
+        return
+    work, killed = e.workload, e.outcome == KILLED
+    over = work.runtime_s > work.estimate_s
+    why = " at {end_s} s, with a runtime of {job.runtime_s} s and an estimate of {job.estimate_s} s"
+    e.refuse("overrun", killed & ~over, "is killed" + why)
+    if e.terms.overrun == "run":
+        e.refuse("overrun", killed, "is killed at {end_s} s, though jobs may run on past their estimates")
+    if e.terms.overrun == "kill":
+        e.refuse("overrun", (e.outcome == COMPLETED) & over, "completes" + why)
 
-        def refuse(bad: NDArray[np.bool_], text: str) -> None:
-            self._refuse("attempts", np.bincount(row[bad], minlength=jobs) > 0, text)
 
-        refuse(self.listed[row] & ~np.isfinite(start_s), "has an attempt without a finite start")
-        refuse(again & ~(start_s >= np.roll(end_s, 1)), "has an attempt that starts before the one before has ended")
-        refuse(early & (outcome != UNFINISHED), "runs again after an attempt that came to an end")
-        refuse(start_s < work.submit_s[row], "has an attempt before its submit at {job.submit_s} s")
-        refuse(end_s < start_s, "has an attempt that ends before it starts")
-        undone = self.logged & (outcome == UNFINISHED) & (end_s > start_s + work.runtime_s[row])
+def _attempts(e: Evidence) -> None:
+    """Refuse attempts of a job that do not follow each other, or do not lead to what its row says."""
+    if not e.listed.any():
+        return
+    work, jobs = e.workload, len(e.start_s)
+    row, attempt, start_s, end_s, outcome = e.attempts[:5]
+    unfinished = e.outcome == UNFINISHED
+    same = (outcome[:jobs] == e.outcome) & (unfinished | (end_s[:jobs] == e.end_s))
+    same &= (start_s[:jobs] == e.start_s) | (unfinished & np.isnan(e.start_s))
+    text = "({outcome}, start {start_s} s, end {end_s} s) is not what its last attempt says"
+    e.refuse("attempts", e.listed & ~same, text)
+
+    order = np.lexsort((attempt, row))
+    row, start_s, end_s, outcome = row[order], start_s[order], end_s[order], outcome[order]
+    again = np.append(False, row[1:] == row[:-1])
+    early = np.append(again[1:], False)
+
+    def refuse(bad: NDArray[np.bool_], text: str) -> None:
+        e.refuse("attempts", np.bincount(row[bad], minlength=jobs) > 0, text)
+
+    refuse(e.listed[row] & ~np.isfinite(start_s), "has an attempt without a finite start")
+    refuse(again & ~(start_s >= np.roll(end_s, 1)), "has an attempt that starts before the one before has ended")
+    refuse(early & (outcome != UNFINISHED), "runs again after an attempt that came to an end")
+    refuse(start_s < work.submit_s[row], "has an attempt before its submit at {job.submit_s} s")
+    refuse(end_s < start_s, "has an attempt that ends before it starts")
+    undone = (outcome == UNFINISHED) & (end_s > start_s + work.runtime_s[row])
+    if not e.terms.modelled:
         refuse(undone, "has an attempt that came to nothing after all its {job.runtime_s} s of work")
 
-    def _prove_capacity(self) -> None:
-        """Prove that the cores in use never exceed the machine."""
-        row, start_s, end_s = self.attempts.row, self.attempts.start_s, self.attempts.end_s
-        cores = self.workload.cores[row]
-        lasting = ~np.isnan(start_s) & (start_s != end_s)
-        starts = np.flatnonzero(lasting)
-        starts = starts[np.argsort(start_s[starts], kind="stable")]
-        ends = np.flatnonzero(lasting & ~np.isnan(end_s))
-        ends = ends[np.argsort(end_s[ends])]
-        start_at, end_at = start_s[starts], end_s[ends]
-        taken = np.append(0, np.cumsum(cores[starts]))
-        freed = np.append(0, np.cumsum(cores[ends]))
-        # Before the last start of an instant this is too low, so what is too much there is too much at the last.
-        used = taken[1:] - freed[np.searchsorted(end_at, start_at, side="right")]
-        self._refuse_overfull(row[starts], start_at, used)
-        # Jobs of 0 s can follow each other within their instant: each has what runs through it beside it.
-        brief = np.flatnonzero(start_s == end_s)
-        at = start_s[brief]
-        through = taken[np.searchsorted(start_at, at)] - freed[np.searchsorted(end_at, at, side="right")]
-        self._refuse_overfull(row[brief], at, through + cores[brief])
 
-    def _refuse_overfull(self, row: NDArray[np.int64], time_s: NDArray[np.float64], used: NDArray[np.int64]) -> None:
-        """Raise if more cores than there are would be in use after some start."""
-        over = np.flatnonzero(used > self.cores)
+# -- cores, cluster by cluster and machine by machine --------------------------------------------------
+
+
+def _capacity(e: Evidence) -> None:
+    """Refuse more cores in use on a cluster than it has."""
+    several = len(e.places) > 1
+    for number, place in enumerate(e.places):
+        here = e.attempts.cluster == number
+        runs = e.attempts.take(here) if several else e.attempts
+        _prove_capacity(e, runs, place, f"cluster {place.name!r}" if several else "the machine")
+
+
+def _prove_capacity(e: Evidence, runs: Attempts, place: Place, name: str) -> None:
+    """Refuse more cores in use than a cluster has; jobs of 0 s may follow each other within their instant."""
+    row, start_s, end_s = runs.row, runs.start_s, runs.end_s
+    cores = e.workload.cores[row]
+    lasting = ~np.isnan(start_s) & (start_s != end_s)
+    starts = np.flatnonzero(lasting)
+    starts = starts[np.argsort(start_s[starts], kind="stable")]
+    ends = np.flatnonzero(lasting & ~np.isnan(end_s))
+    ends = ends[np.argsort(end_s[ends])]
+    start_at, end_at = start_s[starts], end_s[ends]
+    taken = np.append(0, np.cumsum(cores[starts]))
+    freed = np.append(0, np.cumsum(cores[ends]))
+    # Before the last start of an instant this is too low, so what is too much there is too much at the last.
+    used = taken[1:] - freed[np.searchsorted(end_at, start_at, side="right")]
+    # Jobs of 0 s can follow each other within their instant: each has what runs through it beside it.
+    brief = np.flatnonzero(start_s == end_s)
+    at = start_s[brief]
+    through = taken[np.searchsorted(start_at, at)] - freed[np.searchsorted(end_at, at, side="right")]
+    for rows, time_s, in_use in ((row[starts], start_at, used), (row[brief], at, through + cores[brief])):
+        over = np.flatnonzero(in_use > place.cores)
         if len(over):
             first = over[np.argmin(time_s[over])]
-            job = self.workload.job(int(row[first]))
-            what = f"job {job.job_id} starts at {time_s[first]} s on {job.cores} cores, "
-            what += f"which makes {used[first]} in use; the machine has {self.cores}"
+            label, width = e.workload.label(int(rows[first])), e.workload.cores[rows[first]]
+            what = f"{label} starts at {time_s[first]} s on {width} cores, "
+            what += f"which makes {in_use[first]} in use; {name} has {place.cores}"
             raise IllegalScheduleError("capacity", what)
+
+
+def _machines(e: Evidence) -> None:
+    """Refuse attempts on a machine that there is not, has not the cores for them, or is off while they run."""
+    if e.off_spans is None or e.window is None:
+        return
+    a, ends_s = e.attempts, e.window[1]
+    lasting = np.flatnonzero(~np.isnan(a.start_s) & (a.start_s != a.end_s))
+    used = pd.DataFrame(
+        {
+            "cluster": a.cluster[lasting],
+            "machine": a.machine[lasting],
+            "row": a.row[lasting],
+            "attempt": a.attempt[lasting],
+            "start_s": a.start_s[lasting],
+            "end_s": a.end_s[lasting],
+            "cores": e.workload.cores[a.row[lasting]],
+        }
+    )
+    if len(e.parts):
+        spread = used.drop(columns=["machine", "cores"]).merge(e.parts, on=["row", "attempt"])
+        whole = pd.MultiIndex.from_frame(used[["row", "attempt"]]).isin(
+            pd.MultiIndex.from_frame(e.parts[["row", "attempt"]])
+        )
+        used = pd.concat([used[~whole], spread], ignore_index=True)
+    sizes = np.array([place.machines for place in e.places])[used["cluster"]]
+    strange = np.flatnonzero((used["machine"] < 0) | (used["machine"] >= sizes))
+    if len(strange):
+        first = used.iloc[strange[0]]
+        what = f"{e.workload.label(int(first['row']))} starts at {first['start_s']} s on machine {first['machine']:.0f}"
+        raise IllegalScheduleError("machines", f"{what}; there are 0 to {sizes[strange[0]] - 1}")
+    off = dict(iter(e.off_spans.groupby(["cluster", "machine"])))
+    for key, runs in used.groupby(["cluster", "machine"]):
+        cluster, machine = runs[["cluster", "machine"]].iloc[0].tolist()
+        _prove_machine(e, (cluster, machine), runs, off.get(key), ends_s)
+
+
+def _prove_machine(
+    e: Evidence, key: tuple[int, int], runs: pd.DataFrame, off: pd.DataFrame | None, ends_s: float
+) -> None:
+    """Refuse too many cores in use on one machine, and what runs there while it is off."""
+    place, machine = e.places[key[0]], key[1]
+    start_s, end_s = runs["start_s"].to_numpy(), runs["end_s"].to_numpy()
+    time_s, used = metrics.step_function(start_s, end_s, runs["cores"].to_numpy())
+    if (used > place.cores_per_machine).any():
+        step = int(np.argmax(used > place.cores_per_machine))
+        first = e.workload.label(int(runs["row"].to_numpy()[np.flatnonzero(start_s == time_s[step])[0]]))
+        what = f"{first} starts at {time_s[step]} s, and {used[step]} cores of machine {machine} are in use"
+        raise IllegalScheduleError("capacity", f"{what}; it has {place.cores_per_machine}")
+    if off is None:
+        return
+    until, begins = off["end_s"].to_numpy(), np.append(off["start_s"].to_numpy(), np.inf)
+    next_ = begins[np.searchsorted(until, start_s, side="right")]  # the first that ends after the start
+    late = np.flatnonzero(next_ < np.where(np.isnan(end_s), ends_s, end_s))
+    if len(late):
+        label = e.workload.label(int(runs["row"].to_numpy()[late[0]]))
+        what = f"{label} starts at {start_s[late[0]]} s on machine {machine}"
+        raise IllegalScheduleError("offline", f"{what}, and is still there when it is off at {next_[late[0]]} s")
+
+
+def _work(e: Evidence) -> None:
+    """Refuse attempts that did more work than there was time for, and jobs that did more than theirs, or less."""
+    if e.off_spans is None or e.window is None:
+        return
+    a = e.attempts
+    ran = ~np.isnan(a.start_s)
+    row, start_s, work_s = a.row[ran], a.start_s[ran], a.work_s[ran]
+    end_s = np.where(np.isnan(a.end_s[ran]), e.window[1], a.end_s[ran])
+    close = rounding_s(start_s, end_s)
+    odd = np.flatnonzero(~((work_s >= -close) & (work_s <= end_s - start_s + close)))
+    if len(odd):
+        label = e.workload.label(int(row[odd[0]]))
+        raise IllegalScheduleError("work", f"{label} did {work_s[odd[0]]} s of work in less time, or less than 0")
+    if not e.terms.adds_up:
+        return  # a cluster or a scheduler of the user's may say how long jobs run
+    order = np.lexsort((a.attempt[ran], row))
+    numbers = a.attempt[ran][order]
+    wanted = numbered(row[order])
+    odd = np.flatnonzero(numbers != wanted)
+    if len(odd):
+        label = e.workload.label(int(row[order][odd[0]]))
+        raise IllegalScheduleError(
+            "attempts", f"{label} has an attempt {numbers[odd[0]]} where {wanted[odd[0]]} is next"
+        )
+    done = np.bincount(row, work_s, len(e.start_s))
+    length = e.workload.runtime_s
+    rounding = rounding_s(start_s, a.end_s[ran], e.workload.submit_s[row], length[row])
+    near = np.bincount(row, rounding, len(e.start_s))  # of every attempt
+    whole = (e.outcome == COMPLETED) & (e.workload.submit_s >= e.window[0])
+    odd = np.flatnonzero(e.counted & ((done > length + near) | (whole & (done < length - near))))
+    if len(odd):
+        label = e.workload.label(int(odd[0]))
+        raise IllegalScheduleError("work", f"{label} of {length[odd[0]]} s did {done[odd[0]]} s of work")
+
+
+# -- workflows -----------------------------------------------------------------------------------------
+
+
+def _data(e: Evidence) -> None:
+    """Refuse tasks that start before the data of their predecessors are on their cluster."""
+    if e.workload.tasks is None:
+        return
+    sender, receiver = e.workload.tasks.edges.T
+    terms = e.terms
+    delay_s = delays(e.workload.runtime_s[sender] / terms.tick_s, terms.ccr) * terms.tick_s
+    if terms.network == "cluster":
+        travels = e.cluster[sender] != e.cluster[receiver]
+    elif terms.network == "kind":
+        kind, kinds = e.workload.tasks.kind, {place.kind for place in e.places}
+        both = (kind[sender] != None) & (kind[receiver] != None)  # noqa: E711  of each element
+        travels = both & (kind[sender] != kind[receiver]) & (None not in kinds)
+    else:
+        travels = np.zeros(len(sender), np.bool_)
+    there_s = e.end_s[sender] + np.where(travels, delay_s, 0.0)
+    early = e.started[receiver] & ~(e.start_s[receiver] >= there_s)
+    bad = np.bincount(receiver[early], minlength=len(e.start_s)) > 0
+    e.refuse("data", bad, "starts at {start_s} s, before the data of its predecessors are there")
+
+
+RULES: Final[tuple[Callable[[Evidence], None], ...]] = (
+    _outcome,
+    _workflow_outcome,
+    _width,
+    _kind,
+    _submit,
+    _end,
+    _overrun,
+    _attempts,
+    _data,
+    _machines,
+    _capacity,
+    _work,
+)
+"""The rules, in the order in which they are held against a schedule."""

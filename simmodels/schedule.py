@@ -1,25 +1,56 @@
-"""Schedule: when each job of a workload ran, as an immutable record with its table and metrics."""
+"""Schedule: when and where each job and task ran, attempt by attempt; with tables, metrics and a proof."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from simmodels import metrics
-from simmodels.errors import RequestError
+from simmodels import merit, metrics
+from simmodels.attempts import (
+    ATTEMPT_COLUMNS,
+    COMPLETED,
+    FINISHED,
+    KILLED,
+    MACHINE_COLUMNS,
+    OPEN,
+    OUTCOMES,
+    PART_COLUMNS,
+    UNFINISHED,
+    Attempts,
+    from_table,
+    numbered,
+    off_table,
+    rows_of,
+)
+from simmodels.capacity import Capacity
+from simmodels.energy import Power, Signal
+from simmodels.errors import RequestError, UnknownNameError
 from simmodels.files import replacing, write_csv
-from simmodels.legality import COMPLETED, KILLED, OUTCOMES, UNFINISHED, Attempts, Claim
+from simmodels.legality import Evidence
+from simmodels.place import Place, Terms
+from simmodels.workflow_results import WorkflowResults
 from simmodels.workload import Workload
 
-__all__ = ["ATTEMPT_COLUMNS", "COMPLETED", "KILLED", "OUTCOMES", "UNFINISHED", "Schedule"]
+__all__ = ["ATTEMPT_COLUMNS", "COMPLETED", "KILLED", "OUTCOMES", "UNFINISHED", "Place", "Schedule", "Terms"]
 
-ATTEMPT_COLUMNS: Final = ("job_id", "attempt", "start_s", "end_s", "outcome")
+_TASK_OUTCOMES: Final = ("completed", "running", "never started")
+_ROW_COLUMNS: Final = {
+    "start_s": np.float64,
+    "end_s": np.float64,
+    "outcome": np.int8,
+    "counted": np.bool_,
+    "cluster": np.int64,
+    "price": np.float64,
+}
+
+
+_UNKNOWN_TERMS: Final = Terms()
 
 
 def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> NDArray[np.generic]:
@@ -34,18 +65,18 @@ def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Schedule:
-    """When each job of a workload ran; rows are in the input order of the workload.
+    """When and where each job and task of a workload ran; rows are in the input order of the workload.
 
     The arrays are read-only. A schedule need not be legal: `validate` proves that it is.
 
     Parameters
     ----------
     workload
-        The jobs.
+        The jobs, and the tasks of workflows.
     cores
-        The cores of the machine, >= 1.
+        The cores of all clusters, >= 1.
     start_s
-        float64[n], when each job started, in seconds since the trace's zero; NaN where it never
+        float64[n], when each row started, in seconds since the trace's zero; NaN where it never
         did. Of a job that ran more than once, the start of its last attempt.
     end_s
         float64[n], when it ended; NaN where it never did.
@@ -53,23 +84,45 @@ class Schedule:
         int8[n]: 0 completed, 1 killed (stopped when its estimate was over), 2 unfinished. None:
         unfinished where `end_s` is NaN, completed elsewhere.
     counted
-        bool[n], whether the job counts in the metrics; None: all do.
+        bool[n], whether the row counts in the metrics; None: all do.
     executed_s
-        float64[n], how long each ended job ran; else NaN. It is taken as given if ``about`` says
-        ``runtimes="modelled"`` (the model, not the log, said how long jobs run). Else it is made: the
+        float64[n], how long each row that ended ran; else NaN. It is taken as given if ``terms`` says that runtimes are
+        modelled (the model, not the log, said how long jobs run). Else it is made: the
         runtime, or the estimate of a killed job. Not end - start, which may be off by rounding.
+    clusters
+        The clusters; () for one pool of `cores`.
+    cluster
+        int64[n], the number of the cluster that each row ran on (last); -1 where it never started. None: the first.
     attempts
         A table with the columns ``job_id, attempt, start_s, end_s, outcome``, one row an attempt,
-        needed if some job ran more than once; `attempt` grows with time within a job. One that came to
-        nothing has outcome 2 and its interruption as `end_s`. Jobs without a row ran as `start_s` says.
+        needed if some job ran more than once, or if there are machines; `attempt` grows with time within a job. One
+        that came to nothing has outcome 2 and its interruption as `end_s`. Jobs without a row ran as `start_s` says. A
+        column ``row``, the input row, may stand in for ``job_id`` where that is not unique; ``cluster`` is the
+        cluster's number (else 0), ``machine`` the number of the (lowest) machine there, and ``work_s`` the work that
+        was done and not lost, in seconds of the job. The last two are needed where there are machines.
+    parts
+        The attempts that ran on several machines: ``row, attempt, machine, cores``, one row a machine.
+    off_spans
+        The spans in which machines were off: ``cluster, machine, start_s, end_s``, by cluster, machine and time; None
+        if no cluster has machines.
+    window
+        First and last instant of what was simulated; needed where there are machines.
+    workflow_outcome, critical_path_s
+        int8 and float64[workflows]: 0 finished, 1 starved (its deadline came first), 2 rejected at its arrival, 3
+        unfinished; and the least time from submission to finish. None: finished where all tasks have completed, else
+        unfinished; and by `Workflow.critical_path_s` under the terms.
+    price
+        float64[n], what each task paid; None if nobody paid.
+    terms
+        What it was made under, as far as proof and figures ask.
     about
-        How it was made: order, backfilling, overrun, engine, seed and so on.
+        How it was made: order, backfilling, bid, engine, seed and so on, for people.
 
     Raises
     ------
     RequestError
-        A column has the wrong length, an outcome is none of the three, `cores` is below 1, or the
-        attempts lack a column or name a job that the workload does not have (or has twice).
+        A column has the wrong length, an outcome is none of the three, `cores` is below 1 or not those of the clusters,
+        or the attempts lack a column or name a job that the workload does not have (or has twice).
     """
 
     workload: Workload
@@ -80,7 +133,16 @@ class Schedule:
     outcome: NDArray[np.int8] = None  # type: ignore[assignment]  # None is filled in below
     counted: NDArray[np.bool_] = None  # type: ignore[assignment]  # None is filled in below
     executed_s: NDArray[np.float64] = None  # type: ignore[assignment]  # None is filled in below
+    clusters: tuple[Place, ...] = ()
+    cluster: NDArray[np.int64] = None  # type: ignore[assignment]  # None is filled in below
     attempts: pd.DataFrame | None = None
+    parts: pd.DataFrame | None = None
+    off_spans: pd.DataFrame | None = None
+    window: tuple[float, float] | None = None
+    workflow_outcome: NDArray[np.int8] | None = None
+    critical_path_s: NDArray[np.float64] | None = None
+    price: NDArray[np.float64] | None = None
+    terms: Terms = _UNKNOWN_TERMS
     about: Mapping[str, object] = field(default_factory=dict)
 
     if TYPE_CHECKING:  # the arguments, wider than the attributes
@@ -95,62 +157,301 @@ class Schedule:
             outcome: NDArray[np.integer] | None = None,
             counted: NDArray[np.bool_] | None = None,
             executed_s: NDArray[np.float64] | None = None,
+            clusters: Sequence[Place] = (),
+            cluster: NDArray[np.integer] | None = None,
             attempts: pd.DataFrame | None = None,
+            parts: pd.DataFrame | None = None,
+            off_spans: pd.DataFrame | None = None,
+            window: tuple[float, float] | None = None,
+            workflow_outcome: NDArray[np.integer] | None = None,
+            critical_path_s: NDArray[np.float64] | None = None,
+            price: NDArray[np.float64] | None = None,
+            terms: Terms = ...,
             about: Mapping[str, object] = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check them."""
-        rows = len(self.workload)
-        if self.cores < 1:
-            raise RequestError(f"a machine of {self.cores} cores", "at least 1 is allowed")
-        fix = object.__setattr__
-        fix(self, "start_s", _fixed("start_s", self.start_s, np.float64, rows))
-        fix(self, "end_s", _fixed("end_s", self.end_s, np.float64, rows))
+        rows, fix = len(self.workload), partial(object.__setattr__, self)
+        fix("clusters", tuple(Place(*each) for each in self.clusters))
         if self.outcome is None:
-            fix(self, "outcome", np.where(np.isnan(self.end_s), UNFINISHED, COMPLETED))
+            fix("outcome", np.where(np.isnan(self.end_s), UNFINISHED, COMPLETED))
         if self.counted is None:
-            fix(self, "counted", np.ones(rows, dtype=np.bool_))
-        fix(self, "outcome", _fixed("outcome", self.outcome, np.int8, rows))
-        fix(self, "counted", _fixed("counted", self.counted, np.bool_, rows))
-        strange = np.flatnonzero((self.outcome < COMPLETED) | (self.outcome > UNFINISHED))
-        if len(strange):
-            raise RequestError(f"column outcome, row {strange[0]}: {self.outcome[strange[0]]}", "0, 1, 2 are allowed")
-        executed_s = self.executed_s if self.about.get("runtimes") == "modelled" else None
+            fix("counted", np.ones(rows, dtype=np.bool_))
+        for name, dtype in _ROW_COLUMNS.items():
+            if getattr(self, name) is not None:
+                fix(name, _fixed(name, getattr(self, name), dtype, rows))
+        if self.cluster is None:
+            fix("cluster", np.broadcast_to(np.int64(0), rows))  # takes no memory
+        self._check()
+        executed_s = self.executed_s if self.terms.modelled else None
         if executed_s is None:
             executed_s = np.where(self.outcome == KILLED, self.workload.estimate_s, self.workload.runtime_s)
             executed_s[self.outcome == UNFINISHED] = np.nan
-        fix(self, "executed_s", _fixed("executed_s", executed_s, np.float64, rows))
-        fix(self, "about", MappingProxyType(dict(self.about)))
+        fix("executed_s", _fixed("executed_s", executed_s, np.float64, rows))
+        fix("about", MappingProxyType(dict(self.about)))
         if self.attempts is not None:
-            fix(self, "attempts", self.attempts.copy())
+            fix("attempts", self.attempts.copy())
             self._attempt_rows()
+        if not self.workload.is_rigid:
+            self._fill_workflows()
+
+    def _check(self) -> None:
+        """Refuse clusters and outcomes that cannot be, and machines of which not all is said."""
+        if self.cores < 1:
+            raise RequestError(f"a machine of {self.cores} cores", "at least 1 is allowed")
+        cores = sum(place.cores for place in self.places)
+        if cores != self.cores:
+            raise RequestError(f"a schedule of {self.cores} cores on clusters of {cores}", "the sum is allowed")
+        strange = np.flatnonzero((self.outcome < COMPLETED) | (self.outcome > UNFINISHED))
+        if len(strange):
+            raise RequestError(f"column outcome, row {strange[0]}: {self.outcome[strange[0]]}", "0, 1, 2 are allowed")
+        if self.off_spans is None:
+            return
+        if self.attempts is None or any(name not in self.attempts for name in MACHINE_COLUMNS):
+            raise RequestError(
+                "a schedule on machines without all attempts", f"{', '.join(MACHINE_COLUMNS)} are needed"
+            )
+        if self.window is None:
+            raise RequestError("a schedule on machines without a window", "first and last instant are needed")
+
+    def _fill_workflows(self) -> None:
+        """Say what became of workflows, if that is not given."""
+        flows, fix = self.workload.workflows, partial(object.__setattr__, self)
+        for name, dtype in (("workflow_outcome", np.int8), ("critical_path_s", np.float64)):
+            given = getattr(self, name)
+            if given is None and name == "workflow_outcome":
+                of = self.workload.tasks.workflow  # type: ignore[union-attr]  # it has tasks
+                undone = np.bincount(of[(of >= 0) & (self.outcome == UNFINISHED)], minlength=len(flows)) > 0
+                given = np.where(undone, OPEN, FINISHED)
+            elif given is None:
+                terms = self.terms
+                given = [flow.critical_path_s(terms.ccr, tick_s=terms.tick_s) for flow in flows]
+            fix(name, _fixed(name, given, dtype, len(flows)))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor's arguments (a read-only mapping cannot be pickled)."""
-        more = {name: getattr(self, name) for name in ("outcome", "counted", "executed_s", "attempts")}
-        make = partial(Schedule, **more, about=dict(self.about))
-        return make, (self.workload, self.cores, self.start_s, self.end_s)
+        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        given = [named.pop(name) for name in ("workload", "cores", "start_s", "end_s")]
+        if not self.cluster.strides[0]:
+            del named["cluster"]
+        return partial(Schedule, **{**named, "about": dict(self.about)}), tuple(given)
 
     def __len__(self) -> int:
-        """Return the number of jobs."""
+        """Return the number of rows: of jobs, where all are rigid, else of jobs and tasks."""
         return len(self.start_s)
 
     def __repr__(self) -> str:
         """Return a line about it."""
-        how = "".join(f", {key}={value}" for key, value in self.about.items() if key in {"order", "backfilling"})
-        return f"<Schedule of {self.workload.name!r}: {len(self)} jobs on {self.cores} cores{how}>"
+        kept = {"order", "backfilling", "bid", "heuristic"}
+        how = "".join(f", {key}={value}" for key, value in self.about.items() if key in kept)
+        what = repr(self.workload).split(": ", 1)[-1].split(", max_cores", 1)[0].rstrip(">")
+        where = f"{self.cores} cores" + (f" of {len(self.clusters)} clusters" if len(self.clusters) > 1 else "")
+        return f"<Schedule of {self.workload.name!r}: {what} on {where}{how}>"
+
+    @classmethod
+    def from_attempts(
+        cls,
+        workload: Workload,
+        clusters: Sequence[Place],
+        rows: NDArray[np.int64],
+        attempts: Mapping[str, NDArray[np.generic]],
+        *,
+        off: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None = None,
+        window: tuple[float, float] | None = None,
+        keep: bool = True,
+        **more: Any,  # noqa: ANN401  as the class
+    ) -> Self:
+        """Return the schedule of these attempts, in order of start.
+
+        Parameters
+        ----------
+        workload, clusters, window
+            As in the class.
+        rows
+            int64[k], the input row of each attempt.
+        attempts
+            `start_s`, `end_s` and `outcome` of each; `cluster`, `machine`, `work_s` where they are known; and
+            `executed_s`, else end - start.
+        off
+            The spans in which machines were off, in any order: cluster, machine, begin, and end (infinity if it has not
+            ended). None if no cluster has machines.
+        keep
+            Whether the table of attempts is kept; it need not be if each job ran once, on a pool.
+        more
+            As in the class.
+        """
+        start_s, end_s, executed_s = np.full((3, len(workload)), np.nan)
+        outcome = np.full(len(workload), UNFINISHED, np.int8)
+        done = attempts["outcome"] != UNFINISHED
+        starts_s, ends_s = (np.asarray(attempts[name], np.float64) for name in ("start_s", "end_s"))
+        start_s[rows] = starts_s  # by start, so the last attempt of a job is what stays
+        end_s[rows] = np.where(done, ends_s, np.nan)
+        executed_s[rows] = np.where(done, attempts.get("executed_s", ends_s - starts_s), np.nan)
+        outcome[rows] = attempts["outcome"]
+        cluster = None
+        if len(clusters) > 1:
+            cluster = np.full(len(workload), -1)
+            cluster[rows] = attempts["cluster"]
+        table = None
+        if keep:
+            kept = {name: column for name, column in attempts.items() if name != "executed_s"}
+            kept["outcome"] = attempts["outcome"].astype(np.int8)
+            numbers = {"job_id": workload.job_id[rows], "row": rows, "attempt": numbered(rows)}
+            table = pd.DataFrame({**numbers, **kept})
+        return cls(
+            workload,
+            sum(place.cores for place in clusters),
+            start_s,
+            end_s,
+            outcome=outcome,
+            executed_s=executed_s,
+            clusters=clusters,
+            cluster=cluster,
+            attempts=table,
+            off_spans=None if off is None or window is None else off_table(*off, window),
+            window=window,
+            **more,
+        )
+
+    # -- what it is made of ---------------------------------------------------------------------
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Return the clusters; one pool of cores if none are named."""
+        return self.clusters or (Place("cluster", int(self.cores)),)
+
+    @property
+    def capacity(self) -> Capacity:
+        """Return how many machines of the cluster were on, over time; of one of several, ``on(name).capacity``.
+
+        Raises
+        ------
+        RequestError
+            There are several clusters, or the one has no machines.
+        """
+        if len(self.places) != 1 or self.off_spans is None:
+            raise RequestError(
+                f"the capacity of {len(self.places)} clusters", "that of one with machines, on(name), is"
+            )
+        return self._capacity(0)
+
+    @property
+    def cores_per_machine(self) -> int:
+        """Return the cores of each machine, of the one cluster."""
+        if len(self.places) != 1:
+            raise RequestError(
+                f"the machines of {len(self.places)} clusters", "those of one, on(name), are of one size"
+            )
+        return self.places[0].cores_per_machine
+
+    def _capacity(self, number: int) -> Capacity:
+        """Return how many machines of a cluster were on; a pool of cores is one that always was."""
+        low = high = np.empty(0)
+        if self.off_spans is not None:
+            spans = self.off_spans[self.off_spans["cluster"] == number]
+            low, high = spans["start_s"].to_numpy(np.float64), spans["end_s"].to_numpy(np.float64)
+            high = np.where(high < self.simulated_s[1], high, np.nan)  # it has not ended
+        time_s, off = metrics.step_function(low, high, np.ones(len(low), np.int64))
+        begin = self.simulated_s[0]
+        if not len(time_s) or time_s[0] > begin:
+            time_s, off = np.append(begin, time_s), np.append(0, off)
+        return Capacity(time_s, self.places[number].machines - off)
+
+    def _number(self, cluster: int | str) -> int:
+        """Return the number of a cluster."""
+        names = [place.name for place in self.places]
+        number = names.index(cluster) if cluster in names else cluster
+        if not (isinstance(number, int) and 0 <= number < len(names)):
+            raise UnknownNameError("cluster", str(cluster), (), tuple(names))
+        return number
+
+    def on(self, cluster: int | str) -> "Schedule":
+        """Return what ran on one cluster, as a schedule of rigid jobs; rows are those that ran there last.
+
+        Parameters
+        ----------
+        cluster
+            Its name or its number.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such cluster.
+        """
+        number = self._number(cluster)
+        place = self.places[number]
+        rows = np.flatnonzero((self.cluster == number) & ~np.isnan(self.start_s))
+        by_row = {name: getattr(self, name)[rows] for name in ("outcome", "counted", "executed_s")}
+        parts: list[pd.DataFrame | None] = []
+        for table in (self.attempts, self.parts):
+            if table is None:
+                parts.append(None)
+                continue
+            of = rows_of(table, self.workload)
+            kept = np.isin(of, rows)
+            if "cluster" in table:
+                kept &= (table["cluster"] == number).to_numpy()
+            parts.append(table[kept].assign(row=np.searchsorted(rows, of[kept]), cluster=0))
+        spans = self.off_spans
+        return Schedule(
+            self.workload.take(rows),
+            place.cores,
+            self.start_s[rows],
+            self.end_s[rows],
+            **by_row,
+            clusters=(place,),
+            attempts=parts[0],
+            parts=parts[1],
+            off_spans=None if spans is None else spans[spans["cluster"] == number].assign(cluster=0),
+            window=self.window,
+            terms=self.terms,
+            about=self.about,
+        )
+
+    def _evidence(self) -> Evidence:
+        """Return what is said to have happened, for the proof and the figures of merit."""
+        given: dict[str, Any] = {each.name: getattr(self, each.name, None) for each in fields(Evidence)}
+        given |= {
+            "places": self.places,
+            "attempts": self._attempts(),
+            "listed": np.bincount(self._attempt_rows(), minlength=len(self)) > 0,
+            "parts": pd.DataFrame(columns=list(PART_COLUMNS)) if self.parts is None else self.parts,
+        }
+        if self.workflow_outcome is None:
+            given["workflow_outcome"] = np.empty(0, np.int8)
+        return Evidence(**given)
+
+    def _results(self) -> WorkflowResults:
+        """Return what became of the workflows."""
+        tasks = self.workload.tasks
+        if tasks is None or self.workflow_outcome is None or self.critical_path_s is None:
+            raise RequestError(f"the workflows of {self.workload.name!r}", "a workload with workflows has them")
+        judged = (self.workflow_outcome, self.critical_path_s, self.terms.tick_s)
+        return WorkflowResults(tasks.workflows, tasks.first, self.start_s, self.end_s, *judged)
 
     # -- tables ---------------------------------------------------------------------------------
 
     @property
     def jobs(self) -> pd.DataFrame:
-        """A table, built anew at each call: one row a job, input order.
+        """A table, built anew at each call: one row per job, input order.
 
-        Columns ``job_id, submit_s, start_s, end_s, wait_s, response_s, executed_s, runtime_s,
+        Of rigid jobs the columns ``job_id, submit_s, start_s, end_s, wait_s, response_s, executed_s, runtime_s,
         estimate_s, cores, user_id, outcome, counted``, and ``attempts`` (how many) if a table of
-        attempts is there. `outcome` is a category: completed, killed, unfinished.
+        attempts is there. `outcome` is a category: completed, killed, unfinished. Of workflows those of `workflows`.
+        With both, those of both; `outcome` is then text.
         """
+        tasks = self.workload.tasks
+        if tasks is None:
+            return self._job_table()
+        flows, rigid = self._results().table(), np.flatnonzero(tasks.workflow < 0)
+        if not len(rigid):
+            return flows
+        rows = self._job_table().iloc[rigid].astype({"outcome": str})
+        return pd.concat([rows, flows.astype({"outcome": str}).set_index(tasks.first)]).sort_index(ignore_index=True)
+
+    def _job_table(self) -> pd.DataFrame:
+        """Return the columns of `jobs`, of every row."""
         work = self.workload
         columns: dict[str, object] = {
             "job_id": work.job_id,
@@ -173,67 +474,109 @@ class Schedule:
             columns["attempts"] = np.where(listed > 0, listed, started)
         return pd.DataFrame(columns)
 
+    @property
+    def tasks(self) -> pd.DataFrame:
+        """A table, built anew at each call: one row per task, input order; a rigid job is one task.
+
+        Columns ``job_id, task, kind, cores, runtime_s, start_s, end_s, cluster`` (a name, None where it never
+        started), ``outcome`` (completed, running, never started), and ``price`` if tasks paid.
+        """
+        work = self.workload
+        names = np.array([*(place.name for place in self.places), None], dtype=object)
+        started = ~np.isnan(self.start_s)
+        outcome = np.where(~started, 2, np.where(np.isnan(self.end_s), 1, 0))
+        label, kind = np.full(len(self), "0", dtype=object), np.full(len(self), None, dtype=object)
+        if work.tasks is not None:
+            kind = work.tasks.kind
+            for first, flow in zip(work.tasks.first.tolist(), work.workflows, strict=True):
+                label[first : first + len(flow)] = [flow.label(task) for task in range(len(flow))]
+        columns: dict[str, object] = {
+            "job_id": work.job_id,
+            "task": label,
+            "kind": kind,
+            "cores": work.cores,
+            "runtime_s": work.runtime_s,
+            "start_s": self.start_s,
+            "end_s": self.end_s,
+            "cluster": pd.Series(names[np.where(started, self.cluster, -1)], dtype=object),
+            "outcome": pd.Categorical.from_codes(
+                outcome, categories=pd.Index(("completed", "running", "never started"))
+            ),
+        }
+        if self.price is not None:
+            columns["price"] = self.price
+        return pd.DataFrame(columns)
+
+    @property
+    def workflows(self) -> pd.DataFrame:
+        """A table, built anew at each call: one row per workflow, input order.
+
+        Columns ``job_id, submit_s, finish_s, outcome, slr, value, most_value, volume_core_s, critical_path_s, tasks``.
+        """
+        return self._results().table()
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """A table: one row per attempt, in order of start, as `attempts`, and with `cores` and `lost_s`.
+
+        `lost_s` is how long it ran for nothing: what was lost with its machine, or went into checkpoints; NaN
+        while it runs, and where it is not known.
+        """
+        if self.attempts is not None:
+            table, rows = self.attempts.copy(), self._attempt_rows()
+        else:
+            rows = np.lexsort((np.arange(len(self)), self.start_s))[: int((~np.isnan(self.start_s)).sum())]
+            table = pd.DataFrame({"job_id": self.workload.job_id[rows], **self._attempts().take(rows)._asdict()})
+        table["cores"] = self.workload.cores[rows]
+        table["lost_s"] = table["end_s"] - table["start_s"] - table["work_s"] if "work_s" in table else np.nan
+        return table
+
     def all_attempts(self) -> pd.DataFrame:
         """Return every attempt at running a job, one row each, whether `attempts` is given or not.
 
-        Columns ``row, attempt, start_s, end_s, outcome``; `row` is the job's input row. The first n
-        rows are the jobs' last (mostly: only) attempts, in input order, NaN where a job never
+        Columns ``row, attempt, start_s, end_s, outcome, cluster, machine, work_s``; `row` is the job's input row. The
+        first n rows are the jobs' last (mostly: only) attempts, in input order, NaN where a job never
         started; the earlier attempts follow, by (row, attempt).
         """
         return pd.DataFrame(self._attempts()._asdict())
 
     def _attempts(self) -> Attempts:
         """Return the columns of `all_attempts`."""
-        ones = np.ones(len(self), dtype=np.int64)
-        only = Attempts(np.arange(len(self)), ones, self.start_s, self.end_s, self.outcome)
-        if self.attempts is None or self.attempts.empty:
-            return only
-        row = self._attempt_rows()
-        order = np.lexsort((self.attempts["attempt"].to_numpy(), row))
-        last = np.append(np.diff(row[order]) != 0, True)
-        final, earlier = order[last], order[~last]
-        columns = [np.concatenate((only.row, row[earlier]))]
-        for name in ATTEMPT_COLUMNS[1:]:
-            column = getattr(only, name).copy()
-            given = self.attempts[name].to_numpy().astype(column.dtype)
-            column[row[final]] = given[final]
-            columns.append(np.concatenate((column, given[earlier])))
-        return Attempts(*columns)
+        rows = np.arange(len(self))
+        unknown = (np.broadcast_to(np.int64(-1), len(self)), np.broadcast_to(np.float64(np.nan), len(self)))
+        ones = np.broadcast_to(np.int64(1), len(self))
+        only = Attempts(rows, ones, self.start_s, self.end_s, self.outcome, self.cluster, *unknown)
+        return only if self.attempts is None or self.attempts.empty else only.with_earlier(self._given())
+
+    def _given(self) -> Attempts:
+        """Return every attempt as columns: the table's in its own order, else those of the jobs in input order."""
+        if self.attempts is not None:
+            return from_table(self.attempts, self._attempt_rows(), self.cluster)
+        ran = self._attempts().take(np.flatnonzero(~np.isnan(self.start_s)))
+        return ran._replace(work_s=np.where(ran.outcome == UNFINISHED, 0.0, self.executed_s[ran.row]))
 
     def _attempt_rows(self) -> NDArray[np.int64]:
         """Return the input row of each row of `attempts`; refuse those that have none."""
-        if self.attempts is None:
-            return np.empty(0, dtype=np.int64)
-        missing = [name for name in ATTEMPT_COLUMNS if name not in self.attempts]
-        if missing:
-            raise RequestError(f"attempts without {', '.join(missing)}", f"{', '.join(ATTEMPT_COLUMNS)} are needed")
-        order = np.argsort(self.workload.job_id, kind="stable")
-        known, wanted = self.workload.job_id[order], self.attempts["job_id"].to_numpy()
-        at = np.searchsorted(known, wanted)
-        found = np.searchsorted(known, wanted, side="right") - at
-        strange = np.flatnonzero(found != 1)
-        if len(strange):
-            what, times = f"attempts of job {wanted[strange[0]]}", found[strange[0]]
-            raise RequestError(what, f"the workload has {times} jobs of this number; 1 is allowed")
-        return order[at]
+        return np.empty(0, np.int64) if self.attempts is None else rows_of(self.attempts, self.workload)
 
     # -- over time ------------------------------------------------------------------------------
 
     def _waits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return when each wait begins and ends: before an attempt, and after one that came to nothing."""
-        submit_s = np.where(self.workload.known(), self.workload.submit_s, np.nan)  # who was left out never waited
+        """Return when rigid jobs' waits begin and end: before an attempt, and after one that came to nothing."""
+        waiting = self.workload.known() & self.workload.rigid()
+        submit_s = np.where(waiting, self.workload.submit_s, np.nan)  # who was left out never waited
         if self.attempts is None:
             return submit_s, self.start_s
-        row, attempt, start_s, end_s, _ = self._attempts()
-        again_s = end_s[: len(self)][self.outcome == UNFINISHED]  # NaN, so no wait, of those that still run
+        row, attempt, start_s, end_s = self._attempts()[:4]
+        again_s = np.where(waiting, end_s[: len(self)], np.nan)[self.outcome == UNFINISHED]  # NaN of those that run
         order = np.lexsort((attempt, row))
         row, start_s, end_s = row[order], start_s[order], end_s[order]
         first = np.append(True, row[1:] != row[:-1])[: len(row)]
-        from_s = np.where(first, submit_s[row], np.roll(end_s, 1))
+        from_s = np.where(first, submit_s[row], np.where(waiting[row], np.roll(end_s, 1), np.nan))
         return np.concatenate((from_s, again_s)), np.concatenate((start_s, np.full(len(again_s), np.nan)))
 
     def queue_length(self) -> pd.DataFrame:
-        """Return how many jobs wait over time: columns ``time_s, queue_length``.
+        """Return how many rigid jobs wait over time: columns ``time_s, queue_length``.
 
         A row holds from its `time_s` to the next row's; before the first row nothing waits. All jobs
         are in it, those outside the metrics too; one whose attempt came to nothing waits again.
@@ -258,10 +601,49 @@ class Schedule:
             return np.nan, np.nan
         return float(self.workload.submit_s[self.counted].min()), float(self.end_s[ended].max())
 
-    def metrics(self, tau_s: float = 10.0) -> dict[str, float]:
+    # -- figures of merit -----------------------------------------------------------------------
+
+    @property
+    def finish_s(self) -> NDArray[np.float64]:
+        """Return float64[workflows], when each one's last task ended; NaN if that was too late, or never."""
+        return self._results().finish_s
+
+    @property
+    def slr(self) -> NDArray[np.float64]:
+        """Return float64[workflows], (finish - submit) / critical path; NaN if not finished."""
+        return self._results().slr
+
+    @property
+    def most_value(self) -> NDArray[np.float64]:
+        """Return float64[workflows], what each is worth at most."""
+        return self._results().most_value
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """Return float64[workflows], what each was worth; 0 if it is not finished."""
+        return self._results().value
+
+    def deciles(self, by: str = "volume_core_s") -> pd.DataFrame:
+        """Return a table with a row for each tenth of the workflows, the smallest first.
+
+        Columns ``decile, jobs, mean_slr`` (of those finished), ``starved`` (share), ``value`` (share of the most).
+
+        Parameters
+        ----------
+        by
+            ``"volume_core_s"`` or ``"most_value"``: what small means; ties by input order.
+
+        Raises
+        ------
+        RequestError
+            `by` is none of these.
+        """
+        return self._results().deciles(by)
+
+    def metrics(self, tau_s: float = 10.0, *, warm_credit: Literal["whole", "partial"] = "whole") -> dict[str, float]:
         """Return the figures of merit by name; names end in the unit, counts are whole numbers.
 
-        Of the counted jobs that ended (completed or killed): ``mean_``, ``median_``, ``p95_`` and
+        **Of rigid jobs** that are counted and ended (completed or killed): ``mean_``, ``median_``, ``p95_`` and
         ``max_`` of ``wait_s, response_s, slowdown, bounded_slowdown,
         per_processor_bounded_slowdown, stretch``. Jobs that executed for 0 s have no slowdown, and
         jobs of 0 s of work no stretch; ``jobs_without_slowdown`` and ``jobs_without_stretch`` say
@@ -275,6 +657,19 @@ class Schedule:
         Numbers of jobs: ``jobs`` (counted), of these ``completed, killed, unfinished``; and
         ``uncounted_jobs``.
 
+        **Of workflows**: ``value``, the worth of all over the most that they could be worth; ``starved``, the share
+        that starved or were not finished at the end, of which ``starved_deadline`` and ``unfinished_at_end`` are the
+        numbers; ``rejected``, the number of those turned away; ``mean_slr``, ``median_slr``, ``p95_slr`` and
+        ``max_slr`` of the finished ones; ``effective_load``, the work over what all cores could do from the
+        first submission to the last. With rigid jobs beside them, ``jobs`` counts both.
+
+        **Of machines** that are switched on and off: ``goodput``, ``aborted`` and ``idle``, the shares of the window's
+        core-seconds on machines that were on that became work, that jobs ran for nothing, and in which no job ran;
+        their sum is 1. ``kills`` is how often a job lost its machine in the window, ``mean_aborted_s`` how long it had
+        run there on average, ``arrived`` how many jobs were submitted in the window, and ``completed_share`` how many
+        of these completed in it. ``mean_machines_used`` is the mean over time of the machines used (M_use; NaN for
+        schedulers without it).
+
         What has no value (no job ended, a window of no length) is NaN. The formulas and their
         sources are in `simmodels.metrics`.
 
@@ -282,45 +677,60 @@ class Schedule:
         ----------
         tau_s
             The bound of the bounded slowdowns, in seconds, > 0.
+        warm_credit
+            What a job that ran at the window's begin, lost its machine and completed is credited with:
+            ``"whole"``, all the work of its last attempt (the paper), or ``"partial"``, what it had left at the
+            window's begin (the authors' program; then the three shares sum up to less than 1).
 
         Raises
         ------
-        RequestError
-            `tau_s` is not a finite number > 0.
+        RequestError, UnknownNameError
+            `tau_s` is not a finite number > 0, or there is no such credit.
         """
-        chosen = self.counted & (self.outcome != UNFINISHED)
-        work = self.workload
-        wait_s = metrics.wait_s(work.submit_s, self.start_s)[chosen]
-        response_s = metrics.response_s(work.submit_s, self.end_s)[chosen]
-        executed_s, runtime_s, cores = self.executed_s[chosen], work.runtime_s[chosen], work.cores[chosen]
-        bounded = metrics.bounded_slowdown(wait_s, executed_s, tau_s)
-        per_processor = metrics.per_processor_bounded_slowdown(wait_s, executed_s, cores, tau_s)
-        window_s = self.window_s()
-        makespan_s = window_s[1] - window_s[0]
-        runs = self._attempts()
-        busy = (runs.start_s, runs.end_s, work.cores[runs.row])
-        mean_queue, max_queue = metrics.queue_length(*self._waits(), window_s)
-        completed, killed, unfinished = np.bincount(self.outcome[self.counted], minlength=len(OUTCOMES)).tolist()
-        return {
-            **metrics.describe(wait_s, "wait_s"),
-            **metrics.describe(response_s, "response_s"),
-            **metrics.describe(metrics.slowdown(response_s, executed_s)[executed_s > 0], "slowdown"),
-            **metrics.describe(bounded, "bounded_slowdown"),
-            **metrics.describe(per_processor, "per_processor_bounded_slowdown"),
-            **metrics.describe(metrics.stretch(response_s, runtime_s)[runtime_s > 0], "stretch"),
-            "utilisation": metrics.utilisation(*busy, self.cores, window_s),
-            "makespan_s": makespan_s,
-            "throughput_jobs_per_hour": metrics.throughput_jobs_per_hour(len(wait_s), makespan_s),
-            "mean_queue_length": mean_queue,
-            "max_queue_length": max_queue,
-            "jobs": completed + killed + unfinished,
-            "completed": completed,
-            "killed": killed,
-            "unfinished": unfinished,
-            "uncounted_jobs": int((~self.counted).sum()),
-            "jobs_without_slowdown": int((executed_s <= 0).sum()),
-            "jobs_without_stretch": int((runtime_s <= 0).sum()),
-        }
+        evidence, rigid = self._evidence(), self.workload.rigid()
+        found: dict[str, float] = {}
+        has_rigid = self.workload.is_rigid or bool(rigid.any())
+        if has_rigid:
+            chosen = self.counted & rigid
+            found |= merit.of_jobs(evidence, chosen, self._waits(), self.window_s(), self.cores, tau_s)
+        if not self.workload.is_rigid:
+            flows = self._results().metrics(self.cores)
+            if has_rigid:
+                flows |= {"jobs": found["jobs"] + flows["jobs"], "makespan_s": found["makespan_s"]}
+            found |= flows
+        if self.off_spans is not None and self.window is not None:
+            on = [self._capacity(number) for number in range(len(self.places))]
+            found |= merit.of_machines(evidence, self._given(), self.window, on, warm_credit)
+            use = self.about.get("mean_machines_used")
+            found["mean_machines_used"] = float(use) if isinstance(use, float) else np.nan
+        return found
+
+    def energy(
+        self, power: Power, *, carbon_g_per_kwh: Signal | None = None, price_per_kwh: Signal | None = None
+    ) -> dict[str, float]:
+        """Return ``energy_kwh``, and by the signals given ``carbon_g`` and ``cost``, of the window.
+
+        All machines that are on draw power, whether or not a job runs there; a pool of cores is one machine.
+        """
+        on = [self._capacity(number) for number in range(len(self.places))]
+        signals = _signals(carbon_g_per_kwh, price_per_kwh)
+        return merit.energy(self._evidence(), self._given(), self.simulated_s, on, power, signals)
+
+    def energy_by_job(
+        self, power: Power, *, carbon_g_per_kwh: Signal | None = None, price_per_kwh: Signal | None = None
+    ) -> pd.DataFrame:
+        """Return a table, one row per job in input order: what its attempts drew in the window, lost ones included.
+
+        A job is charged its cores, and its share of what its machine draws. What machines draw beside that, with
+        cores that are not in use, is no job's: it is the difference to `energy`.
+        """
+        signals = _signals(carbon_g_per_kwh, price_per_kwh)
+        return merit.energy_by_job(self._evidence(), self._given(), self.simulated_s, power, signals)
+
+    @property
+    def simulated_s(self) -> tuple[float, float]:
+        """Return first and last instant of what was simulated; if not known, from the first submit to the last end."""
+        return self.window_s() if self.window is None else self.window
 
     # -- files ----------------------------------------------------------------------------------
 
@@ -357,29 +767,39 @@ class Schedule:
     # -- proof ----------------------------------------------------------------------------------
 
     def validate(self) -> Self:
-        """Return the schedule itself if a machine could have run it so; raise if not.
+        """Return the schedule itself if the platform could have run it so; raise if not.
 
         The rules, by the names that the error gives:
 
         ``outcome``
-            A job that ended has a finite start and end; an unfinished one has no end.
+            A job that ended has a finite start and end; an unfinished one has no end. All tasks of a finished workflow
+            have ended, and none of a rejected one has started.
         ``width``
-            A job that started needs at least one core and no more than the machine has.
+            A job that started needs at least one core and no more than its cluster has.
+        ``kind``
+            A task runs on a cluster of its kind.
         ``submit``
             No job starts before its submit.
         ``end``
             A completed job ends at start + runtime, a killed one at start + estimate, exactly (in
             float64); start + executed if runtimes are modelled.
         ``overrun``
-            Only a job that would run on past its estimate is killed. If ``about`` says
+            Only a job that would run on past its estimate is killed. If the terms say
             ``overrun="run"`` none is killed; if ``"kill"``, none completes past its estimate.
             Not looked at if runtimes are modelled.
         ``attempts``
             The attempts of a job follow each other in time, all but the last came to nothing before
             its work was done, and the last is what its row says: each job runs once to its outcome.
+        ``data``
+            No task starts before its predecessors' data are on its cluster.
+        ``machines``, ``offline``
+            What runs on a machine runs on one that there is, and that is on.
         ``capacity``
-            At no instant are more cores in use than there are, all attempts counted. Jobs of 0 s can
-            follow each other within their instant: each must fit beside those that run through it.
+            At no instant are more cores of a cluster, or of a machine, in use than there are, all attempts counted.
+            Jobs of 0 s can follow each other within their instant: each must fit beside those that run through it.
+        ``work``
+            No attempt does more work than it had time for. Where attempts resume from checkpoints, their work adds
+            up to the job's.
 
         It takes O(n log n) time, in whole-array steps.
 
@@ -388,11 +808,14 @@ class Schedule:
         IllegalScheduleError
             With the rule and, for the first offence, the job, the instant and the values.
         """
-        listed = np.bincount(self._attempt_rows(), minlength=len(self)) > 0
-        jobs = (self.workload, self.cores, self.start_s, self.end_s, self.outcome, self.executed_s)
-        overrun, logged = self.about.get("overrun"), self.about.get("runtimes") != "modelled"
-        Claim(*jobs, attempts=self._attempts(), listed=listed, overrun=overrun, logged=logged).prove()
+        self._evidence().prove()
         return self
+
+
+def _signals(carbon_g_per_kwh: Signal | None, price_per_kwh: Signal | None) -> dict[str, Signal]:
+    """Return by the name of what comes of it each signal that is given."""
+    given = {"energy_kwh": Signal.constant(1.0), "carbon_g": carbon_g_per_kwh, "cost": price_per_kwh}
+    return {name: signal for name, signal in given.items() if signal is not None}
 
 
 def _plain(value: object) -> object:

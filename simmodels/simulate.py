@@ -14,11 +14,11 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.place import Place
 from simmodels.replay.auction import replay_auction
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow
-from simmodels.workflow_schedule import Place, WorkflowSchedule
 from simmodels.workload import Workload
 
 Engine = Literal["auto", "simpy", "compiled"]
@@ -123,11 +123,11 @@ def simulate(
 def simulate_workflows(
     workflows: Sequence[Workflow],
     *,
-    clusters: Sequence[tuple[str, int] | tuple[str, int, str | None]],
+    clusters: Sequence[Place | tuple[str, int] | tuple[str, int, str | None]],
     engine: Engine = "auto",
     seed: int = 0,
     **rules: Any,  # noqa: ANN401  the rules of the auction, checked by name
-) -> WorkflowSchedule:
+) -> Schedule:
     """Return the schedule of workflows whose tasks bid for cores.
 
     Parameters
@@ -172,8 +172,10 @@ def simulate_workflows(
     made = [Cluster(env, place.name, cores=place.cores, kind=place.kind) for place in places]
     auctioneer = Auctioneer(env, made, **options.by_name())
     Source(env, workflows, into=auctioneer)
-    env.run()
-    return auctioneer.schedule()
+    recorder = Recorder(env)
+    # Auctions that end with the last submission leave undone what comes after it.
+    env.run(until=auctioneer.process if options.end == "submit" and workflows else None)
+    return recorder.schedule()
 
 
 def _check_engine(engine: str, seed: int) -> None:

@@ -4,13 +4,12 @@ import difflib
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from simmodels.capacity import Capacity, CapacityChange
-from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.decisions.checks import is_whole, shown
 from simmodels.decisions.options import MOST
 from simmodels.decisions.placement_options import Heuristic, PlacementOptions, require_lengths
@@ -23,6 +22,7 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.replay.powered_run import replay_on_machines
+from simmodels.schedule import Schedule
 from simmodels.workload import Workload
 
 Engine = Literal["auto", "simpy", "compiled"]
@@ -43,7 +43,7 @@ def simulate_on_machines(
     engine: Engine = "auto",
     seed: int = 0,
     **options: Any,  # noqa: ANN401  the fields of PlacementOptions
-) -> CapacitySchedule:
+) -> Schedule:
     """Return the schedule of jobs that run inside one machine each, on machines that come and go.
 
     Parameters
@@ -123,7 +123,7 @@ def simulate_on_machines(
         _run_out(env, source, scheduler, last_s=float(table.time_s[-1]))
     else:
         env.run(until=env.end_of(end))
-    return cast("CapacitySchedule", recorder.schedule())
+    return recorder.schedule()
 
 
 def _first_submit_s(workload: Workload) -> float:

@@ -22,8 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from simmodels import graph
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.place import Place, Terms
+from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow, delays
-from simmodels.workflow_schedule import FINISHED, Place, WorkflowSchedule
+from simmodels.workload import Workload
 
 Method = Literal["HEFT", "CPOP", "PEFT"]
 _TIE: Final = 1e-9  # ranks are sums of averages, which rounding makes differ where they are equal
@@ -287,12 +289,12 @@ def _critical_path(problem: Problem, priority: NDArray[np.float64]) -> NDArray[n
 
 def plan(
     workflow: Workflow,
-    clusters: Sequence[tuple[str, int] | tuple[str, int, str | None]],
+    clusters: Sequence[Place | tuple[str, int] | tuple[str, int, str | None]],
     method: Method = "HEFT",
     *,
     ccr: float = 0.2,
     tick_s: float = 1.0,
-) -> WorkflowSchedule:
+) -> Schedule:
     """Return the plan of a workflow on empty clusters, from its submission on.
 
     Data travel between any two clusters for `ccr` times the sender's runtime, up to the next whole tick.
@@ -324,13 +326,13 @@ def plan(
     size = np.array([place.cores for place in places])
     problem = Problem(cost, workflow.edges, delay_s[workflow.edges[:, 0]], workflow.cores, size)
     found = solve(problem, method, start_at=workflow.submit_s)  # not added later: sums would be rounded otherwise
-    return WorkflowSchedule(
-        [workflow],
-        places,
+    return Schedule(
+        Workload.of_workflows([workflow]),
+        sum(place.cores for place in places),
         found.start,
         found.end,
-        found.processor,
-        outcome=np.array([FINISHED], np.int8),
-        critical_path_s=np.array([workflow.critical_path_s(ccr, tick_s=tick_s)]),
+        clusters=places,
+        cluster=found.processor,
+        terms=Terms(network="cluster", ccr=ccr, tick_s=tick_s),
         about={"method": method, "ccr": ccr, "network": "cluster", "tick_s": tick_s},
     )

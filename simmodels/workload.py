@@ -1,6 +1,6 @@
 """Workload: the jobs that go into a simulation, as immutable columns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.instants import too_far, too_far_text
+from simmodels.workflow import Workflow
 
 COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
 _UNKNOWN: Final = -1
@@ -58,6 +59,11 @@ def _frozen(given: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]
     return column
 
 
+def _empty(name: str) -> NDArray[Any]:
+    """Return no values, of the type of a column."""
+    return np.empty(0, np.float64 if name in _FLOATS else np.int64)
+
+
 def _rows(column: NDArray[Any], rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> NDArray[Any]:
     """Return these rows of a column of ours, read-only."""
     taken = column[rows]
@@ -71,7 +77,7 @@ def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.in
     if given.ndim != 1:
         raise RequestError(f"column {name} has {given.ndim} dimensions", "a column has one")
     if not len(given):
-        return _frozen(np.empty(0), np.float64 if name in _FLOATS else np.int64)
+        return _frozen(_empty(name))
     if given.dtype.kind not in "iufb":
         raise RequestError(f"column {name} has type {given.dtype}", "numbers are allowed")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
@@ -88,8 +94,49 @@ def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Tasks:
+    """Which rows of a workload are tasks of workflows.
+
+    Parameters
+    ----------
+    workflows
+        The workflows, in input order.
+    first
+        int64[workflows], the row of each one's first task; its other tasks follow in the rows below.
+    workflow
+        int64[n], the number of the workflow that each row belongs to; -1 for a rigid job.
+    """
+
+    workflows: tuple[Workflow, ...]
+    first: NDArray[np.int64]
+    workflow: NDArray[np.int64]
+
+    @property
+    def task(self) -> NDArray[np.int64]:
+        """Return int64[n], the number of each row's task in its workflow; 0 for a rigid job."""
+        rows = np.arange(len(self.workflow))
+        return np.where(self.workflow >= 0, rows - np.append(self.first, 0)[self.workflow], 0)
+
+    @property
+    def kind(self) -> NDArray[np.object_]:
+        """Return object[n], the kind of cluster that each row needs; None for any."""
+        kind = np.full(len(self.workflow), None, dtype=object)
+        for first, workflow in zip(self.first.tolist(), self.workflows, strict=True):
+            kind[first : first + len(workflow)] = workflow.kind
+        return kind
+
+    @property
+    def edges(self) -> NDArray[np.int64]:
+        """Return int64[edges, 2], pairs of rows: the second needs the data of the first."""
+        pairs = [workflow.edges + first for workflow, first in zip(self.workflows, self.first, strict=True)]
+        return np.concatenate(pairs) if pairs else np.empty((0, 2), np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Workload:
     """Jobs as columns of equal length, in input order; nothing of it can be changed in place.
+
+    A row is a rigid job or a task of a workflow (see `of_workflows` and `concat`).
 
     A workload says what a log says, and a log may hold jobs that cannot run. These stay in, so that
     nothing is lost silently; `workloads.clean` takes them out and counts them. A simulation leaves out
@@ -117,6 +164,8 @@ class Workload:
         What its reader and its filters did, each with how often.
     extras
         Further columns of length n (for an SWF log: its other fields), cut along with the rest.
+    tasks
+        Which rows are tasks of workflows; None if each row is a rigid job (`is_rigid`).
 
     Raises
     ------
@@ -142,6 +191,7 @@ class Workload:
     header: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     extras: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+    tasks: Tasks | None = None
 
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check their lengths."""
@@ -170,7 +220,7 @@ class Workload:
         """Pickle by the constructor's arguments (a read-only mapping cannot be pickled)."""
         columns = tuple(getattr(self, name) for name in COLUMNS)
         about = (self.name, self.max_cores, self.start_unix_s, self.header)
-        return type(self), (*columns, *about, dict(self.counts), dict(self.extras))
+        return type(self), (*columns, *about, dict(self.counts), dict(self.extras), self.tasks)
 
     def __len__(self) -> int:
         """Return the number of jobs."""
@@ -179,14 +229,116 @@ class Workload:
     def __repr__(self) -> str:
         """Return a line about it."""
         size = "" if self.max_cores is None else f", max_cores={self.max_cores}"
-        return f"<Workload {self.name!r}: {len(self)} jobs{size}>"
+        jobs = f"{len(self)} jobs"
+        if self.tasks is not None:
+            rigid = f"{int(self.rigid().sum())} rigid jobs, " if self.rigid().any() else ""
+            flows = len(self.tasks.workflows)
+            jobs = f"{rigid}{flows} workflows of {len(self) - int(self.rigid().sum())} tasks"
+        return f"<Workload {self.name!r}: {jobs}{size}>"
+
+    # -- workflows ------------------------------------------------------------------------------
+
+    @classmethod
+    def of_workflows(cls, workflows: Iterable[Workflow], *, name: str = "workload") -> Self:
+        """Return workflows as a workload: one row per task, workflow by workflow.
+
+        A task has the number and the submission of its job, and its runtime as its estimate.
+        """
+        flows = tuple(workflows)
+        sizes = np.array([len(flow) for flow in flows], np.int64)
+        number = np.repeat(np.arange(len(flows)), sizes)
+        runtime_s = np.concatenate([np.empty(0), *(flow.runtime_s for flow in flows)])
+        return cls(
+            np.array([flow.job_id for flow in flows], np.int64)[number],
+            np.array([flow.submit_s for flow in flows], np.float64)[number],
+            runtime_s,
+            runtime_s,
+            np.concatenate([np.empty(0, np.int64), *(flow.cores for flow in flows)]),
+            name=name,
+            tasks=Tasks(flows, np.cumsum(sizes) - sizes, number),
+        )
+
+    @classmethod
+    def concat(cls, parts: "Iterable[Workload | Workflow | Iterable[Workflow]]", *, name: str = "workload") -> Self:
+        """Return one workload of several: logs, workflows, or both; the rows follow each other in this order.
+
+        Parameters
+        ----------
+        parts
+            Workloads, workflows and lists of workflows. Extras that not all of them have are dropped.
+        name
+            What the whole is called.
+
+        Notes
+        -----
+        `counts` are added up; `max_cores`, `start_unix_s` and `header` are not kept.
+        """
+        made: list[Workload] = []
+        for part in parts:
+            if isinstance(part, Workload):
+                made.append(part)
+            else:
+                made.append(cls.of_workflows([part] if isinstance(part, Workflow) else part))
+        counts: dict[str, int] = {}
+        for part in made:
+            for what, count in part.counts.items():
+                counts[what] = counts.get(what, 0) + count
+        shared = [each for each in (made[0].extras if made else ()) if all(each in part.extras for part in made)]
+        columns: dict[str, Any] = {
+            column: np.concatenate([_empty(column), *(getattr(part, column) for part in made)]) for column in COLUMNS
+        }
+        whole = cls(
+            **columns,
+            name=name,
+            counts=counts,
+            extras={each: np.concatenate([part.extras[each] for part in made]) for each in shared},
+        )
+        if all(part.is_rigid for part in made):
+            return whole
+        workflows: list[Workflow] = []
+        first, number, rows = [], [], 0
+        for part in made:
+            if part.tasks is None:
+                number.append(np.full(len(part), -1, np.int64))
+            else:
+                number.append(np.where(part.tasks.workflow >= 0, part.tasks.workflow + len(workflows), -1))
+                first.append(part.tasks.first + rows)
+                workflows += part.tasks.workflows
+            rows += len(part)
+        return replace(whole, tasks=Tasks(tuple(workflows), np.concatenate(first), np.concatenate(number)))
+
+    @property
+    def is_rigid(self) -> bool:
+        """Whether each row is a rigid job: none is a task of a workflow."""
+        return self.tasks is None
+
+    @property
+    def workflows(self) -> tuple[Workflow, ...]:
+        """Return the workflows, in input order."""
+        return () if self.tasks is None else self.tasks.workflows
+
+    def rigid(self) -> NDArray[np.bool_]:
+        """Return bool[n], whether each row is a rigid job."""
+        return np.ones(len(self), np.bool_) if self.tasks is None else self.tasks.workflow < 0
+
+    def label(self, row: int) -> str:
+        """Return what a row is called in errors: ``job 7``, or ``job 7, task fft``."""
+        label = f"job {self.job_id[row]}"
+        if self.tasks is not None and self.tasks.workflow[row] >= 0:
+            number = self.tasks.workflow[row]
+            label += f", task {self.tasks.workflows[number].label(int(row - self.tasks.first[number]))}"
+        return label
 
     # -- cutting and moving ---------------------------------------------------------------------
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Self:
-        """Return the workload of these rows, in the order given (indices, a mask or a slice)."""
+        """Return the workload of these rows, in the order given (indices, a mask or a slice).
+
+        Tasks of workflows become rigid jobs, each by itself.
+        """
         columns: dict[str, Any] = {name: _rows(getattr(self, name), rows) for name in COLUMNS}
-        return replace(self, **columns, extras={k: _rows(v, rows) for k, v in self.extras.items()})
+        extras = {k: _rows(v, rows) for k, v in self.extras.items()}
+        return replace(self, **columns, extras=extras, tasks=None)
 
     def head(self, jobs: int) -> Self:
         """Return the first `jobs` jobs by (submit, input position)."""
@@ -206,6 +358,7 @@ class Workload:
             by_s = -float(self.submit_s.min()) if len(self) else 0.0
         if not np.isfinite(by_s):
             raise RequestError(f"shift by {by_s} s", "a finite number is allowed")
+        self._require_rigid("shift")
         zero = self.start_unix_s
         kept = None if zero is None or by_s != int(by_s) else zero - int(by_s)
         return replace(self, submit_s=self.submit_s + by_s, start_unix_s=kept)
@@ -217,8 +370,13 @@ class Workload:
         """
         if not (factor > 0 and np.isfinite(factor)):
             raise RequestError(f"load factor {factor}", "a finite number > 0 is allowed")
+        self._require_rigid("scale_load")
         first = self.submit_s.min() if len(self) else 0.0
         return replace(self, submit_s=first + (self.submit_s - first) / factor, start_unix_s=None)
+
+    def _require_rigid(self, method: str) -> None:
+        if not self.is_rigid:
+            raise RequestError(f"{method} of a workload with workflows", "change their submit_s (dataclasses.replace)")
 
     # -- tables ---------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import simmodels as sm
-from simmodels.capacity_schedule import CapacitySchedule
+from simmodels.schedule import Schedule
 
 HEURISTICS = ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap")
 OF_TARGETS = {
@@ -34,14 +34,14 @@ def workload(rows: list[tuple[float, float, int]]) -> sm.Workload:
     return sm.Workload(np.arange(1, len(rows) + 1), release, length, length, cores.astype(np.int64))
 
 
-def runs(schedule: CapacitySchedule) -> list[tuple[int, int, float, float | None, int]]:
+def runs(schedule: Schedule) -> list[tuple[int, int, float, float | None, int]]:
     table = schedule.attempts
     return [(each.job_id, each.machine, each.start_s, each.end_s, each.outcome) for each in table.itertuples()]
 
 
-def assert_same(one: CapacitySchedule, other: CapacitySchedule) -> None:
+def assert_same(one: Schedule, other: Schedule) -> None:
     pd.testing.assert_frame_equal(one.attempts, other.attempts, check_exact=True)
     assert one.capacity.time_s.tolist() == other.capacity.time_s.tolist()
     assert one.capacity.machines.tolist() == other.capacity.machines.tolist()
-    pd.testing.assert_frame_equal(one.dark, other.dark, check_exact=True)
+    pd.testing.assert_frame_equal(one.off_spans, other.off_spans, check_exact=True)
     np.testing.assert_equal(one.metrics(), other.metrics())

@@ -34,10 +34,9 @@ from experiments.studies.capacity_settings import (
 )
 from simmodels.capacity import Capacity as Walk
 from simmodels.capacity import Mode
-from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.decisions.checkpointing import Checkpoints, young_daly_s
 from simmodels.errors import RequestError
-from simmodels.schedule import UNFINISHED
+from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.streams import entropy
 from simmodels.units import DAY, HOUR, WEEK
 from simmodels.workload import Workload
@@ -262,7 +261,7 @@ def _checkpoints(cell: Cell, capacity: Walk, window_s: tuple[float, float]) -> C
     return Checkpoints(interval_s=young_daly_s(cost_s, between_s), cost_s=cost_s, restart_s=restart_s)
 
 
-def simulated(cell: Cell) -> CapacitySchedule:
+def simulated(cell: Cell) -> Schedule:
     """Return the schedule of a cell."""
     log, reference, window_s = jobs_of(cell)
     capacity = walk_of(cell, window_s[1])
@@ -286,7 +285,7 @@ _SHOWN_S: Final = 6.0 * HOUR
 class Shown(NamedTuple):
     """Schedules by heuristic, and the window of them that is drawn."""
 
-    schedules: dict[str, CapacitySchedule]
+    schedules: dict[str, Schedule]
     window_s: tuple[float, float]
 
 
@@ -301,7 +300,7 @@ def shown_window(results: Results) -> Shown | None:
     for heuristic in ("FirstFitAware", "TargetAsap"):
         factors = {"workload": family, "trace": 0, **Found(results).centre, "heuristic": heuristic}
         found[heuristic] = simulated(Cell(factors, 0, results.seed, parameters))
-    runs, (begin, end) = found["FirstFitAware"].runs, found["FirstFitAware"].window
+    runs, (begin, end) = found["FirstFitAware"].runs, found["FirstFitAware"].simulated_s
     lost = (runs["outcome"] == UNFINISHED) & runs["end_s"].notna()
     ended_s, work = runs.loc[lost, "end_s"].to_numpy(), (runs["lost_s"] * runs["cores"])[lost].to_numpy()
     starts = np.arange(begin, end - _SHOWN_S + 1, HOUR)

@@ -45,7 +45,7 @@ class Reading:
     law
         That of the walk.
     warm_credit
-        See `simmodels.CapacitySchedule.metrics`.
+        See `simmodels.Schedule.metrics`.
     jobs
         Options of `workloads.risky_jobs`, for the families; slices of Borg are what they are.
     """

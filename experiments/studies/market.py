@@ -32,11 +32,11 @@ from experiments.workflow_inputs import parse_clusters
 from simmodels.decisions.auction_options import AuctionOptions, End
 from simmodels.decisions.bid import TEN_BIDS, find_bid
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.schedule import Place, Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.static_scheduling import Method, plan
 from simmodels.units import MINUTE
 from simmodels.workflow import Task, Workflow
-from simmodels.workflow_schedule import Place, WorkflowSchedule
 from workloads.market import MARKET, market_workload
 from workloads.submissions import WEEK_WEIGHTS, at_load
 
@@ -244,7 +244,7 @@ def _submitted(seed: int, jobs: int, load: float, cores: int, weekly: bool) -> l
     return at_load(_jobs(seed, jobs), load=load, cores=cores, week=WEEK_WEIGHTS if weekly else None)
 
 
-def _row(schedule: WorkflowSchedule) -> dict[str, Any]:
+def _row(schedule: Schedule) -> dict[str, Any]:
     """Return what a schedule came to. V_max is the volume: so tenths by the one are those by the other."""
     row: dict[str, Any] = dict(schedule.metrics())
     del row["makespan_s"]

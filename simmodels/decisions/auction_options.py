@@ -13,6 +13,7 @@ from simmodels.curve import tails
 from simmodels.decisions.bid import Bid, find_bid
 from simmodels.decisions.market import BACKFILLINGS, NETWORKS, TRENDS, Market, append, new_market
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.place import Terms
 from simmodels.streams import entropy
 from simmodels.workflow import Workflow, delays
 
@@ -103,6 +104,10 @@ class AuctionOptions:
     def about(self) -> dict[str, object]:
         """Return the rules by name, as a schedule keeps them."""
         return {**self.by_name(), "bid": self.bid.name}
+
+    def terms(self, *, modelled: bool = False) -> Terms:
+        """Return what a schedule made under these rules is proved by."""
+        return Terms(modelled=modelled, network=self.network, ccr=self.ccr, tick_s=self.tick_s)
 
 
 class Kinds:

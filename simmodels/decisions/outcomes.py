@@ -6,13 +6,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from simmodels.attempts import WORKFLOW_OUTCOMES
 from simmodels.decisions.auction_options import AuctionOptions
 from simmodels.decisions.market import ACTIVE, EXPECTED, FINISHED, REJECTED, STARVED, Market
 from simmodels.decisions.trading import found
-from simmodels.workflow import Workflow
-from simmodels.workflow_schedule import OUTCOMES, Place, WorkflowSchedule
+from simmodels.place import Place
+from simmodels.schedule import Schedule
+from simmodels.workload import Workload
 
-_OUTCOME: Final = np.empty(5, np.int8)
+_OUTCOME: Final[NDArray[np.int8]] = np.empty(5, np.int8)
 for _state, _name in (
     (EXPECTED, "unfinished"),
     (ACTIVE, "unfinished"),
@@ -20,27 +22,38 @@ for _state, _name in (
     (STARVED, "starved"),
     (REJECTED, "rejected"),
 ):
-    _OUTCOME[_state] = OUTCOMES.index(_name)
+    _OUTCOME[_state] = WORKFLOW_OUTCOMES.index(_name)
+
+
+def judged(market: Market) -> NDArray[np.int8]:
+    """Return int8[workflows], what became of each so far; see `WORKFLOW_OUTCOMES`."""
+    found_: NDArray[np.int8] = _OUTCOME[found(market)[-1]]
+    return found_
 
 
 def schedule_of(
     market: Market,
-    workflows: Sequence[Workflow],
+    workload: Workload,
     clusters: Sequence[Place],
     critical_path_s: NDArray[np.float64],
     options: AuctionOptions,
     about: Mapping[str, object],
-) -> WorkflowSchedule:
-    """Return the schedule so far."""
-    start_s, end_s, cluster, price, state = found(market)
-    return WorkflowSchedule(
-        workflows,
-        clusters,
+    *,
+    modelled: bool = False,
+) -> Schedule:
+    """Return the schedule of the workflows of a workload so far."""
+    start_s, end_s, cluster, price, _ = found(market)
+    return Schedule(
+        workload,
+        sum(place.cores for place in clusters),
         start_s,
         end_s,
-        cluster,
-        outcome=_OUTCOME[state],
+        executed_s=end_s - start_s,
+        clusters=clusters,
+        cluster=cluster,
+        workflow_outcome=judged(market),
         critical_path_s=critical_path_s,
         price=price if options.prices else None,
+        terms=options.terms(modelled=modelled),
         about={**options.about(), **about},
     )

@@ -17,6 +17,7 @@ from simmodels.decisions.planning import FLOOR, NEAREST, PACKS
 from simmodels.decisions.risk import Category, risk_table
 from simmodels.decisions.state import Floats, Ints
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.place import Terms
 from simmodels.streams import stream
 from simmodels.units import WEEK
 from simmodels.workload import Workload
@@ -69,6 +70,10 @@ _FLAGS: Final = ("aware", "stay_on_target", "requeue_immediate")
 _WHOLE: Final = {"distance": 0, "pack_size": 1, "least_machines": 0}
 """The least that each may be."""
 _NUMBERS: Final = ("raise_above", "lower_below", "length_cap_s")
+
+
+PLACED: Final = Terms(modelled=True, adds_up=True)
+"""What a schedule of jobs inside one machine each is proved by: attempts may resume from checkpoints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

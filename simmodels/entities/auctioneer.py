@@ -1,8 +1,7 @@
 """Auctioneer: one queue of tasks in front of many clusters; it wakes once per instant and holds an auction."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from simpy.events import PENDING, Event
@@ -22,34 +21,21 @@ from simmodels.decisions.auction_options import (
     raise_refused_bid,
 )
 from simmodels.decisions.bid import Bid
-from simmodels.decisions.outcomes import schedule_of
+from simmodels.decisions.outcomes import judged, schedule_of
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
+from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
+from simmodels.entities.serving import Judged, Router
 from simmodels.errors import RequestError
+from simmodels.place import Terms
+from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow
-from simmodels.workflow_schedule import Place, WorkflowSchedule
-from simmodels.workload import Job
+from simmodels.workload import Workload
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRun(Job):
-    """A task of a workflow, as a cluster runs it: a job of its runtime and cores.
-
-    Parameters
-    ----------
-    workflow
-        The job that it belongs to; `job_id` and `submit_s` are that job's.
-    task
-        Its number in the workflow.
-    """
-
-    workflow: Workflow = None  # type: ignore[assignment]  # always given; fields before it have defaults
-    task: int = -1
-
-
-class Auctioneer:
+class Auctioneer(Router):
     """A central router that auctions cores among the tasks of workflows.
 
     It is a process: at the end of each instant at which a job arrived, a task ended, data arrived or a deadline was
@@ -287,11 +273,33 @@ class Auctioneer:
 
     # -- what came of it ------------------------------------------------------------------------------
 
-    def schedule(self) -> WorkflowSchedule:
-        """Return the schedule so far; a job that is not done is unfinished."""
+    def about(self) -> dict[str, object]:
+        """Return the rules by name, as a schedule keeps them."""
+        return self.options.about()
+
+    def terms(self) -> Terms:
+        """Return what a schedule of this auction is proved by."""
+        return self.options.terms(modelled=not all(cluster.runs_as_logged for cluster in self.clusters))
+
+    def judged(self) -> Iterable[Judged]:
+        """Return what became of each workflow that is known."""
+        paths_s = np.concatenate([np.empty(0), *self._critical_path_s])
+        price = trading.found(self._market)[3] if self.options.prices else None
+        first = self._first_task
+        for number, outcome in enumerate(judged(self._market).tolist()):
+            paid = None if price is None else price[first[number] : first[number + 1]]
+            yield Judged(self.workflows[number], outcome, float(paths_s[number]), paid)
+
+    def schedule(self) -> Schedule:
+        """Return the schedule so far, of all that is known; a workflow that is not done is unfinished.
+
+        It has each task's last attempt; a `Recorder` keeps them all.
+        """
+        terms = self.terms()
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
-        if not all(cluster.runs_as_logged for cluster in self.clusters):
+        if terms.modelled:
             about["runtimes"] = "modelled"
-        places = [Place(cluster.name, cluster.cores, cluster.kind) for cluster in self.clusters]
+        places = [cluster.place for cluster in self.clusters]
         path_s = np.concatenate([np.empty(0), *self._critical_path_s])
-        return schedule_of(self._market, self.workflows, places, path_s, self.options, about)
+        work = Workload.of_workflows(self.workflows)
+        return schedule_of(self._market, work, places, path_s, self.options, about, modelled=terms.modelled)

@@ -15,6 +15,7 @@ from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.place import Place
 from simmodels.workload import Job
 
 
@@ -69,6 +70,7 @@ class Cluster:
         size = machines * each if cores is None else int(cores)
         self.env = env
         self.name = name
+        self.number = len(env.all(Cluster))  # in order of making
         self.cores: int = size
         self.kind = kind
         self.free_cores: int = size
@@ -81,6 +83,11 @@ class Cluster:
     def __repr__(self) -> str:
         """Return a line about it."""
         return f"<Cluster {self.name!r}: {self.free_cores} of {self.cores} cores free>"
+
+    @property
+    def place(self) -> Place:
+        """Return the cluster as a schedule knows it."""
+        return Place(self.name, self.cores, self.kind, max(len(self.machines), 1))
 
     # -- what a user's cluster may change ---------------------------------------------------------
 

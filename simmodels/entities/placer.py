@@ -9,19 +9,27 @@ from simpy.events import PENDING, Event
 from simmodels.decisions import placing
 from simmodels.decisions.checkpointing import done_after, saved_after, takes
 from simmodels.decisions.fleet import columns, grow, standing
-from simmodels.decisions.placement_options import Heuristic, PlacementOptions, checkpoint_numbers, require_lengths
+from simmodels.decisions.placement_options import (
+    PLACED,
+    Heuristic,
+    PlacementOptions,
+    checkpoint_numbers,
+    require_lengths,
+)
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, LAST, Environment, Process
 from simmodels.entities.machine import Machine
 from simmodels.entities.powering import CapacityProcess
+from simmodels.entities.serving import Scheduler
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.place import Terms
 from simmodels.workload import Job, Workload
 
 _ROOM = 1024  # slots at first
 
 
-class Placer:
+class Placer(Scheduler):
     """A scheduler of jobs that run inside one machine each; the base of `FirstFit` and of the targeted ones.
 
     It is a process: at each instant at which something ended, was powered or submitted, or a planned start has come,
@@ -314,6 +322,10 @@ class Placer:
             use, _, use_sum, since = standing(self._fleet)
             kept["mean_machines_used"] = (use_sum + use * (now - since)) / (now - self._seen_s)
         return kept
+
+    def terms(self) -> Terms:
+        """Return what a schedule of this scheduler is proved by."""
+        return PLACED
 
 
 class FirstFit(Placer):

@@ -1,24 +1,27 @@
 """Recorder: an observer that keeps every attempt, and makes a schedule of them."""
 
 from array import array
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from simmodels.capacity_schedule import CapacitySchedule, assembled
 from simmodels.entities.attempt import Attempt, Outcome
-from simmodels.entities.auctioneer import Auctioneer, TaskRun
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
+from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
-from simmodels.entities.placer import Placer
-from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.serving import Router, Scheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
+from simmodels.place import Terms
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workflow import Workflow
-from simmodels.workflow_schedule import WorkflowSchedule
 from simmodels.workload import Job, Workload
+
+_CODES = {Outcome.COMPLETED: COMPLETED, Outcome.KILLED: KILLED, Outcome.LOST: UNFINISHED}
 
 
 class Recorder:
@@ -37,26 +40,30 @@ class Recorder:
     def __init__(self, env: Environment, cluster: Cluster | None = None) -> None:
         self.env = env
         self.cluster = cluster
-        self._ids = array("q")  # of each submitted job
+        # Of each submitted job, and each task of a submitted workflow, its columns; its place in them is its number.
+        self._ids = array("q")
         self._submits = array("d")
         self._runtimes = array("d")
         self._estimates = array("d")
         self._cores = array("q")
         self._users = array("q")
-        # The jobs that are not done, by id: number in order of submission, and the job itself, to keep its id its own.
-        self._undone: dict[int, tuple[int, Job]] = {}
+        # By id, what is not done: its (first) number, and the object itself, so that its id stays its own.
+        self._undone: dict[int, tuple[int, Job | Workflow]] = {}
         self._back: set[int] = set()  # ids of those that were lost, and wait again: perhaps somewhere else
+        self._flows: list[tuple[int, Workflow]] = []  # every submitted workflow, and the number of its first task
         self._of = array("q")  # of each attempt that has ended: the number of its job
         self._start = array("d")
         self._end = array("d")
         self._executed = array("d")
         self._code = array("b")
         self._counted = array("b")
-        self._lost = False
-        self._machine = array("q")  # the (lowest) machine of each attempt that has ended; -1 in a pool
+        self._on = array("h")  # the number of its cluster in the environment
+        self._machine = array("q")  # the (lowest) machine of it; -1 in a pool
         self._work = array("d")  # what it did that is not lost; NaN where only its outcome says it
+        self._parts: list[tuple[int, int, int]] = []  # attempts on several machines: their place here, machine, cores
+        self._lost = False
         self._first_s = float(env.now)
-        self._switched: dict[Machine, array[float]] = {}  # when it went dark, came back, went dark, ...
+        self._switched: dict[Machine, array[float]] = {}  # when it went off, came back, went off, ...
         for cluster_ in env.all(Cluster):
             for machine in cluster_.machines:
                 if not machine.is_on:
@@ -65,17 +72,28 @@ class Recorder:
         env.on("submitted", self._see_submit)
         env.on("ended", self._see_end)
 
+    # -- what it sees -------------------------------------------------------------------------------
+
     def _see_submit(self, job: Job | Workflow) -> None:
-        if isinstance(job, Workflow):
-            return  # the auctioneer keeps what becomes of its tasks
-        if id(job) in self._back:
-            self._back.remove(id(job))
+        key = id(job)
+        if key in self._back:
+            self._back.remove(key)
             return
-        if id(job) in self._undone:
+        if key in self._undone:
             raise RequestError(
                 f"job {job.job_id} is submitted again before it is done", "a copy is allowed (replace(job))"
             )
-        self._undone[id(job)] = (len(self._ids), job)
+        self._undone[key] = (len(self._ids), job)
+        if isinstance(job, Workflow):
+            tasks = len(job)
+            self._flows.append((len(self._ids), job))
+            self._ids.extend([job.job_id] * tasks)
+            self._submits.extend([job.submit_s] * tasks)
+            self._runtimes.extend(job.runtime_s)
+            self._estimates.extend(job.runtime_s)
+            self._cores.extend(job.cores.tolist())
+            self._users.extend([-1] * tasks)
+            return
         self._ids.append(job.job_id)
         self._submits.append(job.submit_s)
         self._runtimes.append(job.runtime_s)
@@ -84,80 +102,104 @@ class Recorder:
         self._users.append(job.user_id)
 
     def _see_end(self, attempt: Attempt) -> None:
-        if isinstance(attempt.job, TaskRun):
-            return
         submitted = attempt.submitted
+        task = isinstance(submitted, TaskRun)
         lost = attempt.outcome is Outcome.LOST
-        if self.cluster is not None and attempt.cluster is not self.cluster:
-            if not lost:
-                self._undone.pop(id(submitted), None)
-            elif id(submitted) in self._undone:
+        if self.cluster is None or attempt.cluster is self.cluster:
+            self._of.append(self._number(submitted))
+            self._keep(attempt)
+            self._lost |= lost
+        if task:
+            return  # a workflow is known for ever: its other tasks may be lost, or still to come
+        if lost:
+            if id(submitted) in self._undone:
                 self._back.add(id(submitted))
-            return
-        self._of.append(self._number(submitted))
+        else:
+            self._back.discard(id(submitted))
+            self._undone.pop(id(submitted), None)
+
+    def _keep(self, attempt: Attempt) -> None:
+        """Keep what is known of an attempt that has ended."""
         self._start.append(attempt.start_s)
         self._executed.append(attempt.executed_s)  # type: ignore[arg-type]  # it has ended
         self._end.append(attempt.end_s)  # type: ignore[arg-type]  # it has ended
+        self._code.append(_CODES[attempt.outcome])  # type: ignore[index]  # the same
         self._counted.append(attempt.counted)
-        self._machine.append(attempt.places[0][0].index if attempt.places else -1)
+        self._on.append(attempt.cluster.number)
+        places = attempt.places
+        self._machine.append(places[0][0].index if places else -1)
+        if len(places) > 1:
+            at = len(self._machine) - 1
+            self._parts += [(at, machine.index, cores) for machine, cores in places]
         self._work.append(np.nan if attempt.work_s is None else attempt.work_s)
-        if lost:
-            self._lost = True
-            self._back.add(id(submitted))
-            self._code.append(UNFINISHED)
-        else:
-            self._code.append(COMPLETED if attempt.outcome is Outcome.COMPLETED else KILLED)
-            self._back.discard(id(submitted))
-            del self._undone[id(submitted)]
 
     def _see_power(self, machine: Machine) -> None:
         if self.cluster is None or machine.cluster is self.cluster:
             self._switched.setdefault(machine, array("d")).append(self.env.now)
 
     def _number(self, job: Job) -> int:
-        """Return the number of a job that was submitted and is not done."""
-        if id(job) not in self._undone:
+        """Return the number of a job, or a task, that was submitted and is not done."""
+        key, after = (id(job.workflow), job.task) if isinstance(job, TaskRun) else (id(job), 0)
+        if key not in self._undone:
             raise RequestError(
                 f"job {job.job_id} runs, but this recorder has not seen it submitted",
                 "make the recorder before the clock runs; if a job is changed at its start, set attempt.submitted",
             )
-        return self._undone[id(job)][0]
+        return self._undone[key][0] + after
+
+    # -- what it has seen ---------------------------------------------------------------------------
 
     def _clusters(self) -> list[Cluster]:
-        return self.env.all(Cluster) if self.cluster is None else [self.cluster]
+        """Return the clusters that belong to the schedule: all that somebody serves, or on which something ran."""
+        if self.cluster is not None:
+            return [self.cluster]
+        served = {id(each.cluster) for each in self.env.all(Scheduler)}
+        served |= {id(cluster) for each in self.env.all(Router) for cluster in each.clusters}
+        used = set(self._on)
+        clusters = self.env.all(Cluster)
+        kept = [each for each in clusters if id(each) in served or each.number in used or each.running]
+        return kept or clusters
 
-    def _schedulers(self) -> list[QueueScheduler]:
-        return [each for each in self.env.all(QueueScheduler) if each.cluster in self._clusters()]
+    def _schedulers(self) -> list[Scheduler]:
+        return [each for each in self.env.all(Scheduler) if each.cluster in self._clusters()]
 
     def _table(self) -> pd.DataFrame:
-        """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt."""
-        table = pd.DataFrame(
-            {
-                "of": np.array(self._of),
-                "start_s": np.array(self._start),
-                "end_s": np.array(self._end),
-                "executed_s": np.array(self._executed),
-                "outcome": np.array(self._code),
-                "counted": np.array(self._counted, np.bool_),
-                "machine": np.array(self._machine),
-                "work_s": np.array(self._work),
-            }
-        )
-        running = [
-            (
-                self._number(attempt.submitted),
-                attempt.start_s,
-                np.nan,
-                np.nan,
-                UNFINISHED,
-                attempt.counted,
-                attempt.places[0][0].index if attempt.places else -1,
-                np.nan,
-            )
-            for cluster in self._clusters()
-            for attempt in cluster.running
-            if not isinstance(attempt.job, TaskRun)
-        ]
+        """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt, by start."""
+        columns = {
+            "of": np.array(self._of),
+            "start_s": np.array(self._start),
+            "end_s": np.array(self._end),
+            "executed_s": np.array(self._executed),
+            "outcome": np.array(self._code),
+            "counted": np.array(self._counted, np.bool_),
+            "on": np.array(self._on, np.int64),
+            "machine": np.array(self._machine),
+            "work_s": np.array(self._work),
+            "at": np.arange(len(self._of)),  # where it is kept; -1 of those that run
+        }
+        table = pd.DataFrame(columns)
+        work_s = np.where(table["outcome"] == UNFINISHED, 0.0, table["executed_s"])
+        table["work_s"] = table["work_s"].where(table["work_s"].notna(), work_s)
+        of_scheduler = {id(each.cluster): each for each in self._schedulers()}
+        running: list[dict[str, Any]] = []
+        for cluster in self._clusters():
+            for attempt in cluster.running:
+                scheduler = of_scheduler.get(id(cluster))
+                so_far_s = self.env.now - attempt.start_s if scheduler is None else scheduler.work_so_far_s(attempt)
+                running.append(
+                    {
+                        "of": self._number(attempt.submitted),
+                        "start_s": attempt.start_s,
+                        "end_s": np.nan,
+                        "executed_s": np.nan,
+                        "outcome": UNFINISHED,
+                        "counted": attempt.counted,
+                        "on": cluster.number,
+                        "machine": attempt.places[0][0].index if attempt.places else -1,
+                        "work_s": so_far_s,
+                        "at": -1,
+                    }
+                )
         if running:
             table = pd.concat([table, pd.DataFrame(running, columns=table.columns)], ignore_index=True)
         return table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
@@ -173,172 +215,223 @@ class Recorder:
         table.insert(1, "attempt", table.groupby("of").cumcount() + 1)
         return table[list(ATTEMPT_COLUMNS)]
 
-    def _recorded(self, table: pd.DataFrame) -> np.ndarray:
+    def _recorded(self, table: pd.DataFrame) -> NDArray[np.int64]:
         """Return the numbers of the jobs that belong to what is recorded: all, or those of the one cluster."""
         if self.cluster is None:
             return np.arange(len(self._ids))
         held = [
-            self._undone[id(job)][0]
+            self._number(job)
             for scheduler in self._schedulers()
             for job in scheduler.jobs_not_done
             if id(job) in self._undone
         ]
         return np.union1d(table["of"].to_numpy(), np.array(held, np.int64))
 
-    def workflow_schedule(self) -> WorkflowSchedule:
-        """Return the schedule of the workflows so far: tasks and jobs, in the order in which they became known.
+    def _submitted(self, numbers: NDArray[np.int64]) -> Workload:
+        """Return the jobs and tasks of these numbers, in order of submission."""
+        columns = (self._ids, self._submits, self._runtimes, self._estimates, self._cores, self._users)
+        given: list[Any] = [np.array(column)[numbers] for column in columns]
+        rigid = Workload(*given)
+        if not self._flows:
+            return rigid
+        parts: list[Workload | Workflow] = []
+        done = 0
+        for number, flow in self._flows:
+            low, high = np.searchsorted(numbers, (number, number + len(flow)))
+            if low < high:
+                parts += [rigid.take(slice(done, low)), flow]
+                done = high
+        return Workload.concat([*parts, rigid.take(slice(done, None))])
 
-        Raises
-        ------
-        RequestError
-            There is no auctioneer, or more than one (each has a schedule of its own).
-        """
-        auctioneers = self.env.all(Auctioneer)
-        if len(auctioneers) != 1:
-            raise RequestError(f"a schedule of the workflows of {len(auctioneers)} auctioneers", "1 is allowed")
-        return auctioneers[0].schedule()
+    def _with_tasks(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return these numbers, and those of the other tasks of workflows of which one is among them."""
+        if self.cluster is None or not self._flows:
+            return numbers
+        first = np.array([number for number, _ in self._flows])
+        until = first + np.array([len(flow) for _, flow in self._flows])
+        among = np.flatnonzero(np.searchsorted(numbers, first) < np.searchsorted(numbers, until))
+        whole = [np.arange(first[place], until[place]) for place in among]
+        return np.unique(np.concatenate([numbers, *whole])).astype(np.int64)
 
-    def _came_in_order(self, log: Workload, rows: np.ndarray) -> bool:
-        """Return whether the jobs that were submitted are these rows of a log, unchanged and in this order."""
+    def _rows_of(self, source: Source, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the rows of a source's workload by number, if what was submitted are its jobs, all and unchanged."""
+        rows = np.concatenate((source.warm, source.rows))
+        log = source.workload
+        if log.tasks is not None:  # its rows are workflows: those of their tasks are wanted
+            sizes = np.array([len(flow) for flow in log.workflows], np.int64)[rows]
+            before = np.cumsum(sizes) - sizes
+            rows = np.arange(sizes.sum()) + np.repeat(log.tasks.first[rows] - before, sizes)
         rows = rows[: len(self._ids)]
+        if len(numbers) != len(self._ids) or len(rows) < len(self._ids):
+            return None
+        if self.cluster is not None and not (source.submitted == len(source.rows) > 0):
+            return None  # jobs that are still to come may go elsewhere
         seen = (self._ids, self._submits, self._runtimes, self._estimates, self._cores)
         given = (log.job_id, log.submit_s, log.runtime_s, log.estimate_s, log.cores)
-        return all(np.array_equal(np.array(a), b[rows]) for a, b in zip(seen, given, strict=True))
+        same = all(np.array_equal(np.array(a), b[rows]) for a, b in zip(seen, given, strict=True))
+        return rows if same else None
 
-    def _on_machines(self, window_s: tuple[float, float] | None) -> CapacitySchedule:
-        """Return the schedule of the one cluster of machines, attempt by attempt."""
-        sources, clusters = self.env.all(Source), self._clusters()
-        workload = sources[0].workload if len(sources) == 1 else None
-        if len(clusters) != 1 or not clusters[0].machines or not isinstance(workload, Workload):
-            what = f"{len(clusters)} clusters and {len(sources)} sources"
-            raise RequestError(
-                what, "a schedule on machines is that of one cluster of machines, with one source of jobs"
-            )
-        source = sources[0]
-        rows = np.concatenate((source.warm, source.rows))
-        if len(self._ids) > len(rows) or not self._came_in_order(workload, rows):
-            what = f"jobs of cluster {clusters[0].name!r} that are not those of the source, or changed"
-            raise RequestError(what, "a schedule on machines is that of one cluster, with all jobs of one source")
-        table = self._table()
-        placers = [each for each in self.env.all(Placer) if each.cluster is clusters[0]]
-        so_far = {
-            self._number(each.submitted): placers[0].work_so_far_s(each) if placers else self.env.now - each.start_s
-            for each in clusters[0].running
-        }
-        of, work_s = table["of"].to_numpy(), table["work_s"].to_numpy()
-        start_s, end_s, outcome = (table[name].to_numpy() for name in ("start_s", "end_s", "outcome"))
-        executed_s = table["executed_s"].to_numpy()
-        work_s = np.where(np.isnan(work_s), np.where(outcome == UNFINISHED, 0.0, executed_s), work_s)
-        for row in np.flatnonzero(np.isnan(end_s)).tolist():
-            work_s[row] = so_far[int(of[row])]
+    def _off(self, clusters: Sequence[Cluster]) -> tuple[NDArray[np.int64], NDArray[np.int64], Any, Any]:
+        """Return cluster, machine, begin and end of each span in which one was off; infinity where it has not ended."""
+        number = {id(cluster): i for i, cluster in enumerate(clusters)}
+        spans = []
+        for machine, at in self._switched.items():
+            if id(machine.cluster) in number:
+                ends = at[1::2] if len(at) % 2 == 0 else at[1::2] + array("d", [np.inf])
+                pairs = zip(at[::2], ends, strict=True)
+                spans += [(number[id(machine.cluster)], machine.index, low, high) for low, high in pairs]
+        cluster, index, low, high = np.array(spans, np.float64).reshape(-1, 4).T
+        return cluster.astype(np.int64), index.astype(np.int64), low, high
+
+    def _window(self, window_s: tuple[float, float] | None) -> tuple[float, float]:
+        """Return the window of a schedule on machines; refuse one that was not seen."""
         begin, now = window_s if window_s is not None else (self._first_s, float(self.env.now))
         seen_s = self.env.now if self.env.peek() < np.inf else np.inf  # with nothing to come, all is as it is
         if not self._first_s <= begin <= now <= seen_s:
             seen = f"what lies from {self._first_s:g} s to {seen_s:g} s was seen and is allowed"
             raise RequestError(f"a window from {begin:g} s to {now:g} s", seen)
-        counted = np.zeros(len(workload), np.bool_)
-        counted[rows[np.unique(of)]] = True
-        counted[source.rows[: source.submitted]] = True
-        about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
-        for said in [each.about() for each in placers] + [each.about() for each in self._schedulers()]:
-            about = {**said, **about}
-        about["left_out"] = len(workload) - int(counted.sum())
-        return assembled(
-            workload,
-            rows[of],
-            {
-                "start_s": start_s,
-                "end_s": end_s,
-                "outcome": outcome,
-                "machine": table["machine"].to_numpy(),
-                "work_s": work_s,
-            },
-            dark=self._dark(),
-            first_s=self._first_s,
-            machines=len(clusters[0].machines),
-            cores_per_machine=clusters[0].machines[0].cores,
-            window=(begin, now),
-            counted=counted,
-            about=about,
-        )
-
-    def _dark(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return machine, begin and end of each span in which one was dark; infinity where that has not ended."""
-        spans = []
-        for machine, at in self._switched.items():
-            ends = at[1::2] if len(at) % 2 == 0 else at[1::2] + array("d", [np.inf])
-            spans += [(machine.index, low, high) for low, high in zip(at[::2], ends, strict=True)]
-        index, low, high = np.array(spans, np.float64).reshape(-1, 3).T
-        return index.astype(np.int64), low, high
+        return begin, now
 
     def schedule(self, *, window_s: tuple[float, float] | None = None) -> Schedule:
-        """Return the schedule so far: of workflows, `workflow_schedule`; on machines that change, a `CapacitySchedule`.
+        """Return the schedule so far, of all jobs and workflows on all clusters (or the recorder's one).
 
         Parameters
         ----------
         window_s
-            For a `CapacitySchedule` also of a queue scheduler's cluster: the window of its metrics.
+            The window of the figures of machines that are switched on and off; None for all that was seen.
 
         Notes
         -----
         Its rows are in input order if all jobs came from one `Source` and are recorded, else in order
-        of submission; a job that has not ended is unfinished. If a cluster says how long jobs run, or a
-        scheduler changed one at its start, ``about["runtimes"]`` is ``"modelled"`` and `executed_s` has them.
+        of submission; a job that has not ended is unfinished. Clusters that nobody serves and that never had a job
+        are not in it. If a cluster says how long jobs run, or a scheduler changed one at its start, the terms say that
+        runtimes are modelled, and `executed_s` has them.
 
         Raises
         ------
         RequestError
-            A job was lost with its machine, and two jobs have the same number; or a job ran that was
-            not seen when it was submitted.
+            A job ran that was not seen when it was submitted, or the window was not seen.
         """
-        if self.cluster is None and self.env.all(Auctioneer) and not self._ids:
-            return self.workflow_schedule()  # type: ignore[return-value]  # a model of workflows knows what it asks for
-        if window_s is not None or any(each.cluster in self._clusters() for each in self.env.all(Placer)):
-            return self._on_machines(window_s)
-        sources = [source for source in self.env.all(Source) if isinstance(source.workload, Workload)]
-        schedulers = self._schedulers()
-        table = self._table()
-        numbers = self._recorded(table)
-        whole = len(sources) == 1 and len(numbers) == len(self._ids)
-        if self.cluster is not None:  # jobs that are still to come may go elsewhere
-            whole = whole and sources[0].submitted == len(sources[0].rows) > 0
-        logs = [source.workload for source in sources if isinstance(source.workload, Workload)]
-        if whole and self._came_in_order(logs[0], sources[0].rows):
-            workload = logs[0]
-            rows = sources[0].rows[: len(numbers)]
-            left_out = len(workload) - len(sources[0].rows)
+        table, clusters = self._table(), self._clusters()
+        numbers = self._with_tasks(self._recorded(table))
+        sources, schedulers = self.env.all(Source), self._schedulers()
+        routers = [each for each in self.env.all(Router) if set(each.clusters) & set(clusters)]
+        rows = self._rows_of(sources[0], numbers) if len(sources) == 1 else None
+        if rows is not None:
+            workload, source = sources[0].workload, sources[0]
+            left_out = len(workload) - len(source.rows) if workload.is_rigid else 0
         else:
-            columns = (self._ids, self._submits, self._runtimes, self._estimates, self._cores, self._users)
-            workload = Workload(*(np.array(column)[numbers] for column in columns))
-            rows = np.arange(len(numbers))
-            here = [each for each in sources if self.cluster is None or each.into in schedulers]
-            left_out = sum(len(source.workload) - len(source.rows) for source in here)
-        start_s, end_s, executed_s = np.full((3, len(workload)), np.nan)
-        outcome = np.full(len(workload), UNFINISHED, np.int8)
+            workload, source, rows = self._submitted(numbers), None, np.arange(len(numbers))
+            into = {id(each) for each in schedulers}
+            here = [each for each in sources if self.cluster is None or id(each.into) in into]
+            left_out = sum(len(each.workload) - len(each.rows) for each in here if each.workload.is_rigid)
+        at = rows[np.searchsorted(numbers, table["of"])]
+        on_machines = any(cluster.machines for cluster in clusters)
         counted = workload.known()
-        at = rows[np.searchsorted(numbers, table["of"])]  # by start, so the last attempt of a job is what stays
-        ended = table["outcome"] != UNFINISHED
-        start_s[at] = table["start_s"]
-        end_s[at] = table["end_s"].where(ended)
-        executed_s[at] = table["executed_s"].where(ended)
-        outcome[at] = table["outcome"]
-        counted[at] = table["counted"]
-        about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed, "left_out": left_out}
-        if len(schedulers) == 1:
-            about = {**schedulers[0].about(), **about}
-        logged_s = np.where(outcome == KILLED, workload.estimate_s, workload.runtime_s)
-        modelled = not all(cluster.runs_as_logged for cluster in self._clusters())
-        modelled = modelled or bool(((executed_s != logged_s) & (outcome != UNFINISHED)).any())
-        if modelled:
-            about["runtimes"] = "modelled"
-        return Schedule(
+        if source is not None and (source.windowed or on_machines):
+            counted[:] = False
+            counted[at] = True
+            counted[self._come(source)] = True
+            left_out = len(workload) - int(counted.sum())
+        counted[at] &= table["counted"].to_numpy()
+        terms, about = self._made([*schedulers, *routers], workload, at, table, modelled=on_machines)
+        by_cluster = np.zeros(max((each.number for each in self.env.all(Cluster)), default=0) + 1, np.int64)
+        by_cluster[[each.number for each in clusters]] = np.arange(len(clusters))
+        columns = {name: table[name].to_numpy() for name in ("start_s", "end_s", "outcome")}
+        if len(clusters) > 1:
+            columns["cluster"] = by_cluster[table["on"].to_numpy()]
+        if on_machines:
+            columns |= {"machine": table["machine"].to_numpy(), "work_s": table["work_s"].to_numpy()}
+        elif terms.modelled:
+            columns["executed_s"] = table["executed_s"].to_numpy()
+        return Schedule.from_attempts(
             workload,
-            sum(cluster.cores for cluster in self._clusters()),
-            start_s,
-            end_s,
-            outcome=outcome,
+            [cluster.place for cluster in clusters],
+            at,
+            columns,
+            off=self._off(clusters) if on_machines else None,
+            window=self._window(window_s) if on_machines else None,
+            keep=self._lost or on_machines,
+            parts=self._spread(table, at) if on_machines else None,
             counted=counted,
-            executed_s=executed_s if modelled else None,
-            attempts=self.attempts if self._lost else None,
-            about=about,
+            terms=terms,
+            about={**about, "left_out": left_out},
+            **self._verdicts(routers, workload),
         )
+
+    @staticmethod
+    def _come(source: Source) -> NDArray[np.int64]:
+        """Return the rows that a source has submitted."""
+        submitted = source.rows[: source.submitted]
+        if source.workload.tasks is None:
+            return np.asarray(submitted, np.int64)
+        return np.flatnonzero(np.isin(source.workload.tasks.workflow, submitted))
+
+    def _made(
+        self,
+        deciders: Sequence[Scheduler | Router],
+        workload: Workload,
+        at: NDArray[np.int64],
+        table: pd.DataFrame,
+        *,
+        modelled: bool,
+    ) -> tuple[Terms, dict[str, object]]:
+        """Return under what terms jobs ran, and how that came about."""
+        about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
+        if len(deciders) == 1:
+            about = {**deciders[0].about(), **about}
+        said = [each.terms() for each in deciders] or [Terms()]
+        overruns = {each.overrun for each in said}
+        travel = next((each for each in said if each.network != "none"), said[0])
+        logged_s = np.where(table["outcome"] == KILLED, workload.estimate_s[at], workload.runtime_s[at])
+        executed_s, ended = table["executed_s"].to_numpy(), table["outcome"].to_numpy() != UNFINISHED
+        changed = bool((ended & (executed_s != logged_s)).any())
+        changed |= not all(cluster.runs_as_logged for cluster in self._clusters())
+        if changed and not any(each.adds_up for each in said):
+            about["runtimes"] = "modelled"
+        terms = Terms(
+            overrun=overruns.pop() if len(overruns) == 1 else None,
+            modelled=changed or modelled,
+            adds_up=all(each.adds_up for each in said),
+            network=travel.network,
+            ccr=travel.ccr,
+            tick_s=travel.tick_s,
+        )
+        return terms, about
+
+    def _spread(self, table: pd.DataFrame, at: NDArray[np.int64]) -> pd.DataFrame:
+        """Return the parts of the attempts on several machines, those that run too."""
+        number = table.groupby("of").cumcount() + 1
+        known = pd.DataFrame({"at": table["at"], "row": at, "attempt": number})
+        parts = pd.DataFrame(self._parts, columns=["at", "machine", "cores"]).merge(known, on="at")
+        running = [
+            (self._number(attempt.submitted), machine.index, cores)
+            for cluster in self._clusters()
+            for attempt in cluster.running
+            if len(attempt.places) > 1
+            for machine, cores in attempt.places
+        ]
+        still = known.assign(of=table["of"])[table["at"] < 0]
+        more = pd.DataFrame(running, columns=["of", "machine", "cores"]).merge(still, on="of")
+        columns = ["row", "attempt", "machine", "cores"]
+        return pd.concat([parts[columns], more[columns]], ignore_index=True).astype(np.int64)
+
+    @staticmethod
+    def _verdicts(routers: Sequence[Router], workload: Workload) -> dict[str, NDArray[np.generic]]:
+        """Return what became of the workflows, as far as routers say it."""
+        if workload.tasks is None or not routers:
+            return {}
+        number = {id(flow): i for i, flow in enumerate(workload.workflows)}
+        found = [each for router in routers for each in router.judged() if id(each.workflow) in number]
+        if len(found) < len(number):
+            return {}
+        outcome, path_s = np.empty(len(number), np.int8), np.empty(len(number))
+        price = np.full(len(workload), np.nan)
+        for each in found:
+            place = number[id(each.workflow)]
+            outcome[place], path_s[place] = each.outcome, each.critical_path_s
+            if each.price is not None:
+                first = workload.tasks.first[place]
+                price[first : first + len(each.price)] = each.price
+        verdicts: dict[str, NDArray[np.generic]] = {"workflow_outcome": outcome, "critical_path_s": path_s}
+        return verdicts | ({"price": price} if any(each.price is not None for each in found) else {})

@@ -14,7 +14,9 @@ from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
 from simmodels.entities.machine import Machine
+from simmodels.entities.serving import Scheduler
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.place import Terms
 from simmodels.workload import Job, Workload
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 _ROOM: Final = 1024  # slots at first
 
 
-class QueueScheduler:
+class QueueScheduler(Scheduler):
     """A scheduler with a queue; the order says who is first, the backfilling who may go before.
 
     It is a process: at the end of each instant at which something was submitted, ended or powered,
@@ -333,6 +335,10 @@ class QueueScheduler:
         """Return the options by name, as a schedule keeps them; the order is that of the last decision."""
         changes = {"order_changes": self.order_changes} if self.order_changes else {}
         return {**self.options.about(), **changes}
+
+    def terms(self) -> Terms:
+        """Return what a schedule of this queue is proved by."""
+        return Terms(overrun=self.options.overrun)
 
     def start(self, job: Job) -> Attempt:
         """Start a job that the pass chose; if overridden, with as many cores as it asked for."""

@@ -98,7 +98,8 @@ class Source:
                 f"the clock is at {env.now:g} s; shift() the workload",
             )
         self.env = env
-        self.workload = workload
+        self.workload = workload if isinstance(workload, Workload) else Workload.of_workflows(workload)
+        self.windowed = window_s is not None
         self.into = into
         self.rows = rows
         self.warm = warm

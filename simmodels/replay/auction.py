@@ -7,14 +7,16 @@ import numpy as np
 from simmodels.decisions.auction_options import AuctionOptions, Kinds, Known, open_market, raise_refused_bid
 from simmodels.decisions.outcomes import schedule_of
 from simmodels.decisions.trading import refused_task
+from simmodels.place import Place
 from simmodels.replay.trade import trade
+from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow
-from simmodels.workflow_schedule import Place, WorkflowSchedule
+from simmodels.workload import Workload
 
 
 def replay_auction(
     workflows: Sequence[Workflow], clusters: Sequence[Place], options: AuctionOptions, *, seed: int = 0
-) -> WorkflowSchedule:
+) -> Schedule:
     """Return the schedule of workflows under an auction, by the compiled clock.
 
     Parameters
@@ -45,6 +47,6 @@ def replay_auction(
         job = int(np.searchsorted(known.first_task, task, side="right")) - 1
         label = workflows[job].label(int(task - known.first_task[job]))
         raise_refused_bid(options.bid, workflows[job].job_id, label, now)
-    return schedule_of(
-        market, workflows, clusters, known.critical_path_s, options, {"engine": "compiled", "seed": seed}
-    )
+    workload = Workload.of_workflows(workflows)
+    about = {"engine": "compiled", "seed": seed}
+    return schedule_of(market, workload, clusters, known.critical_path_s, options, about)

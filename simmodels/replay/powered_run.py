@@ -5,15 +5,15 @@ import math
 import numpy as np
 
 from simmodels.capacity import Capacity
-from simmodels.capacity_schedule import CapacitySchedule, assembled
 from simmodels.decisions.checkpointing import takes
 from simmodels.decisions.fleet import columns as columns_of
 from simmodels.decisions.fleet import standing
-from simmodels.decisions.placement_options import PlacementOptions, checkpoint_numbers
+from simmodels.decisions.placement_options import PLACED, PlacementOptions, checkpoint_numbers
 from simmodels.decisions.switching import MODES, OFF, OPEN
 from simmodels.decisions.window import windowed
+from simmodels.place import Place
 from simmodels.replay.powered import new_runs, record, replay_powered
-from simmodels.schedule import COMPLETED
+from simmodels.schedule import COMPLETED, Schedule
 from simmodels.streams import stream
 from simmodels.workload import Workload
 
@@ -27,7 +27,7 @@ def replay_on_machines(
     window_s: tuple[float, float],
     machines: int,
     seed: int = 0,
-) -> CapacitySchedule:
+) -> Schedule:
     """Return the schedule of a window; see `simmodels.simulate_on_machines`.
 
     Parameters
@@ -108,14 +108,15 @@ def replay_on_machines(
     about["left_out"] = len(workload) - int(counted.sum())
     if options.heuristic != "FirstFit" and last > begin:
         about["mean_machines_used"] = (use_sum + use * (last - since)) / (last - begin)
-    return assembled(
+    dark_machine, dark_from_s, dark_to_s = dark
+    return Schedule.from_attempts(
         workload,
+        [Place("machines", machines * cores_per_machine, None, machines)],
         rows[slot],
         {"start_s": start_s, "end_s": end_s, "outcome": outcome, "machine": machine, "work_s": work_s},
-        dark=dark,
-        machines=machines,
-        cores_per_machine=cores_per_machine,
+        off=(np.zeros_like(dark_machine), dark_machine, dark_from_s, dark_to_s),
         window=(float(begin), float(last)),
         counted=counted,
+        terms=PLACED,
         about=about,
     )

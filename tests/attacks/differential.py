@@ -17,15 +17,15 @@ import numpy as np
 import pandas as pd
 
 import simmodels as sm
-from simmodels.capacity_schedule import CapacitySchedule
+from simmodels.attempts import FINISHED, STARVED
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.decisions.bid import BUILT_IN as BIDS
 from simmodels.decisions.bid import Bid
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import BUILT_IN as ORDERS
 from simmodels.errors import SimModelsError
+from simmodels.schedule import Schedule
 from simmodels.streams import stream
-from simmodels.workflow_schedule import FINISHED, STARVED
 from tests import naive, naive_capacity
 from tests.attacks.attack import Broken, Case
 from tests.naive_market import NaiveAuction
@@ -231,7 +231,7 @@ def auction(case: Described) -> str:
     ]
     ran = {**rules, "bid": OWN_BIDS.get(rules["bid"], rules["bid"])}
     found = [sm.simulate_workflows(jobs, clusters=clusters, engine=engine, **ran) for engine in _CLOCKS]
-    columns = [{n: getattr(each, n) for n in ("start_s", "end_s", "cluster", "outcome")} for each in found]
+    columns = [{n: getattr(each, n) for n in ("start_s", "end_s", "cluster", "workflow_outcome")} for each in found]
     prices = [each.price if each.price is not None else [] for each in found]
     _same("clocks", _CLOCKS, *({**each, "price": price} for each, price in zip(columns, prices, strict=True)))
     found[0].validate()
@@ -251,7 +251,7 @@ def auction(case: Described) -> str:
         "start_s": [math.nan if task.start is None else task.start for task in tasks],
         "end_s": [math.nan if task.end is None else task.end for task in tasks],
         "cluster": [-1 if task.start is None else task.cluster for task in tasks],
-        "outcome": [states.get(state, 3) for state in plain.state],
+        "workflow_outcome": [states.get(state, 3) for state in plain.state],
     }
     _same("rules", ("compiled", "naive"), columns[0], slow)
     return "auction, two clocks and naive"
@@ -320,11 +320,11 @@ def _jobs(rows: Sequence[tuple[float, float, int]]) -> sm.Workload:
     return sm.Workload(np.arange(1, len(rows) + 1), submit_s, runtime_s, runtime_s, cores)
 
 
-def _columns_of(schedule: CapacitySchedule) -> dict[str, Column]:
+def _columns_of(schedule: Schedule) -> dict[str, Column]:
     assert schedule.attempts is not None
     return {
         **{name: schedule.attempts[name].to_numpy() for name in schedule.attempts},
-        **{f"dark {name}": schedule.dark[name].to_numpy() for name in schedule.dark},
+        **{f"off {name}": schedule.off_spans[name].to_numpy() for name in schedule.off_spans},
         "capacity time_s": schedule.capacity.time_s,
         "capacity machines": schedule.capacity.machines,
         "window": schedule.window,
@@ -365,7 +365,7 @@ def machines(case: Described) -> str:
     return "machines, two clocks and naive"
 
 
-def _runs(schedule: CapacitySchedule) -> dict[str, Column]:
+def _runs(schedule: Schedule) -> dict[str, Column]:
     assert schedule.attempts is not None
     return {n: schedule.attempts[n].to_numpy() for n in ("job_id", "machine", "start_s", "end_s", "outcome")}
 

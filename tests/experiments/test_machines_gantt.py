@@ -12,7 +12,7 @@ import simmodels as sm
 from experiments.machines_gantt import _DARK, _LOST, _on_cores, machines_gantt
 
 
-def schedule_of(**options: object) -> sm.CapacitySchedule:
+def schedule_of(**options: object) -> sm.Schedule:
     jobs = sm.Workload.from_frame(
         pd.DataFrame({"submit_s": [0, 0, 0, 5], "runtime_s": [100, 60, 80, 30], "cores": [2, 1, 1, 2]})
     )
@@ -66,7 +66,8 @@ def test_jobs_of_a_machine_lie_on_cores_of_their_own() -> None:
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(sm.RequestError, match="start_s < end_s"):
         machines_gantt(schedule_of(), start_s=10, end_s=10)
-    spread = dataclasses.replace(schedule_of(), about={"order": "FCFS"})
+    parts = pd.DataFrame({"row": [0, 0], "attempt": [1, 1], "machine": [0, 1], "cores": [1, 1]})
+    spread = dataclasses.replace(schedule_of(), parts=parts)
     with pytest.raises(sm.RequestError, match="jobs inside one machine each"):
         machines_gantt(spread)
 
@@ -74,7 +75,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_whichever_machine_goes_is_dark(seed: int) -> None:
     schedule = schedule_of(aware=False, unaware="random_kill", seed=seed)
-    gone = int(schedule.dark["machine"].item())
+    gone = int(schedule.off_spans["machine"].item())
     drawn = boxes(machines_gantt(schedule).axes[0], _DARK)
     assert np.allclose(drawn[:, :3], [(40, 90, gone)])
 
@@ -83,5 +84,5 @@ def test_a_machine_that_drains_goes_dark_when_its_last_job_has_ended() -> None:
     jobs = sm.Workload([1, 2], [0.0, 0.0], [50.0, 70.0], [50.0, 70.0], [1, 1])
     changes = [sm.CapacityChange(0, 2), sm.CapacityChange(40, 1, mode="drain"), sm.CapacityChange(90, 2)]
     schedule = sm.simulate_on_machines(jobs, changes, cores_per_machine=1, window_s=(0, 100))
-    assert schedule.dark.to_numpy().tolist() == [[1, 70, 90]]
+    assert schedule.off_spans.to_numpy().tolist() == [[0, 1, 70, 90]]
     assert np.allclose(boxes(machines_gantt(schedule).axes[0], _DARK)[:, :3], [(70, 90, 1)])

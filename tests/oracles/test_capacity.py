@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from simmodels.capacity import Capacity
-from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.decisions.profile import add, earliest, new_profile
 from simmodels.decisions.risk import risk_table
+from simmodels.schedule import Schedule
 from simmodels.simulate_on_machines import simulate_on_machines
 from simmodels.workload import Workload
 from workloads.borg import read_borg_slice
@@ -58,7 +58,7 @@ def options_of(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def final(schedule: CapacitySchedule) -> pd.DataFrame:
+def final(schedule: Schedule) -> pd.DataFrame:
     """Return state, machine, start, end and kills of each job's last attempt, by input row."""
     rows = pd.Series(np.arange(len(schedule)), schedule.workload.job_id)
     table = schedule.attempts.assign(row=rows[schedule.attempts["job_id"]].to_numpy())

@@ -10,9 +10,9 @@ import pytest
 from simmodels.curve import ValueCurve
 from simmodels.decisions.auction_options import AuctionOptions, Kinds, Known, open_market
 from simmodels.decisions.bidding import key_of
+from simmodels.schedule import Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.workflow import Task, Workflow
-from simmodels.workflow_schedule import WorkflowSchedule
 
 SMALL = ("mk02_one_cluster", "mk03_kinds_hol", "mk04_network", "mk05_starvation")
 NINE = ("FIFO", "SRTF", "LRTF", "P-SLR", "PV", "PVD", "PVDSQ", "EDF", "PVR")
@@ -46,7 +46,7 @@ def options(expected: dict) -> dict[str, Any]:
     return {"bid": bid, **{names[name]: value for name, value in given.items()}}
 
 
-def rows(schedule: WorkflowSchedule) -> list[tuple]:
+def rows(schedule: Schedule) -> list[tuple]:
     columns = (schedule.start_s, schedule.end_s, schedule.cluster)
     return [
         tuple(None if np.isnan(start) else value for value in (start, end, cluster))

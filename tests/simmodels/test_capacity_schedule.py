@@ -10,7 +10,7 @@ from simmodels.schedule import UNFINISHED
 from simmodels.units import HOUR
 
 
-def schedule() -> sm.CapacitySchedule:
+def schedule() -> sm.Schedule:
     """Two machines of 2 cores, the second off from 4 h to 8 h; three jobs, hours long."""
     jobs = sm.Workload([1, 2], np.array([0.0, 0.0]), np.array([10.0, 6.0]) * HOUR, np.zeros(2), [2, 2])
     return sm.simulate_on_machines(
@@ -18,12 +18,17 @@ def schedule() -> sm.CapacitySchedule:
     )
 
 
+def off(schedule: sm.Schedule) -> list[list[float]]:
+    assert schedule.off_spans is not None
+    return schedule.off_spans[["machine", "start_s", "end_s"]].to_numpy().tolist()
+
+
 def test_machines_are_known_to_be_dark_as_far_as_the_window_goes() -> None:
-    assert schedule().dark.to_numpy().tolist() == [[1, 4 * HOUR, 8 * HOUR]]
+    assert off(schedule()) == [[1, 4 * HOUR, 8 * HOUR]]
     jobs = sm.Workload([1], [0.0], [50.0], [50.0], [1])
     table = [(0, 1), (10, 3), (20, 0), (30, 0), (40, 2)]
-    dark = sm.simulate_on_machines(jobs, table, cores_per_machine=1, window_s=(5, 45)).dark
-    assert dark.to_numpy().tolist() == [[0, 20, 40], [1, 5, 10], [1, 20, 40], [2, 5, 10], [2, 20, 45]]
+    found = sm.simulate_on_machines(jobs, table, cores_per_machine=1, window_s=(5, 45))
+    assert off(found) == [[0, 20, 40], [1, 5, 10], [1, 20, 40], [2, 5, 10], [2, 20, 45]]
 
 
 def test_energy_carbon_and_cost_by_hand() -> None:
@@ -42,11 +47,10 @@ def test_energy_carbon_and_cost_by_hand() -> None:
 
 def test_what_no_machines_could_have_run_is_refused() -> None:
     fine = schedule().validate()
-    dark = dataclasses.replace(fine, capacity=sm.Capacity(np.array([0.0, 1.0 * HOUR]), np.array([2, 1])))
-    with pytest.raises(IllegalScheduleError, match=r"darkness\): 4 cores are in use at 3600.0 s, and machines of 2"):
-        dark.validate()
-    swapped = dataclasses.replace(fine, dark=fine.dark.assign(machine=0))  # as many are on, but not these
-    with pytest.raises(IllegalScheduleError, match=r"job 1 starts at 0.0 s on machine 0, .* goes dark at 14400.0 s"):
+    assert fine.attempts is not None
+    assert fine.off_spans is not None
+    swapped = dataclasses.replace(fine, off_spans=fine.off_spans.assign(machine=0))  # as many are on, but not these
+    with pytest.raises(IllegalScheduleError, match=r"job 1 starts at 0.0 s on machine 0, .* is off at 14400.0 s"):
         swapped.validate()
     crowded = dataclasses.replace(fine, attempts=fine.attempts.assign(machine=0))
     with pytest.raises(IllegalScheduleError, match=r"capacity\): job . starts at 0.0 s, and 4 cores of machine 0"):
@@ -57,8 +61,6 @@ def test_what_no_machines_could_have_run_is_refused() -> None:
             nowhere.validate()
     with pytest.raises(IllegalScheduleError, match="nan s of work"):
         dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=np.nan)).validate()
-    with pytest.raises(IllegalScheduleError, match=r"1 machines are on from 14400.0 s on, and 2 are not dark"):
-        dataclasses.replace(fine, dark=fine.dark.iloc[:0]).validate()
     runs = fine.attempts
     with pytest.raises(IllegalScheduleError, match=r"job . of 36000.0 s did 0.0 s of work"):
         dataclasses.replace(fine, attempts=runs.assign(work_s=0.0)).validate()

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.instants import rounding_s
+from simmodels.schedule import Schedule
 from tests.naive_capacity import Naive
 from tests.on_machines import CHOICES, HEURISTICS, assert_same, runs, workload
 
@@ -50,7 +50,7 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def simulated(case: dict[str, Any], engine: Any, capacity: Any = None, **more: Any) -> CapacitySchedule:
+def simulated(case: dict[str, Any], engine: Any, capacity: Any = None, **more: Any) -> Schedule:
     options = dict(case["options"])
     if case["heuristic"] != "FirstFit":
         options["reference"] = workload([(0.0, float(w), c) for w, c in case["reference"]])
@@ -108,7 +108,7 @@ def test_the_compiled_clock_is_the_slow_scheduler_with_lengths_of_all_sizes(heur
     assert_is_slow(simulated(case, "compiled"), case)
 
 
-def assert_is_slow(schedule: CapacitySchedule, case: dict[str, Any]) -> None:
+def assert_is_slow(schedule: Schedule, case: dict[str, Any]) -> None:
     options = {{"search": "bound"}.get(name, name): value for name, value in case["options"].items()}
     if "bound" in options:
         options["bound"] = {"used": "used", "open": "alive"}[options["bound"]]
@@ -233,7 +233,7 @@ def test_drawn_fill_orders_and_removals_are_those_of_the_seed(case: dict[str, An
 @given(cases())
 @settings(max_examples=20)
 def test_an_observer_changes_nothing(case: dict[str, Any]) -> None:
-    def schedule(*, observed: bool) -> CapacitySchedule:
+    def schedule(*, observed: bool) -> Schedule:
         env = sm.Environment(start_s=case["window"][0])
         cluster = sm.Cluster(env, "green", machines=5, cores_per_machine=4)
         sm.TraceCapacity(env, cluster, case["steps"])
@@ -246,7 +246,7 @@ def test_an_observer_changes_nothing(case: dict[str, Any]) -> None:
                 env.on(happening, seen.append)
         env.run(until=env.end_of(case["window"][1]))
         made = recorder.schedule()
-        assert isinstance(made, CapacitySchedule)
+        assert isinstance(made, Schedule)
         return made
 
     assert_same(schedule(observed=False), schedule(observed=True))

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from simmodels.errors import IllegalScheduleError, RequestError
-from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
+from simmodels.energy import Power
+from simmodels.errors import IllegalScheduleError, RequestError, UnknownNameError
+from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Place, Schedule, Terms
+from simmodels.workflow import Workflow
 from simmodels.workload import Workload
 
 NAN = math.nan
@@ -324,15 +326,15 @@ def test_the_error_counts_the_other_jobs_that_break_the_rule() -> None:
 
 
 def test_what_the_schedule_says_about_overruns_is_held_against_it(drawn: Schedule) -> None:
-    assert replace(drawn, about={"overrun": "kill"}).validate()
+    assert replace(drawn, terms=Terms(overrun="kill")).validate()
     with pytest.raises(IllegalScheduleError, match=r"\(overrun\): job 4 is killed at 80.0 s, though jobs may run on"):
-        replace(drawn, about={"overrun": "run"}).validate()
+        replace(drawn, terms=Terms(overrun="run")).validate()
     ran_on = changed(drawn, 3, end_s=120, outcome=COMPLETED)
-    assert replace(ran_on, about={"overrun": "run"}).validate()
+    assert replace(ran_on, terms=Terms(overrun="run")).validate()
     with pytest.raises(
         IllegalScheduleError, match=r"\(overrun\): job 4 completes at 120.0 s, with a runtime of 100.0 s"
     ):
-        replace(ran_on, about={"overrun": "kill"}).validate()
+        replace(ran_on, terms=Terms(overrun="kill")).validate()
 
 
 def test_jobs_of_no_length_may_follow_each_other_within_an_instant() -> None:
@@ -538,3 +540,69 @@ def test_a_missing_folder_is_named(drawn: Schedule, tmp_path: Path) -> None:
     for write in (drawn.to_csv, drawn.to_parquet):
         with pytest.raises(FileNotFoundError, match="nowhere is not a folder"):
             write(tmp_path / "nowhere" / "jobs.csv")
+
+
+# -- clusters, workflows and machines together -----------------------------------------------------
+
+
+def mixed() -> Schedule:
+    """Job 1 on pool a, workflow 2 of two tasks on both pools, job 3 never starts."""
+    log = workload((0, 10, 2), (5, 7, 1))
+    flow = Workflow(2, 0.0, [4, 6], [1, 3], [(0, 1)])
+    work = Workload.concat([log.take([0]), flow, log.take([1])])
+    start_s = np.array([0, 0, 10, NAN])
+    end_s = start_s + work.runtime_s
+    clusters = [Place("a", 3), Place("b", 3)]
+    return Schedule(work, 6, start_s, end_s, clusters=clusters, cluster=np.array([0, 0, 1, -1]))
+
+
+def test_jobs_and_workflows_are_judged_together() -> None:
+    schedule = mixed().validate()
+    metrics = schedule.metrics()
+    assert (metrics["jobs"], metrics["completed"], metrics["unfinished"], metrics["finished"]) == (3, 1, 1, 1)
+    assert metrics["mean_wait_s"] == 0
+    assert metrics["mean_slr"] == 1.6
+    assert metrics["utilisation"] == (20 + 4 + 18) / (6 * 16)
+    assert schedule.jobs["job_id"].tolist() == [1, 2, 2]
+    assert schedule.jobs["outcome"].tolist() == ["completed", "finished", "unfinished"]
+    assert schedule.tasks["cluster"].tolist() == ["a", "a", "b", None]
+    assert schedule.workflows["finish_s"].tolist() == [16]
+    assert repr(schedule) == "<Schedule of 'workload': 2 rigid jobs, 1 workflows of 2 tasks on 6 cores of 2 clusters>"
+    again = pickle.loads(pickle.dumps(schedule))
+    pd.testing.assert_frame_equal(again.jobs, schedule.jobs)
+
+
+def test_what_ran_on_one_cluster_is_a_schedule_of_its_own() -> None:
+    a = mixed().on("a").validate()
+    assert (a.cores, a.workload.job_id.tolist(), a.end_s.tolist()) == (3, [1, 2], [10, 4])
+    assert mixed().on(1).start_s.tolist() == [10]
+    with pytest.raises(UnknownNameError, match="unknown cluster 'c'; known: a, b"):
+        mixed().on("c")
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"start_s": [0, 0, 3, NAN], "end_s": [10, 4, 9, NAN]}, r"\(data\): job 2, task 1 starts at 3.0 s, before"),
+        ({"cluster": [0, 0, 5, -1]}, r"\(outcome\): job 2, task 1 starts at 10.0 s on cluster 5, which there is not"),
+        ({"clusters": [("a", 1), ("b", 5)]}, r"\(width\): job 1 starts at 0.0 s on 2 cores; 1 to 1 are allowed"),
+        ({"clusters": [("a", 2), ("b", 4)]}, r"\(capacity\): job 2, task 0 .* 3 in use; cluster 'a' has 2"),
+        ({"workflow_outcome": [2]}, r"\(outcome\): job 2, task 0 of a rejected job starts"),
+    ],
+)
+def test_the_rules_hold_for_jobs_and_tasks_on_several_clusters(values: dict[str, list], text: str) -> None:
+    with pytest.raises(IllegalScheduleError, match=text):
+        replace(mixed(), **values).validate()
+
+
+def test_clusters_are_of_all_cores() -> None:
+    with pytest.raises(RequestError, match="a schedule of 6 cores on clusters of 4"):
+        replace(mixed(), clusters=[("a", 4)])
+
+
+def test_a_pool_of_cores_is_one_machine_that_is_always_on(drawn: Schedule) -> None:
+    # from 0 to 80 s on 4 cores, of which 216 core-seconds are in use
+    found = drawn.energy(Power(machine_w=90.0, core_w=10.0))
+    assert found["energy_kwh"] == pytest.approx((90 * 80 + 10 * 216) / 3.6e6)
+    by_job = drawn.energy_by_job(Power(machine_w=0.0, core_w=10.0))["energy_kwh"]
+    assert by_job.sum() == pytest.approx(2160 / 3.6e6)

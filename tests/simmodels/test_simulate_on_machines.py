@@ -112,7 +112,7 @@ def test_notices_that_overlap_leave_on_what_the_table_says(engine: Any) -> None:
     changes = [sm.CapacityChange(0, 3), sm.CapacityChange(100, 2), sm.CapacityChange(150, 1, notice_s=90)]
     jobs = workload([(0, 300, 1), (0, 300, 1), (0, 300, 1), (70, 40, 1), (120, 10, 1)])
     schedule = sm.simulate_on_machines(jobs, changes, cores_per_machine=1, window_s=(0, 400), engine=engine)
-    assert schedule.dark.to_numpy().tolist() == [[1, 150, 400], [2, 100, 400]]
+    assert schedule.off_spans.to_numpy().tolist() == [[0, 1, 150, 400], [0, 2, 100, 400]]
     rows = schedule.runs[["job_id", "machine", "start_s"]].to_numpy().tolist()
     assert rows[:3] == [[1, 0, 0], [2, 1, 0], [3, 2, 0]]
     assert rows[3:] == [[2, 0, 300]], "from 60 s on, machines 1 and 2 take no job"

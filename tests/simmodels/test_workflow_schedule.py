@@ -7,15 +7,15 @@ import pytest
 
 from simmodels.curve import ValueCurve
 from simmodels.errors import IllegalScheduleError, RequestError
+from simmodels.schedule import Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.workflow import Workflow
-from simmodels.workflow_schedule import WorkflowSchedule
 
 LINE = ValueCurve.linear(2, 6)
 
 
 @pytest.fixture
-def schedule() -> WorkflowSchedule:
+def schedule() -> Schedule:
     jobs = [
         Workflow(1, 0, [10, 10], [2, 2], [(0, 1)], ("A", "B"), LINE),
         Workflow(2, 0, [10], [3], [], "A", ValueCurve.linear(1.5, 3)),
@@ -24,13 +24,13 @@ def schedule() -> WorkflowSchedule:
     return simulate_workflows(jobs, clusters=[("a", 4, "A"), ("b", 4, "B")], bid="FIFO", ccr=0.25)
 
 
-def changed(schedule: WorkflowSchedule, name: str, row: int, value: float) -> WorkflowSchedule:
+def changed(schedule: Schedule, name: str, row: int, value: float) -> Schedule:
     column = getattr(schedule, name).copy()
     column[row] = value
     return dataclasses.replace(schedule, **{name: column})
 
 
-def test_tables_have_a_row_a_job_and_a_row_a_task(schedule: WorkflowSchedule) -> None:
+def test_tables_have_a_row_a_job_and_a_row_a_task(schedule: Schedule) -> None:
     jobs, tasks = schedule.validate().jobs, schedule.tasks
     assert jobs["outcome"].tolist() == ["finished", "finished", "starved"]
     assert jobs["finish_s"].tolist() == pytest.approx([23, 20, np.nan], nan_ok=True)
@@ -41,7 +41,7 @@ def test_tables_have_a_row_a_job_and_a_row_a_task(schedule: WorkflowSchedule) ->
     assert tasks["outcome"].tolist() == ["completed", "completed", "completed", "never started"]
 
 
-def test_metrics_are_those_of_the_paper(schedule: WorkflowSchedule) -> None:
+def test_metrics_are_those_of_the_paper(schedule: Schedule) -> None:
     found = schedule.metrics()
     assert found["value"] == pytest.approx(60 / 74)
     assert found["starved"] == pytest.approx(1 / 3)
@@ -50,7 +50,7 @@ def test_metrics_are_those_of_the_paper(schedule: WorkflowSchedule) -> None:
     assert found["makespan_s"] == 23
 
 
-def test_deciles_go_from_small_to_large(schedule: WorkflowSchedule) -> None:
+def test_deciles_go_from_small_to_large(schedule: Schedule) -> None:
     table = schedule.deciles()
     assert table["decile"].tolist() == [1, 4, 7]
     assert table["jobs"].tolist() == [1, 1, 1]
@@ -60,7 +60,7 @@ def test_deciles_go_from_small_to_large(schedule: WorkflowSchedule) -> None:
         schedule.deciles("cores")
 
 
-def test_it_comes_back_from_a_pickle(schedule: WorkflowSchedule) -> None:
+def test_it_comes_back_from_a_pickle(schedule: Schedule) -> None:
     again = pickle.loads(pickle.dumps(schedule))
     assert again.jobs.equals(schedule.jobs)
     assert dict(again.about) == dict(schedule.about)
@@ -69,17 +69,22 @@ def test_it_comes_back_from_a_pickle(schedule: WorkflowSchedule) -> None:
 @pytest.mark.parametrize(
     ("change", "rule", "text"),
     [
-        (("start_s", 0, -1), "submit", "job 1, task 0 starts at -1.0 s, before its job is submitted"),
-        (("start_s", 2, 9), "end", "job 2, task 0 starts at 9.0 s and ends at 20.0 s"),
+        (("start_s", 0, -1), "submit", "job 1, task 0 starts at -1.0 s, before its submit at 0.0 s"),
+        (
+            ("start_s", 2, 9),
+            "end",
+            "job 2, task 0 completed, starts at 9.0 s and ends at 20.0 s; its runtime is 10.0 s",
+        ),
         (("cluster", 2, 1), "kind", "job 2, task 0 runs on cluster 1, which is not of its kind"),
-        (("cluster", 2, -1), "outcome", "job 2, task 0 starts at 10.0 s on cluster -1"),
-        (("end_s", 2, np.nan), "outcome", "job 2, task 0 of a finished job has not ended"),
-        (("end_s", 3, 4), "outcome", "job 3, task 0 never started, and ends at 4.0 s"),
-        (("outcome", 1, 2), "outcome", "job 2, task 0 of a rejected job starts at 10.0 s"),
+        (("cluster", 2, -1), "outcome", "job 2, task 0 starts at 10.0 s on cluster -1, which there is not"),
+        (("end_s", 2, np.nan), "outcome", "job 2, task 0 is completed, but its start is 10.0 s, its end nan s"),
+        (("end_s", 3, 4), "outcome", "job 3, task 0 is unfinished, but ends at 4.0 s"),
+        (("workflow_outcome", 2, 0), "outcome", "job 3, task 0 of a finished job has not ended"),
+        (("workflow_outcome", 1, 2), "outcome", "job 2, task 0 of a rejected job starts at 10.0 s"),
     ],
 )
 def test_an_illegal_schedule_is_refused_by_rule_job_and_task(
-    schedule: WorkflowSchedule, change: tuple[str, int, float], rule: str, text: str
+    schedule: Schedule, change: tuple[str, int, float], rule: str, text: str
 ) -> None:
     with pytest.raises(IllegalScheduleError) as error:
         changed(schedule, *change).validate()
@@ -87,16 +92,18 @@ def test_an_illegal_schedule_is_refused_by_rule_job_and_task(
     assert text in str(error.value)
 
 
-def test_data_that_have_not_arrived_and_cores_used_twice_are_refused(schedule: WorkflowSchedule) -> None:
+def test_data_that_have_not_arrived_and_cores_used_twice_are_refused(schedule: Schedule) -> None:
     early = changed(changed(schedule, "start_s", 1, 12), "end_s", 1, 22)
     with pytest.raises(IllegalScheduleError, match=r"\(data\): job 1, task 1 starts at 12.0 s"):
         early.validate()
     crowded = changed(changed(schedule, "start_s", 2, 5), "end_s", 2, 15)
-    with pytest.raises(IllegalScheduleError, match=r"\(capacity\): 5 cores of cluster 'a' are in use at 5.0 s"):
+    with pytest.raises(
+        IllegalScheduleError, match=r"\(capacity\): job 2, task 0 starts at 5.0 s on 3 cores, which makes 5"
+    ):
         crowded.validate()
 
 
-def test_a_column_of_another_length_is_refused(schedule: WorkflowSchedule) -> None:
+def test_a_column_of_another_length_is_refused(schedule: Schedule) -> None:
     wrong: dict[str, Any] = {"start_s": np.zeros(3)}
     with pytest.raises(RequestError, match=r"column start_s has shape \(3,\); \(4,\) is allowed"):
         dataclasses.replace(schedule, **wrong)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.workflow import Workflow
 from simmodels.workload import COLUMNS, Job, Workload
 
 WHOLE = st.integers(-(2**40), 2**40)
@@ -427,3 +428,40 @@ def test_a_job_that_can_never_run_is_refused_by_name(change: Callable[[], Worklo
 
 def test_a_job_of_no_runtime_or_wide_as_the_machine_can_run() -> None:
     small(runtime_s=[0, 0, 0], estimate_s=[0, 0, 0], cores=[3, 3, 3]).require_runnable(3)
+
+
+def flow(job_id: int, *runtimes_s: float) -> Workflow:
+    return Workflow(job_id, float(job_id), runtimes_s, 2, [(k, k + 1) for k in range(len(runtimes_s) - 1)])
+
+
+def test_workflows_are_a_workload_with_a_row_for_each_task() -> None:
+    work = Workload.of_workflows([flow(1, 10, 20), flow(2, 5)], name="flows")
+    assert not work.is_rigid
+    assert work.tasks is not None
+    assert work.job_id.tolist() == [1, 1, 2]
+    assert work.submit_s.tolist() == [1, 1, 2]
+    assert work.runtime_s.tolist() == work.estimate_s.tolist() == [10, 20, 5]
+    assert work.tasks.task.tolist() == [0, 1, 0]
+    assert work.tasks.edges.tolist() == [[0, 1]]
+    assert repr(work) == "<Workload 'flows': 2 workflows of 3 tasks>"
+    again = pickle.loads(pickle.dumps(work))
+    assert again.workflows[0].runtime_s.tolist() == [10, 20]
+
+
+def test_logs_and_workflows_can_be_one_workload() -> None:
+    log = Workload([7, 8], [0, 3], [4, 4], [4, 4], [1, 1], extras={"queue": np.array([1, 2])}, counts={"lines": 2})
+    work = Workload.concat([flow(1, 10, 20), log, [flow(2, 5)], log])
+    assert work.tasks is not None
+    assert work.job_id.tolist() == [1, 1, 7, 8, 2, 7, 8]
+    assert work.rigid().tolist() == [False, False, True, True, False, True, True]
+    assert work.tasks.first.tolist() == [0, 4]
+    assert work.tasks.task.tolist() == [0, 1, 0, 0, 0, 0, 0]
+    assert [work.label(row) for row in (1, 2, 4)] == ["job 1, task 1", "job 7", "job 2, task 0"]
+    assert dict(work.counts) == {"lines": 4}
+    assert work.take([1, 2]).is_rigid
+    both = Workload.concat([log, log], name="twice")
+    assert both.is_rigid
+    assert both.extras["queue"].tolist() == [1, 2, 1, 2]
+    assert len(Workload.concat([])) == 0
+    with pytest.raises(RequestError, match="shift of a workload with workflows"):
+        work.shift(5.0)

@@ -60,7 +60,7 @@ def one(cells: Sequence[Cell], **values: object) -> Cell:
 # -- the cells --------------------------------------------------------------------------------------
 
 
-def direct(heuristic: str, *, replication: int = 2, trace: int = 1, **options: object) -> sm.CapacitySchedule:
+def direct(heuristic: str, *, replication: int = 2, trace: int = 1, **options: object) -> sm.Schedule:
     """Return the schedule of a cell at the centre, without the study."""
     jobs, reference = (
         wl.risky_jobs("LogScale", weeks=1.5 / 7, jobs_per_week=7000, seed=entropy(3, "capacity", what, trace))

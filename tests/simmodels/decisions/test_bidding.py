@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
+from simmodels.attempts import FINISHED, REJECTED, STARVED
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.decisions.bid import BUILT_IN, Bid, find_bid
 from simmodels.decisions.bidding import drawn
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.schedule import Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.workflow import Workflow
-from simmodels.workflow_schedule import FINISHED, REJECTED, STARVED, WorkflowSchedule
 from tests.naive_market import NaiveAuction
 
 ONE = [("a", 4)]
@@ -103,7 +104,7 @@ def test_a_job_starves_at_its_deadline_and_what_runs_runs_on() -> None:
     schedule = simulate_workflows(jobs, clusters=ONE, bid="FIFO").validate()
     assert schedule.start_s.tolist() == pytest.approx([0, 10, np.nan], nan_ok=True)
     assert schedule.end_s.tolist() == pytest.approx([10, 16, np.nan], nan_ok=True)
-    assert schedule.outcome.tolist() == [FINISHED, STARVED, STARVED]
+    assert schedule.workflow_outcome.tolist() == [FINISHED, STARVED, STARVED]
     assert schedule.value.tolist() == [40, 0, 0]
 
 
@@ -111,7 +112,7 @@ def test_a_job_that_ends_just_at_its_deadline_is_worth_nothing() -> None:
     jobs = [job(0, 10, curve=LINE), job(0, 10, curve=ValueCurve.linear(1, 2))]
     schedule = simulate_workflows(jobs, clusters=ONE, bid="FIFO")
     assert schedule.end_s.tolist() == [10, 20]
-    assert schedule.outcome.tolist() == [FINISHED, STARVED]
+    assert schedule.workflow_outcome.tolist() == [FINISHED, STARVED]
 
 
 def test_a_starved_head_frees_the_way_at_its_deadline() -> None:
@@ -133,7 +134,7 @@ def test_a_job_that_may_hope_for_too_little_is_rejected_at_its_arrival() -> None
     jobs = [job(0, 10), job(0, 10), job(0, 10), job(0, 10)]
     # Behind 10 s of work the SLR will be 2, behind 20 s 3 and behind 30 s 4: worth 1, 0.75 and 0.5.
     schedule = simulate_workflows(jobs, clusters=ONE, bid="FIFO", admission=0.6).validate()
-    assert schedule.outcome.tolist() == [FINISHED, FINISHED, FINISHED, REJECTED]
+    assert schedule.workflow_outcome.tolist() == [FINISHED, FINISHED, FINISHED, REJECTED]
     assert schedule.metrics()["rejected"] == 1
     assert simulate_workflows(jobs, clusters=ONE, bid="FIFO", admission=0.5).metrics()["rejected"] == 0
 
@@ -212,8 +213,8 @@ PLATFORMS = [
 ]
 
 
-def columns(schedule: WorkflowSchedule) -> list[list]:
-    return [getattr(schedule, name).tolist() for name in ("start_s", "end_s", "cluster", "outcome")]
+def columns(schedule: Schedule) -> list[list]:
+    return [getattr(schedule, name).tolist() for name in ("start_s", "end_s", "cluster", "workflow_outcome")]
 
 
 @given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(NAIVE), RULES, st.sampled_from(PLATFORMS))
@@ -274,7 +275,7 @@ def test_every_schedule_is_legal_and_every_job_has_one_end(jobs: list, bid: str,
     found = schedule.metrics()
     assert found["finished"] + found["starved_deadline"] == len(jobs)
     assert (schedule.value <= schedule.most_value).all()
-    assert (schedule.slr[schedule.outcome == FINISHED] >= 1 - 1e-12).all()
+    assert (schedule.slr[schedule.workflow_outcome == FINISHED] >= 1 - 1e-12).all()
 
 
 @given(st.lists(flows(), min_size=1, max_size=12))
@@ -385,5 +386,6 @@ def test_no_job_pays_more_than_it_is_worth(bid: str, given_jobs: list[tuple[list
     found = simulate_workflows(jobs, clusters=[("a", 2), ("b", 3)], bid=bid, budgets=True)
     paid = np.nan_to_num(found.price)
     for number, job in enumerate(jobs):
-        first, stop = found.first_task[number : number + 2]
+        first = found.workload.tasks.first[number]
+        stop = first + len(job)
         assert paid[first:stop].sum() <= job.most_value * (1 + 1e-12)

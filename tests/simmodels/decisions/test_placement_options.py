@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import simmodels as sm
-from simmodels.capacity_schedule import CapacitySchedule
 from simmodels.decisions.placement_options import PlacementOptions
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.schedule import Schedule
 from tests.on_machines import CHOICES, assert_same, workload
 
 
@@ -110,7 +110,7 @@ def test_a_value_of_another_type_or_range_is_refused_in_one_sentence(
 def test_whole_numbers_of_any_type_are_the_same(engine: Any) -> None:
     jobs = workload([(0, 10, 2), (1, 5, 2), (2, 3, 2)])
 
-    def schedule(of: Any, **options: Any) -> CapacitySchedule:
+    def schedule(of: Any, **options: Any) -> Schedule:
         asked: dict[str, Any] = {**TARGETS, "distance": of(3), "least_machines": of(1), **options}
         sizes: dict[str, Any] = {"cores_per_machine": of(2), "machines": of(2)}
         return sm.simulate_on_machines(jobs, [(0, 2), (4, 1)], **sizes, engine=engine, **asked)
@@ -144,7 +144,7 @@ def test_the_schedulers_refuse_what_the_function_refuses() -> None:
 def test_jobs_of_one_number_are_refused_before_anything_runs(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     log = sm.Workload(np.array([7, 8, 7, 9, 9]), np.array([0, 1, 2, 50, 60]), *np.full((2, 5), 5.0), np.ones(5))
 
-    def ask(window: tuple[float, float]) -> CapacitySchedule:
+    def ask(window: tuple[float, float]) -> Schedule:
         return sm.simulate_on_machines(log, [(0, 1)], cores_per_machine=1, window_s=window, engine=engine)
 
     with pytest.raises(RequestError, match="2 jobs have the number 9; 1 is allowed"):

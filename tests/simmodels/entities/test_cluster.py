@@ -227,7 +227,8 @@ def test_machines_that_go_off_together_lose_a_job_once() -> None:
 def test_a_job_that_ends_when_its_machine_goes_off_has_ended() -> None:
     schedule, _ = model([(10, 0, False)], [(0, 10, 2)])
     assert schedule.outcome.tolist() == [0]
-    assert schedule.attempts is None
+    assert schedule.validate().attempts is not None
+    assert schedule.attempts["outcome"].tolist() == [0]
 
 
 def test_nothing_starts_on_a_machine_that_goes_off_at_the_same_instant() -> None:

@@ -1,0 +1,157 @@
+"""Attempts: every run of a job or task, as columns; their tables, and that of the spans in which machines were off."""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simmodels.errors import RequestError
+from simmodels.workload import Workload
+
+COMPLETED: Final = 0
+KILLED: Final = 1
+UNFINISHED: Final = 2
+OUTCOMES: Final = ("completed", "killed", "unfinished")
+FINISHED, STARVED, REJECTED, OPEN = range(4)
+WORKFLOW_OUTCOMES: Final = ("finished", "starved", "rejected", "unfinished")
+ATTEMPT_COLUMNS: Final = ("job_id", "attempt", "start_s", "end_s", "outcome")
+MACHINE_COLUMNS: Final = ("machine", "work_s")
+PART_COLUMNS: Final = ("row", "attempt", "machine", "cores")
+_ATTEMPT_TYPES: Final[dict[str, type[np.generic]]] = {
+    "attempt": np.int64,
+    "start_s": np.float64,
+    "end_s": np.float64,
+    "outcome": np.int8,
+    "cluster": np.int64,
+    "machine": np.int64,
+    "work_s": np.float64,
+}
+_UNKNOWN: Final = {"machine": -1, "work_s": np.nan}
+
+
+class Attempts(NamedTuple):
+    """Attempts at running jobs, one a row: first each job's last one, in input order, then the earlier ones.
+
+    Parameters
+    ----------
+    row
+        int64[k], the input row of the job.
+    attempt
+        int64[k], its number, growing with time within a job.
+    start_s, end_s
+        float64[k], in seconds since the trace's zero; NaN where it did not start, or still runs.
+    outcome
+        int8[k], 0 completed, 1 killed, 2 came to nothing or still runs.
+    cluster
+        int64[k], the number of the cluster that it ran on; -1 where it did not start.
+    machine
+        int64[k], the number of its (lowest) machine there; -1 where that is not known.
+    work_s
+        float64[k], the work that it did and that was not lost, in seconds of the job; NaN where that is not known.
+    """
+
+    row: NDArray[np.int64]
+    attempt: NDArray[np.int64]
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    outcome: NDArray[np.int8]
+    cluster: NDArray[np.int64]
+    machine: NDArray[np.int64]
+    work_s: NDArray[np.float64]
+
+    def take(self, chosen: NDArray[np.integer] | NDArray[np.bool_]) -> "Attempts":
+        """Return the attempts at these places."""
+        return Attempts(*(column[chosen] for column in self))  # type: ignore[arg-type]  # each of its type
+
+    def with_earlier(self, given: "Attempts") -> "Attempts":
+        """Return these, the last of each job in input order, as the given ones say, and then the earlier ones.
+
+        Parameters
+        ----------
+        given
+            Attempts in any order; those of a job are told apart by their numbers.
+        """
+        order = np.lexsort((given.attempt, given.row))
+        last = np.append(np.diff(given.row[order]) != 0, True)
+        final, earlier = order[last], order[~last]
+        columns: list[NDArray[Any]] = [np.concatenate((self.row, given.row[earlier]))]
+        for name in self._fields[1:]:
+            column, theirs = getattr(self, name).copy(), getattr(given, name)
+            column[given.row[final]] = theirs[final]
+            columns.append(np.concatenate((column, theirs[earlier])))
+        return Attempts(*columns)
+
+
+def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:
+    """Return the input row of each row of a table of attempts, by its ``row``, or else its ``job_id``.
+
+    Raises
+    ------
+    RequestError
+        The table lacks a column, or a job that it names is not in the workload, or is there twice.
+    """
+    if "row" in table:
+        row = table["row"].to_numpy().astype(np.int64)
+        if len(row) and not (row.min() >= 0 and row.max() < len(workload)):
+            raise RequestError(f"attempts of rows {row.min()} to {row.max()}", f"0 to {len(workload) - 1} are allowed")
+        return row
+    missing = [name for name in ATTEMPT_COLUMNS if name not in table]
+    if missing:
+        raise RequestError(f"attempts without {', '.join(missing)}", f"{', '.join(ATTEMPT_COLUMNS)} are needed")
+    order = np.argsort(workload.job_id, kind="stable")
+    known, wanted = workload.job_id[order], table["job_id"].to_numpy()
+    at = np.searchsorted(known, wanted)
+    found = np.searchsorted(known, wanted, side="right") - at
+    strange = np.flatnonzero(found != 1)
+    if len(strange):
+        what, times = f"attempts of job {wanted[strange[0]]}", found[strange[0]]
+        raise RequestError(what, f"the workload has {times} jobs of this number; 1 is allowed")
+    return order[at]
+
+
+def from_table(table: pd.DataFrame, row: NDArray[np.int64], cluster: NDArray[np.int64]) -> Attempts:
+    """Return a table of attempts as columns, in its own order.
+
+    Parameters
+    ----------
+    table
+        The attempts; see `simmodels.schedule.Schedule`.
+    row
+        int64[k], the input row of each.
+    cluster
+        int64[n], the cluster of each row of the workload, for a table that does not say it.
+    """
+    columns: list[NDArray[Any]] = [row]
+    for name, dtype in _ATTEMPT_TYPES.items():
+        if name in table:
+            columns.append(table[name].to_numpy().astype(dtype))
+        else:  # only of those that may be left out
+            columns.append(cluster[row] if name == "cluster" else np.full(len(row), _UNKNOWN[name], dtype))
+    return Attempts(*columns)
+
+
+def numbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return of each attempt which of its job's it is, from 1 on, in the order given."""
+    return np.asarray(pd.Series(rows).groupby(rows, sort=False).cumcount(), np.int64) + 1
+
+
+def off_table(
+    cluster: NDArray[np.int64],
+    machine: NDArray[np.int64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    window: tuple[float, float],
+) -> pd.DataFrame:
+    """Return the spans within a window, by cluster, machine and time; those that touch are one."""
+    seen = (high > window[0]) & (low <= window[1])  # one that goes off at the last instant has a span of no length
+    cluster, machine = cluster[seen], machine[seen]
+    low, high = np.clip(low[seen], *window), np.clip(high[seen], *window)
+    kept = np.lexsort((low, machine, cluster))
+    cluster, machine, low, high = cluster[kept], machine[kept], low[kept], high[kept]
+    apart = (cluster[1:] != cluster[:-1]) | (machine[1:] != machine[:-1]) | (low[1:] != high[:-1])
+    first = np.append(True, apart)[: len(kept)]
+    last = np.append(first[1:], True)[: len(kept)]
+    return pd.DataFrame(
+        {"cluster": cluster[first], "machine": machine[first], "start_s": low[first], "end_s": high[last]}
+    )

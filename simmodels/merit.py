@@ -1,0 +1,175 @@
+"""Figures of merit of a schedule, by what it has: rigid jobs, machines; from columns to numbers by name."""
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simmodels import metrics
+from simmodels.attempts import COMPLETED, OUTCOMES, UNFINISHED, Attempts
+from simmodels.capacity import Capacity
+from simmodels.energy import KWH, Power, Signal
+from simmodels.errors import UnknownNameError
+from simmodels.legality import Evidence
+
+Waits = tuple[NDArray[np.float64], NDArray[np.float64]]
+WarmCredit = Literal["whole", "partial"]
+
+
+def of_jobs(
+    evidence: Evidence, chosen: NDArray[np.bool_], waits: Waits, window_s: tuple[float, float], cores: int, tau_s: float
+) -> dict[str, float]:
+    """Return the figures of merit of rigid jobs; see `Schedule.metrics`.
+
+    Parameters
+    ----------
+    evidence
+        What happened.
+    chosen
+        bool[n], the rows that count.
+    waits
+        When each wait begins and ends.
+    window_s
+        The window of utilisation and queue length.
+    cores
+        The cores of all clusters.
+    tau_s
+        The bound of the bounded slowdowns.
+    """
+    e, work = evidence, evidence.workload
+    done = chosen & (e.outcome != UNFINISHED)
+    wait_s = metrics.wait_s(work.submit_s, e.start_s)[done]
+    response_s = metrics.response_s(work.submit_s, e.end_s)[done]
+    executed_s, runtime_s = e.executed_s[done], work.runtime_s[done]
+    bounded = metrics.bounded_slowdown(wait_s, executed_s, tau_s)
+    per_processor = metrics.per_processor_bounded_slowdown(wait_s, executed_s, work.cores[done], tau_s)
+    makespan_s = window_s[1] - window_s[0]
+    busy = (e.attempts.start_s, e.attempts.end_s, work.cores[e.attempts.row])
+    mean_queue, max_queue = metrics.queue_length(*waits, window_s)
+    completed, killed, unfinished = np.bincount(e.outcome[chosen], minlength=len(OUTCOMES)).tolist()
+    return {
+        **metrics.describe(wait_s, "wait_s"),
+        **metrics.describe(response_s, "response_s"),
+        **metrics.describe(metrics.slowdown(response_s, executed_s)[executed_s > 0], "slowdown"),
+        **metrics.describe(bounded, "bounded_slowdown"),
+        **metrics.describe(per_processor, "per_processor_bounded_slowdown"),
+        **metrics.describe(metrics.stretch(response_s, runtime_s)[runtime_s > 0], "stretch"),
+        "utilisation": metrics.utilisation(*busy, cores, window_s),
+        "makespan_s": makespan_s,
+        "throughput_jobs_per_hour": metrics.throughput_jobs_per_hour(len(wait_s), makespan_s),
+        "mean_queue_length": mean_queue,
+        "max_queue_length": max_queue,
+        "jobs": completed + killed + unfinished,
+        "completed": completed,
+        "killed": killed,
+        "unfinished": unfinished,
+        "uncounted_jobs": int((~e.counted).sum()),
+        "jobs_without_slowdown": int((executed_s <= 0).sum()),
+        "jobs_without_stretch": int((runtime_s <= 0).sum()),
+    }
+
+
+def core_seconds_on(evidence: Evidence, capacities: list[Capacity], window: tuple[float, float]) -> float:
+    """Return the core-seconds of a window on machines that were on."""
+    sizes = [place.cores_per_machine for place in evidence.places]
+    return sum(size * on.machine_seconds(*window) for size, on in zip(sizes, capacities, strict=True))
+
+
+def of_machines(
+    evidence: Evidence,
+    runs: Attempts,
+    window: tuple[float, float],
+    capacities: list[Capacity],
+    warm_credit: WarmCredit,
+) -> dict[str, float]:
+    """Return the figures of merit of machines that are switched on and off; see `Schedule.metrics`.
+
+    Parameters
+    ----------
+    evidence
+        What happened.
+    runs
+        Every attempt, in the order in which they are added up.
+    window
+        First and last instant of what is counted.
+    capacities
+        How many machines of each cluster were on.
+    warm_credit
+        As there.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such credit.
+
+    References
+    ----------
+    Perotin et al. (2023), section 5.2, doi 10.1145/3624062.3624194.
+    """
+    if warm_credit not in {"whole", "partial"}:
+        raise UnknownNameError("warm_credit", str(warm_credit), (), ("whole", "partial"))
+    e = evidence
+    cores = e.workload.cores[runs.row]
+    kept, wasted = metrics.core_seconds(runs.start_s, runs.end_s, runs.work_s, cores, window)
+    offered = core_seconds_on(e, capacities, window)
+    used = metrics.time_sum(runs.start_s, runs.end_s, cores, window)
+    lost_s = metrics.lost_s(runs.start_s, runs.end_s, runs.outcome, window)
+    if warm_credit == "partial":
+        kept -= _beyond_the_window(e, runs, window[0])
+    arrived = e.counted & (e.workload.submit_s >= window[0])
+    done = arrived & (e.outcome == COMPLETED)
+    return {
+        "goodput": kept / offered if offered > 0 else np.nan,
+        "aborted": wasted / offered if offered > 0 else np.nan,
+        "idle": (offered - used) / offered if offered > 0 else np.nan,
+        "kills": len(lost_s),
+        "mean_aborted_s": float(lost_s.mean()) if len(lost_s) else 0.0,
+        "arrived": int(arrived.sum()),
+        "completed_share": float(done.sum() / arrived.sum()) if arrived.any() else np.nan,
+    }
+
+
+def _beyond_the_window(e: Evidence, runs: Attempts, begin: float) -> float:
+    """Return the core-seconds that jobs which ran at the window's begin did over again."""
+    again = (runs.outcome == COMPLETED) & (runs.attempt > 1)
+    warm = runs.row[again & (e.workload.submit_s[runs.row] < begin)]
+    return float(np.sum((begin - e.workload.submit_s[warm]) * e.workload.cores[warm]))
+
+
+def energy(
+    evidence: Evidence,
+    runs: Attempts,
+    window: tuple[float, float],
+    capacities: list[Capacity],
+    power: Power,
+    signals: dict[str, Signal],
+) -> dict[str, float]:
+    """Return by name of the signal what all machines that were on drew in a window; see `Schedule.energy`."""
+    low, high = window
+    jobs = energy_by_job(evidence, runs, window, Power(0.0, power.core_w), signals)
+    found = {}
+    for name, signal in signals.items():
+        on = 0.0
+        for capacity in capacities:
+            edges = np.clip(np.append(capacity.time_s, high), low, high)
+            edges[0] = low
+            on += float(np.sum(signal.integral(edges[:-1], edges[1:]) * capacity.machines))
+        found[name] = on * power.machine_w / KWH + float(jobs[name].sum())
+    return found
+
+
+def energy_by_job(
+    evidence: Evidence, runs: Attempts, window: tuple[float, float], power: Power, signals: dict[str, Signal]
+) -> pd.DataFrame:
+    """Return a table, one row per row of the workload, of what its attempts drew in a window."""
+    low, high = window
+    start_s = np.clip(runs.start_s, low, high)
+    end_s = np.clip(np.where(np.isnan(runs.end_s), high, runs.end_s), low, high)
+    per_machine = np.array([place.cores_per_machine for place in evidence.places])[np.maximum(runs.cluster, 0)]
+    watts = (power.core_w + power.machine_w / per_machine) * evidence.workload.cores[runs.row]
+    columns: dict[str, NDArray[np.generic]] = {"job_id": evidence.workload.job_id}
+    for name, signal in signals.items():
+        drawn = np.where(np.isnan(runs.start_s), 0.0, signal.integral(start_s, end_s)) * watts / KWH
+        columns[name] = np.bincount(runs.row, weights=drawn, minlength=len(evidence.start_s))
+    return pd.DataFrame(columns)
