@@ -290,9 +290,9 @@ class Schedule:
         executed_s[rows] = np.where(done, attempts.get("executed_s", ends_s - starts_s), np.nan)
         outcome[rows] = attempts["outcome"]
         cluster = None
-        if len(clusters) > 1:
+        if len(clusters) > 1 or not workload.is_rigid:
             cluster = np.full(len(workload), -1)
-            cluster[rows] = attempts["cluster"]
+            cluster[rows] = attempts.get("cluster", 0)
         table = None
         if keep:
             kept = {name: column for name, column in attempts.items() if name != "executed_s"}

@@ -17,7 +17,7 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.simulate import simulate_workflows
+from simmodels.simulate import Engine, simulate_workflows
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 
@@ -152,6 +152,12 @@ def test_auctions_are_held_at_deadlines_or_only_where_a_job_starves(instants: st
     assert held == wanted
 
 
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_a_task_that_never_starts_is_on_no_cluster_though_there_is_one_only(engine: Engine) -> None:
+    schedule = simulate_workflows([job(0), job(3)], clusters=[("a", 4)], end="submit", engine=engine)
+    assert schedule.validate().cluster.tolist() == [0, -1]
+
+
 def test_jobs_and_workflows_share_an_environment() -> None:
     env, _, auctioneer = model(4)
     other = Cluster(env, "jobs", cores=2)
@@ -184,7 +190,7 @@ def test_what_cannot_be_is_refused() -> None:
 _PROGRAM = """
 import numpy as np
 from simmodels.curve import ValueCurve
-from simmodels.simulate import simulate_workflows
+from simmodels.simulate import Engine, simulate_workflows
 from simmodels.workflow import Workflow
 curve = ValueCurve.linear(2, 6)
 jobs = [Workflow(i, i // 2, [3 + i % 5, 2], 1 + i % 4, [(0, 1)], ("A", "B"), curve) for i in range(60)]
