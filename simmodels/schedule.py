@@ -499,9 +499,7 @@ class Schedule:
             "start_s": self.start_s,
             "end_s": self.end_s,
             "cluster": pd.Series(names[np.where(started, self.cluster, -1)], dtype=object),
-            "outcome": pd.Categorical.from_codes(
-                outcome, categories=pd.Index(("completed", "running", "never started"))
-            ),
+            "outcome": pd.Categorical.from_codes(outcome, categories=pd.Index(_TASK_OUTCOMES)),
         }
         if self.price is not None:
             columns["price"] = self.price
