@@ -160,10 +160,11 @@ class Recorder:
         kept = [each for each in clusters if id(each) in served or each.number in used or each.running]
         return kept or clusters
 
-    def _schedulers(self) -> list[Scheduler]:
-        return [each for each in self.env.all(Scheduler) if each.cluster in self._clusters()]
+    def _schedulers(self, clusters: Sequence[Cluster]) -> list[Scheduler]:
+        """Return the schedulers of some clusters."""
+        return [each for each in self.env.all(Scheduler) if each.cluster in clusters]
 
-    def _table(self) -> pd.DataFrame:
+    def _table(self, clusters: Sequence[Cluster]) -> pd.DataFrame:
         """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt, by start."""
         columns = {
             "of": np.array(self._of),
@@ -180,9 +181,9 @@ class Recorder:
         table = pd.DataFrame(columns)
         work_s = np.where(table["outcome"] == UNFINISHED, 0.0, table["executed_s"])
         table["work_s"] = table["work_s"].where(table["work_s"].notna(), work_s)
-        of_scheduler = {id(each.cluster): each for each in self._schedulers()}
+        of_scheduler = {id(each.cluster): each for each in self._schedulers(clusters)}
         running: list[dict[str, Any]] = []
-        for cluster in self._clusters():
+        for cluster in clusters:
             for attempt in cluster.running:
                 scheduler = of_scheduler.get(id(cluster))
                 so_far_s = self.env.now - attempt.start_s if scheduler is None else scheduler.work_so_far_s(attempt)
@@ -210,20 +211,17 @@ class Recorder:
 
         Outcomes are codes as in `Schedule`: 0 completed, 1 killed, 2 lost or still running.
         """
-        table = self._table()
+        table = self._table(self._clusters())
         table.insert(0, "job_id", np.array(self._ids)[table["of"].to_numpy()])
         table.insert(1, "attempt", table.groupby("of").cumcount() + 1)
         return table[list(ATTEMPT_COLUMNS)]
 
-    def _recorded(self, table: pd.DataFrame) -> NDArray[np.int64]:
+    def _recorded(self, table: pd.DataFrame, schedulers: Sequence[Scheduler]) -> NDArray[np.int64]:
         """Return the numbers of the jobs that belong to what is recorded: all, or those of the one cluster."""
         if self.cluster is None:
             return np.arange(len(self._ids))
         held = [
-            self._number(job)
-            for scheduler in self._schedulers()
-            for job in scheduler.jobs_not_done
-            if id(job) in self._undone
+            self._number(job) for scheduler in schedulers for job in scheduler.jobs_not_done if id(job) in self._undone
         ]
         return np.union1d(table["of"].to_numpy(), np.array(held, np.int64))
 
@@ -312,9 +310,10 @@ class Recorder:
         RequestError
             A job ran that was not seen when it was submitted, or the window was not seen.
         """
-        table, clusters = self._table(), self._clusters()
-        numbers = self._with_tasks(self._recorded(table))
-        sources, schedulers = self.env.all(Source), self._schedulers()
+        clusters = self._clusters()
+        table, schedulers = self._table(clusters), self._schedulers(clusters)
+        numbers = self._with_tasks(self._recorded(table, schedulers))
+        sources = self.env.all(Source)
         routers = [each for each in self.env.all(Router) if set(each.clusters) & set(clusters)]
         rows = self._rows_of(sources[0], numbers) if len(sources) == 1 else None
         if rows is not None:
@@ -334,7 +333,10 @@ class Recorder:
             counted[self._come(source)] = True
             left_out = len(workload) - int(counted.sum())
         counted[at] &= table["counted"].to_numpy()
-        terms, about = self._made([*schedulers, *routers], workload, at, table, modelled=on_machines)
+        as_logged = all(cluster.runs_as_logged for cluster in clusters)
+        terms, about = self._made(
+            [*schedulers, *routers], workload, at, table, as_logged=as_logged, modelled=on_machines
+        )
         by_cluster = np.zeros(max((each.number for each in self.env.all(Cluster)), default=0) + 1, np.int64)
         by_cluster[[each.number for each in clusters]] = np.arange(len(clusters))
         columns = {name: table[name].to_numpy() for name in ("start_s", "end_s", "outcome")}
@@ -352,7 +354,7 @@ class Recorder:
             off=self._off(clusters) if on_machines else None,
             window=self._window(window_s) if on_machines else None,
             keep=self._lost or on_machines,
-            parts=self._spread(table, at) if on_machines else None,
+            parts=self._spread(table, at, clusters) if on_machines else None,
             counted=counted,
             terms=terms,
             about={**about, "left_out": left_out},
@@ -374,6 +376,7 @@ class Recorder:
         at: NDArray[np.int64],
         table: pd.DataFrame,
         *,
+        as_logged: bool,
         modelled: bool,
     ) -> tuple[Terms, dict[str, object]]:
         """Return under what terms jobs ran, and how that came about."""
@@ -385,8 +388,7 @@ class Recorder:
         travel = next((each for each in said if each.network != "none"), said[0])
         logged_s = np.where(table["outcome"] == KILLED, workload.estimate_s[at], workload.runtime_s[at])
         executed_s, ended = table["executed_s"].to_numpy(), table["outcome"].to_numpy() != UNFINISHED
-        changed = bool((ended & (executed_s != logged_s)).any())
-        changed |= not all(cluster.runs_as_logged for cluster in self._clusters())
+        changed = not as_logged or bool((ended & (executed_s != logged_s)).any())
         if changed and not any(each.adds_up for each in said):
             about["runtimes"] = "modelled"
         terms = Terms(
@@ -399,14 +401,14 @@ class Recorder:
         )
         return terms, about
 
-    def _spread(self, table: pd.DataFrame, at: NDArray[np.int64]) -> pd.DataFrame:
+    def _spread(self, table: pd.DataFrame, at: NDArray[np.int64], clusters: Sequence[Cluster]) -> pd.DataFrame:
         """Return the parts of the attempts on several machines, those that run too."""
         number = table.groupby("of").cumcount() + 1
         known = pd.DataFrame({"at": table["at"], "row": at, "attempt": number})
         parts = pd.DataFrame(self._parts, columns=["at", "machine", "cores"]).merge(known, on="at")
         running = [
             (self._number(attempt.submitted), machine.index, cores)
-            for cluster in self._clusters()
+            for cluster in clusters
             for attempt in cluster.running
             if len(attempt.places) > 1
             for machine, cores in attempt.places
