@@ -21,6 +21,7 @@ from experiments.campaigns.report import write_report
 from experiments.campaigns.running import opened, run
 from tests.attacks.attack import Broken, Case
 from tests.attacks.flips import write_study
+from tests.processes import session_of
 
 CASES = 300
 PATIENCE_S = 120.0
@@ -156,7 +157,7 @@ def _kill(child: int, whom: str, sent: signal.Signals) -> bool:
         return True
     found = [child]
     if whom == "worker":
-        found = [process for process in _session(child) if "spawn_main" in _command(process)]
+        found = [process for process in session_of(child) if "spawn_main" in _command(process)]
     for process in found[:1]:
         os.kill(process, sent)
     return bool(found)
@@ -182,25 +183,12 @@ def _status(child: int) -> int:
 def _none_left(session: int, where: str) -> None:
     """Wait until no process of a session runs."""
     patience = time.monotonic() + PATIENCE_S
-    while left := _session(session):
+    while left := session_of(session):
         if time.monotonic() > patience:
             for process in left:
                 os.kill(process, signal.SIGKILL)
             raise Broken(f"{where}: {len(left)} processes were left")
         time.sleep(0.002)
-
-
-def _session(leader: int) -> list[int]:
-    """Return the processes of a session that run."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, *fields = path.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(fields[2]) == leader and state not in "ZX":
-            found.append(int(path.parent.name))
-    return found
 
 
 def _command(process: int) -> str:

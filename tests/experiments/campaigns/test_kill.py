@@ -17,6 +17,7 @@ import pytest
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import opened, run
 from experiments.campaigns.store import Store
+from tests.processes import session_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as Linux shows them")
 
@@ -101,19 +102,6 @@ def until(condition: Callable[[], object], process: Started | None = None) -> No
             return
         assert time.monotonic() < patience, "it never came"
         time.sleep(0.002)
-
-
-def session_of(leader: int) -> list[int]:
-    """Return the processes of a session that run."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, *fields = path.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(fields[2]) == leader and state not in "ZX":
-            found.append(int(path.parent.name))
-    return found
 
 
 def files(out: Path) -> int:
