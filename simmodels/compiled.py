@@ -6,6 +6,8 @@ the old rule running. Here the cache of a function carries the stamp of its own 
 stand on, and of the files beside it that it says it calls: compiled code calls nothing else.
 """
 
+import functools
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +41,7 @@ def compiled(function: Callable[..., Any], *, beside: tuple[str, ...] = (), nogi
     nogil
         Whether other threads run while it does.
     """
-    return _stamped(njit(cache=True, nogil=nogil)(function), function, beside)
+    return _cached(function, beside, nogil=nogil)
 
 
 def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
@@ -49,12 +51,30 @@ def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
     counts references to it with locked instructions, which cost more than a short loop; here neither is done.
     """
     options: dict[str, Any] = {"forceinline": True, "_nrt": False}  # the latter is numba's own: no counting
-    return _stamped(njit(cache=True, **options)(function), function)
+    return _cached(function, **options)
 
 
-def _stamped(made: Any, function: Callable[..., Any], beside: tuple[str, ...] = ()) -> Any:  # noqa: ANN401  as above
-    """Let the cache of a compiled function carry the stamp of its sources."""
+def _cached(function: Callable[..., Any], beside: tuple[str, ...] = (), **options: Any) -> Any:  # noqa: ANN401  as above
+    """Compile a function; its cache, where there is a place for one, carries the stamp of its sources."""
+    try:
+        made = njit(cache=True, **options)(function)
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
+        _say_no_cache()
+        return njit(**options)(function)
     home = Path(function.__code__.co_filename)
     own = source_stamp([home]) + source_stamp(home.with_name(name) for name in beside)
     made._cache._cache_file._source_stamp = own + _DECISIONS  # noqa: SLF001  numba has no public way to say this
     return made
+
+
+@functools.cache
+def _say_no_cache() -> None:
+    """Warn, once a process, that compiled code is not kept."""
+    warnings.warn(
+        "no folder for compiled code can be written (neither that of the package nor that of the user): it is compiled "
+        "again in each process, which takes up to minutes; set NUMBA_CACHE_DIR to a folder that can",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -94,3 +94,26 @@ def test_a_change_in_another_file_is_not_hidden_by_the_cache(tmp_path: Path) -> 
     changed.write_text(changed.read_text() + OTHER_RULE)
     assert run() == "0 0"  # the caller's own file is as it was
     assert run() == "0 1"
+
+
+def test_where_nothing_can_be_written_it_is_compiled_without_a_cache_and_says_so_once() -> None:
+    # /proc takes no folder, not even from root, so the script has no place beside it, and its user no home.
+    script = """
+import os, sys, types, warnings
+os.environ.update(HOME="/proc/self", XDG_CACHE_HOME="/proc/self/nowhere", NUMBA_CACHE_DIR="")
+from simmodels.compiled import compiled, inlined
+def nowhere(function):
+    return types.FunctionType(function.__code__.replace(co_filename="/proc/self/status"), globals(), function.__name__)
+def twice(x): return 2 * x
+def thrice(x): return 3 * x
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    print(compiled(nowhere(twice))(3), inlined(nowhere(thrice))(3))
+print(*[f"{each.category.__name__}: {each.message}" for each in said], sep="\\n")
+"""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA")}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    first, *said = done.stdout.splitlines()
+    assert (first, len(said)) == ("6 9", 1), done.stderr
+    assert said[0].startswith("RuntimeWarning: no folder for compiled code can be written")
+    assert "NUMBA_CACHE_DIR" in said[0]
