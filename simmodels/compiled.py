@@ -6,9 +6,12 @@ the old rule running. Here the cache of a function carries the stamp of its own 
 stand on, and of the files beside it that it says it calls: compiled code calls nothing else.
 """
 
+import contextlib
 import functools
+import sys
+import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,12 +60,12 @@ def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
 def _cached(function: Callable[..., Any], beside: tuple[str, ...] = (), **options: Any) -> Any:  # noqa: ANN401  as above
     """Compile a function; its cache, where there is a place for one, carries the stamp of its sources."""
     try:
-        made = njit(cache=True, **options)(function)
+        made = _interruptible(njit(cache=True, **options)(function))
     except RuntimeError as error:
         if "cannot cache function" not in str(error):
             raise
         _say_no_cache()
-        return njit(**options)(function)
+        return _interruptible(njit(**options)(function))
     home = Path(function.__code__.co_filename)
     own = source_stamp([home]) + source_stamp(home.with_name(name) for name in beside)
     made._cache._cache_file._source_stamp = own + _DECISIONS  # noqa: SLF001  numba has no public way to say this
@@ -78,3 +81,43 @@ def _say_no_cache() -> None:
         RuntimeWarning,
         stacklevel=2,
     )
+
+
+def _interruptible(made: Any) -> Any:  # noqa: ANN401  as above
+    """Let Ctrl-C leave the compiler of a function."""
+    compile_it = made.compile
+
+    def compile_or_leave(signature: Any) -> Any:  # noqa: ANN401  numba's
+        with _interrupts_heard():
+            return compile_it(signature)
+
+    made.compile = compile_or_leave
+    return made
+
+
+@contextlib.contextmanager
+def _interrupts_heard() -> Iterator[None]:
+    """Raise a KeyboardInterrupt that a callback of LLVM has dropped.
+
+    While LLVM makes machine code, the only Python that runs is such a callback; ctypes prints what is raised in one,
+    and goes on, so Ctrl-C would be lost, or end in numba's error that a library has no object.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = sys.unraisablehook
+    dropped = []
+
+    def hear(about: Any) -> None:  # noqa: ANN401  the type is not public
+        if issubclass(about.exc_type, KeyboardInterrupt):
+            dropped.append(about)
+        else:
+            before(about)
+
+    sys.unraisablehook = hear
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        if dropped:
+            raise KeyboardInterrupt

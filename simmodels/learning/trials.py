@@ -224,6 +224,8 @@ def _in_threads(
     Compiled trials run without the interpreter's lock, so threads are enough. Few are in hand at a time, and these are
     stopped by what is raised, or by Ctrl-C.
     """
+    if tasks:
+        run(tasks[0], np.ones(1, np.bool_))  # stopped at once: code is compiled here, where Ctrl-C leaves the compiler
     stop = np.zeros(1, np.bool_)
     results: dict[int, _R] = {}
     waiting = iter(enumerate(tasks))

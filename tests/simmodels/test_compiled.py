@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba.extending import overload
 
 import simmodels
 from simmodels.compiled import compiled, source_stamp
@@ -117,3 +118,31 @@ print(*[f"{each.category.__name__}: {each.message}" for each in said], sep="\\n"
     assert (first, len(said)) == ("6 9", 1), done.stderr
     assert said[0].startswith("RuntimeWarning: no folder for compiled code can be written")
     assert "NUMBA_CACHE_DIR" in said[0]
+
+
+def test_an_interrupt_that_a_callback_drops_while_it_is_compiled_leaves_the_call() -> None:
+    class Dropping:
+        def __del__(self) -> None:
+            raise KeyboardInterrupt
+
+    def one():  # noqa: ANN202
+        raise NotImplementedError
+
+    dropping = [True]
+
+    @overload(one)
+    def _one():  # noqa: ANN202
+        if dropping:
+            dropping.clear()
+            Dropping()  # as a callback of LLVM does: what it raises is printed, and goes on
+        return lambda: 1
+
+    @compiled
+    def two():  # noqa: ANN202
+        return one() + 1
+
+    before = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt):
+        two()
+    assert sys.unraisablehook is before
+    assert two() == 2

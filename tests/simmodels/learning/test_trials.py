@@ -2,6 +2,7 @@ import itertools
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from scipy.stats import chi2
 
 import workloads as wl
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
-from simmodels.learning import kernel
+from simmodels.learning import kernel, trials
 from simmodels.learning.kernel import BLOCK, new_lanes
 from simmodels.learning.lanes import WIDTH
 from simmodels.learning.pairs import Pair, draw_pairs
@@ -229,6 +230,23 @@ def order_after(swaps: Sequence[int]) -> tuple[int, ...]:
     for k, other in enumerate(swaps):
         order[k], order[other] = order[other], order[k]
     return tuple(order)
+
+
+def test_trials_are_compiled_in_the_thread_that_asks_where_ctrl_c_is_heard(
+    small: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[bool, bool]] = []  # whether it was the main thread, and whether it was to stop at once
+
+    def run_blocks(*args: Any) -> None:  # noqa: ANN401  as run_blocks takes them
+        calls.append((threading.current_thread() is threading.main_thread(), bool(args[-1][0])))
+        kernel.run_blocks(*args)
+
+    monkeypatch.setattr(trials, "run_blocks", run_blocks)
+    score_jobs(small, 10 * BLOCK, workers=2)
+    assert calls[0] == (True, True)
+    assert (False, False) in calls
+    assert calls.count((True, True)) == 1
+    assert (True, False) not in calls
 
 
 def test_the_table_has_a_row_for_each_job_of_each_pair(drawn: Sequence[Pair]) -> None:
