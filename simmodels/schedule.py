@@ -388,7 +388,7 @@ class Schedule:
             if table is None:
                 parts.append(None)
                 continue
-            of = rows_of(table, self.workload)
+            of = self._attempt_rows() if table is self.attempts else table["row"].to_numpy()
             kept = np.isin(of, rows)
             if "cluster" in table:
                 kept &= (table["cluster"] == number).to_numpy()
@@ -428,7 +428,7 @@ class Schedule:
         if tasks is None or self.workflow_outcome is None or self.critical_path_s is None:
             raise RequestError(f"the workflows of {self.workload.name!r}", "a workload with workflows has them")
         judged = (self.workflow_outcome, self.critical_path_s, self.terms.tick_s)
-        return WorkflowResults(tasks.workflows, tasks.first, self.start_s, self.end_s, *judged)
+        return WorkflowResults(tasks, self.start_s, self.end_s, *judged)
 
     # -- tables ---------------------------------------------------------------------------------
 

@@ -1,6 +1,5 @@
 """WorkflowResults: when each workflow of a schedule was finished, and what it was worth then."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from simmodels.attempts import FINISHED, STARVED, WORKFLOW_OUTCOMES
 from simmodels.errors import RequestError
 from simmodels.workflow import Workflow
+from simmodels.workload import Tasks
 
 _UNFINISHED = WORKFLOW_OUTCOMES.index("unfinished")
 
@@ -20,10 +20,8 @@ class WorkflowResults:
 
     Parameters
     ----------
-    workflows
-        The workflows.
-    first
-        int64[workflows], where the tasks of each begin in the next two.
+    tasks
+        The workflows, and which rows of the next two are their tasks.
     start_s, end_s
         float64[n], seconds since the workload's zero; NaN where a task never started, or never ended.
     outcome
@@ -34,19 +32,17 @@ class WorkflowResults:
         The unit of the auction's times, in seconds.
     """
 
-    workflows: Sequence[Workflow]
-    first: NDArray[np.int64]
+    tasks: Tasks
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     outcome: NDArray[np.int8]
     critical_path_s: NDArray[np.float64]
     tick_s: float = 1.0
 
-    def _rows(self) -> NDArray[np.int64]:
-        """Return int64[tasks], the row of each task, workflow by workflow."""
-        sizes = np.array([len(workflow) for workflow in self.workflows], np.int64)
-        before = np.cumsum(sizes) - sizes
-        return np.asarray(np.arange(sizes.sum()) + np.repeat(self.first - before, sizes), np.int64)
+    @property
+    def workflows(self) -> tuple[Workflow, ...]:
+        """Return the workflows."""
+        return self.tasks.workflows
 
     @property
     def submit_s(self) -> NDArray[np.float64]:
@@ -59,7 +55,7 @@ class WorkflowResults:
         if not len(self.workflows):
             return np.empty(0)
         sizes = np.array([len(workflow) for workflow in self.workflows], np.int64)
-        last = np.maximum.reduceat(self.end_s[self._rows()], np.cumsum(sizes) - sizes)  # NaN if one of them is
+        last = np.maximum.reduceat(self.end_s[self.tasks.rows()], np.cumsum(sizes) - sizes)  # NaN if one of them is
         return np.where(self.outcome == FINISHED, last, np.nan)
 
     @property
@@ -109,7 +105,7 @@ class WorkflowResults:
         ----------
         Burkimsher, Soares Indrusiak 2016, arXiv 1601.07047, section 5.
         """
-        jobs, rows = len(self.workflows), self._rows()
+        jobs, rows = len(self.workflows), self.tasks.rows()
         finished, starved, rejected, unfinished = np.bincount(self.outcome, minlength=len(WORKFLOW_OUTCOMES)).tolist()
         most = float(self.most_value.sum())
         slr = self.slr[self.outcome == FINISHED]

@@ -117,6 +117,12 @@ class Tasks:
         rows = np.arange(len(self.workflow))
         return np.where(self.workflow >= 0, rows - np.append(self.first, 0)[self.workflow], 0)
 
+    def rows(self, chosen: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.int64]:
+        """Return int64[tasks], the rows of the tasks of these workflows, in the order given."""
+        sizes = np.array([len(workflow) for workflow in self.workflows], np.int64)[chosen]
+        before = np.cumsum(sizes) - sizes
+        return np.asarray(np.arange(sizes.sum()) + np.repeat(self.first[chosen] - before, sizes), np.int64)
+
     @property
     def kind(self) -> NDArray[np.object_]:
         """Return object[n], the kind of cluster that each row needs; None for any."""

@@ -57,7 +57,7 @@ class Recorder:
         self._executed = array("d")
         self._code = array("b")
         self._counted = array("b")
-        self._on = array("h")  # the number of its cluster in the environment
+        self._on = array("i")  # the number of its cluster in the environment
         self._machine = array("q")  # the (lowest) machine of it; -1 in a pool
         self._work = array("d")  # what it did that is not lost; NaN where only its outcome says it
         self._parts: list[tuple[int, int, int]] = []  # attempts on several machines: their place here, machine, cores
@@ -256,9 +256,7 @@ class Recorder:
         rows = np.concatenate((source.warm, source.rows))
         log = source.workload
         if log.tasks is not None:  # its rows are workflows: those of their tasks are wanted
-            sizes = np.array([len(flow) for flow in log.workflows], np.int64)[rows]
-            before = np.cumsum(sizes) - sizes
-            rows = np.arange(sizes.sum()) + np.repeat(log.tasks.first[rows] - before, sizes)
+            rows = log.tasks.rows(rows)
         rows = rows[: len(self._ids)]
         if len(numbers) != len(self._ids) or len(rows) < len(self._ids):
             return None
@@ -330,7 +328,8 @@ class Recorder:
         if source is not None and (source.windowed or on_machines):
             counted[:] = False
             counted[at] = True
-            counted[self._come(source)] = True
+            submitted = source.rows[: source.submitted]
+            counted[submitted if workload.tasks is None else workload.tasks.rows(submitted)] = True
             left_out = len(workload) - int(counted.sum())
         counted[at] &= table["counted"].to_numpy()
         as_logged = all(cluster.runs_as_logged for cluster in clusters)
@@ -360,14 +359,6 @@ class Recorder:
             about={**about, "left_out": left_out},
             **self._verdicts(routers, workload),
         )
-
-    @staticmethod
-    def _come(source: Source) -> NDArray[np.int64]:
-        """Return the rows that a source has submitted."""
-        submitted = source.rows[: source.submitted]
-        if source.workload.tasks is None:
-            return np.asarray(submitted, np.int64)
-        return np.flatnonzero(np.isin(source.workload.tasks.workflow, submitted))
 
     def _made(
         self,
