@@ -91,14 +91,15 @@ def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:
     RequestError
         The table lacks a column, or a job that it names is not in the workload, or is there twice.
     """
-    if "row" in table:
+    told = next((name for name in ("row", "job_id") if name in table), "job_id")
+    missing = [name for name in (told, *ATTEMPT_COLUMNS[1:]) if name not in table]
+    if missing:
+        raise RequestError(f"attempts without {', '.join(missing)}", f"{', '.join(ATTEMPT_COLUMNS)} are needed")
+    if told == "row":
         row = table["row"].to_numpy().astype(np.int64)
         if len(row) and not (row.min() >= 0 and row.max() < len(workload)):
             raise RequestError(f"attempts of rows {row.min()} to {row.max()}", f"0 to {len(workload) - 1} are allowed")
         return row
-    missing = [name for name in ATTEMPT_COLUMNS if name not in table]
-    if missing:
-        raise RequestError(f"attempts without {', '.join(missing)}", f"{', '.join(ATTEMPT_COLUMNS)} are needed")
     order = np.argsort(workload.job_id, kind="stable")
     known, wanted = workload.job_id[order], table["job_id"].to_numpy()
     at = np.searchsorted(known, wanted)

@@ -112,6 +112,9 @@ def test_attempts_must_be_of_known_jobs_and_have_their_columns(interrupted: Sche
     assert interrupted.attempts is not None
     with pytest.raises(RequestError, match="attempts without outcome"):
         replace(interrupted, attempts=interrupted.attempts.drop(columns="outcome"))
+    by_row = interrupted.attempts.drop(columns=["job_id", "start_s"]).assign(row=[1, 0, 1])
+    with pytest.raises(RequestError, match="attempts without start_s; "):
+        replace(interrupted, attempts=by_row)
     with pytest.raises(RequestError, match="attempts of job 9; the workload has 0 jobs"):
         replace(interrupted, attempts=interrupted.attempts.assign(job_id=[1, 9, 1]))
     twice = replace(interrupted.workload, job_id=np.array([1, 2, 1]))
