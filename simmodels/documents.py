@@ -81,7 +81,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     return parsed(text, suffix, str(path))
 
 
-def parsed(text: str, suffix: str, path: str) -> dict[str, Any]:
+def parsed(text: str | bytes, suffix: str, path: str) -> dict[str, Any]:
     """Return the document of a text in the format of a suffix.
 
     Raises
@@ -134,18 +134,22 @@ def _named_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def require_short_keys(text: str, path: str) -> None:
+def _require_short_keys(text: str, path: str) -> None:
     """Refuse a TOML text in which a key has more than 100 parts; `path` is what the error calls it."""
     if found := _LONG_KEY.search(text):
         line = text.count("\n", 0, found.start()) + 1
         raise FileFormatError(path, line, f"a key must have at most 100 parts (got {brief(found[0])})")
 
 
-def _toml_value(text: str, path: str) -> object:
+def _toml_value(text: str | bytes, path: str) -> object:
     """Return what a TOML text holds."""
-    require_short_keys(text, path)
     try:
+        if isinstance(text, bytes):
+            text = text.decode()
+        _require_short_keys(text, path)
         return tomllib.loads(text)
+    except FileFormatError:
+        raise
     except tomllib.TOMLDecodeError as error:
         place = _TOML_LINE.fullmatch(str(error))
         what, line = (place[1], int(place[2])) if place else (str(error), None)

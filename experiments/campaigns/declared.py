@@ -22,7 +22,6 @@ The file says which study does the work, and what is different:
     less_than = 0.0
 """
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -32,7 +31,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, Statistic
 from experiments.campaigns.study import Scale, Study, unknown
 from experiments.inputs import reason
-from simmodels.documents import require_short_keys
+from simmodels.documents import parsed
 from simmodels.errors import FileFormatError, RequestError, SimModelsError
 from simmodels.files import open_regular
 
@@ -105,16 +104,10 @@ def _content(path: Path) -> dict[str, Any]:
     """Return what a TOML file says."""
     try:
         with open_regular(path) as file:
-            text = file.read().decode()
-        require_short_keys(text, str(path))
-        content: dict[str, Any] = tomllib.loads(text)
+            text = file.read()
     except OSError as error:
         raise RequestError(f"no study can be read from {path}: {reason(error)}") from error
-    except FileFormatError:
-        raise
-    except (ValueError, RecursionError) as error:  # no TOML, or no text; tables within tables within tables
-        raise FileFormatError(str(path), None, f"it is no TOML: {error}") from error
-    return content
+    return parsed(text, ".toml", str(path))
 
 
 def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], type[Study]]) -> type[Study]:

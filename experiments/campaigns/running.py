@@ -24,9 +24,9 @@ from experiments.campaigns.places import Dask, Here, Place, Processes
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
-from experiments.campaigns.store import MANIFEST, Shape, Store, read_json, shown
+from experiments.campaigns.store import MANIFEST, Shape, Store, read_json
 from experiments.inputs import reason
-from simmodels.errors import FileFormatError, RequestError, StoppedError
+from simmodels.errors import FileFormatError, RequestError, StoppedError, brief
 from simmodels.version import __version__
 
 _PACKAGES: Final = ("numpy", "numba", "scipy", "pandas", "pyarrow", "simpy", "networkx", "matplotlib")
@@ -282,18 +282,18 @@ def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: b
     about = _manifest(path)
     for name, kind in _NEEDED.items():
         if not isinstance(about.get(name), kind):
-            has = f"a {name!r} that is {shown(about[name])}" if name in about else f"no {name!r}"
+            has = f"a {name!r} that is {brief(about[name])}" if name in about else f"no {name!r}"
             raise RequestError(f"{path} has {has}", "the folder of a run is allowed")
     for name, values in about["factors"].items():
         if not isinstance(values, list):
-            what = f"{path} has a factor {name!r} with the values {shown(values)}"
+            what = f"{path} has a factor {name!r} with the values {brief(values)}"
             raise RequestError(what, "the folder of a run is allowed")
     if not trust:
         _require_known(path, about, about["study"] if study is None else "")
     named = about["study"] if study is None else study
     plan = Plan.of(named, about["scale"], about["seed"], about["chosen"], code=about["code"])
     if study is not None and plan.study.name != about.get("name"):
-        what = f"{folder} holds a campaign of study {shown(about.get('name'))}, and {study} is study {plan.study.name}"
+        what = f"{folder} holds a campaign of study {brief(about.get('name'))}, and {study} is study {plan.study.name}"
         raise RequestError(what, "the study of the campaign is needed")
     return _now(plan, Store(folder), run=0, changed=code_digest(plan.study) != about["code"])
 

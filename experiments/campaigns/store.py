@@ -36,7 +36,7 @@ from experiments.campaigns.places import KEPT
 from experiments.campaigns.study import REPLICATION, Cell
 from experiments.inputs import LARGEST, reason
 from experiments.outputs import made_folder
-from simmodels.errors import FileFormatError, RequestError, StoppedError
+from simmodels.errors import FileFormatError, RequestError, StoppedError, brief
 from simmodels.files import remove_leftovers, replacing
 
 MANIFEST: Final = "manifest.json"
@@ -47,7 +47,6 @@ _LARGEST: Final = 4_000_000
 _MOST_FILES: Final = 5_000
 """Of so many files at a time, though they be small: each takes some memory of its own."""
 _MANY_ROWS: Final = 10_000
-_SHOWN: Final = 80
 _ATTEMPTS: Final = 20
 _KINDS: Final = {"bool": "a bool", "int64": "a whole number", "double": "a float", "string": "a text"}
 _NUMBERS: Final = {"int64", "double"}
@@ -364,15 +363,9 @@ def _misfits(found: Mapping[str, Any], shape: Shape) -> Iterator[str]:
             if isinstance(value, dict):
                 yield from _misfits(value, kind)
             else:
-                yield f"a {name!r} that is {shown(value)}"
+                yield f"a {name!r} that is {brief(value)}"
         elif not isinstance(value, kind) or (isinstance(value, int) and abs(value) > LARGEST):
-            yield f"a {name!r} that is {shown(value)}"
-
-
-def shown(value: object) -> str:
-    """Return a value of a JSON file as an error shows it, in a few words."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+            yield f"a {name!r} that is {brief(value)}"
 
 
 def _content(path: Path) -> bytes:
