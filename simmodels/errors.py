@@ -40,6 +40,11 @@ def printable(text: str, *, keep: str = "") -> str:
     )
 
 
+def _said(text: str) -> str:
+    """Return what an error says of what it was given: printable, and the middle of it left out if it is long."""
+    return printable(text if len(text) <= _LONG + _END else f"{text[:_LONG]} ... {text[-_END:]}")
+
+
 def brief(value: object) -> str:
     """Return the ``repr`` of a value of a file, cut short where it is long: an error fits on a line."""
     return _BRIEF.repr(value)
@@ -50,7 +55,7 @@ class SimModelsError(Exception):
 
     def __str__(self) -> str:
         """Return the text of the error."""
-        return printable(super().__str__())
+        return _said(super().__str__())
 
 
 class RequestError(SimModelsError, ValueError):
@@ -71,7 +76,7 @@ class RequestError(SimModelsError, ValueError):
 
     def __str__(self) -> str:
         """Return the text of the error."""
-        return printable(f"{self.what}; {self.allowed}" if self.allowed else self.what)
+        return _said(self.what) + (f"; {printable(self.allowed)}" if self.allowed else "")
 
 
 class UnknownNameError(RequestError):
@@ -100,7 +105,7 @@ class UnknownNameError(RequestError):
     def __str__(self) -> str:
         """Return the text of the error."""
         hint = f"did you mean {' or '.join(self.near)}? " if self.near else ""
-        return printable(f"{self.what}; {hint}{self.allowed}")
+        return f"{_said(self.what)}; {hint}{printable(self.allowed)}"
 
 
 class FileFormatError(SimModelsError, ValueError):
@@ -125,8 +130,7 @@ class FileFormatError(SimModelsError, ValueError):
     def __str__(self) -> str:
         """Return the text of the error."""
         place = self.path if self.line is None else f"{self.path}, line {self.line}"
-        what = self.what if len(self.what) <= _LONG else f"{self.what[:_LONG]} ... {self.what[-_END:]}"
-        return printable(f"{place}: {what}")
+        return f"{printable(place)}: {_said(self.what)}"
 
 
 class ImpossibleJobError(SimModelsError, ValueError):
@@ -152,7 +156,7 @@ class ImpossibleJobError(SimModelsError, ValueError):
         """Return the text of the error."""
         jobs = "1 more job of this input is" if self.others == 1 else f"{self.others} more jobs of this input are"
         more = f" ({jobs} refused too)" if self.others else ""
-        return printable(f"job {self.job_id}: {self.what}{more}")
+        return f"job {self.job_id}: {_said(self.what)}{more}"
 
 
 class IllegalScheduleError(SimModelsError, ValueError):

@@ -67,6 +67,22 @@ def test_its_text_is_one_line_of_what_where_and_allowed(error: SimModelsError, t
     assert "\n" not in text
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        RequestError(f"unknown study {'x' * 100_000!r}", "its name is allowed"),
+        UnknownNameError("scale", "x" * 100_000, (), ("smoke", "full")),
+        FileFormatError("a.swf", 3, f"field 4 is {'x' * 100_000}"),
+        ImpossibleJobError(3, f"kind {'x' * 100_000!r} has no cluster"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_it_was_given_is_shown_by_its_begin_and_end_if_it_is_long(error: SimModelsError) -> None:
+    assert len(str(error)) < 1_000
+    assert "xxx ... xxx" in str(error)
+    assert len(error.what) > 100_000  # type: ignore[attr-defined]  # for whoever catches it
+
+
 @pytest.mark.parametrize("error", [error for error, _ in CASES], ids=IDS)
 def test_it_is_rebuilt_from_its_arguments_as_simpy_does_it(error: SimModelsError) -> None:
     assert same(type(error)(*error.args), error)
