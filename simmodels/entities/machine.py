@@ -1,6 +1,6 @@
 """Machine: some of a cluster's cores, which can be used while it is on."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from simpy.events import Event
@@ -10,6 +10,9 @@ from simmodels.entities.environment import POWER
 if TYPE_CHECKING:
     from simmodels.entities.attempt import Attempt
     from simmodels.entities.cluster import Cluster
+
+_CHANGES: Final = 3
+"""Changes take effect in the first turn of power changes of an instant, notices are given in the second."""
 
 
 class Machine:
@@ -80,14 +83,17 @@ class Machine:
             self.cluster.tell(self)
 
     def emptied(self) -> None:
-        """Take note that its last job has ended: if it drains, it is switched off."""
+        """Take note that its last job has ended: if it drains, it is switched off, after all changes of the instant."""
         if self.leaves == "once idle":
-            emptied = Event(self.cluster.env)
-            emptied.callbacks.append(self._go)
-            self.cluster.env.trigger(emptied, POWER)
+            self._go_after(_CHANGES)
 
-    def _go(self, _: Event) -> None:
-        """Switch it off if it still drains: it may have been called back at this instant."""
+    def _go_after(self, turns: int) -> None:
+        """Switch it off, after so many turns of power changes, if it still drains: it may have been called back."""
+        turn = Event(self.cluster.env)
+        turn.callbacks.append(lambda _: self._go_after(turns - 1) if turns > 1 else self._go())
+        self.cluster.env.trigger(turn, POWER)
+
+    def _go(self) -> None:
         if self.leaves == "once idle" and not self.running:
             self.wanted = False
             self.set_power(on=False)

@@ -60,6 +60,21 @@ def test_what_notice_is_good_for(mode: Any, engine: str, expected: list[tuple[fl
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize("back_s", [10, 9, 11])
+def test_a_machine_that_drains_stays_on_if_it_is_called_back_as_its_last_job_ends(back_s: float, engine: str) -> None:
+    # the machine drains from 5 on, until its job ends at 10; changes take effect before it would be switched off
+    schedule = sm.simulate_on_machines(
+        workload([(0, 10, 1), (20, 1, 1)]),
+        [sm.CapacityChange(0, 1), sm.CapacityChange(5, 0, mode="drain"), sm.CapacityChange(back_s, 1)],
+        cores_per_machine=1,
+        engine=engine,
+    )
+    assert runs(schedule) == [(1, 0, 0, 10, 0), (2, 0, 20, 21, 0)]
+    assert schedule.off_spans is not None
+    assert schedule.off_spans[["start_s", "end_s"]].to_numpy().tolist() == ([[10, 11]] if back_s > 10 else [])
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_periodic_checkpoints_save_whole_intervals(engine: str) -> None:
     # 20 s of work, one written after each 5 s for 1 s: 23 s; cut at 14, two were written whole
     schedule = sm.simulate_on_machines(
