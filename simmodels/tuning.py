@@ -173,7 +173,7 @@ class Tuner:
     from_s
         When the first period begins; the others follow without a gap. By default the trace's zero.
     name
-        Tells what is drawn here from what other tuners draw.
+        Tells what is drawn here from what a tuner of another name draws in another environment.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ class Tuner:
         self.strategy = strategy
         self.period_s = period_s
         self.from_s = from_s
-        self.course = Course(strategy, seed=env.seed, name=name)
+        self.course = Course(strategy, seed=env.seed_of(Tuner, name), name=name)
         self._submitted: list[Job] = []
         self._started: list[Attempt] = []
         self._ended: list[Attempt] = []

@@ -125,7 +125,7 @@ class Auctioneer(Router):
             instants=instants,
         )
         self._kinds = Kinds([(cluster.cores, cluster.kind) for cluster in self.clusters])
-        self._market = open_market(self.options, self._kinds, seed=env.seed)
+        self._market = open_market(self.options, self._kinds, seed=env.seed_of(Auctioneer))
         self.workflows: list[Workflow] = []  # all that are known, in the order in which they became known
         self.closed = False  # whether the auctions have ended
         self._critical_path_s: list[np.ndarray] = []

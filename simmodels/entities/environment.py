@@ -101,6 +101,21 @@ class Environment(simpy.Environment):
         """Return the random generator of these names: the same seed and names, the same numbers."""
         return streams.stream(self.seed, *names)
 
+    def seed_of(self, kind: type, *names: str) -> int:
+        """Return the seed of an entity that is about to enter: no two of a kind draw the same numbers.
+
+        The first of a kind has the seed of the environment, so a model with one draws what the compiled clock draws.
+
+        Parameters
+        ----------
+        kind
+            The class whose entities are told apart.
+        names
+            What it is called, and what it serves.
+        """
+        before = len(self.all(kind))
+        return streams.entropy(self.seed, kind.__name__, before, *names) if before else self.seed
+
     def enter(self, entity: object) -> None:
         """Take note of an entity of the model; each enters itself when it is made."""
         self._entities.append(entity)

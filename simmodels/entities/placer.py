@@ -61,6 +61,7 @@ class Placer(Scheduler):
             what = f"{self.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
             raise RequestError(what, "planned starts need lengths that are known exactly")
         self.size = cluster.machines[0].cores
+        self._seed = env.seed_of(Placer, cluster.name)
         self._checkpoints = checkpoint_numbers(self.options.checkpoints)
         self._fleet: Any = None  # made at the first instant, of the machines that are on before notice is given then
         self._seen_s = float(env.now)
@@ -211,7 +212,7 @@ class Placer(Scheduler):
             is_open=is_open,
             least=self._least() if least is None else least,
             now=now,
-            seed=self.env.seed,
+            seed=self._seed,
         )
         for job in self._resumed:
             self._enter(job, self._seen_s - job.submit_s)

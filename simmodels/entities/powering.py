@@ -14,6 +14,7 @@ from simmodels.decisions import switching
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import POWER, Environment, Process
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.streams import stream
 
 _Removes = Literal["highest", "random"]
 _MODES: dict[str, int] = switching.MODES
@@ -63,7 +64,8 @@ class CapacityProcess:
         self.cluster = cluster
         self.removes = removes
         self.longest_notice_s = longest_notice_s
-        self._draws = env.stream("capacity", "removed")
+        self._seed = env.seed_of(CapacityProcess, cluster.name)
+        self._draws = stream(self._seed, "capacity", "removed")
         self._announced: dict[int, int] = {}  # changes still to come, of which notice has been given: machines
         if not cluster.machines:
             what = f"cluster {cluster.name!r} is a pool of cores"
@@ -294,7 +296,7 @@ class MarkovCapacity(CapacityProcess):
 
     def changes(self) -> Iterable[CapacityChange]:
         """Return one change after the other, for ever; those that change nothing are left out."""
-        begin, walk = float(self.env.now), self.env.stream("capacity", "walk")
+        begin, walk = float(self.env.now), stream(self._seed, "capacity", "walk")
         moves = walk_moves(self.start, walk, low=self.low, high=self.high, step=self.step, law=self.law)
         for number, machines in moves:
             yield CapacityChange(begin + number * self.period_s, machines, self.notice_s, self.mode)

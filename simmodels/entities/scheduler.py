@@ -17,6 +17,7 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.place import Terms
+from simmodels.streams import stream
 from simmodels.workload import Job, Workload
 
 if TYPE_CHECKING:
@@ -76,10 +77,7 @@ class QueueScheduler(Scheduler):
         self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
         self._kill = overrun == "kill"
         self._by_event = decide == "event"
-        # The first scheduler draws what the compiled clock draws, and no two draw alike.
-        before = len(env.all(QueueScheduler))
-        beside = (cluster.name, before) if before else ()
-        self._draws = env.stream("order", "draw", *beside)
+        self._draws = stream(env.seed_of(QueueScheduler, cluster.name), "order", "draw")
         self._draw = np.empty(0)
         self._room = _ROOM
         columns = (np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64))

@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -78,3 +79,90 @@ def test_another_process_and_hash_seed_give_the_same_tables(hash_seed: str) -> N
     env = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == digest(7)
+
+
+# -- two of a kind ----------------------------------------------------------------------------------
+
+
+def on_clusters(clusters: int) -> tuple[sm.Environment, list[sm.Cluster]]:
+    env = sm.Environment(seed=3)
+    return env, [sm.Cluster(env, f"c{i}", machines=16, cores_per_machine=1) for i in range(clusters)]
+
+
+def walked(clusters: int) -> list[list[int]]:
+    """How many machines are on at each hour."""
+    env, made = on_clusters(clusters)
+    for cluster in made:
+        sm.MarkovCapacity(env, cluster, low=0, high=16, step=2, period_s=sm.HOUR)
+    counts: list[list[int]] = [[] for _ in made]
+    for hour in range(48):
+        env.run(until=env.end_of(hour * sm.HOUR))
+        for count, cluster in zip(counts, made, strict=True):
+            count.append(sum(machine.is_on for machine in cluster.machines))
+    return counts
+
+
+def removed(clusters: int) -> list[list[bool]]:
+    """Which machines are on after some have gone."""
+    env, made = on_clusters(clusters)
+    for cluster in made:
+        sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 16), sm.CapacityChange(5, 8)], removes="random")
+    env.run()
+    return [[machine.is_on for machine in cluster.machines] for cluster in made]
+
+
+def filled(clusters: int) -> list[list[int]]:
+    """On which machines jobs start, in their order."""
+    env, made = on_clusters(clusters)
+    log = sm.Workload(np.arange(16), np.zeros(16), np.ones(16), np.ones(16), np.ones(16, np.int64))
+    for cluster in made:
+        sm.Source(env, log, into=sm.FirstFit(env, cluster, aware=False, unaware="shuffled_fill"))
+    placed: list[list[int]] = [[] for _ in made]
+    env.on("started", lambda attempt: placed[attempt.cluster.number].append(attempt.places[0][0].index))
+    env.run()
+    return placed
+
+
+def queued(clusters: int) -> list[list[int]]:
+    """The order in which jobs of equal size start."""
+    env, made = on_clusters(clusters)
+    log = sm.Workload(np.arange(16), np.zeros(16), np.ones(16), np.ones(16), np.full(16, 16))
+    for cluster in made:
+        sm.Source(env, log, into=sm.QueueScheduler(env, cluster, order="RANDOM"))
+    begun: list[list[int]] = [[] for _ in made]
+    env.on("started", lambda attempt: begun[attempt.cluster.number].append(attempt.job.job_id))
+    env.run()
+    return begun
+
+
+def auctioned(clusters: int) -> list[list[int]]:
+    """The order in which tasks of equal size start."""
+    env, made = on_clusters(clusters)
+    for cluster in made:
+        tasks = [sm.Workflow(job, 0.0, [1.0], [16]) for job in range(16)]
+        sm.Source(env, tasks, into=sm.Auctioneer(env, [cluster], bid="Random"))
+    begun: list[list[int]] = [[] for _ in made]
+    env.on("started", lambda attempt: begun[attempt.cluster.number].append(attempt.job.job_id))
+    env.run()
+    return begun
+
+
+def tuned(clusters: int) -> list[list[int]]:
+    """Which orders are chosen, day by day."""
+    env, made = on_clusters(clusters)
+    log = sm.Workload([1], [30 * sm.DAY], [1.0], [1.0], [1])
+    tuners = []
+    for cluster in made:
+        queue = sm.QueueScheduler(env, cluster)
+        sm.Source(env, log, into=queue)
+        tuners.append(sm.Tuner(env, queue, sm.RandomOrder()))
+    env.run()
+    return [tuner.course.used for tuner in tuners]
+
+
+@pytest.mark.parametrize("drawn", [walked, removed, filled, queued, auctioned, tuned])
+def test_no_two_of_a_kind_draw_alike_and_the_first_draws_as_if_alone(drawn: Callable[[int], list[list[int]]]) -> None:
+    (alone,) = drawn(1)
+    first, second, third = drawn(3)
+    assert first == alone
+    assert len({tuple(alone), tuple(second), tuple(third)}) == 3
