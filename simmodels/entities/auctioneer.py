@@ -189,7 +189,7 @@ class Auctioneer(Router):
         self._to_come -= 1
         self._ring()
 
-    def ended(self, attempt: Attempt) -> None:
+    def _note_end(self, attempt: Attempt) -> None:
         """Take note that a task has ended; one that was lost waits again."""
         self._ended.append(attempt)
         self._ring()
@@ -265,11 +265,13 @@ class Auctioneer(Router):
         task = number - self._first_task[job]
         runtime_s, cores = float(workflow.runtime_s[task]), int(workflow.cores[task])
         run = TaskRun(workflow.job_id, workflow.submit_s, runtime_s, runtime_s, cores, -1, workflow, task)
-        self.start(run, cluster).slot = number
+        attempt = self.start(run, cluster)
+        self._follow(attempt)
+        attempt.slot = number
 
     def start(self, run: TaskRun, cluster: Cluster) -> Attempt:
         """Start a task on the cluster that it met; if overridden, with as many cores as it bid for."""
-        return cluster.start(run, then=self.ended)
+        return cluster.start(run)
 
     # -- what came of it ------------------------------------------------------------------------------
 

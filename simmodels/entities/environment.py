@@ -62,6 +62,8 @@ class Environment(simpy.Environment):
             raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
         super().__init__(initial_time=float(start_s))
         self.seed = seed
+        self.waits_again: dict[int, Callable[[], None]] = {}
+        """By id of a job that was lost at this instant: makes its scheduler forget it, as it is submitted again."""
         self._left = False
         self._entities: list[object] = []
         self._observers: dict[Happening, list[Callable[[Any], None]]] = {

@@ -122,7 +122,7 @@ class Placer(Scheduler):
         if not job.runtime_s > 0:
             raise ImpossibleJobError(job.job_id, f"runs for {job.runtime_s:g} s; more than 0 s is allowed")
 
-    def ended(self, attempt: Attempt) -> None:
+    def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended; a lost job waits again."""
         if attempt.outcome is Outcome.LOST:
             work, restart, _ = self._work[attempt.slot]
@@ -305,15 +305,16 @@ class Placer(Scheduler):
             job = self._jobs[slot]
             left = float(lefts[slot])
             attempt = self.start(job, left, self.cluster.machines[machine])
+            self._follow(attempt)
             attempt.slot = slot
             attempt.account = self._account
 
     def start(self, job: Job, left_s: float, machine: Machine) -> Attempt:
         """Start a job on the machine that the pass chose, for as long as it has left."""
         if left_s == job.runtime_s:
-            return self.cluster.start(job, then=self.ended, machine=machine)
+            return self.cluster.start(job, machine=machine)
         part = Job(job.job_id, job.submit_s, left_s, job.estimate_s, job.cores, job.user_id)
-        return self.cluster.start(part, then=self.ended, machine=machine, submitted=job)
+        return self.cluster.start(part, machine=machine, submitted=job)
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them, and the mean of the machines used."""

@@ -92,6 +92,7 @@ class QueueScheduler(Scheduler):
             int, Job
         ] = {}  # of jobs that ran before the clock did, by slot: what they had left, until lost
         self._ended: list[Attempt] = []
+        self._gone: list[Attempt] = []  # of those, the lost ones whose job was submitted again, here or somewhere else
         self._finished = np.empty(64, np.int64)  # scratch
         self._powered = 0  # cores gained (lost) since the last decision
         self._bell = Event(env)
@@ -114,6 +115,8 @@ class QueueScheduler(Scheduler):
             The job can never run on the cluster.
         """
         self._require(job)
+        if forget := self.env.waits_again.pop(id(job), None):
+            forget()
         self.env.publish("submitted", job)
         for look_on in self.watchers:
             look_on(job)
@@ -147,9 +150,11 @@ class QueueScheduler(Scheduler):
             limit = self.cluster.cores
             raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {limit} are allowed here")
 
-    def ended(self, attempt: Attempt) -> None:
+    def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended; a lost job waits again."""
         self._ended.append(attempt)
+        if attempt.outcome is Outcome.LOST:
+            self.env.waits_again[id(attempt.submitted)] = lambda: self._gone.append(attempt)
         # With nobody waiting there is nothing to decide: the next submission brings the count of cores up to date.
         if self._waiting or self._by_event or attempt.outcome is Outcome.LOST:
             self._ring()
@@ -201,7 +206,7 @@ class QueueScheduler(Scheduler):
     @property
     def jobs_not_done(self) -> list[Job]:
         """Return the jobs that were submitted and are not done: about to enter the queue, in it, or running."""
-        done = {attempt.slot for attempt in self._ended if attempt.outcome is not Outcome.LOST}
+        done = {each.slot for each in self._ended if each.outcome is not Outcome.LOST or each in self._gone}
         return [job for slot, job in self._jobs.items() if slot not in done] + self._submitted
 
     # -- the process --------------------------------------------------------------------------------
@@ -238,7 +243,7 @@ class QueueScheduler(Scheduler):
             if len(ended) > len(self._finished):
                 self._finished = np.empty(2 * len(ended), np.int64)
             for attempt in ended:
-                if attempt.outcome is Outcome.LOST:
+                if attempt.outcome is Outcome.LOST and self._waits_again(attempt):
                     self._requeue(attempt.slot, now)
                 else:
                     self._finished[finished] = attempt.slot
@@ -263,7 +268,7 @@ class QueueScheduler(Scheduler):
         elif self._ended:
             first = min(range(len(self._ended)), key=lambda i: self._ended[i].turn)
             attempt = self._ended.pop(first)
-            if attempt.outcome is Outcome.LOST:
+            if attempt.outcome is Outcome.LOST and self._waits_again(attempt):
                 self._requeue(attempt.slot, now)
             elif attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
@@ -287,6 +292,14 @@ class QueueScheduler(Scheduler):
         self._jobs[slot] = job
         self._arrived = slot + 1
         self._waiting += 1
+
+    def _waits_again(self, attempt: Attempt) -> bool:
+        """Return whether the job of a lost attempt waits here again; not if it was submitted anew since."""
+        self.env.waits_again.pop(id(attempt.submitted), None)
+        if attempt not in self._gone:
+            return True
+        self._gone.remove(attempt)
+        return False
 
     def _requeue(self, slot: int, now: float) -> None:
         """Let a job that lost its machine wait again: all of it."""
@@ -314,6 +327,7 @@ class QueueScheduler(Scheduler):
             attempt = self.start(self._rests.get(slot, job) if self._rests else job)
             if attempt.job is not job:
                 self._note_change(attempt, job)
+            self._follow(attempt)
             attempt.slot = slot
             attempt.turn = self._turn
             self._turn += 1
@@ -340,4 +354,4 @@ class QueueScheduler(Scheduler):
 
     def start(self, job: Job) -> Attempt:
         """Start a job that the pass chose; if overridden, with as many cores as it asked for."""
-        return self.cluster.start(job, limit_s=job.estimate_s if self._kill else None, then=self.ended)
+        return self.cluster.start(job, limit_s=job.estimate_s if self._kill else None)

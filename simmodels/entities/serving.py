@@ -14,30 +14,64 @@ from simmodels.workflow import Workflow
 from simmodels.workload import Job
 
 
-class Scheduler:
-    """A process that serves one cluster: the base of `QueueScheduler` and of those that place jobs on machines.
+class Decider:
+    """What a scheduler and a router share.
 
     Attributes
     ----------
-    env, cluster
-        The environment, and the cluster that it serves.
+    env
+        The environment.
     """
 
     env: Environment
-    cluster: Cluster
-
-    @property
-    def jobs_not_done(self) -> list[Job]:
-        """Return the jobs that were submitted here and are not done: about to enter the queue, in it, or running."""
-        raise NotImplementedError
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them."""
         return {}
 
     def terms(self) -> Terms:
-        """Return what a schedule of this scheduler is proved by."""
+        """Return the terms by which a schedule of it is validated."""
         return Terms()
+
+    def ended(self, attempt: Attempt) -> None:
+        """Look on: an attempt that was started here has ended. Override it; there is no need to call this one."""
+
+    def _note_end(self, attempt: Attempt) -> None:
+        """Take note that an attempt has ended."""
+        raise NotImplementedError
+
+    def _follow(self, attempt: Attempt) -> None:
+        """Be called when an attempt ends, whatever `start` passed as `then`."""
+        given = attempt.then
+        attempt.then = self._has_ended
+        if given is not None and given != self.ended:
+
+            def also(attempt: Attempt) -> None:
+                self._has_ended(attempt)
+                given(attempt)
+
+            attempt.then = also
+
+    def _has_ended(self, attempt: Attempt) -> None:
+        self._note_end(attempt)
+        self.ended(attempt)
+
+
+class Scheduler(Decider):
+    """A process that serves one cluster: the base of `QueueScheduler` and of those that place jobs on machines.
+
+    Attributes
+    ----------
+    cluster
+        The cluster that it serves.
+    """
+
+    cluster: Cluster
+
+    @property
+    def jobs_not_done(self) -> list[Job]:
+        """Return the jobs that were submitted here and are not done: about to enter the queue, in it, or running."""
+        raise NotImplementedError
 
     def work_so_far_s(self, attempt: Attempt) -> float:
         """Return the work that a running attempt has done by now, in seconds of its job."""
@@ -65,25 +99,16 @@ class Judged(NamedTuple):
     price: NDArray[np.float64] | None
 
 
-class Router:
+class Router(Decider):
     """A process in front of several clusters, that says which job goes where: the base of `Auctioneer`.
 
     Attributes
     ----------
-    env, clusters
-        The environment, and the clusters that it serves.
+    clusters
+        The clusters that it serves.
     """
 
-    env: Environment
     clusters: tuple[Cluster, ...]
-
-    def about(self) -> dict[str, object]:
-        """Return the options by name, as a schedule keeps them."""
-        return {}
-
-    def terms(self) -> Terms:
-        """Return what a schedule of this router is proved by."""
-        return Terms()
 
     def judged(self) -> Iterable[Judged]:
         """Return what became of each workflow that the router knows."""
