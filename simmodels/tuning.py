@@ -263,7 +263,8 @@ class Tuner:
             jobs = _columns(submitted)
             if getattr(self.strategy, "preload", False):
                 begun = [attempt.submitted for attempt in sorted(started, key=lambda attempt: attempt.slot)]
-                jobs = _preloaded(_columns(self.scheduler.waiting), _columns(begun), begin_s)
+                waiting = [job for job in self.scheduler.waiting if job.submit_s < end_s]
+                jobs = _preloaded(_columns(waiting), _columns(begun), begin_s)
             simulated_s = _simulated(jobs, self.strategy, self.scheduler.cluster.cores, self.scheduler.options)
         self.course.learn(waits_s, simulated_s)
 

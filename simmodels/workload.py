@@ -460,9 +460,16 @@ class Workload:
 
         Raises
         ------
+        RequestError
+            It holds workflows: their tasks wait for each other, which whoever asks does not heed.
         ImpossibleJobError
             Naming the first such job, the value, the limit, and how many more there are.
         """
+        if self.tasks is not None and len(self.tasks.workflows):
+            raise RequestError(
+                f"a scheduler of rigid jobs got workflows (job {self.tasks.workflows[0].job_id} is the first)",
+                "an Auctioneer, or simulate_workflows, takes them",
+            )
         bad = np.flatnonzero(~self.runnable(cores) & self.known())
         if not len(bad):
             return

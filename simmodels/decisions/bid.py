@@ -17,6 +17,7 @@ from typing import Final, Literal, overload
 from numba import types
 
 from simmodels.decisions.functions import PythonFunction, c_function, signature_of
+from simmodels.decisions.order import Order
 from simmodels.errors import RequestError, UnknownNameError
 
 Wins = Literal["high", "low"]
@@ -213,6 +214,8 @@ def find_bid(name: str | Bid | Callable[..., float]) -> Bid:
     if isinstance(name, Bid):
         return name
     if not isinstance(name, str):
+        if isinstance(name, Order) or not callable(name):
+            raise RequestError(f"a bid must be a name, a Bid or a function (got {type(name).__name__})")
         return Bid(getattr(name, "__name__", "bid"), name)
     found = _users.get(name) or BUILT_IN.get(_BY_UPPER.get(name.upper(), ""))
     if found is None:

@@ -138,6 +138,7 @@ class Auctioneer(Router):
         self._bell = Event(env)
         self._alarm = np.inf  # the instant of the earliest timer that is set
         for i, cluster in enumerate(self.clusters):
+            self._serve(cluster)
             if cluster.free_cores != cluster.cores:
                 trading.add_free(self._market, i, cluster.free_cores - cluster.cores)
             cluster.watchers.append(self._watcher(i))
@@ -146,7 +147,7 @@ class Auctioneer(Router):
 
     # -- what happens to it -------------------------------------------------------------------------
 
-    def accept(self, workflows: Sequence[Workflow]) -> None:
+    def accept(self, workflows: Sequence[Workflow] | Workload) -> None:
         """Take note of workflows that are to be submitted; ties of bids fall in this order.
 
         Raises
@@ -156,6 +157,10 @@ class Auctioneer(Router):
         RequestError
             One of them is known already.
         """
+        if isinstance(workflows, Workload):
+            if workflows.tasks is None or (workflows.tasks.workflow < 0).any():
+                raise RequestError(f"an Auctioneer got rigid jobs ({workflows.name!r})", "it takes workflows")
+            workflows = workflows.tasks.workflows
         for workflow in workflows:
             if id(workflow) in self._number:
                 what = f"job {workflow.job_id} is to be submitted twice"
@@ -179,6 +184,9 @@ class Auctioneer(Router):
         RequestError
             It is not now that it is to be submitted.
         """
+        if not isinstance(workflow, Workflow):
+            what = f"an Auctioneer got {type(workflow).__name__} {getattr(workflow, 'job_id', '')}".rstrip()
+            raise RequestError(what, "it takes workflows")
         if workflow.submit_s != self.env.now:
             what = f"job {workflow.job_id} of {workflow.submit_s:g} s is submitted at {self.env.now:g} s"
             raise RequestError(what, "it is submitted at its submit_s")

@@ -75,6 +75,14 @@ class Cluster:
         self.kind = kind
         self.free_cores: int = size
         self.machines = [self.machine_class(self, i, cores=each) for i in range(machines)]
+        for machine in self.machines:
+            if machine.cores != each:
+                raise RequestError(
+                    f"machine {machine.index} of cluster {name!r} has {machine.cores} cores",
+                    f"machines of a cluster must be of equal size (cores_per_machine={each})",
+                )
+        self.served_by: object = None
+        """The scheduler or router that starts jobs here."""
         self.running: dict[Attempt, None] = {}
         self.watchers: list[Callable[[Machine, int], None]] = []  # are told of machines, and how many more cores
         self._only_waits = type(self).execute is Cluster.execute

@@ -60,6 +60,7 @@ class Placer(Scheduler):
         if self.heuristic != "FirstFit" and not cluster.runs_as_logged:
             what = f"{self.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
             raise RequestError(what, "planned starts need lengths that are known exactly")
+        self._serve(cluster)
         self.size = cluster.machines[0].cores
         self._seed = env.seed_of(Placer, cluster.name)
         self._checkpoints = checkpoint_numbers(self.options.checkpoints)
@@ -89,7 +90,7 @@ class Placer(Scheduler):
 
     def accept(self, workload: Workload) -> None:
         """Refuse a workload with a job that can never run on a machine."""
-        require_lengths(workload, self.size)
+        require_lengths(self._as_jobs(workload), self.size)
 
     def submit(self, job: Job) -> None:
         """Take a job that is submitted now; it is decided upon at the end of this instant.
@@ -116,6 +117,7 @@ class Placer(Scheduler):
         self._begin()
 
     def _require(self, job: Job) -> None:
+        self._require_job(job)
         if not 1 <= job.cores <= self.size:
             limit = self.size
             raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {limit} are allowed on a machine here")

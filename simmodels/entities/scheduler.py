@@ -72,6 +72,7 @@ class QueueScheduler(Scheduler):
             queue_depth=queue_depth,
             warm_jobs=warm_jobs,
         )
+        self._serve(cluster)
         self.watchers: list[Callable[[Job], None]] = []  # are told of each job that is submitted here
         self.order_changes = 0
         self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
@@ -104,7 +105,7 @@ class QueueScheduler(Scheduler):
 
     def accept(self, workload: Workload) -> None:
         """Refuse a workload with a job that can never run on the cluster, powered or not."""
-        workload.require_runnable(self.cluster.cores)
+        self._as_jobs(workload).require_runnable(self.cluster.cores)
 
     def submit(self, job: Job) -> None:
         """Take a job that is submitted now; it is decided upon at the end of this instant.
@@ -146,6 +147,7 @@ class QueueScheduler(Scheduler):
         self._start_all(queue.instant(self._queue, now, self._finished, 0, self._arrived - before).tolist())
 
     def _require(self, job: Job) -> None:
+        self._require_job(job)
         if not 1 <= job.cores <= self.cluster.cores:
             limit = self.cluster.cores
             raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {limit} are allowed here")
@@ -200,8 +202,13 @@ class QueueScheduler(Scheduler):
 
     @property
     def waiting(self) -> list[Job]:
-        """Return the jobs in the queue (in the window of queue_depth), in order."""
-        return [self._jobs[slot] for slot in state.waiting_slots(self._queue).tolist()]
+        """Return the jobs that wait: those in the queue (within `queue_depth`), in order, then those that are new.
+
+        The latter were submitted, or lost, at this instant, and enter the queue at its end.
+        """
+        lost = [each for each in self._ended if each.outcome is Outcome.LOST and each not in self._gone]
+        queued = [self._jobs[slot] for slot in state.waiting_slots(self._queue).tolist()]
+        return queued + [self._jobs[attempt.slot] for attempt in lost] + self._submitted
 
     @property
     def jobs_not_done(self) -> list[Job]:

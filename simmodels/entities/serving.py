@@ -1,6 +1,6 @@
 """Scheduler and Router: what recorders and others may ask of whoever decides where and when jobs run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
+from simmodels.errors import RequestError
 from simmodels.place import Terms
 from simmodels.workflow import Workflow
-from simmodels.workload import Job
+from simmodels.workload import Job, Workload
 
 
 class Decider:
@@ -35,6 +36,21 @@ class Decider:
 
     def ended(self, attempt: Attempt) -> None:
         """Look on: an attempt that was started here has ended. Override it; there is no need to call this one."""
+
+    def _serve(self, cluster: Cluster) -> None:
+        """Take on a cluster: whoever starts jobs there has to know of all that run.
+
+        Raises
+        ------
+        RequestError
+            Somebody serves it.
+        """
+        if cluster.served_by is not None:
+            raise RequestError(
+                f"cluster {cluster.name!r} is served by a {type(cluster.served_by).__name__} already",
+                "one scheduler, or one router, must serve a cluster",
+            )
+        cluster.served_by = self
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
@@ -67,6 +83,18 @@ class Scheduler(Decider):
     """
 
     cluster: Cluster
+
+    @staticmethod
+    def _as_jobs(given: Workload | Sequence[Workflow]) -> Workload:
+        """Return the jobs that a source hands over."""
+        return given if isinstance(given, Workload) else Workload.of_workflows(given)
+
+    @staticmethod
+    def _require_job(job: Job) -> None:
+        """Refuse what is no job."""
+        if not isinstance(job, Job):
+            what = f"a scheduler got {type(job).__name__} {getattr(job, 'job_id', '')}".rstrip()
+            raise RequestError(what, "a Job is needed; an Auctioneer takes workflows")
 
     @property
     def jobs_not_done(self) -> list[Job]:

@@ -76,6 +76,8 @@ class Source:
         taker: Any = into  # what it takes is what it is given: the one or the other
         if not isinstance(workload, Workload):
             workload = tuple(workload)
+        elif workload.tasks is not None and workload and (workload.tasks.workflow >= 0).all():
+            workload = workload.tasks.workflows
         taker.accept(workload)
         warm: Rows = np.empty(0, np.int64)
         if isinstance(workload, Workload):

@@ -150,6 +150,22 @@ def test_a_process_may_change_the_order_as_it_goes() -> None:
     assert recorder.schedule().start_s.tolist() == [0, 11, 10, 16]
 
 
+def test_jobs_of_this_instant_wait_after_those_in_the_queue() -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="SPF")
+    for number, runtime_s in enumerate((10.0, 5.0, 3.0)):
+        scheduler.submit(sm.Job(number, 0.0, runtime_s, runtime_s, 1))
+    assert [job.job_id for job in scheduler.waiting] == [0, 1, 2]
+    env.run(until=1)
+    assert [job.job_id for job in scheduler.waiting] == [1, 0]
+    scheduler.submit(sm.Job(3, 1.0, 1.0, 1.0, 1))
+    assert [job.job_id for job in scheduler.waiting] == [1, 0, 3]
+    next(iter(scheduler.cluster.running)).interrupt()
+    assert [job.job_id for job in scheduler.waiting] == [1, 0, 3]
+    env.run(until=env.end_of(1))
+    assert [job.job_id for job in scheduler.waiting] == [2, 1, 0]  # the new one is the shortest, and runs
+
+
 def test_the_order_may_be_random_from_some_instant_on() -> None:
     def run(seed: int) -> list[float]:
         env = sm.Environment(seed=seed)
