@@ -11,7 +11,19 @@ from typing import Final
 
 _UNPRINTABLE: Final = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 _LONG, _END = 600, 120  # what a file says may be of any length: the first characters are shown, and the last
-_BRIEF: Final = reprlib.Repr()
+
+
+class _Brief(reprlib.Repr):
+    """Shows what a file says in a few words, whatever it is."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        try:
+            return super().repr_int(x, level)
+        except ValueError:  # thousands of digits are not written out
+            return f"a whole number of {x.bit_length()} bits"
+
+
+_BRIEF: Final = _Brief()
 _BRIEF.maxstring = _BRIEF.maxother = 80
 _BRIEF.maxlevel = 3
 
@@ -177,7 +189,7 @@ class IllegalScheduleError(SimModelsError, ValueError):
 
     def __str__(self) -> str:
         """Return the text of the error."""
-        return printable(f"illegal schedule ({self.rule}): {self.what}")
+        return f"illegal schedule ({printable(self.rule)}): {_said(self.what)}"
 
 
 class StoppedError(SimModelsError, RuntimeError):
@@ -198,4 +210,4 @@ class StoppedError(SimModelsError, RuntimeError):
 
     def __str__(self) -> str:
         """Return the text of the error."""
-        return printable(f"{self.what}; {self.then}" if self.then else self.what)
+        return _said(self.what) + (f"; {_said(self.then)}" if self.then else "")

@@ -32,7 +32,7 @@ from experiments.campaigns.statistics import Effect, Statistic
 from experiments.campaigns.study import Scale, Study, unknown
 from experiments.inputs import reason
 from simmodels.documents import parsed
-from simmodels.errors import FileFormatError, RequestError, SimModelsError
+from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief
 from simmodels.files import open_regular
 
 _STUDY: Final[Mapping[str, type]] = {
@@ -226,7 +226,7 @@ def _check_claim(said: Mapping[str, Any], where: str, factors: Mapping[str, Any]
 def _check(said: object, allowed: Mapping[str, type], where: str, needed: Sequence[str] = ()) -> None:
     """Refuse a table of the file that has a key it may not have, lacks one, or has one of another kind."""
     if not isinstance(said, Mapping):
-        raise RequestError(f"{where} is {said!r}", "a table is allowed")
+        raise RequestError(f"{where} is {brief(said)}", "a table is allowed")
     for key, value in said.items():
         if key not in allowed:
             raise unknown(f"key of {where}", key, tuple(allowed))
@@ -234,7 +234,7 @@ def _check(said: object, allowed: Mapping[str, type], where: str, needed: Sequen
         fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
         if not fits or (isinstance(value, bool) and kind is not bool):
             names = {str: "a text", dict: "a table", list: "an array", int: "a whole number", float: "a number"}
-            raise RequestError(f"{key} of {where} is {value!r}", f"{names.get(kind, 'true or false')} is allowed")
+            raise RequestError(f"{key} of {where} is {brief(value)}", f"{names.get(kind, 'true or false')} is allowed")
     for key in needed:
         if key not in said:
             raise RequestError(f"{where} has no {key}", "it is needed")
