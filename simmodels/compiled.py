@@ -66,18 +66,32 @@ def _cached(function: Callable[..., Any], beside: tuple[str, ...] = (), **option
             raise
         _say_no_cache()
         return _interruptible(njit(**options)(function))
+    _keep_if_possible(made._cache)  # noqa: SLF001  numba has no public way to say this
     home = Path(function.__code__.co_filename)
     own = source_stamp([home]) + source_stamp(home.with_name(name) for name in beside)
-    made._cache._cache_file._source_stamp = own + _DECISIONS  # noqa: SLF001  numba has no public way to say this
+    made._cache._cache_file._source_stamp = own + _DECISIONS  # noqa: SLF001  as above
     return made
+
+
+def _keep_if_possible(cache: Any) -> None:  # noqa: ANN401  as above
+    """Let compiled code run that cannot be kept: the disk, or the user's share of it, may be full."""
+    save = cache.save_overload
+
+    def save_if_possible(*args: Any) -> None:  # noqa: ANN401  numba's
+        try:
+            save(*args)
+        except OSError:
+            _say_no_cache()
+
+    cache.save_overload = save_if_possible
 
 
 @functools.cache
 def _say_no_cache() -> None:
     """Warn, once a process, that compiled code is not kept."""
     warnings.warn(
-        "no folder for compiled code can be written (neither that of the package nor that of the user): it is compiled "
-        "again in each process, which takes up to minutes; set NUMBA_CACHE_DIR to a folder that can",
+        "compiled code cannot be kept: no folder for it can be written, or the disk is full. It is compiled again in "
+        "each process, which takes up to minutes; set NUMBA_CACHE_DIR to a folder with room that can be written",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -88,7 +102,7 @@ def _interruptible(made: Any) -> Any:  # noqa: ANN401  as above
     compile_it = made.compile
 
     def compile_or_leave(signature: Any) -> Any:  # noqa: ANN401  numba's
-        with _interrupts_heard():
+        with interrupts_heard():
             return compile_it(signature)
 
     made.compile = compile_or_leave
@@ -96,7 +110,7 @@ def _interruptible(made: Any) -> Any:  # noqa: ANN401  as above
 
 
 @contextlib.contextmanager
-def _interrupts_heard() -> Iterator[None]:
+def interrupts_heard() -> Iterator[None]:
     """Raise a KeyboardInterrupt that a callback of LLVM has dropped.
 
     While LLVM makes machine code, the only Python that runs is such a callback; ctypes prints what is raised in one,

@@ -9,6 +9,8 @@ from typing import Any
 from numba import cfunc, njit, types
 from numba.core.typing.templates import Signature
 
+from simmodels.compiled import interrupts_heard
+
 
 class PythonFunction(types.WrapperAddressProtocol):
     """A function that numba cannot compile, as a C function that calls back into Python."""
@@ -48,8 +50,9 @@ def c_function(function: Callable[..., float], parameters: tuple[str, ...]) -> o
     # No exception crosses a C function: one that is raised inside becomes NaN, which is refused after the pass.
     source = f"def key({', '.join(parameters)}):\n try:\n  return {call}\n except Exception:\n  return nan\n"
     try:
-        scope: dict[str, Any] = {"function": njit(function, error_model="numpy"), "nan": math.nan}
-        exec(source, scope)  # noqa: S102  the names are checked by the caller; numba takes no keyword arguments here
-        return cfunc(signature_of(parameters), error_model="numpy")(scope["key"])
+        with interrupts_heard():
+            scope: dict[str, Any] = {"function": njit(function, error_model="numpy"), "nan": math.nan}
+            exec(source, scope)  # noqa: S102  the names are checked by the caller; numba takes no keyword arguments here
+            return cfunc(signature_of(parameters), error_model="numpy")(scope["key"])
     except Exception:  # noqa: BLE001  numba breaks in many ways on what it does not know; then Python is called
         return PythonFunction(function, parameters)

@@ -8,6 +8,7 @@ import pytest
 from numba.extending import overload
 
 import simmodels
+from simmodels import compiled as module
 from simmodels.compiled import compiled, source_stamp
 from simmodels.decisions import ordered, queue
 from simmodels.replay import clock
@@ -116,7 +117,7 @@ print(*[f"{each.category.__name__}: {each.message}" for each in said], sep="\\n"
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     first, *said = done.stdout.splitlines()
     assert (first, len(said)) == ("6 9", 1), done.stderr
-    assert said[0].startswith("RuntimeWarning: no folder for compiled code can be written")
+    assert said[0].startswith("RuntimeWarning: compiled code cannot be kept: no folder")
     assert "NUMBA_CACHE_DIR" in said[0]
 
 
@@ -146,3 +147,18 @@ def test_an_interrupt_that_a_callback_drops_while_it_is_compiled_leaves_the_call
         two()
     assert sys.unraisablehook is before
     assert two() == 2
+
+
+def test_code_that_cannot_be_kept_runs_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    @compiled
+    def thrice(x):  # noqa: ANN001, ANN202
+        return 3 * x
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(thrice._cache._cache_file), "save", full)
+    module._say_no_cache.cache_clear()
+    with pytest.warns(RuntimeWarning, match="compiled code cannot be kept"):
+        assert thrice(3) == 9
+    assert thrice(3.0) == 9  # it is said once
