@@ -20,7 +20,9 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.powering import CapacityProcess, MarkovCapacity, TraceCapacity
 from simmodels.entities.recorder import Recorder
+from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
 from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.serving import Placement, Scheduler
 from simmodels.entities.source import Source
 from simmodels.errors import (
     FileFormatError,
@@ -66,6 +68,7 @@ __all__ = [
     "CapacitySchedule",
     "Checkpoints",
     "Cluster",
+    "EarliestStart",
     "Environment",
     "EpsilonGreedy",
     "FileFormatError",
@@ -75,6 +78,7 @@ __all__ = [
     "IllegalScheduleError",
     "ImpossibleJobError",
     "Job",
+    "LeastLoaded",
     "Machine",
     "MarkovCapacity",
     "Order",
@@ -82,13 +86,17 @@ __all__ = [
     "PackedTargetAsap",
     "Pair",
     "Place",
+    "Placement",
     "Polynomial",
     "Power",
     "QueueScheduler",
     "RandomOrder",
     "Recorder",
     "RequestError",
+    "RoundRobin",
+    "Router",
     "Schedule",
+    "Scheduler",
     "Signal",
     "SimModelsError",
     "Source",

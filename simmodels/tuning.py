@@ -202,7 +202,7 @@ class Tuner:
         self.strategy = strategy
         self.period_s = period_s
         self.from_s = from_s
-        self.course = Course(strategy, seed=env.seed_of(Tuner, name), name=name)
+        self.course = Course(strategy, seed=env.seed_of(f"tuner {name}"), name=name)
         self._submitted: list[Job] = []
         self._started: list[Attempt] = []
         self._ended: list[Attempt] = []
@@ -263,8 +263,7 @@ class Tuner:
             jobs = _columns(submitted)
             if getattr(self.strategy, "preload", False):
                 begun = [attempt.submitted for attempt in sorted(started, key=lambda attempt: attempt.slot)]
-                waiting = [job for job in self.scheduler.waiting if job.submit_s < end_s]
-                jobs = _preloaded(_columns(waiting), _columns(begun), begin_s)
+                jobs = _preloaded(_columns(self.scheduler.queued), _columns(begun), begin_s)
             simulated_s = _simulated(jobs, self.strategy, self.scheduler.cluster.cores, self.scheduler.options)
         self.course.learn(waits_s, simulated_s)
 

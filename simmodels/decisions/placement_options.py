@@ -231,6 +231,12 @@ class PlacementOptions:
         """Return whether a random machine is switched off, not that of the highest number."""
         return self.heuristic == "FirstFit" and not self.aware and self.unaware == "random_kill"
 
+    @property
+    def shuffles(self) -> bool:
+        """Return whether the order in which machines are filled is drawn."""
+        first_fit = self.heuristic == "FirstFit" and not self.aware and self.fill_order is None
+        return first_fit and self.unaware == "shuffled_fill"
+
     def filled(self, machines: int, seed: int) -> Ints:
         """Return int64[machines], the machines in the order in which they are filled.
 
@@ -244,7 +250,7 @@ class PlacementOptions:
                 what = f"a fill order of {len(self.fill_order)} machines"
                 raise RequestError(what, f"each number from 0 to {machines - 1} once is allowed")
             return np.array(self.fill_order, np.int64)
-        if self.heuristic == "FirstFit" and not self.aware and self.unaware == "shuffled_fill":
+        if self.shuffles:
             return stream(seed, "capacity", "fill").permutation(machines).astype(np.int64)
         return np.arange(machines)
 

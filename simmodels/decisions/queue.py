@@ -206,6 +206,19 @@ def requeue(queue, slot, now):
 
 
 @compiled
+def withdraw(queue, slot, now):
+    """Let a waiting job go, as if it had never come; return whether it waited."""
+    if queue.phase[slot] != WAITING or slot < queue.warm:
+        return False
+    if slot < queue.admitted:
+        _leave(queue, slot)
+    queue.phase[slot] = DONE
+    queue.stale = True
+    _admit(queue, now)
+    return True
+
+
+@compiled
 def change_capacity(queue, cores):
     """Add free cores (take some away, if negative)."""
     queue.free += cores

@@ -1,7 +1,7 @@
 """Attempt: one run of a job on a cluster, and how it ended."""
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from simpy.events import URGENT, Event, Timeout
 from simpy.events import Process as SimPyProcess
@@ -21,6 +21,13 @@ class Outcome(Enum):
     COMPLETED = "completed"
     KILLED = "killed"  # stopped at its limit
     LOST = "lost"  # its machine was powered off
+
+
+class TakesNote(Protocol):
+    """Whoever decided that an attempt starts, and has to know of its end."""
+
+    def note_end(self, attempt: "Attempt", /) -> None:
+        """Take note that an attempt has ended."""
 
 
 class Attempt:
@@ -60,6 +67,7 @@ class Attempt:
         "account",
         "cluster",
         "counted",
+        "decider",
         "end_s",
         "executed_s",
         "job",
@@ -92,6 +100,7 @@ class Attempt:
         self.turn = -1  # its own number there, in order of start
         self.process: SimPyProcess | None = None
         self.timeout: Timeout | None = None  # what it waits for, if it is no process
+        self.decider: TakesNote | None = None  # who decided on it
         self.then: Callable[[Attempt], None] | None = None
         self.warned_s: float | None = None
         self.work_s: float | None = None

@@ -27,7 +27,7 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
-from simmodels.entities.serving import Judged, Router
+from simmodels.entities.router import Judged, Router
 from simmodels.errors import RequestError
 from simmodels.place import Terms
 from simmodels.schedule import Schedule
@@ -124,8 +124,9 @@ class Auctioneer(Router):
             end=end,
             instants=instants,
         )
+        self._serve(*self.clusters)
         self._kinds = Kinds([(cluster.cores, cluster.kind) for cluster in self.clusters])
-        self._market = open_market(self.options, self._kinds, seed=env.seed_of(Auctioneer))
+        self._market = open_market(self.options, self._kinds, seed=self._seed())
         self.workflows: list[Workflow] = []  # all that are known, in the order in which they became known
         self.closed = False  # whether the auctions have ended
         self._critical_path_s: list[np.ndarray] = []
@@ -138,12 +139,17 @@ class Auctioneer(Router):
         self._bell = Event(env)
         self._alarm = np.inf  # the instant of the earliest timer that is set
         for i, cluster in enumerate(self.clusters):
-            self._serve(cluster)
             if cluster.free_cores != cluster.cores:
                 trading.add_free(self._market, i, cluster.free_cores - cluster.cores)
             cluster.watchers.append(self._watcher(i))
         env.enter(self)
         self.process = env.process(self._run())
+
+    def _seed(self) -> int:
+        """Return the seed of what the bid draws."""
+        if "draw" not in self.options.bid.needs:
+            return self.env.seed
+        return self.env.seed_of("bid", *(cluster.name for cluster in self.clusters))
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -174,7 +180,9 @@ class Auctioneer(Router):
             self.workflows.append(workflow)
         self._to_come += len(workflows)
 
-    def submit(self, workflow: Workflow) -> None:
+    takes_jobs = False  # but workflows, and their tasks go to clusters
+
+    def submit(self, workflow: Workflow) -> None:  # type: ignore[override]  # as it says
         """Take a job that is submitted now (its `submit_s`); its first tasks bid at the end of this instant.
 
         Raises
@@ -198,9 +206,12 @@ class Auctioneer(Router):
         self._ring()
 
     def _note_end(self, attempt: Attempt) -> None:
-        """Take note that a task has ended; one that was lost waits again."""
+        """Take note that a task has ended; one that was lost waits again, whatever `ended` does."""
         self._ended.append(attempt)
         self._ring()
+
+    def wait_again(self, _: Attempt) -> None:
+        """Let a lost task wait again: it does."""
 
     def _watcher(self, number: int) -> Callable[[Machine, int], None]:
         def power_changed(_: Machine, more: int) -> None:
@@ -274,12 +285,12 @@ class Auctioneer(Router):
         runtime_s, cores = float(workflow.runtime_s[task]), int(workflow.cores[task])
         run = TaskRun(workflow.job_id, workflow.submit_s, runtime_s, runtime_s, cores, -1, workflow, task)
         attempt = self.start(run, cluster)
-        self._follow(attempt)
+        attempt.decider = self
         attempt.slot = number
 
     def start(self, run: TaskRun, cluster: Cluster) -> Attempt:
         """Start a task on the cluster that it met; if overridden, with as many cores as it bid for."""
-        return cluster.start(run)
+        return cluster.start(run, then=self.ended)
 
     # -- what came of it ------------------------------------------------------------------------------
 

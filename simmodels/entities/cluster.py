@@ -4,7 +4,7 @@ An attempt that only waits for its runtime is one SimPy timeout; where a user's 
 `execute`, an attempt is a process. The events of both come in the same order.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
@@ -134,6 +134,7 @@ class Cluster:
         limit_s: float | None = None,
         then: Callable[[Attempt], None] | None = None,
         machine: Machine | None = None,
+        machines: Sequence[Machine] | None = None,
         submitted: Job | None = None,
     ) -> Attempt:
         """Start a job now.
@@ -146,8 +147,8 @@ class Cluster:
             How long it may run at most.
         then
             Called with the attempt when it has ended and its cores are free.
-        machine
-            The machine it runs on; None for the free cores of the lowest ones.
+        machine, machines
+            The machine, or machines, whose free cores it gets, in this order; None for the lowest ones that have any.
         submitted
             The job as it was submitted, if `job` is another object.
 
@@ -156,11 +157,16 @@ class Cluster:
         ImpossibleJobError
             Fewer cores are free than it needs.
         """
-        free = self.free_cores
         if machine is not None:
-            free = machine.free_cores if machine.takes_jobs else 0
+            machines = (machine,)
+        free = self.free_cores
+        if machines is not None:
+            free = sum(each.free_cores for each in machines if each.takes_jobs)
         if job.cores > free:
-            where = f"cluster {self.name!r}" if machine is None else f"machine {machine.index} of {self.name!r}"
+            where = f"cluster {self.name!r}"
+            if machines is not None:
+                indices = ", ".join(str(each.index) for each in machines)
+                where = f"machine {indices} of {self.name!r}"
             raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores, and {free} of {where} are free")
         attempt = Attempt(job, self, limit_s)
         attempt.then = then
@@ -169,7 +175,7 @@ class Cluster:
         self.free_cores -= job.cores
         self.running[attempt] = None
         if self.machines:
-            self._place(attempt, self.machines if machine is None else [machine])
+            self._place(attempt, self.machines if machines is None else machines)
         if self._only_waits:
             self.env.publish("started", attempt)
             attempt.timeout = Timeout(self.env, self._runs_s(attempt), attempt)
@@ -179,7 +185,7 @@ class Cluster:
         return attempt
 
     @staticmethod
-    def _place(attempt: Attempt, machines: list[Machine]) -> None:
+    def _place(attempt: Attempt, machines: Sequence[Machine]) -> None:
         """Give an attempt the free cores of the first of these machines that take jobs."""
         need = attempt.job.cores
         for machine in machines:
@@ -227,6 +233,8 @@ class Cluster:
         else:
             self.free_cores += attempt.job.cores
         self.env.publish("ended", attempt)
+        if attempt.decider is not None:
+            attempt.decider.note_end(attempt)
         if attempt.then is not None:
             attempt.then(attempt)
 

@@ -21,9 +21,11 @@ ENDED: Final = EventPriority(2)
 """Who refills a machine at each completion does so after the completions and submissions of the instant, ..."""
 POWER: Final = EventPriority(3)
 """... power changes come then ..."""
-LAST: Final = EventPriority(4)
-"""... and decisions after everything else of their instant."""
-_END: Final = EventPriority(5)
+ROUTE: Final = EventPriority(4)
+"""... routers say where jobs go after everything else of their instant, ..."""
+LAST: Final = EventPriority(5)
+"""... and then schedulers decide."""
+_END: Final = EventPriority(6)
 
 
 _runs: Final = itertools.count(1)
@@ -62,9 +64,8 @@ class Environment(simpy.Environment):
             raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
         super().__init__(initial_time=float(start_s))
         self.seed = seed
-        self.waits_again: dict[int, Callable[[], None]] = {}
-        """By id of a job that was lost at this instant: makes its scheduler forget it, as it is submitted again."""
         self._left = False
+        self._seeds: dict[str, list[tuple[str, ...]]] = {}  # the names of those that asked for one, by purpose
         self._entities: list[object] = []
         self._observers: dict[Happening, list[Callable[[Any], None]]] = {
             "submitted": [],
@@ -103,20 +104,22 @@ class Environment(simpy.Environment):
         """Return the random generator of these names: the same seed and names, the same numbers."""
         return streams.stream(self.seed, *names)
 
-    def seed_of(self, kind: type, *names: str) -> int:
-        """Return the seed of an entity that is about to enter: no two of a kind draw the same numbers.
+    def seed_of(self, purpose: str, *names: str) -> int:
+        """Return a seed for an entity that draws, so that no two of a purpose draw the same numbers.
 
-        The first of a kind has the seed of the environment, so a model with one draws what the compiled clock draws.
+        The first that asks gets the seed of the environment, and so draws what the compiled clock draws. The seed of
+        each other one is made of that, the purpose and its names; and, where these are the same, its number among them.
 
         Parameters
         ----------
-        kind
-            The class whose entities are told apart.
+        purpose
+            What is drawn.
         names
-            What it is called, and what it serves.
+            What the entity is called, or serves.
         """
-        before = len(self.all(kind))
-        return streams.entropy(self.seed, kind.__name__, before, *names) if before else self.seed
+        asked = self._seeds.setdefault(purpose, [])
+        asked.append(names)
+        return streams.entropy(self.seed, purpose, asked.count(names), *names) if len(asked) > 1 else self.seed
 
     def enter(self, entity: object) -> None:
         """Take note of an entity of the model; each enters itself when it is made."""

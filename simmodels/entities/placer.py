@@ -16,9 +16,10 @@ from simmodels.decisions.placement_options import (
     checkpoint_numbers,
     require_lengths,
 )
+from simmodels.decisions.profile import add, earliest, new_profile
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import ENDED, LAST, Environment, Process
+from simmodels.entities.environment import ENDED, Environment
 from simmodels.entities.machine import Machine
 from simmodels.entities.powering import CapacityProcess
 from simmodels.entities.serving import Scheduler
@@ -51,8 +52,6 @@ class Placer(Scheduler):
     heuristic: ClassVar[Heuristic]
 
     def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
-        self.env = env
-        self.cluster = cluster
         self.options = PlacementOptions.checked(self.heuristic, **options)
         if not cluster.machines:
             what = f"{self.heuristic} on cluster {cluster.name!r}, a pool of cores"
@@ -60,26 +59,19 @@ class Placer(Scheduler):
         if self.heuristic != "FirstFit" and not cluster.runs_as_logged:
             what = f"{self.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
             raise RequestError(what, "planned starts need lengths that are known exactly")
-        self._serve(cluster)
         self.size = cluster.machines[0].cores
-        self._seed = env.seed_of(Placer, cluster.name)
+        self._seed = env.seed_of("fill order", cluster.name) if self.options.shuffles else env.seed
+        super().__init__(env, cluster)
         self._checkpoints = checkpoint_numbers(self.options.checkpoints)
         self._fleet: Any = None  # made at the first instant, of the machines that are on before notice is given then
         self._seen_s = float(env.now)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._work: dict[int, tuple[float, float, float]] = {}  # by slot: work left, what coming back takes, run before
-        self._arrived = 0
         self._resumed: list[Job] = []
-        self._submitted: list[Job] = []
-        self._ended: list[Attempt] = []
         self._lost: list[Attempt] = []
         self._powered = True
         self._timer_s = np.inf
-        self._bell = Event(env)
         self._early = Event(env)
-        cluster.watchers.append(self._power_changed)
-        env.enter(self)
-        self.process = env.process(self._run())
         self._early.callbacks.append(self._completions)
         first = Event(env)
         first.callbacks.append(self._begin_alone)
@@ -90,20 +82,7 @@ class Placer(Scheduler):
 
     def accept(self, workload: Workload) -> None:
         """Refuse a workload with a job that can never run on a machine."""
-        require_lengths(self._as_jobs(workload), self.size)
-
-    def submit(self, job: Job) -> None:
-        """Take a job that is submitted now; it is decided upon at the end of this instant.
-
-        Raises
-        ------
-        ImpossibleJobError
-            The job can never run on a machine, or has no length.
-        """
-        self._require(job)
-        self.env.publish("submitted", job)
-        self._submitted.append(job)
-        self._ring()
+        require_lengths(self.as_jobs(workload), self.size)
 
     def resume(self, jobs: Sequence[Job]) -> None:
         """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
@@ -116,16 +95,20 @@ class Placer(Scheduler):
             self._resumed.append(job)
         self._begin()
 
+    _by_machine = True
+
+    @property
+    def widest(self) -> int:
+        """Return the most cores that a job may need here: those of a machine."""
+        return self.size
+
     def _require(self, job: Job) -> None:
-        self._require_job(job)
-        if not 1 <= job.cores <= self.size:
-            limit = self.size
-            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {limit} are allowed on a machine here")
+        super()._require(job)
         if not job.runtime_s > 0:
             raise ImpossibleJobError(job.job_id, f"runs for {job.runtime_s:g} s; more than 0 s is allowed")
 
     def _note_end(self, attempt: Attempt) -> None:
-        """Take note that an attempt has ended; a lost job waits again."""
+        """Take note that an attempt has ended."""
         if attempt.outcome is Outcome.LOST:
             work, restart, _ = self._work[attempt.slot]
             saved = self._saved(attempt)
@@ -170,6 +153,43 @@ class Placer(Scheduler):
         self._ring()
 
     @property
+    def waiting(self) -> list[Job]:
+        """Return the jobs that wait, planned or not, in order of arrival."""
+        running = {attempt.slot for attempt in self.cluster.running} | {attempt.slot for attempt in self._ended}
+        return [job for slot, job in self._jobs.items() if slot not in running] + self._submitted
+
+    def predict_start(self, job: Job) -> float:
+        """Return when a job would start, by what is known now: see `Scheduler.predict_start`.
+
+        Each job gets the earliest hole of one machine that takes jobs, whichever its heuristic would choose.
+        """
+        now = float(self.env.now)
+        profiles = {
+            machine: new_profile(now, machine.free_cores) for machine in self.cluster.machines if machine.takes_jobs
+        }
+        for attempt in self.cluster.running:
+            ((machine, cores),) = attempt.places
+            if machine in profiles:
+                add(
+                    profiles[machine],
+                    max(attempt.start_s + attempt.job.runtime_s, np.nextafter(now, np.inf)),
+                    np.inf,
+                    cores,
+                )
+        start = np.inf
+        for each in self._line_up_to(job):
+            starts = [(earliest(profile, now, each.cores, each.runtime_s), profile) for profile in profiles.values()]
+            start, profile = min(starts, key=lambda found: found[0], default=(np.inf, None))
+            if start == np.inf:
+                break
+            add(profile, start, start + each.runtime_s, -each.cores)
+        return float(start)
+
+    def _withdraw(self, job: Job) -> None:
+        what = f"job {job.job_id} is to be withdrawn from a {type(self).__name__}"
+        raise RequestError(what, "only a QueueScheduler, or a scheduler of your own, gives jobs back")
+
+    @property
     def jobs_not_done(self) -> list[Job]:
         """Return the jobs that were submitted and are not done: about to enter the queue, in it, or running."""
         done = {attempt.slot for attempt in self._ended}
@@ -191,12 +211,6 @@ class Placer(Scheduler):
         return 0 if self._fleet is None else int(standing(self._fleet)[0])
 
     # -- the process --------------------------------------------------------------------------------
-
-    def _ring(self) -> None:
-        """Wake the scheduler at the end of this instant."""
-        bell = self._bell
-        if bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
-            self.env.trigger(bell, LAST)
 
     def _begin(self) -> None:
         """Make the state, and let those run on that ran before."""
@@ -264,25 +278,27 @@ class Placer(Scheduler):
         self._start_all()
         self._ring()
 
-    def _run(self) -> Process:
-        while True:
-            yield self._bell
-            self._bell = Event(self.env)
-            now = float(self.env.now)
-            if self._powered or self._lost:
-                self._change(now)
-            for job in self._submitted:
-                self._enter(job)
-            arrivals = len(self._submitted)
-            self._submitted.clear()
-            placing.settle(self._fleet, arrivals, now)
-            self._start_all()
-            self._set_timer(placing.due(self._fleet))
+    def _instant(self) -> None:
+        now = float(self.env.now)
+        if self._powered or self._lost:
+            self._change(now)
+        for job in self._submitted:
+            self._enter(job)
+        arrivals = len(self._submitted)
+        self._submitted.clear()
+        placing.settle(self._fleet, arrivals, now)
+        self._start_all()
+        self._set_timer(placing.due(self._fleet))
 
     def _change(self, now: float) -> None:
         """Take note of which machines are open, and let those that were lost wait again."""
         interval, cost, _ = self._checkpoints
         lefts = columns(self._fleet)[2]
+        for attempt in self._lost:
+            if attempt not in self._again:
+                what = f"job {attempt.job.job_id} lost its machine, and {type(self).__name__}.ended lets it go"
+                raise RequestError(what, "call super().ended: it has to wait here again")
+        self._again.clear()
         lost = np.array([attempt.slot for attempt in self._lost], np.int64)
         for slot in lost.tolist():
             work, restart, _ = self._work[slot]
@@ -307,16 +323,16 @@ class Placer(Scheduler):
             job = self._jobs[slot]
             left = float(lefts[slot])
             attempt = self.start(job, left, self.cluster.machines[machine])
-            self._follow(attempt)
+            attempt.decider = self
             attempt.slot = slot
             attempt.account = self._account
 
-    def start(self, job: Job, left_s: float, machine: Machine) -> Attempt:
+    def start(self, job: Job, left_s: float, machine: Machine) -> Attempt:  # type: ignore[override]  # the pass says both
         """Start a job on the machine that the pass chose, for as long as it has left."""
         if left_s == job.runtime_s:
-            return self.cluster.start(job, machine=machine)
+            return self.cluster.start(job, then=self.ended, machine=machine)
         part = Job(job.job_id, job.submit_s, left_s, job.estimate_s, job.cores, job.user_id)
-        return self.cluster.start(part, machine=machine, submitted=job)
+        return self.cluster.start(part, then=self.ended, machine=machine, submitted=job)
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them, and the mean of the machines used."""

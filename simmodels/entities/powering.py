@@ -64,7 +64,8 @@ class CapacityProcess:
         self.cluster = cluster
         self.removes = removes
         self.longest_notice_s = longest_notice_s
-        self._seed = env.seed_of(CapacityProcess, cluster.name)
+        draws = self._walks or removes == "random"
+        self._seed = env.seed_of("capacity", cluster.name) if draws else env.seed
         self._draws = stream(self._seed, "capacity", "removed")
         self._announced: dict[int, int] = {}  # changes still to come, of which notice has been given: machines
         if not cluster.machines:
@@ -76,6 +77,8 @@ class CapacityProcess:
             machine.set_power(on=False)
         env.enter(self)
         self.process = env.process(self._run())
+
+    _walks = False  # whether its changes are drawn
 
     def changes(self) -> Iterable[CapacityChange]:
         """Return what is to come, in order of time."""
@@ -289,6 +292,8 @@ class MarkovCapacity(CapacityProcess):
         if not 0 < period_s < np.inf:
             raise RequestError(f"period_s is {period_s}", "a finite number of seconds > 0 is allowed")
         super().__init__(env, cluster, machines=self.start, removes=removes, longest_notice_s=notice_s)
+
+    _walks = True
 
     def least_machines(self) -> int:
         """Return the lower bound."""

@@ -13,7 +13,8 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
-from simmodels.entities.serving import Router, Scheduler
+from simmodels.entities.router import Router
+from simmodels.entities.serving import Decider, Scheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
 from simmodels.place import Terms
@@ -333,16 +334,18 @@ class Recorder:
             left_out = len(workload) - int(counted.sum())
         counted[at] &= table["counted"].to_numpy()
         as_logged = all(cluster.runs_as_logged for cluster in clusters)
-        terms, about = self._made(
-            [*schedulers, *routers], workload, at, table, as_logged=as_logged, modelled=on_machines
-        )
+        served_by = dict.fromkeys(cluster.served_by for cluster in clusters)
+        deciders = [each for each in served_by if isinstance(each, Decider)]
+        terms, about = self._made(deciders, workload, at, table, as_logged=as_logged, modelled=on_machines)
         by_cluster = np.zeros(max((each.number for each in self.env.all(Cluster)), default=0) + 1, np.int64)
         by_cluster[[each.number for each in clusters]] = np.arange(len(clusters))
         columns = {name: table[name].to_numpy() for name in ("start_s", "end_s", "outcome")}
         if len(clusters) > 1:
             columns["cluster"] = by_cluster[table["on"].to_numpy()]
         if on_machines:
-            columns |= {"machine": table["machine"].to_numpy(), "work_s": table["work_s"].to_numpy()}
+            pools = [cluster.number for cluster in clusters if not cluster.machines]  # each is one machine
+            machine = table["machine"].mask(table["on"].isin(pools), 0)
+            columns |= {"machine": machine.to_numpy(), "work_s": table["work_s"].to_numpy()}
         elif terms.modelled:
             columns["executed_s"] = table["executed_s"].to_numpy()
         return Schedule.from_attempts(
@@ -362,7 +365,7 @@ class Recorder:
 
     def _made(
         self,
-        deciders: Sequence[Scheduler | Router],
+        deciders: Sequence[Decider],
         workload: Workload,
         at: NDArray[np.int64],
         table: pd.DataFrame,
@@ -374,6 +377,8 @@ class Recorder:
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
         if len(deciders) == 1:
             about = {**deciders[0].about(), **about}
+        elif deciders:
+            about["schedulers"] = [each.about() for each in deciders]
         said = [each.terms() for each in deciders] or [Terms()]
         overruns = {each.overrun for each in said}
         travel = next((each for each in said if each.network != "none"), said[0])

@@ -1,27 +1,24 @@
 """QueueScheduler: one queue in front of one cluster; it wakes once per instant and asks a pass."""
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
-from simpy.events import PENDING, Event
 
 from simmodels.decisions import queue, state
 from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
 from simmodels.decisions.order import Order
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import LAST, Environment, Process
+from simmodels.entities.environment import Environment
 from simmodels.entities.machine import Machine
 from simmodels.entities.serving import Scheduler
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.errors import RequestError
 from simmodels.place import Terms
 from simmodels.streams import stream
-from simmodels.workload import Job, Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from simmodels.workload import Job
 
 _ROOM: Final = 1024  # slots at first
 
@@ -60,8 +57,6 @@ class QueueScheduler(Scheduler):
         queue_depth: int | None = None,
         warm_jobs: int = 0,
     ) -> None:
-        self.env = env
-        self.cluster = cluster
         self.options = QueueOptions.checked(
             order=order,
             backfilling=backfilling,
@@ -72,57 +67,27 @@ class QueueScheduler(Scheduler):
             queue_depth=queue_depth,
             warm_jobs=warm_jobs,
         )
-        self._serve(cluster)
-        self.watchers: list[Callable[[Job], None]] = []  # are told of each job that is submitted here
+        super().__init__(env, cluster)
         self.order_changes = 0
         self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
         self._kill = overrun == "kill"
         self._by_event = decide == "event"
-        self._draws = stream(env.seed_of(QueueScheduler, cluster.name), "order", "draw")
+        self._draws: np.random.Generator | None = None  # made when an order first asks for it
         self._draw = np.empty(0)
         self._room = _ROOM
         columns = (np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64))
         self._submit, self._runtime, self._estimate, self._cores = columns
         self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM))
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
-        self._arrived = 0
         self._waiting = 0  # how many wait
         self._turn = 0
-        self._submitted: list[Job] = []  # since the last decision
         self._rests: dict[
             int, Job
         ] = {}  # of jobs that ran before the clock did, by slot: what they had left, until lost
-        self._ended: list[Attempt] = []
-        self._gone: list[Attempt] = []  # of those, the lost ones whose job was submitted again, here or somewhere else
         self._finished = np.empty(64, np.int64)  # scratch
         self._powered = 0  # cores gained (lost) since the last decision
-        self._bell = Event(env)
-        cluster.watchers.append(self._power_changed)
-        env.enter(self)
-        self.process = env.process(self._run())
 
     # -- what happens to it -------------------------------------------------------------------------
-
-    def accept(self, workload: Workload) -> None:
-        """Refuse a workload with a job that can never run on the cluster, powered or not."""
-        self._as_jobs(workload).require_runnable(self.cluster.cores)
-
-    def submit(self, job: Job) -> None:
-        """Take a job that is submitted now; it is decided upon at the end of this instant.
-
-        Raises
-        ------
-        ImpossibleJobError
-            The job can never run on the cluster.
-        """
-        self._require(job)
-        if forget := self.env.waits_again.pop(id(job), None):
-            forget()
-        self.env.publish("submitted", job)
-        for look_on in self.watchers:
-            look_on(job)
-        self._submitted.append(job)
-        self._ring()
 
     def resume(self, jobs: Sequence[Job]) -> None:
         """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
@@ -146,17 +111,9 @@ class QueueScheduler(Scheduler):
         # All fit, so they all start, whatever the order.
         self._start_all(queue.instant(self._queue, now, self._finished, 0, self._arrived - before).tolist())
 
-    def _require(self, job: Job) -> None:
-        self._require_job(job)
-        if not 1 <= job.cores <= self.cluster.cores:
-            limit = self.cluster.cores
-            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {limit} are allowed here")
-
     def _note_end(self, attempt: Attempt) -> None:
-        """Take note that an attempt has ended; a lost job waits again."""
+        """Take note that an attempt has ended."""
         self._ended.append(attempt)
-        if attempt.outcome is Outcome.LOST:
-            self.env.waits_again[id(attempt.submitted)] = lambda: self._gone.append(attempt)
         # With nobody waiting there is nothing to decide: the next submission brings the count of cores up to date.
         if self._waiting or self._by_event or attempt.outcome is Outcome.LOST:
             self._ring()
@@ -206,38 +163,29 @@ class QueueScheduler(Scheduler):
 
         The latter were submitted, or lost, at this instant, and enter the queue at its end.
         """
-        lost = [each for each in self._ended if each.outcome is Outcome.LOST and each not in self._gone]
-        queued = [self._jobs[slot] for slot in state.waiting_slots(self._queue).tolist()]
-        return queued + [self._jobs[attempt.slot] for attempt in lost] + self._submitted
+        return self.queued + [self._jobs[attempt.slot] for attempt in self._again] + self._submitted
+
+    @property
+    def queued(self) -> list[Job]:
+        """Return the jobs in the queue (within `queue_depth`), in order, as of the last decision."""
+        return [self._jobs[slot] for slot in state.waiting_slots(self._queue).tolist()]
 
     @property
     def jobs_not_done(self) -> list[Job]:
         """Return the jobs that were submitted and are not done: about to enter the queue, in it, or running."""
-        done = {each.slot for each in self._ended if each.outcome is not Outcome.LOST or each in self._gone}
+        done = {attempt.slot for attempt in self._ended if attempt not in self._again}
         return [job for slot, job in self._jobs.items() if slot not in done] + self._submitted
 
     # -- the process --------------------------------------------------------------------------------
 
-    def _ring(self) -> None:
-        """Wake the scheduler at the end of this instant."""
-        bell = self._bell
-        if bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
-            self.env.trigger(bell, LAST)
-
-    def _run(self) -> Process:
-        while True:
-            yield self._bell
-            self._bell = Event(self.env)
-            if self._powered:
-                queue.change_capacity(self._queue, self._powered)
-                self._powered = 0
-            if self._by_event:
-                self._next_event()
-            else:
-                self._instant()
-
     def _instant(self) -> None:
-        """Decide after all events of the instant."""
+        """Decide after all events of the instant, or after the next one."""
+        if self._powered:
+            queue.change_capacity(self._queue, self._powered)
+            self._powered = 0
+        if self._by_event:
+            self._next_event()
+            return
         now = self.env.now
         arrivals = len(self._submitted)
         if arrivals:
@@ -250,13 +198,14 @@ class QueueScheduler(Scheduler):
             if len(ended) > len(self._finished):
                 self._finished = np.empty(2 * len(ended), np.int64)
             for attempt in ended:
-                if attempt.outcome is Outcome.LOST and self._waits_again(attempt):
+                if attempt in self._again:
                     self._requeue(attempt.slot, now)
                 else:
                     self._finished[finished] = attempt.slot
                     finished += 1
                     del self._jobs[attempt.slot]
             ended.clear()
+            self._again.clear()
         self._start_all(queue.instant(self._queue, now, self._finished, finished, arrivals).tolist())
 
     def _next_event(self) -> None:
@@ -275,7 +224,8 @@ class QueueScheduler(Scheduler):
         elif self._ended:
             first = min(range(len(self._ended)), key=lambda i: self._ended[i].turn)
             attempt = self._ended.pop(first)
-            if attempt.outcome is Outcome.LOST and self._waits_again(attempt):
+            if attempt in self._again:
+                del self._again[attempt]
                 self._requeue(attempt.slot, now)
             elif attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
@@ -300,13 +250,27 @@ class QueueScheduler(Scheduler):
         self._arrived = slot + 1
         self._waiting += 1
 
-    def _waits_again(self, attempt: Attempt) -> bool:
-        """Return whether the job of a lost attempt waits here again; not if it was submitted anew since."""
-        self.env.waits_again.pop(id(attempt.submitted), None)
-        if attempt not in self._gone:
-            return True
-        self._gone.remove(attempt)
-        return False
+    def _withdraw(self, job: Job) -> None:
+        """Take a job out of the queue."""
+        slot = next((slot for slot, each in self._jobs.items() if each is job), -1)
+        if slot < 0 or not queue.withdraw(self._queue, slot, float(self.env.now)):
+            self._refuse_withdrawal(job)
+        del self._jobs[slot]
+        self._waiting -= 1
+
+    def _ahead_of(self, job: Job) -> Iterable[Job]:
+        """Return the jobs that wait, in order; one that does not wait here stands where it would."""
+        waiting, now = self.waiting, float(self.env.now)
+        if any(each is job for each in waiting):
+            return waiting
+
+        def value(each: Job, submit_s: float) -> float:
+            given = {"submit": submit_s, "estimate": each.estimate_s, "runtime": each.runtime_s, "draw": 0.5}
+            given |= {"cores": float(each.cores), "wait": now - submit_s, "now": now}
+            return float(self.order.function(**{name: given[name] for name in self.order.needs}))
+
+        place = bisect_right(waiting, value(job, now), key=lambda each: value(each, each.submit_s))
+        return waiting[:place]
 
     def _requeue(self, slot: int, now: float) -> None:
         """Let a job that lost its machine wait again: all of it."""
@@ -319,6 +283,8 @@ class QueueScheduler(Scheduler):
     def _drawn(self, room: int) -> np.ndarray:
         """Return a uniform number for each slot, if an order asks for it."""
         if self.options.draws:
+            if self._draws is None:
+                self._draws = stream(self.env.seed_of("order", self.cluster.name), "order", "draw")
             self._draw = np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
         return self._draw
 
@@ -334,7 +300,7 @@ class QueueScheduler(Scheduler):
             attempt = self.start(self._rests.get(slot, job) if self._rests else job)
             if attempt.job is not job:
                 self._note_change(attempt, job)
-            self._follow(attempt)
+            attempt.decider = self
             attempt.slot = slot
             attempt.turn = self._turn
             self._turn += 1
@@ -359,6 +325,6 @@ class QueueScheduler(Scheduler):
         """Return what a schedule of this queue is proved by."""
         return Terms(overrun=self.options.overrun)
 
-    def start(self, job: Job) -> Attempt:
+    def start(self, job: Job) -> Attempt:  # type: ignore[override]  # the machines are always the lowest
         """Start a job that the pass chose; if overridden, with as many cores as it asked for."""
-        return self.cluster.start(job, limit_s=job.estimate_s if self._kill else None)
+        return self.cluster.start(job, limit_s=job.estimate_s if self._kill else None, then=self.ended)

@@ -1,15 +1,18 @@
-"""Scheduler and Router: what recorders and others may ask of whoever decides where and when jobs run."""
+"""Scheduler: a process that serves one cluster, the base of every scheduler; and what it shares with routers."""
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from simpy.events import PENDING, Event
 
-from simmodels.entities.attempt import Attempt
+from simmodels.decisions.prediction import predicted_start
+from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import Environment
-from simmodels.errors import RequestError
+from simmodels.entities.environment import LAST, Environment, Process
+from simmodels.entities.machine import Machine
+from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.place import Terms
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
@@ -26,6 +29,9 @@ class Decider:
 
     env: Environment
 
+    routers: tuple["Decider", ...] = ()
+    """Those that send jobs here; each gets the news of every attempt that ends."""
+
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them."""
         return {}
@@ -34,110 +40,323 @@ class Decider:
         """Return the terms by which a schedule of it is validated."""
         return Terms()
 
-    def ended(self, attempt: Attempt) -> None:
-        """Look on: an attempt that was started here has ended. Override it; there is no need to call this one."""
-
-    def _serve(self, cluster: Cluster) -> None:
-        """Take on a cluster: whoever starts jobs there has to know of all that run.
+    def _serve(self, *clusters: Cluster) -> None:
+        """Take on clusters: whoever starts jobs there has to know of all that run.
 
         Raises
         ------
         RequestError
-            Somebody serves it.
+            One of them has a scheduler.
         """
-        if cluster.served_by is not None:
-            raise RequestError(
-                f"cluster {cluster.name!r} is served by a {type(cluster.served_by).__name__} already",
-                "one scheduler, or one router, must serve a cluster",
-            )
-        cluster.served_by = self
+        for place, cluster in enumerate(clusters):
+            other = self if cluster in clusters[:place] else cluster.served_by
+            if other is not None:
+                what = f"{type(self).__name__} for cluster {cluster.name!r}, which has a {type(other).__name__}"
+                raise RequestError(what, "one scheduler, or one auctioneer, must serve a cluster")
+        for cluster in clusters:
+            cluster.served_by = self
+
+    def note_end(self, attempt: Attempt) -> None:
+        """Take note that an attempt has ended, and let the routers do so."""
+        self._note_end(attempt)
+        for router in self.routers:
+            router.note_end(attempt)
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
         raise NotImplementedError
 
-    def _follow(self, attempt: Attempt) -> None:
-        """Be called when an attempt ends, whatever `start` passed as `then`."""
-        given = attempt.then
-        attempt.then = self._has_ended
-        if given is not None and given != self.ended:
+    def ended(self, attempt: Attempt) -> None:
+        """Do what follows from the end of an attempt: a lost job waits again.
 
-            def also(attempt: Attempt) -> None:
-                self._has_ended(attempt)
-                given(attempt)
+        Override it to look on, and call it, or to send a lost job somewhere else, and do not call it for that.
+        """
+        if attempt.outcome is Outcome.LOST:
+            self.wait_again(attempt)
 
-            attempt.then = also
+    def wait_again(self, attempt: Attempt) -> None:
+        """Let the job of a lost attempt wait again, at its old place."""
+        raise NotImplementedError
 
-    def _has_ended(self, attempt: Attempt) -> None:
-        self._note_end(attempt)
-        self.ended(attempt)
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A decision of a scheduler: a job starts now.
+
+    Parameters
+    ----------
+    job
+        The job, one of those that wait.
+    machines
+        The machines whose free cores it gets, one after the other; None for the lowest ones that have any.
+    """
+
+    job: Job
+    machines: Sequence[Machine] | None = None
 
 
 class Scheduler(Decider):
-    """A process that serves one cluster: the base of `QueueScheduler` and of those that place jobs on machines.
+    """A process that serves one cluster: at the end of each instant at which something happened, it starts jobs.
 
-    Attributes
+    For a policy of your own, override `decide`; for one of the field's, see `QueueScheduler`, `FirstFit` and others.
+
+    Parameters
     ----------
-    cluster
-        The cluster that it serves.
+    env, cluster
+        The environment, and the cluster that it serves.
+
+    Raises
+    ------
+    RequestError
+        The cluster is served by another.
+
+    Examples
+    --------
+    >>> class ShortestFirst(Scheduler):
+    ...     def decide(self, now):
+    ...         free = self.cluster.free_cores
+    ...         for job in sorted(self.waiting, key=lambda job: job.estimate_s):
+    ...             if job.cores <= free:
+    ...                 free -= job.cores
+    ...                 yield Placement(job)
     """
 
-    cluster: Cluster
+    takes_jobs = True
+    _by_machine = False  # whether a job runs on one machine
+
+    def __init__(self, env: Environment, cluster: Cluster) -> None:
+        self.env = env
+        self.cluster = cluster
+        self._serve(cluster)
+        self.watchers: list[Callable[[Job], None]] = []
+        """Are called with each job that enters here."""
+        self._submitted: list[Job] = []  # since the last decision
+        self._ended: list[Attempt] = []
+        self._again: dict[Attempt, None] = {}  # of those, the lost ones whose job waits again
+        self._in_line: dict[int, tuple[int, Job]] = {}  # who waits, by id: number in order of arrival, and job
+        self._begun: dict[Attempt, int] = {}  # what runs: its job's number
+        self._arrived = 0
+        self._bell = Event(env)
+        cluster.watchers.append(self._power_changed)
+        env.enter(self)
+        self.process = env.process(self._run())
+
+    # -- what happens to it -------------------------------------------------------------------------
+
+    @property
+    def widest(self) -> int:
+        """Return the most cores that a job may need here."""
+        return self.cluster.cores
+
+    def accept(self, workload: Workload) -> None:
+        """Refuse a workload with a job that can never run here, whatever is powered on.
+
+        Raises
+        ------
+        ImpossibleJobError
+            Naming the first such job, the value, the limit, and how many more there are.
+        """
+        self.as_jobs(workload).require_runnable(self.widest)
+
+    def submit(self, job: Job) -> None:
+        """Take a job that is submitted now; it is decided upon at the end of this instant.
+
+        Raises
+        ------
+        ImpossibleJobError
+            The job can never run here.
+        """
+        self._require(job)
+        self.env.publish("submitted", job)
+        self.enqueue(job)
+
+    def enqueue(self, job: Job) -> None:
+        """Take a job that was submitted already, to a router: `submit`, less the news of it."""
+        for look_on in self.watchers:
+            look_on(job)
+        self._submitted.append(job)
+        self._ring()
+
+    def withdraw(self, job: Job) -> None:
+        """Give back a job that waits, as if it had never come; whoever asks says where it goes.
+
+        Raises
+        ------
+        RequestError
+            It does not wait here.
+        """
+        for place, each in enumerate(self._submitted):
+            if each is job:
+                del self._submitted[place]
+                return
+        self._withdraw(job)
+        self._ring()
+
+    def _withdraw(self, job: Job) -> None:
+        """Take a job out of the queue."""
+        if self._in_line.pop(id(job), None) is None:
+            self._refuse_withdrawal(job)
+
+    def _refuse_withdrawal(self, job: Job) -> None:
+        what = f"job {job.job_id} is to be withdrawn from cluster {self.cluster.name!r}, where it does not wait"
+        raise RequestError(what, "a job that was submitted there, and has not started, can be withdrawn")
 
     @staticmethod
-    def _as_jobs(given: Workload | Sequence[Workflow]) -> Workload:
+    def as_jobs(given: Workload | Sequence[object]) -> Workload:
         """Return the jobs that a source hands over."""
-        return given if isinstance(given, Workload) else Workload.of_workflows(given)
+        if isinstance(given, Workload):
+            return given
+        flows = [each for each in given if isinstance(each, Workflow)]
+        if len(flows) < len(given):
+            strange = next(type(each).__name__ for each in given if not isinstance(each, Workflow))
+            raise RequestError(f"a source got a list with a {strange}", "a Workload is needed, or a list of workflows")
+        return Workload.of_workflows(flows)
 
     @staticmethod
-    def _require_job(job: Job) -> None:
+    def require_job(job: Job) -> None:
         """Refuse what is no job."""
         if not isinstance(job, Job):
             what = f"a scheduler got {type(job).__name__} {getattr(job, 'job_id', '')}".rstrip()
             raise RequestError(what, "a Job is needed; an Auctioneer takes workflows")
 
+    def _require(self, job: Job) -> None:
+        """Refuse what is no job, or can never run here."""
+        self.require_job(job)
+        if not 1 <= job.cores <= self.widest:
+            what = f"needs {job.cores} cores; 1 to {self.widest} are allowed"
+            raise ImpossibleJobError(job.job_id, f"{what} on a machine here" if self._by_machine else f"{what} here")
+
+    def _note_end(self, attempt: Attempt) -> None:
+        """Take note that an attempt has ended."""
+        self._ended.append(attempt)
+        self._ring()
+
+    def wait_again(self, attempt: Attempt) -> None:
+        """Let the job of a lost attempt wait again, at its old place."""
+        self._again[attempt] = None
+
+    def _power_changed(self, _: Machine, __: int) -> None:
+        self._ring()
+
+    # -- what can be seen of it ---------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> list[Job]:
+        """Return the jobs that wait, in order of arrival; a lost job waits at its old place."""
+        return [job for _, job in self._in_line.values()] + [each.submitted for each in self._again] + self._submitted
+
+    @property
+    def running(self) -> list[Attempt]:
+        """Return the attempts that run, in order of start."""
+        return list(self.cluster.running)
+
     @property
     def jobs_not_done(self) -> list[Job]:
         """Return the jobs that were submitted here and are not done: about to enter the queue, in it, or running."""
-        raise NotImplementedError
+        return [attempt.submitted for attempt in self.cluster.running] + self.waiting
+
+    def predict_start(self, job: Job) -> float:
+        """Return when a job would start, by what is known now: estimates, and nothing else that comes.
+
+        Each job that waits before it gets the earliest hole that is left, in order; so does the job. One that does not
+        wait here is taken to be submitted now. Nothing changes by it. The cost grows with the jobs that wait times
+        those that run.
+
+        Parameters
+        ----------
+        job
+            The job.
+
+        Returns
+        -------
+        float
+            The instant, in seconds; infinity if the machines that are on have too few cores for it, or for one before
+            it that never gets a hole.
+        """
+        line = self._line_up_to(job)
+        ends_s = np.array([attempt.start_s + attempt.submitted.estimate_s for attempt in self.running], np.float64)
+        cores = np.array([attempt.job.cores for attempt in self.running], np.int64)
+        lengths_s = np.array([each.estimate_s for each in line], np.float64)
+        needed = np.array([each.cores for each in line], np.int64)
+        start: float = predicted_start(float(self.env.now), self.cluster.free_cores, ends_s, cores, lengths_s, needed)
+        return start
+
+    def _line_up_to(self, job: Job) -> list[Job]:
+        """Return the jobs that wait before a job, in order, and the job."""
+        return [*itertools.takewhile(lambda each: each is not job, self._ahead_of(job)), job]
+
+    def _ahead_of(self, _: Job) -> Iterable[Job]:
+        """Return the jobs that wait, in the order in which a prediction lets them start."""
+        return self.waiting
 
     def work_so_far_s(self, attempt: Attempt) -> float:
         """Return the work that a running attempt has done by now, in seconds of its job."""
         return float(self.env.now - attempt.start_s)
 
+    # -- the process --------------------------------------------------------------------------------
 
-class Judged(NamedTuple):
-    """What became of a workflow so far.
+    def _ring(self) -> None:
+        """Wake the scheduler at the end of this instant."""
+        bell = self._bell
+        if bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
+            self.env.trigger(bell, LAST)
 
-    Parameters
-    ----------
-    workflow
-        The workflow.
-    outcome
-        Its outcome, see `simmodels.attempts.WORKFLOW_OUTCOMES`.
-    critical_path_s
-        The least time from its submission to its finish, in seconds.
-    price
-        float64[tasks], what each task paid; None if nobody pays.
-    """
+    def _run(self) -> Process:
+        while True:
+            yield self._bell
+            self._bell = Event(self.env)
+            self._instant()
 
-    workflow: Workflow
-    outcome: int
-    critical_path_s: float
-    price: NDArray[np.float64] | None
+    def _instant(self) -> None:
+        """Decide after all events of the instant."""
+        for attempt in self._ended:
+            number = self._begun.pop(attempt)
+            if attempt in self._again:
+                self._in_line[id(attempt.submitted)] = number, attempt.submitted
+        if self._again:
+            self._in_line = dict(sorted(self._in_line.items(), key=lambda item: item[1][0]))
+        self._ended.clear()
+        self._again.clear()
+        for job in self._submitted:
+            self._in_line[id(job)] = self._arrived, job
+            self._arrived += 1
+        self._submitted.clear()
+        for placement in list(self.decide(float(self.env.now))):
+            number, _ = self._in_line.pop(id(placement.job), (-1, None))
+            if number < 0:
+                what = f"{type(self).__name__}.decide placed job {placement.job.job_id}, which does not wait"
+                raise RequestError(what, "jobs of self.waiting must be placed, each once")
+            attempt = self.start(placement.job, placement.machines)
+            attempt.submitted = placement.job
+            attempt.decider = self
+            self._begun[attempt] = number
 
+    def decide(self, now: float) -> Iterable[Placement]:
+        """Return what starts now: override it. Nothing has started when it is asked; then all is started, in order.
 
-class Router(Decider):
-    """A process in front of several clusters, that says which job goes where: the base of `Auctioneer`.
+        It is asked at the end of each instant at which a job came, one ended, or a machine was switched; for another
+        instant, call `wake`.
 
-    Attributes
-    ----------
-    clusters
-        The clusters that it serves.
-    """
+        Parameters
+        ----------
+        now
+            The instant, in seconds.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must override decide, or the method that calls it")
 
-    clusters: tuple[Cluster, ...]
+    def wake(self, at_s: float) -> None:
+        """Let `decide` be asked at an instant at which nothing may happen.
 
-    def judged(self) -> Iterable[Judged]:
-        """Return what became of each workflow that the router knows."""
-        return ()
+        Raises
+        ------
+        RequestError
+            The instant is past.
+        """
+        if at_s == self.env.now:
+            self._ring()
+        else:
+            self.env.at(at_s).callbacks.append(lambda _: self._ring())
+
+    def start(self, job: Job, machines: Sequence[Machine] | None = None) -> Attempt:
+        """Start a job that was decided upon."""
+        return self.cluster.start(job, then=self.ended, machines=machines)

@@ -74,11 +74,9 @@ class Source:
         window_s: tuple[float, float] | None = None,
     ) -> None:
         taker: Any = into  # what it takes is what it is given: the one or the other
-        if not isinstance(workload, Workload):
-            workload = tuple(workload)
-        elif workload.tasks is not None and workload and (workload.tasks.workflow >= 0).all():
-            workload = workload.tasks.workflows
-        taker.accept(workload)
+        given = workload if isinstance(workload, Workload) else tuple(workload)
+        taker.accept(given)
+        workload = _unchanged_workflows(given) if isinstance(given, Workload) and given.tasks is not None else given
         warm: Rows = np.empty(0, np.int64)
         if isinstance(workload, Workload):
             submit_s, job_id = workload.submit_s, workload.job_id
@@ -100,7 +98,7 @@ class Source:
                 f"the clock is at {env.now:g} s; shift() the workload",
             )
         self.env = env
-        self.workload = workload if isinstance(workload, Workload) else Workload.of_workflows(workload)
+        self.workload = given if isinstance(given, Workload) else Workload.of_workflows(given)
         self.windowed = window_s is not None
         self.into = into
         self.rows = rows
@@ -143,3 +141,17 @@ class Source:
             what = f"{len(self.warm)} jobs that run when the window begins, and {type(self.into).__name__}"
             raise RequestError(what, "a scheduler with a method `resume` is needed")
         self.into.resume([log.job(row) for row in self.warm.tolist()])
+
+
+def _unchanged_workflows(workload: Workload) -> tuple[Workflow, ...]:
+    """Return the workflows of a workload that are as they were; refuse one with rigid jobs too, or other columns."""
+    flows = () if workload.tasks is None else workload.tasks.workflows
+    made = Workload.of_workflows(flows)
+    if len(made) != len(workload):
+        what = f"{len(workload) - len(made)} rigid jobs and {len(flows)} workflows of workload {workload.name!r}"
+        raise RequestError(what, "a Source must be given the ones or the others; a model may have several")
+    for name in ("job_id", "submit_s", "runtime_s", "cores"):
+        if not np.array_equal(getattr(made, name), getattr(workload, name)):
+            what = f"column {name} of workload {workload.name!r} is not that of its workflows"
+            raise RequestError(what, "change the workflows")
+    return flows

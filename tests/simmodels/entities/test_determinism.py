@@ -166,3 +166,39 @@ def test_no_two_of_a_kind_draw_alike_and_the_first_draws_as_if_alone(drawn: Call
     first, second, third = drawn(3)
     assert first == alone
     assert len({tuple(alone), tuple(second), tuple(third)}) == 3
+
+
+def test_what_draws_nothing_and_what_else_there_is_change_no_draws() -> None:
+    def walk(*before: str) -> list[int]:
+        env = sm.Environment(seed=3)
+        for name in (*before, "b"):
+            cluster = sm.Cluster(env, name, machines=16, cores_per_machine=1)
+            if name == "table":
+                sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 16)])
+            elif name == "queue":
+                sm.QueueScheduler(env, cluster, order="RANDOM")
+            else:
+                sm.MarkovCapacity(env, cluster, low=0, high=16, step=2, period_s=sm.HOUR)
+        counts = []
+        for hour in range(48):
+            env.run(until=env.end_of(hour * sm.HOUR))
+            counts.append(sum(machine.is_on for machine in cluster.machines))
+        return counts
+
+    assert walk() == walk("table") == walk("queue")
+    assert walk("a") == walk("a", "c") == walk("a", "queue", "c", "d")
+    assert len({tuple(walk()), tuple(walk("a")), tuple(walk("a", "b"))}) == 3
+
+
+def test_tuners_of_other_names_draw_as_if_alone() -> None:
+    def used(*names: str) -> list[int]:
+        env = sm.Environment(seed=3)
+        log = sm.Workload([1], [30 * sm.DAY], [1.0], [1.0], [1])
+        for name in names:
+            queue = sm.QueueScheduler(env, sm.Cluster(env, name, cores=1))
+            sm.Source(env, log, into=queue)
+            tuner = sm.Tuner(env, queue, sm.RandomOrder(), name=name)
+        env.run()
+        return tuner.course.used
+
+    assert used("b") == used("a", "b") != used("b", "b")

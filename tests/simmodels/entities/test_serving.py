@@ -1,11 +1,18 @@
+import dataclasses
+import math
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.decisions.options import Decide
 from simmodels.entities.serving import Decider
-from simmodels.errors import RequestError
+from simmodels.errors import ImpossibleJobError, RequestError
 
 
 class OnlyLooks:
@@ -42,49 +49,80 @@ def test_what_ended_is_known_whatever_start_and_ended_are_overridden_to_do(
     sm.Source(env, flows if kind is sm.Auctioneer else jobs, into=decider)
     env.run()
     assert recorder.schedule().validate().start_s.tolist() == [0, 5, 10]
-    assert decider.seen == [1, 2, 3]
+    assert decider.seen == ([] if mixed_in is LooksTwice else [1, 2, 3])
     assert len(decider.ends) == (3 if mixed_in is LooksTwice else 0)
 
 
 @pytest.mark.parametrize("decide", ["instant", "event"])
-def test_a_lost_job_waits_again_whoever_overrides_ended(decide: Decide) -> None:
+def test_a_lost_job_waits_again_at_once(decide: Decide) -> None:
+    class Looks(sm.QueueScheduler):
+        def ended(self, attempt: sm.Attempt) -> None:
+            seen.append([job.job_id for job in self.waiting])
+            super().ended(attempt)
+            seen.append([job.job_id for job in self.waiting])
+            assert {job.job_id for job in self.jobs_not_done} == {1, 2}
+
+    seen: list[list[int]] = []
     env = sm.Environment()
-    cluster = sm.Cluster(env, "a", cores=4)
-    queue: Any = type("Mine", (OnlyLooks, sm.QueueScheduler), {"seen": []})(env, cluster, decide=decide)
+    queue = Looks(env, sm.Cluster(env, "a", cores=4), decide=decide)
     recorder = sm.Recorder(env)
     queue.submit(sm.Job(1, 0.0, 5.0, 5.0, 4))
+    queue.submit(sm.Job(2, 0.0, 5.0, 5.0, 4))
     env.run(until=2)
-    next(iter(cluster.running)).interrupt()
-    env.run()
+    next(iter(queue.cluster.running)).interrupt()
+    env.run(until=3)
+    assert seen == [[2], [2, 1]]
+    seen.clear()
+    env.run(until=7)
     schedule = recorder.schedule().validate()
-    assert (schedule.start_s.tolist(), schedule.end_s.tolist(), queue.seen) == ([2], [7], [1, 1])
+    assert schedule.start_s.tolist()[0] == 2
+
+
+class Refuge(sm.QueueScheduler):
+    """Hands a copy of each job on, as the guide's does."""
+
+    def submit(self, job: sm.Job) -> None:
+        super().submit(dataclasses.replace(job))
 
 
 @pytest.mark.parametrize("decide", ["instant", "event"])
-@pytest.mark.parametrize("calls_super", [True, False])
-def test_a_lost_job_that_is_submitted_elsewhere_leaves_its_queue(calls_super: bool, decide: Decide) -> None:
+@pytest.mark.parametrize("refuge_class", [sm.QueueScheduler, Refuge])
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_lost_job_that_ended_sends_elsewhere_leaves_its_queue(
+    changed: bool, refuge_class: type[sm.QueueScheduler], decide: Decide
+) -> None:
     class Fleeing(sm.QueueScheduler):
+        def start(self, job: sm.Job) -> sm.Attempt:
+            return super().start(dataclasses.replace(job) if changed else job)
+
         def ended(self, attempt: sm.Attempt) -> None:
-            if calls_super:
-                super().ended(attempt)
             if attempt.outcome is sm.Outcome.LOST:
                 refuge.submit(attempt.job)
 
     env = sm.Environment()
     queue = Fleeing(env, sm.Cluster(env, "a", cores=4), decide=decide)
-    refuge = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=4))
-    recorder = sm.Recorder(env)
+    refuge = refuge_class(env, sm.Cluster(env, "b", cores=4))
+    started: list[tuple[int, str, float]] = []
+    env.on("started", lambda attempt: started.append((attempt.job.job_id, attempt.cluster.name, env.now)))
     queue.submit(sm.Job(1, 0.0, 5.0, 5.0, 4))
     env.run(until=2)
     next(iter(queue.cluster.running)).interrupt()
     env.run(until=3)
     assert queue.jobs_not_done == []
-    queue.submit(sm.Job(2, 3.0, 5.0, 5.0, 4))
+    queue.submit(sm.Job(2, 3.0, 5.0, 5.0, 4))  # the cores of the lost one are free
     env.run()
-    schedule = recorder.schedule().validate()
-    assert schedule.cluster.tolist() == [1, 0]
-    assert (schedule.start_s.tolist(), schedule.end_s.tolist()) == ([2, 3], [7, 8])
-    assert not env.waits_again
+    assert started == [(1, "a", 0), (1, "b", 2), (2, "a", 3)]
+
+
+def test_a_placer_refuses_to_let_a_lost_job_go() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "a", machines=1, cores_per_machine=4)
+    placer: Any = type("Mine", (OnlyLooks, sm.FirstFit), {"seen": []})(env, cluster)
+    placer.submit(sm.Job(1, 0.0, 5.0, 5.0, 4))
+    env.run(until=2)
+    next(iter(cluster.running)).interrupt()
+    with pytest.raises(RequestError, match=r"job 1 lost its machine, and Mine\.ended lets it go; call super"):
+        env.run()
 
 
 # -- what is refused when the model is built -----------------------------------------------------------
@@ -117,9 +155,12 @@ def test_workflows_as_rigid_jobs_are_refused_on_both_clocks() -> None:
 
 def test_rigid_jobs_into_an_auctioneer_are_refused() -> None:
     auctioneer = sm.Auctioneer(sm.Environment(), [sm.Cluster(sm.Environment(), "a", cores=4)])
-    for given in (JOBS, sm.Workload.concat([JOBS, FLOW])):
+    queue = sm.QueueScheduler(sm.Environment(), sm.Cluster(sm.Environment(), "a", cores=4))
+    for jobs in (JOBS, sm.Workload.concat([JOBS, FLOW])):
         with pytest.raises(RequestError, match=r"an Auctioneer got rigid jobs \('.*'\); it takes workflows"):
-            sm.Source(auctioneer.env, given, into=auctioneer)
+            sm.Source(auctioneer.env, jobs, into=auctioneer)
+    with pytest.raises(RequestError, match="a source got a list with a Job; a Workload is needed"):
+        sm.Source(queue.env, [sm.Job(3, 0.0, 1.0, 1.0, 1)], into=queue)  # type: ignore[list-item]
     with pytest.raises(RequestError, match="an Auctioneer got Job 3; it takes workflows"):
         auctioneer.submit(sm.Job(3, 0.0, 1.0, 1.0, 1))  # type: ignore[arg-type]
 
@@ -127,9 +168,37 @@ def test_rigid_jobs_into_an_auctioneer_are_refused() -> None:
 def test_a_workload_of_workflows_alone_goes_into_an_auctioneer() -> None:
     env = sm.Environment()
     auctioneer = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=4)])
-    sm.Source(env, sm.Workload.of_workflows([FLOW]), into=auctioneer)
+    given = dataclasses.replace(sm.Workload.of_workflows([FLOW]), name="mine")
+    sm.Source(env, given, into=auctioneer)
+    recorder = sm.Recorder(env)
+    with pytest.raises(RequestError, match="column runtime_s of workload 'mine' is not that of its workflows"):
+        sm.Source(env, dataclasses.replace(given, runtime_s=[9.0]), into=Anything())
+    with pytest.raises(RequestError, match="1 rigid jobs and 1 workflows of workload"):
+        sm.Source(env, sm.Workload.concat([JOBS, FLOW]), into=Anything())
     env.run()
-    assert auctioneer.schedule().validate().end_s.tolist() == [5]
+    schedule = recorder.schedule().validate()
+    assert (schedule.end_s.tolist(), schedule.workload.name) == ([5], "mine")
+
+
+class Anything:
+    """Takes whatever it gets."""
+
+    def accept(self, _: object) -> None:
+        pass
+
+    def submit(self, _: object) -> None:
+        pass
+
+
+def test_a_pool_beside_machines_is_proved_too() -> None:
+    env = sm.Environment()
+    pool = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4))
+    fleet = sm.FirstFit(env, sm.Cluster(env, "b", machines=1, cores_per_machine=4))
+    recorder = sm.Recorder(env)
+    for number, scheduler in enumerate((pool, fleet)):
+        scheduler.submit(sm.Job(number, 0.0, 5.0, 5.0, 4))
+    env.run()
+    assert recorder.schedule().validate().cluster.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("second", ["queue", "placer", "auctioneer"])
@@ -137,14 +206,18 @@ def test_a_workload_of_workflows_alone_goes_into_an_auctioneer() -> None:
 def test_a_cluster_is_served_once(first: str, second: str) -> None:
     cluster = sm.Cluster(sm.Environment(), "a", machines=1, cores_per_machine=4)
     one = served(cluster, first)
-    with pytest.raises(RequestError, match=f"cluster 'a' is served by a {type(one).__name__} already; one scheduler"):
+    with pytest.raises(RequestError, match=f"for cluster 'a', which has a {type(one).__name__}; one scheduler"):
         served(cluster, second)
 
 
-def test_a_cluster_given_twice_to_an_auctioneer_is_refused() -> None:
-    cluster = sm.Cluster(sm.Environment(), "a", cores=4)
-    with pytest.raises(RequestError, match="cluster 'a' is served by a Auctioneer already"):
-        sm.Auctioneer(cluster.env, [cluster, cluster])
+def test_a_refused_auctioneer_leaves_its_clusters_free() -> None:
+    env = sm.Environment()
+    free, taken = sm.Cluster(env, "free", cores=4), sm.Cluster(env, "taken", cores=4)
+    sm.QueueScheduler(env, taken)
+    for clusters in ([free, taken], [free, free]):
+        with pytest.raises(RequestError, match=r"Auctioneer for cluster '(taken|free)', which has a "):
+            sm.Auctioneer(env, clusters)
+    sm.QueueScheduler(env, free)
 
 
 def test_machines_of_unequal_size_are_refused() -> None:
@@ -164,3 +237,243 @@ def test_what_is_no_bid_is_refused(given: Any) -> None:  # noqa: ANN401
     kind = type(given).__name__
     with pytest.raises(RequestError, match=f"a bid must be a name, a Bid or a function .got {kind}."):
         sm.Auctioneer(sm.Environment(), [sm.Cluster(sm.Environment(), "a", cores=4)], bid=given)
+
+
+# -- a scheduler of one's own --------------------------------------------------------------------------
+
+
+class ShortestThatFits(sm.Scheduler):
+    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
+        free = self.cluster.free_cores
+        for job in sorted(self.waiting, key=lambda job: job.estimate_s):
+            if job.cores <= free:
+                free -= job.cores
+                yield sm.Placement(job)
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9), st.integers(1, 4)), min_size=1, max_size=25)
+
+
+def rigid(rows: list[tuple[int, int, int]]) -> sm.Workload:
+    submit_s, runtime_s, cores = zip(*sorted(rows), strict=True)
+    return sm.Workload(range(len(rows)), submit_s, runtime_s, runtime_s, cores)
+
+
+@given(rows=ROWS, changes=st.lists(st.tuples(st.integers(1, 40), st.integers(0, 2)), max_size=6))
+def test_a_scheduler_of_ones_own_equals_the_queue_of_the_same_rule(
+    rows: list[tuple[int, int, int]], changes: list[tuple[int, int]]
+) -> None:
+    capacity = [sm.CapacityChange(0, 2), *(sm.CapacityChange(*change) for change in dict(sorted(changes)).items())]
+    found = []
+    for kind, options in ((ShortestThatFits, {}), (sm.QueueScheduler, {"order": "SPF", "backfilling": "greedy"})):
+        env = sm.Environment()
+        cluster = sm.Cluster(env, "a", machines=2, cores_per_machine=2)
+        sm.TraceCapacity(env, cluster, [*capacity, sm.CapacityChange(50, 2)])
+        scheduler = kind(env, cluster, **options)
+        sm.Source(env, rigid(rows), into=scheduler)
+        recorder = sm.Recorder(env)
+        env.run()
+        assert scheduler.jobs_not_done == scheduler.waiting == scheduler.running == []
+        found.append(recorder.schedule().validate())
+    np.testing.assert_array_equal(found[0].start_s, found[1].start_s)
+    assert found[0].attempts is not None
+    assert found[1].attempts is not None
+    pd.testing.assert_frame_equal(found[0].attempts, found[1].attempts)
+
+
+def test_a_scheduler_of_ones_own_says_on_which_machines_jobs_run() -> None:
+    class FromTheEnd(sm.Scheduler):
+        def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
+            for job in self.waiting[: 1 if self.running else 2]:
+                yield sm.Placement(job, self.cluster.machines[::-1])
+
+    env = sm.Environment()
+    scheduler = FromTheEnd(env, sm.Cluster(env, "a", machines=3, cores_per_machine=2))
+    sm.Source(env, rigid([(0, 5, 1), (0, 5, 3)]), into=scheduler)
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.attempts is not None
+    assert schedule.attempts["machine"].tolist() == [2, 2]
+    assert schedule.parts is not None
+    assert schedule.parts[["machine", "cores"]].to_numpy().tolist() == [[2, 1], [1, 2]]
+
+
+def test_a_scheduler_may_wake_itself() -> None:
+    class Hourly(sm.Scheduler):
+        def decide(self, now: float) -> Iterable[sm.Placement]:
+            if now % 3600 or not self.waiting:
+                self.wake((now // 3600 + 1) * 3600)
+                return []
+            return [sm.Placement(job) for job in self.waiting]
+
+    env = sm.Environment()
+    scheduler = Hourly(env, sm.Cluster(env, "a", cores=4))
+    sm.Source(env, rigid([(1, 5, 1), (2, 5, 1)]), into=scheduler)
+    recorder = sm.Recorder(env)
+    env.run(until=8000)
+    assert recorder.schedule().start_s.tolist() == [3600, 3600]
+
+
+@pytest.mark.parametrize(
+    ("decide", "error", "text"),
+    [
+        (
+            lambda _, job: [sm.Placement(job)] * 2,
+            RequestError,
+            "Own.decide placed job 1, which does not wait; jobs of",
+        ),
+        (
+            lambda *_: [sm.Placement(sm.Job(9, 0.0, 1.0, 1.0, 1))],
+            RequestError,
+            "Own.decide placed job 9, which does",
+        ),
+        (
+            lambda own, job: [sm.Placement(job, own.cluster.machines[:1])],
+            ImpossibleJobError,
+            "job 1: needs 3 cores, and 2 of machine 0 of 'a' are free",
+        ),
+    ],
+)
+def test_placements_that_cannot_be_are_refused(decide: Any, error: type[Exception], text: str) -> None:  # noqa: ANN401
+    class Own(sm.Scheduler):
+        def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
+            placements: list[sm.Placement] = decide(self, self.waiting[0])
+            return placements
+
+    env = sm.Environment()
+    own = Own(env, sm.Cluster(env, "a", machines=2, cores_per_machine=2))
+    own.submit(sm.Job(1, 0.0, 5.0, 5.0, 3))
+    with pytest.raises(error, match=text):
+        env.run()
+
+
+# -- what can be asked of any scheduler ------------------------------------------------------------------
+
+
+class AsTheyCome(sm.Scheduler):
+    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
+        free = self.cluster.free_cores
+        for job in self.waiting:
+            if job.cores <= free:
+                free -= job.cores
+                yield sm.Placement(job)
+
+
+@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative", None])
+def test_a_job_that_waits_can_be_withdrawn(backfilling: Any) -> None:  # noqa: ANN401
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "a", cores=4)
+    scheduler = (
+        AsTheyCome(env, cluster) if backfilling is None else sm.QueueScheduler(env, cluster, backfilling=backfilling)
+    )
+    recorder = sm.Recorder(env)
+    jobs = [
+        sm.Job(number, 0.0, runtime_s, runtime_s, cores)
+        for number, runtime_s, cores in ((0, 9.0, 3), (1, 9.0, 4), (2, 2.0, 4))
+    ]
+    for job in jobs:
+        scheduler.submit(job)
+    env.run(until=1)
+    late = sm.Job(3, 1.0, 2.0, 2.0, 1)
+    scheduler.submit(late)
+    scheduler.withdraw(late)  # it has not even come into the queue
+    scheduler.withdraw(jobs[1])
+    assert scheduler.waiting == [jobs[2]]
+    for job in (jobs[0], jobs[1], late):
+        with pytest.raises(
+            RequestError, match=f"job {job.job_id} is to be withdrawn from cluster 'a', where it does not"
+        ):
+            scheduler.withdraw(job)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.start_s.tolist()[::2] == [0, 9]
+    assert np.isnan(schedule.start_s[1::2]).all()
+    assert scheduler.jobs_not_done == []
+
+
+def test_what_a_withdrawn_job_kept_back_starts_at_once() -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), backfilling="none", queue_depth=1)
+    wide = sm.Job(1, 0.0, 9.0, 9.0, 4)
+    for job in (sm.Job(0, 0.0, 9.0, 9.0, 1), wide, sm.Job(2, 0.0, 9.0, 9.0, 1)):
+        scheduler.submit(job)
+    started: list[tuple[int, float]] = []
+    env.on("started", lambda attempt: started.append((attempt.job.job_id, env.now)))
+    env.run(until=3)
+    scheduler.withdraw(wide)
+    env.run()
+    assert started == [(0, 0), (2, 3)]
+
+
+@pytest.mark.parametrize("kind", [sm.FirstFit, sm.TargetAsap])
+def test_a_placer_gives_no_job_back(kind: Any) -> None:  # noqa: ANN401
+    env = sm.Environment()
+    options = {} if kind is sm.FirstFit else {"reference": rigid([(0, 5, 1)])}
+    placer = kind(env, sm.Cluster(env, "a", machines=1, cores_per_machine=1), **options)
+    first, second = (sm.Job(number, 0.0, 5.0, 5.0, 1) for number in (1, 2))
+    placer.submit(first)
+    placer.submit(second)
+    env.run(until=1)
+    assert placer.waiting == [second]
+    with pytest.raises(RequestError, match=f"job 2 is to be withdrawn from a {kind.__name__}; only a QueueScheduler"):
+        placer.withdraw(second)
+
+
+# Jobs of no length keep their cores for an instant in a plan, and then let others start earlier than planned.
+LASTING = st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=25)
+
+
+@given(rows=LASTING)
+def test_a_prediction_without_news_is_the_start_under_conservative_backfilling(
+    rows: list[tuple[int, int, int]],
+) -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), backfilling="conservative")
+    log = rigid(rows)
+    predicted: dict[int, float] = {}
+    sm.Source(env, log, into=queue)
+    recorder = sm.Recorder(env)
+    for instant in sorted(set(log.submit_s.tolist())):
+        env.run(until=env.end_of(instant))
+        for job in queue.waiting:
+            predicted.setdefault(job.job_id, queue.predict_start(job))
+        if queue.waiting:  # a job like the last one, submitted now, would start no earlier than that
+            last = queue.waiting[-1]
+            assert queue.predict_start(dataclasses.replace(last)) >= predicted[last.job_id]
+    env.run()
+    start_s = dict(zip(log.job_id.tolist(), recorder.schedule().start_s.tolist(), strict=True))
+    assert predicted == {job: start_s[job] for job in predicted}
+
+
+def test_a_prediction_knows_estimates_the_order_and_what_is_on() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "a", machines=2, cores_per_machine=2)
+    queue = sm.QueueScheduler(env, cluster, order="SPF", backfilling="none")
+    queue.submit(sm.Job(0, 0.0, 5.0, 20.0, 3))
+    queue.submit(sm.Job(1, 0.0, 9.0, 30.0, 4))
+    env.run(until=1)
+    assert queue.predict_start(queue.waiting[0]) == 20
+    assert queue.predict_start(sm.Job(2, 1.0, 1.0, 10.0, 4)) == 20, "shorter, so it goes before job 1"
+    assert queue.predict_start(sm.Job(3, 1.0, 1.0, 40.0, 4)) == 50
+    assert queue.predict_start(sm.Job(4, 1.0, 1.0, 10.0, 1)) == 1
+    cluster.machines[1].power_off()
+    env.run(until=2)
+    assert queue.predict_start(sm.Job(5, 1.0, 1.0, 1.0, 3)) == math.inf
+
+
+def test_a_prediction_of_a_placer_fits_each_job_into_one_machine() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "a", machines=2, cores_per_machine=2)
+    placer = sm.FirstFit(env, cluster)
+    for number, runtime_s in enumerate((9.0, 7.0)):
+        placer.submit(sm.Job(number, 0.0, runtime_s, runtime_s, 2))
+    third = sm.Job(2, 0.0, 3.0, 3.0, 1)
+    placer.submit(third)
+    env.run(until=1)
+    assert placer.predict_start(third) == 7
+    assert placer.predict_start(sm.Job(3, 1.0, 5.0, 5.0, 2)) == 9, "one core of each machine is no room for two"
+    assert placer.predict_start(sm.Job(4, 1.0, 5.0, 5.0, 1)) == 7
+    for machine in cluster.machines:
+        machine.leave("once idle")
+    assert placer.predict_start(third) == math.inf

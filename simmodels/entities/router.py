@@ -1,0 +1,248 @@
+"""Router: a process in front of several schedulers, which says where each job goes."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from simpy.events import PENDING, Event
+
+from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.environment import ROUTE, Environment, Process
+from simmodels.entities.serving import Decider, Scheduler
+from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.workflow import Workflow
+from simmodels.workload import Job, Workload
+
+
+class Judged(NamedTuple):
+    """What became of a workflow so far.
+
+    Parameters
+    ----------
+    workflow
+        The workflow.
+    outcome
+        Its outcome, see `simmodels.attempts.WORKFLOW_OUTCOMES`.
+    critical_path_s
+        The least time from its submission to its finish, in seconds.
+    price
+        float64[tasks], what each task paid; None if nobody pays.
+    """
+
+    workflow: Workflow
+    outcome: int
+    critical_path_s: float
+    price: NDArray[np.float64] | None
+
+
+class Router(Decider):
+    """A process in front of schedulers, or of other routers: it sends each job to one of them.
+
+    Once per instant, after all that ended, was switched or was submitted, and before schedulers decide, it asks
+    `route`. For a rule of your own, override that.
+
+    Parameters
+    ----------
+    env, into
+        The environment, and the schedulers and routers to choose from.
+
+    Attributes
+    ----------
+    clusters
+        The clusters that they serve.
+
+    Raises
+    ------
+    RequestError
+        There is none to choose from.
+
+    Examples
+    --------
+    >>> class WideAndNarrow(Router):
+    ...     def route(self, ready, now):
+    ...         wide, narrow = self.into
+    ...         return [(job, wide if job.cores > 64 else narrow) for job in ready]
+    """
+
+    clusters: tuple[Cluster, ...]
+    takes_jobs = True
+
+    def __init__(self, env: Environment, into: Sequence["Scheduler | Router"]) -> None:
+        self.env = env
+        self.into = tuple(into)
+        if not self.into:
+            raise RequestError(f"a {type(self).__name__} of nothing", "at least one scheduler, or router, is needed")
+        for each in self.into:
+            if not getattr(each, "takes_jobs", False):
+                what = f"a {type(self).__name__} into {type(each).__name__}"
+                raise RequestError(what, "schedulers, and routers of jobs, are needed")
+        clusters = [cluster for each in self.into for cluster in self._served_by(each)]
+        self.clusters = tuple(dict.fromkeys(clusters))
+        self._ready: list[Job] = []
+        self._bell = Event(env)
+        for each in self.into:
+            each.routers = (*each.routers, self)
+        env.enter(self)
+        self.process = env.process(self._run())
+
+    @staticmethod
+    def _served_by(decider: "Scheduler | Router") -> tuple[Cluster, ...]:
+        return decider.clusters if isinstance(decider, Router) else (decider.cluster,)
+
+    # -- what happens to it -------------------------------------------------------------------------
+
+    @property
+    def widest(self) -> int:
+        """Return the most cores that a job may need, wherever it goes."""
+        return max(each.widest for each in self.into)
+
+    def accept(self, workload: Workload) -> None:
+        """Refuse a workload with a job that can never run anywhere.
+
+        Raises
+        ------
+        ImpossibleJobError
+            Naming the first such job, the value, the limit, and how many more there are.
+        """
+        Scheduler.as_jobs(workload).require_runnable(self.widest)
+
+    def submit(self, job: Job) -> None:
+        """Take a job that is submitted now; it is routed at this instant.
+
+        Raises
+        ------
+        ImpossibleJobError
+            The job can never run anywhere.
+        """
+        Scheduler.require_job(job)
+        if not 1 <= job.cores <= self.widest:
+            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {self.widest} are allowed here")
+        self.env.publish("submitted", job)
+        self.enqueue(job)
+
+    def enqueue(self, job: Job) -> None:
+        """Take a job that was submitted already, to another router."""
+        self._ready.append(job)
+        self._ring()
+
+    @property
+    def waiting(self) -> list[Job]:
+        """Return the jobs that have not been routed."""
+        return list(self._ready)
+
+    def _note_end(self, _: Attempt) -> None:
+        """Take note that an attempt has ended where this router may send jobs: those that are ready may go now."""
+        if self._ready:
+            self._ring()
+
+    # -- the process --------------------------------------------------------------------------------
+
+    def _ring(self) -> None:
+        """Wake the router at this instant, before schedulers decide."""
+        if self._bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
+            self.env.trigger(self._bell, ROUTE)
+
+    def _run(self) -> Process:
+        while True:
+            yield self._bell
+            self._bell = Event(self.env)
+            self._instant()
+
+    def _instant(self) -> None:
+        """Send jobs on, as the rule says."""
+        ready = {id(job): job for job in self._ready}
+        for job, taker in list(self.route(list(self._ready), float(self.env.now))):
+            if ready.pop(id(job), None) is None:
+                what = f"{type(self).__name__}.route sent job {job.job_id}, which is not ready"
+                raise RequestError(what, "jobs of `ready` must be sent, each once")
+            if taker not in self.into:
+                what = f"{type(self).__name__}.route sent job {job.job_id} to {taker!r}"
+                raise RequestError(what, "one of self.into must be named")
+            if job.cores > taker.widest:
+                what = f"{type(self).__name__}.route sent job {job.job_id} of {job.cores} cores to {taker!r}"
+                raise RequestError(what, f"jobs of at most {taker.widest} cores can run there")
+            taker.enqueue(job)
+        self._ready = list(ready.values())
+
+    def route(self, ready: Sequence[Job], now: float) -> Iterable[tuple[Job, "Scheduler | Router"]]:
+        """Return where jobs go: override it. A job that is not named waits here, until an attempt has ended.
+
+        Parameters
+        ----------
+        ready
+            The jobs that wait to be routed, in order of submission.
+        now
+            The instant, in seconds.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must override route")
+
+    def fitting(self, job: Job) -> list["Scheduler | Router"]:
+        """Return where a job can run, in order."""
+        return [each for each in self.into if job.cores <= each.widest]
+
+    def predict_start(self, job: Job) -> float:
+        """Return when a job would start, wherever that is earliest; see `Scheduler.predict_start`."""
+        return min(each.predict_start(job) for each in self.fitting(job))
+
+    def judged(self) -> Iterable[Judged]:
+        """Return what became of each workflow that the router knows."""
+        return ()
+
+
+class RoundRobin(Router):
+    """Sends jobs to one after the other of its schedulers; one on which a job can never run is passed over."""
+
+    _next = 0
+
+    def route(self, ready: Sequence[Job], now: float) -> Iterable[tuple[Job, Scheduler | Router]]:  # noqa: ARG002
+        """Return where jobs go."""
+        for job in ready:
+            while job.cores > self.into[self._next].widest:
+                self._next = (self._next + 1) % len(self.into)
+            yield job, self.into[self._next]
+            self._next = (self._next + 1) % len(self.into)
+
+
+class LeastLoaded(Router):
+    """Sends each job where the least work is, per core: of jobs that it sent there and that are not done, by estimates.
+
+    Of several it is the first.
+    """
+
+    def __init__(self, env: Environment, into: Sequence[Scheduler | Router]) -> None:
+        super().__init__(env, into)
+        self._sizes = [sum(cluster.cores for cluster in self._served_by(each)) for each in self.into]
+        self._work_core_s = [0.0] * len(self.into)
+        self._sent: dict[int, int] = {}  # where each job went that is not done, by its id
+
+    def _note_end(self, attempt: Attempt) -> None:
+        """Take note that an attempt has ended; a lost job is not done."""
+        job = attempt.submitted
+        if attempt.outcome is not Outcome.LOST and id(job) in self._sent:
+            self._work_core_s[self._sent.pop(id(job))] -= job.cores * job.estimate_s
+            if not self._sent:
+                self._work_core_s = [0.0] * len(self.into)  # nothing is left of what was rounded
+        super()._note_end(attempt)
+
+    def route(self, ready: Sequence[Job], now: float) -> Iterable[tuple[Job, Scheduler | Router]]:  # noqa: ARG002
+        """Return where jobs go, each as if those before it had gone."""
+        for job in ready:
+            fitting = [place for place, each in enumerate(self.into) if job.cores <= each.widest]
+            best = min(fitting, key=lambda place: self._work_core_s[place] / self._sizes[place])
+            self._sent[id(job)] = best
+            self._work_core_s[best] += job.cores * job.estimate_s
+            yield job, self.into[best]
+
+
+class EarliestStart(Router):
+    """Sends each job where it would start first, by what is known then; of several it is the first.
+
+    See `Scheduler.predict_start`. Of jobs that are ready at one instant each is predicted behind those before it.
+    """
+
+    def _instant(self) -> None:
+        for job in self._ready:
+            min(self.fitting(job), key=lambda each: each.predict_start(job)).enqueue(job)
+        self._ready = []
