@@ -11,19 +11,7 @@ from typing import Final
 
 _UNPRINTABLE: Final = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 _LONG, _END = 600, 120  # what a file says may be of any length: the first characters are shown, and the last
-
-
-class _Brief(reprlib.Repr):
-    """Shows what a file says in a few words, whatever it is."""
-
-    def repr_int(self, x: int, level: int) -> str:
-        try:
-            return super().repr_int(x, level)
-        except ValueError:  # thousands of digits are not written out
-            return f"a whole number of {x.bit_length()} bits"
-
-
-_BRIEF: Final = _Brief()
+_BRIEF: Final = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = 80
 _BRIEF.maxlevel = 3
 
@@ -59,7 +47,10 @@ def _said(text: str) -> str:
 
 def brief(value: object) -> str:
     """Return the ``repr`` of a value of a file, cut short where it is long: an error fits on a line."""
-    return _BRIEF.repr(value)
+    try:
+        return _BRIEF.repr(value)
+    except ValueError:  # Python does not write out thousands of digits
+        return f"{type(value).__name__} with a number of thousands of digits"
 
 
 class SimModelsError(Exception):

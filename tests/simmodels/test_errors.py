@@ -95,6 +95,11 @@ def test_it_is_pickled_and_copied_whole(error: SimModelsError) -> None:
     assert same(copy.deepcopy(error), error)
 
 
+@pytest.mark.parametrize("value", [16**5000, {"a": [16**5000]}], ids=["int", "dict"])
+def test_numbers_of_thousands_of_digits_are_shown_in_a_few_words(value: object) -> None:
+    assert brief(value) == f"{type(value).__name__} with a number of thousands of digits"
+
+
 def test_every_error_class_of_the_module_is_tried_here() -> None:
     classes = {cls for _, cls in inspect.getmembers(errors, inspect.isclass) if cls.__module__ == errors.__name__}
     assert classes == {type(error) for error, _ in CASES}

@@ -152,6 +152,7 @@ def test_a_file_may_stand_on_another_and_on_a_study_with_a_name(study: Study, wr
             "unknown factor under of of claim 1 'ordre'; did you mean order? known: order",
         ),
         ('study = "mine.toml"', "{path} stands on itself; a study that does the work is needed"),
+        ("study = 0x" + "f" * 5000, "study of the file is int with a number of thousands of digits; "),
         ("x = " + "[" * 5000, "no TOML that can be read: lists or tables are nested too deep"),
         ("x = " + "9" * 5000, "no TOML that can be read: a whole number must have at most 4300 digits"),
     ],
