@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from simpy.events import PENDING, Event
+from simpy.events import Event
 
 from simmodels.decisions import trading
 from simmodels.decisions.auction_options import (
@@ -24,7 +24,7 @@ from simmodels.decisions.bid import Bid
 from simmodels.decisions.outcomes import judged, schedule_of
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import LAST, Environment, Process
+from simmodels.entities.environment import LAST, Environment
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.router import Judged, Router
@@ -88,6 +88,9 @@ class Auctioneer(Router):
     Burkimsher, Soares Indrusiak 2016, "Bidding policies for market-based HPC workflow scheduling", arXiv 1601.07047.
     """
 
+    takes_jobs = False  # but workflows, and their tasks go to clusters
+    _priority = LAST
+
     def __init__(
         self,
         env: Environment,
@@ -128,7 +131,6 @@ class Auctioneer(Router):
         self._kinds = Kinds([(cluster.cores, cluster.kind) for cluster in self.clusters])
         self._market = open_market(self.options, self._kinds, seed=self._seed())
         self.workflows: list[Workflow] = []  # all that are known, in the order in which they became known
-        self.closed = False  # whether the auctions have ended
         self._critical_path_s: list[np.ndarray] = []
         self._first_task = [0]
         self._number: dict[int, int] = {}  # by id
@@ -136,14 +138,12 @@ class Auctioneer(Router):
         self._arrived: list[int] = []  # since the last auction
         self._ended: list[Attempt] = []
         self._powered = [0] * len(self.clusters)
-        self._bell = Event(env)
         self._alarm = np.inf  # the instant of the earliest timer that is set
         for i, cluster in enumerate(self.clusters):
             if cluster.free_cores != cluster.cores:
                 trading.add_free(self._market, i, cluster.free_cores - cluster.cores)
             cluster.watchers.append(self._watcher(i))
-        env.enter(self)
-        self.process = env.process(self._run())
+        self._join()
 
     def _seed(self) -> int:
         """Return the seed of what the bid draws."""
@@ -179,8 +179,6 @@ class Auctioneer(Router):
             self._number[id(workflow)] = len(self.workflows)
             self.workflows.append(workflow)
         self._to_come += len(workflows)
-
-    takes_jobs = False  # but workflows, and their tasks go to clusters
 
     def submit(self, workflow: Workflow) -> None:  # type: ignore[override]  # as it says
         """Take a job that is submitted now (its `submit_s`); its first tasks bid at the end of this instant.
@@ -222,11 +220,6 @@ class Auctioneer(Router):
 
     # -- the process ----------------------------------------------------------------------------------
 
-    def _ring(self) -> None:
-        """Wake the auctioneer at the end of this instant."""
-        if self._bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
-            self.env.trigger(self._bell, LAST)
-
     def _wake(self, _: Event) -> None:
         """Ring, if it is the timer that was set last."""
         if self.env.now == self._alarm:
@@ -242,13 +235,6 @@ class Auctioneer(Router):
         if alarm < self._alarm:
             self._alarm = alarm
             self.env.at(max(alarm, self.env.now)).callbacks.append(self._wake)
-
-    def _run(self) -> Process:
-        while not self.closed:
-            yield self._bell
-            self._bell = Event(self.env)
-            self._instant()
-            self.closed = self.options.end == "submit" and not self._to_come
 
     def _instant(self) -> None:
         """Hold the auction after all events of the instant."""
@@ -271,6 +257,7 @@ class Auctioneer(Router):
             job = bisect_right(self._first_task, number) - 1
             self._start(number, job, self.clusters[cluster])
         self._set_alarm()
+        self.closed = self.options.end == "submit" and not self._to_come
 
     def _may_refuse(self) -> None:
         number, now = trading.refused_task(self._market)
@@ -302,9 +289,13 @@ class Auctioneer(Router):
         """Return what a schedule of this auction is proved by."""
         return self.options.terms(modelled=not all(cluster.runs_as_logged for cluster in self.clusters))
 
+    def _paths_s(self) -> np.ndarray:
+        """Return float64[workflows], the critical path of each workflow that is known, in seconds."""
+        return np.concatenate([np.empty(0), *self._critical_path_s])
+
     def judged(self) -> Iterable[Judged]:
         """Return what became of each workflow that is known."""
-        paths_s = np.concatenate([np.empty(0), *self._critical_path_s])
+        paths_s = self._paths_s()
         price = trading.found(self._market)[3] if self.options.prices else None
         first = self._first_task
         for number, outcome in enumerate(judged(self._market).tolist()):
@@ -321,6 +312,6 @@ class Auctioneer(Router):
         if terms.modelled:
             about["runtimes"] = "modelled"
         places = [cluster.place for cluster in self.clusters]
-        path_s = np.concatenate([np.empty(0), *self._critical_path_s])
+        path_s = self._paths_s()
         work = Workload.of_workflows(self.workflows)
         return schedule_of(self._market, work, places, path_s, self.options, about, modelled=terms.modelled)

@@ -5,15 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from simpy.events import PENDING, Event
 
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import ROUTE, Environment, Process
+from simmodels.entities.environment import ROUTE, Environment
 from simmodels.entities.serving import Decider, Scheduler
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.errors import RequestError
 from simmodels.workflow import Workflow
-from simmodels.workload import Job, Workload
+from simmodels.workload import Job
 
 
 class Judged(NamedTuple):
@@ -67,7 +66,7 @@ class Router(Decider):
     """
 
     clusters: tuple[Cluster, ...]
-    takes_jobs = True
+    _priority = ROUTE
 
     def __init__(self, env: Environment, into: Sequence["Scheduler | Router"]) -> None:
         self.env = env
@@ -81,11 +80,9 @@ class Router(Decider):
         clusters = [cluster for each in self.into for cluster in self._served_by(each)]
         self.clusters = tuple(dict.fromkeys(clusters))
         self._ready: list[Job] = []
-        self._bell = Event(env)
         for each in self.into:
             each.routers = (*each.routers, self)
-        env.enter(self)
-        self.process = env.process(self._run())
+        self._join()
 
     @staticmethod
     def _served_by(decider: "Scheduler | Router") -> tuple[Cluster, ...]:
@@ -97,30 +94,6 @@ class Router(Decider):
     def widest(self) -> int:
         """Return the most cores that a job may need, wherever it goes."""
         return max(each.widest for each in self.into)
-
-    def accept(self, workload: Workload) -> None:
-        """Refuse a workload with a job that can never run anywhere.
-
-        Raises
-        ------
-        ImpossibleJobError
-            Naming the first such job, the value, the limit, and how many more there are.
-        """
-        Scheduler.as_jobs(workload).require_runnable(self.widest)
-
-    def submit(self, job: Job) -> None:
-        """Take a job that is submitted now; it is routed at this instant.
-
-        Raises
-        ------
-        ImpossibleJobError
-            The job can never run anywhere.
-        """
-        Scheduler.require_job(job)
-        if not 1 <= job.cores <= self.widest:
-            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores; 1 to {self.widest} are allowed here")
-        self.env.publish("submitted", job)
-        self.enqueue(job)
 
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to another router."""
@@ -136,19 +109,6 @@ class Router(Decider):
         """Take note that an attempt has ended where this router may send jobs: those that are ready may go now."""
         if self._ready:
             self._ring()
-
-    # -- the process --------------------------------------------------------------------------------
-
-    def _ring(self) -> None:
-        """Wake the router at this instant, before schedulers decide."""
-        if self._bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
-            self.env.trigger(self._bell, ROUTE)
-
-    def _run(self) -> Process:
-        while True:
-            yield self._bell
-            self._bell = Event(self.env)
-            self._instant()
 
     def _instant(self) -> None:
         """Send jobs on, as the rule says."""

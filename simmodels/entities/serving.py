@@ -28,9 +28,20 @@ class Decider:
     """
 
     env: Environment
-
+    takes_jobs = True
+    """Whether it takes rigid jobs."""
+    closed = False
+    """Whether it decides no more."""
     routers: tuple["Decider", ...] = ()
     """Those that send jobs here; each gets the news of every attempt that ends."""
+    _priority = LAST  # when in an instant it decides, after what else happens
+    _by_machine = False  # whether a job runs on one machine
+
+    def _join(self) -> None:
+        """Become a process of the environment."""
+        self._bell = Event(self.env)
+        self.env.enter(self)
+        self.process = self.env.process(self._run())
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them."""
@@ -39,6 +50,66 @@ class Decider:
     def terms(self) -> Terms:
         """Return the terms by which a schedule of it is validated."""
         return Terms()
+
+    # -- what it takes ------------------------------------------------------------------------------
+
+    @property
+    def widest(self) -> int:
+        """Return the most cores that a job may need here."""
+        raise NotImplementedError
+
+    def accept(self, workload: Workload) -> None:
+        """Refuse a workload with a job that can never run here, whatever is powered on.
+
+        Raises
+        ------
+        ImpossibleJobError
+            Naming the first such job, the value, the limit, and how many more there are.
+        """
+        self.as_jobs(workload).require_runnable(self.widest)
+
+    def submit(self, job: Job) -> None:
+        """Take a job that is submitted now; it is decided upon at the end of this instant.
+
+        Raises
+        ------
+        ImpossibleJobError
+            The job can never run here.
+        """
+        self._require(job)
+        self.env.publish("submitted", job)
+        self.enqueue(job)
+
+    def enqueue(self, job: Job) -> None:
+        """Take a job that was submitted already, to a router: `submit`, less the news of it."""
+        raise NotImplementedError
+
+    @staticmethod
+    def as_jobs(given: Workload | Sequence[object]) -> Workload:
+        """Return the jobs that a source hands over."""
+        if isinstance(given, Workload):
+            return given
+        flows = [each for each in given if isinstance(each, Workflow)]
+        if len(flows) < len(given):
+            strange = next(type(each).__name__ for each in given if not isinstance(each, Workflow))
+            raise RequestError(f"a source got a list with a {strange}", "a Workload is needed, or a list of workflows")
+        return Workload.of_workflows(flows)
+
+    @staticmethod
+    def require_job(job: Job) -> None:
+        """Refuse what is no job."""
+        if not isinstance(job, Job):
+            what = f"a scheduler got {type(job).__name__} {getattr(job, 'job_id', '')}".rstrip()
+            raise RequestError(what, "a Job is needed; an Auctioneer takes workflows")
+
+    def _require(self, job: Job) -> None:
+        """Refuse what is no job, or can never run here."""
+        self.require_job(job)
+        if not 1 <= job.cores <= self.widest:
+            what = f"needs {job.cores} cores; 1 to {self.widest} are allowed"
+            raise ImpossibleJobError(job.job_id, f"{what} on a machine here" if self._by_machine else f"{what} here")
+
+    # -- whom it serves, and what ends there ----------------------------------------------------------
 
     def _serve(self, *clusters: Cluster) -> None:
         """Take on clusters: whoever starts jobs there has to know of all that run.
@@ -76,6 +147,24 @@ class Decider:
 
     def wait_again(self, attempt: Attempt) -> None:
         """Let the job of a lost attempt wait again, at its old place."""
+        raise NotImplementedError
+
+    # -- the process --------------------------------------------------------------------------------
+
+    def _ring(self) -> None:
+        """Wake it at this instant, by its priority."""
+        bell = self._bell
+        if bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
+            self.env.trigger(bell, self._priority)
+
+    def _run(self) -> Process:
+        while not self.closed:
+            yield self._bell
+            self._bell = Event(self.env)
+            self._instant()
+
+    def _instant(self) -> None:
+        """Decide after all events of the instant."""
         raise NotImplementedError
 
 
@@ -121,9 +210,6 @@ class Scheduler(Decider):
     ...                 yield Placement(job)
     """
 
-    takes_jobs = True
-    _by_machine = False  # whether a job runs on one machine
-
     def __init__(self, env: Environment, cluster: Cluster) -> None:
         self.env = env
         self.cluster = cluster
@@ -136,10 +222,8 @@ class Scheduler(Decider):
         self._in_line: dict[int, tuple[int, Job]] = {}  # who waits, by id: number in order of arrival, and job
         self._begun: dict[Attempt, int] = {}  # what runs: its job's number
         self._arrived = 0
-        self._bell = Event(env)
         cluster.watchers.append(self._power_changed)
-        env.enter(self)
-        self.process = env.process(self._run())
+        self._join()
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -147,28 +231,6 @@ class Scheduler(Decider):
     def widest(self) -> int:
         """Return the most cores that a job may need here."""
         return self.cluster.cores
-
-    def accept(self, workload: Workload) -> None:
-        """Refuse a workload with a job that can never run here, whatever is powered on.
-
-        Raises
-        ------
-        ImpossibleJobError
-            Naming the first such job, the value, the limit, and how many more there are.
-        """
-        self.as_jobs(workload).require_runnable(self.widest)
-
-    def submit(self, job: Job) -> None:
-        """Take a job that is submitted now; it is decided upon at the end of this instant.
-
-        Raises
-        ------
-        ImpossibleJobError
-            The job can never run here.
-        """
-        self._require(job)
-        self.env.publish("submitted", job)
-        self.enqueue(job)
 
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to a router: `submit`, less the news of it."""
@@ -200,31 +262,6 @@ class Scheduler(Decider):
     def _refuse_withdrawal(self, job: Job) -> None:
         what = f"job {job.job_id} is to be withdrawn from cluster {self.cluster.name!r}, where it does not wait"
         raise RequestError(what, "a job that was submitted there, and has not started, can be withdrawn")
-
-    @staticmethod
-    def as_jobs(given: Workload | Sequence[object]) -> Workload:
-        """Return the jobs that a source hands over."""
-        if isinstance(given, Workload):
-            return given
-        flows = [each for each in given if isinstance(each, Workflow)]
-        if len(flows) < len(given):
-            strange = next(type(each).__name__ for each in given if not isinstance(each, Workflow))
-            raise RequestError(f"a source got a list with a {strange}", "a Workload is needed, or a list of workflows")
-        return Workload.of_workflows(flows)
-
-    @staticmethod
-    def require_job(job: Job) -> None:
-        """Refuse what is no job."""
-        if not isinstance(job, Job):
-            what = f"a scheduler got {type(job).__name__} {getattr(job, 'job_id', '')}".rstrip()
-            raise RequestError(what, "a Job is needed; an Auctioneer takes workflows")
-
-    def _require(self, job: Job) -> None:
-        """Refuse what is no job, or can never run here."""
-        self.require_job(job)
-        if not 1 <= job.cores <= self.widest:
-            what = f"needs {job.cores} cores; 1 to {self.widest} are allowed"
-            raise ImpossibleJobError(job.job_id, f"{what} on a machine here" if self._by_machine else f"{what} here")
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
@@ -294,18 +331,6 @@ class Scheduler(Decider):
         return float(self.env.now - attempt.start_s)
 
     # -- the process --------------------------------------------------------------------------------
-
-    def _ring(self) -> None:
-        """Wake the scheduler at the end of this instant."""
-        bell = self._bell
-        if bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
-            self.env.trigger(bell, LAST)
-
-    def _run(self) -> Process:
-        while True:
-            yield self._bell
-            self._bell = Event(self.env)
-            self._instant()
 
     def _instant(self) -> None:
         """Decide after all events of the instant."""
