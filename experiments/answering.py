@@ -1,11 +1,14 @@
 """Answering: how a command ends (its exit status), and what it says where (answer on stdout, the rest on stderr)."""
 
+import contextlib
 import functools
 import json
 import math
 import os
+import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, ParamSpec, Self
 
 import typer
@@ -22,6 +25,7 @@ NO_READER: Final = 141
 """Exit statuses; the last two are what a shell says of a program that SIGINT or SIGPIPE ended."""
 
 _WIDTH: Final = 160
+_AGAIN_S: Final = 0.05
 P = ParamSpec("P")
 
 
@@ -38,7 +42,8 @@ def answering(command: Callable[P, int]) -> Callable[P, None]:
             from simmodels.errors import SimModelsError, StoppedError  # noqa: PLC0415  the same
 
             try:
-                status = command(*args, **kwargs)
+                with _interrupts_kept():
+                    status = command(*args, **kwargs)
             except (SimModelsError, OSError, MemoryError) as error:
                 if isinstance(error, BrokenPipeError):
                     raise
@@ -59,6 +64,28 @@ def answering(command: Callable[P, int]) -> Callable[P, None]:
         raise typer.Exit(status)
 
     return answered
+
+
+@contextlib.contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """Interrupt again, a moment later, what an interrupt did not reach.
+
+    Where no error can be raised (a ``__del__``, a callback from C), Python prints a KeyboardInterrupt and goes on.
+    """
+    before = sys.unraisablehook
+
+    def interrupt_again(about: Any) -> None:  # noqa: ANN401  the type is not public
+        if issubclass(about.exc_type, KeyboardInterrupt):
+            main = threading.main_thread().ident or 0
+            threading.Timer(_AGAIN_S, signal.pthread_kill, (main, signal.SIGINT)).start()  # at once would be in here
+        else:
+            before(about)
+
+    sys.unraisablehook = interrupt_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def misused(error: Any, *, json: bool) -> int:  # noqa: ANN401  click is not always to be had under that name

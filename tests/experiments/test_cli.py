@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -99,6 +100,22 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
 def test_an_interrupt_ends_it_with_its_own_status(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(**_: object) -> int:
         raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "list_choices", interrupted)
+    assert run("list") == (130, "", "error: interrupted\n")
+
+
+def test_an_interrupt_where_no_error_can_be_raised_ends_it_a_moment_later(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Deaf:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def interrupted(**_: object) -> int:
+        Deaf()
+        time.sleep(60)
+        return 0
 
     monkeypatch.setattr(commands, "list_choices", interrupted)
     assert run("list") == (130, "", "error: interrupted\n")
