@@ -41,6 +41,18 @@ def _key(queue, order, slot, now):
 
 
 @compiled
+def place_of(queue, estimate, runtime, cores, now):
+    """Return how many of those that wait, as last sorted, stand before a job that would be submitted now (draw 0.5)."""
+    key = queue.order(now, estimate, runtime, cores, 0.0, now, 0.5)
+    before = 0
+    for c in range(queue.waiting.blocks):
+        b = queue.waiting.chain[c]
+        for i in range(queue.waiting.count[b]):
+            before += not queue.key[queue.waiting.slot[b, i]] > key  # a key that is no number comes last
+    return before
+
+
+@compiled
 def _sort_anew(queue, ordered, order, key, now):
     """Compute the keys of an ordered list anew, and sort it."""
     n = 0

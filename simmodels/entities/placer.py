@@ -1,6 +1,6 @@
 """Placers: schedulers that give each job one machine of a cluster whose machines come and go."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,6 @@ from simmodels.decisions.placement_options import (
     checkpoint_numbers,
     require_lengths,
 )
-from simmodels.decisions.profile import add, earliest, new_profile
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, Environment
@@ -158,32 +157,15 @@ class Placer(Scheduler):
         running = {attempt.slot for attempt in self.cluster.running} | {attempt.slot for attempt in self._ended}
         return [job for slot, job in self._jobs.items() if slot not in running] + self._submitted
 
-    def predict_start(self, job: Job) -> float:
-        """Return when a job would start, by what is known now: see `Scheduler.predict_start`.
+    def _places(self) -> tuple[list[int], Callable[[Attempt], int]]:
+        """Return the cores that are free on each machine that takes jobs, and on which of these an attempt runs."""
+        machines = [machine for machine in self.cluster.machines if machine.takes_jobs]
+        number = {machine: i for i, machine in enumerate(machines)}
+        return [machine.free_cores for machine in machines], lambda attempt: number.get(attempt.places[0][0], -1)
 
-        Each job gets the earliest hole of one machine that takes jobs, whichever its heuristic would choose.
-        """
-        now = float(self.env.now)
-        profiles = {
-            machine: new_profile(now, machine.free_cores) for machine in self.cluster.machines if machine.takes_jobs
-        }
-        for attempt in self.cluster.running:
-            ((machine, cores),) = attempt.places
-            if machine in profiles:
-                add(
-                    profiles[machine],
-                    max(attempt.start_s + attempt.job.runtime_s, np.nextafter(now, np.inf)),
-                    np.inf,
-                    cores,
-                )
-        start = np.inf
-        for each in self._line_up_to(job):
-            starts = [(earliest(profile, now, each.cores, each.runtime_s), profile) for profile in profiles.values()]
-            start, profile = min(starts, key=lambda found: found[0], default=(np.inf, None))
-            if start == np.inf:
-                break
-            add(profile, start, start + each.runtime_s, -each.cores)
-        return float(start)
+    def _expected_s(self, job: Job) -> float:
+        """Return how long a job runs, which is known here."""
+        return job.runtime_s
 
     def _withdraw(self, job: Job) -> None:
         what = f"job {job.job_id} is to be withdrawn from a {type(self).__name__}"

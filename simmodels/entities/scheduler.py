@@ -1,6 +1,5 @@
 """QueueScheduler: one queue in front of one cluster; it wakes once per instant and asks a pass."""
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -259,18 +258,13 @@ class QueueScheduler(Scheduler):
         self._waiting -= 1
 
     def _ahead_of(self, job: Job) -> Iterable[Job]:
-        """Return the jobs that wait, in order; one that does not wait here stands where it would."""
-        waiting, now = self.waiting, float(self.env.now)
-        if any(each is job for each in waiting):
-            return waiting
-
-        def value(each: Job, submit_s: float) -> float:
-            given = {"submit": submit_s, "estimate": each.estimate_s, "runtime": each.runtime_s, "draw": 0.5}
-            given |= {"cores": float(each.cores), "wait": now - submit_s, "now": now}
-            return float(self.order.function(**{name: given[name] for name in self.order.needs}))
-
-        place = bisect_right(waiting, value(job, now), key=lambda each: value(each, each.submit_s))
-        return waiting[:place]
+        """Return the jobs that wait, in order; for one that does not, those that would stand before it, and the new."""
+        if any(each is job for each in self.waiting):
+            return self.waiting
+        now = float(self.env.now)
+        place = queue.place_of(self._queue, job.estimate_s, job.runtime_s, float(job.cores), now)
+        queued = len(self.queued)
+        return self.waiting[:place] + self.waiting[queued:]
 
     def _requeue(self, slot: int, now: float) -> None:
         """Let a job that lost its machine wait again: all of it."""

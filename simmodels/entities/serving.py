@@ -310,17 +310,27 @@ class Scheduler(Decider):
             The instant, in seconds; infinity if the machines that are on have too few cores for it, or for one before
             it that never gets a hole.
         """
-        line = self._line_up_to(job)
-        ends_s = np.array([attempt.start_s + attempt.submitted.estimate_s for attempt in self.running], np.float64)
-        cores = np.array([attempt.job.cores for attempt in self.running], np.int64)
-        lengths_s = np.array([each.estimate_s for each in line], np.float64)
-        needed = np.array([each.cores for each in line], np.int64)
-        start: float = predicted_start(float(self.env.now), self.cluster.free_cores, ends_s, cores, lengths_s, needed)
+        free, where = self._places()
+        known = [attempt for attempt in self.running if where(attempt) >= 0]
+        line = [*itertools.takewhile(lambda each: each is not job, self._ahead_of(job)), job]
+        start: float = predicted_start(
+            float(self.env.now),
+            np.array(free, np.int64),
+            np.array([where(attempt) for attempt in known], np.int64),
+            np.array([attempt.start_s + self._expected_s(attempt.job) for attempt in known], np.float64),
+            np.array([attempt.job.cores for attempt in known], np.int64),
+            np.array([self._expected_s(each) for each in line], np.float64),
+            np.array([each.cores for each in line], np.int64),
+        )
         return start
 
-    def _line_up_to(self, job: Job) -> list[Job]:
-        """Return the jobs that wait before a job, in order, and the job."""
-        return [*itertools.takewhile(lambda each: each is not job, self._ahead_of(job)), job]
+    def _places(self) -> tuple[list[int], Callable[[Attempt], int]]:
+        """Return the cores that are free at each place where a job may run, and where an attempt runs (-1: nowhere)."""
+        return [self.cluster.free_cores], lambda _: 0
+
+    def _expected_s(self, job: Job) -> float:
+        """Return how long a job is expected to run."""
+        return job.estimate_s
 
     def _ahead_of(self, _: Job) -> Iterable[Job]:
         """Return the jobs that wait, in the order in which a prediction lets them start."""

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import simmodels as sm
@@ -153,6 +153,11 @@ def test_what_a_router_cannot_take_is_refused_when_the_model_is_built() -> None:
     options=st.fixed_dictionaries(
         {"order": st.sampled_from(["FCFS", "SAF", "WFP3"]), "backfilling": st.sampled_from(["none", "easy", "greedy"])}
     ),
+)
+@example(  # a wait of 0 s over an estimate of 0 s
+    jobs=[(0, 2, 1), (0, 2, 4), (1, 0, 4), (2, 0, 1)],
+    kind=sm.EarliestStart,
+    options={"order": "WFP3", "backfilling": "none"},
 )
 def test_what_each_cluster_did_is_what_it_does_with_its_jobs_alone(
     jobs: list[tuple[int, int, int]], kind: type[sm.Router], options: dict[str, Any]
