@@ -15,6 +15,7 @@ from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
+from simmodels.entities.events import Backfilled, Ended, Lost, Powered, Priced, Reserved, Routed, Started, Submitted
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
@@ -61,6 +62,7 @@ __all__ = [
     "WEEK",
     "Attempt",
     "Auctioneer",
+    "Backfilled",
     "Bid",
     "Capacity",
     "CapacityChange",
@@ -69,6 +71,7 @@ __all__ = [
     "Checkpoints",
     "Cluster",
     "EarliestStart",
+    "Ended",
     "Environment",
     "EpsilonGreedy",
     "FileFormatError",
@@ -79,6 +82,7 @@ __all__ = [
     "ImpossibleJobError",
     "Job",
     "LeastLoaded",
+    "Lost",
     "Machine",
     "MarkovCapacity",
     "Order",
@@ -89,18 +93,24 @@ __all__ = [
     "Placement",
     "Polynomial",
     "Power",
+    "Powered",
+    "Priced",
     "QueueScheduler",
     "RandomOrder",
     "Recorder",
     "RequestError",
+    "Reserved",
     "RoundRobin",
+    "Routed",
     "Router",
     "Schedule",
     "Scheduler",
     "Signal",
     "SimModelsError",
     "Source",
+    "Started",
     "Strategy",
+    "Submitted",
     "TargetAsap",
     "TargetStretch",
     "Task",

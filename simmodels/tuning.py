@@ -20,6 +20,7 @@ from simmodels.decisions.options import QueueOptions
 from simmodels.decisions.selection import UNIFORMS, FullFeedback, Memory, Period, Strategy
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment, Process
+from simmodels.entities.events import Ended, Routed, Started, Submitted
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
@@ -207,17 +208,24 @@ class Tuner:
         self._started: list[Attempt] = []
         self._ended: list[Attempt] = []
         if strategy.simulates:
-            scheduler.watchers.append(self._submitted.append)
-        env.on("started", self._see_start)
-        env.on("ended", self._see_end)
+            env.on(Submitted, self._see_submission)
+            env.on(Routed, self._see_submission)
+        env.on(Started, self._see_start)
+        env.on(Ended, self._see_end)
         env.enter(self)
         self.process = env.process(self._run())
 
-    def _see_start(self, attempt: Attempt) -> None:
+    def _see_submission(self, event: Submitted | Routed) -> None:
+        if event.to is self.scheduler and isinstance(event.job, Job):
+            self._submitted.append(event.job)
+
+    def _see_start(self, event: Started) -> None:
+        attempt = event.attempt
         if attempt.cluster is self.scheduler.cluster:
             self._started.append(attempt)
 
-    def _see_end(self, attempt: Attempt) -> None:
+    def _see_end(self, event: Ended) -> None:
+        attempt = event.attempt
         if attempt.cluster is self.scheduler.cluster and attempt.outcome is not Outcome.LOST:
             self._ended.append(attempt)
 

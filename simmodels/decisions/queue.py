@@ -14,7 +14,7 @@ from simmodels.decisions.columns import longer
 from simmodels.decisions.conservative import start_reserved
 from simmodels.decisions.ordered import insert, least_cores, new_ordered, refill, remove, sort_pairs
 from simmodels.decisions.profile import add, lasts_until
-from simmodels.decisions.queueing import start_easy, start_fitting, start_heads
+from simmodels.decisions.queueing import reservation, start_easy, start_fitting, start_heads
 from simmodels.decisions.state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING
 from simmodels.signals import heed_signals
 
@@ -50,6 +50,33 @@ def place_of(queue, estimate, runtime, cores, now):
         for i in range(queue.waiting.count[b]):
             before += not queue.key[queue.waiting.slot[b, i]] > key  # a key that is no number comes last
     return before
+
+
+@compiled
+def behind_first(queue, slots):
+    """Return bool[slots]: which of these started although the first that waits, as last sorted, precedes them."""
+    found = np.zeros(slots.size, np.bool_)
+    if queue.waiting.size:
+        first = queue.waiting.slot[queue.waiting.chain[0], 0]
+        for k in range(slots.size):
+            key, ahead = queue.key[slots[k]], queue.key[first]
+            found[k] = key > ahead or (key == ahead and slots[k] > first)
+    return found
+
+
+@compiled
+def reserved_start(queue, slot, now):
+    """Return the start that is reserved for a waiting job: the first (EASY), or any (conservative)."""
+    if queue.backfilling == CONSERVATIVE:
+        return queue.reserved[slot]
+    start, _ = reservation(now, queue.free, queue.cores[slot], queue.running, queue.ends, queue.slots, queue.cores, 0)
+    return start
+
+
+@compiled
+def has_fitting(queue):
+    """Return whether a waiting job needs no more cores than are free."""
+    return queue.waiting.size > 0 and least_cores(queue.waiting) <= queue.free
 
 
 @compiled

@@ -1,7 +1,7 @@
 """Auctioneer: one queue of tasks in front of many clusters; it wakes once per instant and holds an auction."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from simpy.events import Event
@@ -25,6 +25,7 @@ from simmodels.decisions.outcomes import judged, schedule_of
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment
+from simmodels.entities.events import Priced, Submitted
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.router import Judged, Router
@@ -138,11 +139,11 @@ class Auctioneer(Router):
         self._arrived: list[int] = []  # since the last auction
         self._ended: list[Attempt] = []
         self._powered = [0] * len(self.clusters)
+        self._place = {cluster: place for place, cluster in enumerate(self.clusters)}
         self._alarm = np.inf  # the instant of the earliest timer that is set
         for i, cluster in enumerate(self.clusters):
             if cluster.free_cores != cluster.cores:
                 trading.add_free(self._market, i, cluster.free_cores - cluster.cores)
-            cluster.watchers.append(self._watcher(i))
         self._join()
 
     def _seed(self) -> int:
@@ -198,7 +199,7 @@ class Auctioneer(Router):
             raise RequestError(what, "it is submitted at its submit_s")
         if id(workflow) not in self._number:
             self.accept([workflow])
-        self.env.publish("submitted", workflow)
+        self.env.publish(Submitted, workflow, self)
         self._arrived.append(self._number[id(workflow)])
         self._to_come -= 1
         self._ring()
@@ -211,12 +212,10 @@ class Auctioneer(Router):
     def wait_again(self, _: Attempt) -> None:
         """Let a lost task wait again: it does."""
 
-    def _watcher(self, number: int) -> Callable[[Machine, int], None]:
-        def power_changed(_: Machine, more: int) -> None:
-            self._powered[number] += more
-            self._ring()
-
-        return power_changed
+    def note_power(self, machine: Machine, more: int) -> None:
+        """Take note that a machine was switched, and how many more of its cores jobs may have."""
+        self._powered[self._place[machine.cluster]] += more
+        self._ring()
 
     # -- the process ----------------------------------------------------------------------------------
 
@@ -274,6 +273,8 @@ class Auctioneer(Router):
         attempt = self.start(run, cluster)
         attempt.decider = self
         attempt.slot = number
+        if self.options.prices and self.env.has_observer(Priced):
+            self.env.publish(Priced, attempt, float(trading.found(self._market)[3][number]))
 
     def start(self, run: TaskRun, cluster: Cluster) -> Attempt:
         """Start a task on the cluster that it met; if overridden, with as many cores as it bid for."""

@@ -5,6 +5,7 @@ An attempt that only waits for its runtime is one SimPy timeout; where a user's 
 """
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
@@ -13,10 +14,18 @@ from simmodels.decisions.checks import is_whole
 from simmodels.decisions.options import MOST
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment, Process
+from simmodels.entities.events import Ended, Lost, Powered, Started
 from simmodels.entities.machine import Machine
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.place import Place
 from simmodels.workload import Job
+
+
+class Serves(Protocol):
+    """Whoever starts jobs on a cluster, and has to know of its machines."""
+
+    def note_power(self, machine: Machine, more: int, /) -> None:
+        """Take note that a machine was switched, and how many more of its cores jobs may have."""
 
 
 class Cluster:
@@ -81,10 +90,9 @@ class Cluster:
                     f"machine {machine.index} of cluster {name!r} has {machine.cores} cores",
                     f"machines of a cluster must be of equal size (cores_per_machine={each})",
                 )
-        self.served_by: object = None
+        self.served_by: Serves | None = None
         """The scheduler or router that starts jobs here."""
         self.running: dict[Attempt, None] = {}
-        self.watchers: list[Callable[[Machine, int], None]] = []  # are told of machines, and how many more cores
         self._only_waits = type(self).execute is Cluster.execute
         env.enter(self)
 
@@ -177,7 +185,7 @@ class Cluster:
         if self.machines:
             self._place(attempt, self.machines if machines is None else machines)
         if self._only_waits:
-            self.env.publish("started", attempt)
+            self.env.publish(Started, attempt)
             attempt.timeout = Timeout(self.env, self._runs_s(attempt), attempt)
             attempt.timeout.callbacks.append(self._timed_out)
         else:
@@ -203,7 +211,7 @@ class Cluster:
         self.end(timeout._value)  # noqa: SLF001  timeout.value, without a call for each job
 
     def _run(self, attempt: Attempt) -> Process:
-        self.env.publish("started", attempt)
+        self.env.publish(Started, attempt)
         try:
             yield from self.execute(attempt)
         except Interrupt:
@@ -221,30 +229,36 @@ class Cluster:
             attempt.work_s = attempt.account(attempt)
         del self.running[attempt]
         if self.machines:
-            for machine, taken in attempt.places:
-                machine.free_cores += taken
-                del machine.running[attempt]
-                if machine.takes_jobs:
-                    self.free_cores += taken
-                else:
-                    self.tell(machine)
-                if not machine.running:
-                    machine.emptied()
+            self._vacate(attempt)
         else:
             self.free_cores += attempt.job.cores
-        self.env.publish("ended", attempt)
+        self.env.publish(Ended, attempt)
+        if attempt.outcome is Outcome.LOST:
+            self.env.publish(Lost, attempt)
         if attempt.decider is not None:
             attempt.decider.note_end(attempt)
         if attempt.then is not None:
             attempt.then(attempt)
 
+    def _vacate(self, attempt: Attempt) -> None:
+        """Free the cores of an attempt on its machines."""
+        for machine, taken in attempt.places:
+            machine.free_cores += taken
+            del machine.running[attempt]
+            if machine.takes_jobs:
+                self.free_cores += taken
+            else:
+                self.tell(machine)
+            if not machine.running:
+                machine.emptied()
+
     def power_changed(self, machine: Machine) -> None:
         """Take note that a machine was switched, and tell who looks on."""
-        self.env.publish("powered", machine)
+        self.env.publish(Powered, machine)
         self.tell(machine)
 
     def tell(self, machine: Machine) -> None:
-        """Count the free cores of a machine in or out, and tell schedulers how many more cores there are for jobs.
+        """Count the free cores of a machine in or out, and tell the scheduler how many more cores there are for jobs.
 
         Jobs may have all cores of a machine that takes jobs. Of one that will go they have what they have, and of one
         that is off nothing: attempts that were lost there are told by their ends.
@@ -254,5 +268,5 @@ class Cluster:
             self.free_cores += machine.free_cores if machine.counts else -machine.free_cores
         offered = machine.cores if machine.counts else machine.cores - machine.free_cores if machine.is_on else 0
         more, machine.offered = offered - machine.offered, offered
-        for watcher in self.watchers:
-            watcher(machine, more)
+        if self.served_by is not None:
+            self.served_by.note_power(machine, more)

@@ -4,7 +4,7 @@ import gc
 import itertools
 from collections.abc import Callable, Generator
 from heapq import heappush
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 import simpy
@@ -13,9 +13,10 @@ from simpy.events import NORMAL, Event, EventPriority
 from simmodels import streams
 from simmodels.errors import RequestError
 
-Happening = Literal["submitted", "started", "ended", "powered"]
 Process = Generator[Event, Any, Any]
 _Entity = TypeVar("_Entity")
+_Event = TypeVar("_Event")
+_Parts = ParamSpec("_Parts")
 
 ENDED: Final = EventPriority(2)
 """Who refills a machine at each completion does so after the completions and submissions of the instant, ..."""
@@ -67,12 +68,7 @@ class Environment(simpy.Environment):
         self._left = False
         self._seeds: dict[str, list[tuple[str, ...]]] = {}  # the names of those that asked for one, by purpose
         self._entities: list[object] = []
-        self._observers: dict[Happening, list[Callable[[Any], None]]] = {
-            "submitted": [],
-            "started": [],
-            "ended": [],
-            "powered": [],
-        }
+        self._observers: dict[object, list[Callable[[Any], object]]] = {}  # by class of events
 
     def run(self, until: float | Event | None = None) -> Any:  # noqa: ANN401  as simpy.Environment
         """Run until an instant (before its events), until an event happens, or until nothing is left to happen.
@@ -163,22 +159,47 @@ class Environment(simpy.Environment):
         event._value = None  # noqa: SLF001
         self.schedule(event, priority)
 
-    def on(self, happening: Happening, observer: Callable[[Any], None]) -> None:
-        """Call `observer` whenever something happens.
+    def on(self, kind: type[_Event], observer: Callable[[_Event], object]) -> None:
+        """Call an observer with each event of a class from now on, at the instant at which it happens.
 
         Parameters
         ----------
-        happening
-            ``"submitted"`` (the observer gets the `Job`), ``"started"`` or ``"ended"`` (the
-            `Attempt`), ``"powered"`` (the `Machine`).
+        kind
+            The class: one of `simmodels.entities.events`, or one of your own that your entities `publish`.
         observer
-            Looks on; what it returns is ignored.
-        """
-        if happening not in self._observers:
-            raise RequestError(f"no happening {happening!r}", f"one of {', '.join(self._observers)} is allowed")
-        self._observers[happening].append(observer)
+            Gets the event; what it returns is ignored. Observers of a class are called in the order they were added.
 
-    def publish(self, happening: Happening, what: object) -> None:
-        """Tell the observers."""
-        for observer in self._observers[happening]:
-            observer(what)
+        Raises
+        ------
+        RequestError
+            ``kind`` is not a class.
+
+        Examples
+        --------
+        >>> from simmodels.entities.events import Ended
+        >>> env = Environment()
+        >>> env.on(Ended, lambda event: print(event.attempt.job.job_id, "ended at", env.now))
+        """
+        if not isinstance(kind, type):
+            raise RequestError(f"env.on({kind!r}, ...)", "the event must be given as a class, such as simmodels.Ended")
+        self._observers.setdefault(kind, []).append(observer)
+
+    def has_observer(self, kind: type) -> bool:
+        """Return whether events of a class are observed."""
+        return kind in self._observers
+
+    def publish(self, kind: Callable[_Parts, object], *parts: _Parts.args, **named: _Parts.kwargs) -> None:
+        """Create an event and call its observers; if it has none, do nothing.
+
+        Parameters
+        ----------
+        kind
+            The class of the event.
+        parts, named
+            What it is created from.
+        """
+        observers = self._observers.get(kind)
+        if observers:
+            event = kind(*parts, **named)
+            for observer in observers:
+                observer(event)

@@ -19,6 +19,7 @@ from simmodels.decisions.placement_options import (
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, Environment
+from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
 from simmodels.entities.powering import CapacityProcess
 from simmodels.entities.serving import Scheduler
@@ -90,7 +91,7 @@ class Placer(Scheduler):
         """
         for job in jobs:
             self._require(job)
-            self.env.publish("submitted", job)
+            self.env.publish(Submitted, job, self)
             self._resumed.append(job)
         self._begin()
 
@@ -147,7 +148,8 @@ class Placer(Scheduler):
         done: float = done_after(self.env.now - attempt.start_s + earlier, restart, interval, cost, work)
         return done - before
 
-    def _power_changed(self, _: Machine, __: int) -> None:
+    def note_power(self, machine: Machine, more: int) -> None:  # noqa: ARG002
+        """Take note that a machine was switched, and how many more of its cores jobs may have."""
         self._powered = True
         self._ring()
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
+from simmodels.entities.events import Ended, Powered, Submitted
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.router import Router
@@ -69,9 +70,9 @@ class Recorder:
             for machine in cluster_.machines:
                 if not machine.is_on:
                     self._see_power(machine)
-        env.on("powered", self._see_power)
-        env.on("submitted", self._see_submit)
-        env.on("ended", self._see_end)
+        env.on(Powered, lambda event: self._see_power(event.machine))
+        env.on(Submitted, lambda event: self._see_submit(event.job))
+        env.on(Ended, lambda event: self._see_end(event.attempt))
 
     # -- what it sees -------------------------------------------------------------------------------
 
@@ -154,16 +155,10 @@ class Recorder:
         """Return the clusters that belong to the schedule: all that somebody serves, or on which something ran."""
         if self.cluster is not None:
             return [self.cluster]
-        served = {id(each.cluster) for each in self.env.all(Scheduler)}
-        served |= {id(cluster) for each in self.env.all(Router) for cluster in each.clusters}
         used = set(self._on)
         clusters = self.env.all(Cluster)
-        kept = [each for each in clusters if id(each) in served or each.number in used or each.running]
+        kept = [each for each in clusters if each.served_by is not None or each.number in used or each.running]
         return kept or clusters
-
-    def _schedulers(self, clusters: Sequence[Cluster]) -> list[Scheduler]:
-        """Return the schedulers of some clusters."""
-        return [each for each in self.env.all(Scheduler) if each.cluster in clusters]
 
     def _table(self, clusters: Sequence[Cluster]) -> pd.DataFrame:
         """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt, by start."""
@@ -182,12 +177,13 @@ class Recorder:
         table = pd.DataFrame(columns)
         work_s = np.where(table["outcome"] == UNFINISHED, 0.0, table["executed_s"])
         table["work_s"] = table["work_s"].where(table["work_s"].notna(), work_s)
-        of_scheduler = {id(each.cluster): each for each in self._schedulers(clusters)}
         running: list[dict[str, Any]] = []
         for cluster in clusters:
             for attempt in cluster.running:
-                scheduler = of_scheduler.get(id(cluster))
-                so_far_s = self.env.now - attempt.start_s if scheduler is None else scheduler.work_so_far_s(attempt)
+                serves = cluster.served_by
+                so_far_s = self.env.now - attempt.start_s
+                if isinstance(serves, Scheduler):
+                    so_far_s = serves.work_so_far_s(attempt)
                 running.append(
                     {
                         "of": self._number(attempt.submitted),
@@ -310,7 +306,8 @@ class Recorder:
             A job ran that was not seen when it was submitted, or the window was not seen.
         """
         clusters = self._clusters()
-        table, schedulers = self._table(clusters), self._schedulers(clusters)
+        table = self._table(clusters)
+        schedulers = [each.served_by for each in clusters if isinstance(each.served_by, Scheduler)]
         numbers = self._with_tasks(self._recorded(table, schedulers))
         sources = self.env.all(Source)
         routers = [each for each in self.env.all(Router) if set(each.clusters) & set(clusters)]

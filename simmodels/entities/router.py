@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ROUTE, Environment
+from simmodels.entities.events import Routed
 from simmodels.entities.serving import Decider, Scheduler
 from simmodels.errors import RequestError
 from simmodels.workflow import Workflow
@@ -123,8 +124,13 @@ class Router(Decider):
             if job.cores > taker.widest:
                 what = f"{type(self).__name__}.route sent job {job.job_id} of {job.cores} cores to {taker!r}"
                 raise RequestError(what, f"jobs of at most {taker.widest} cores can run there")
-            taker.enqueue(job)
+            self._send(job, taker)
         self._ready = list(ready.values())
+
+    def _send(self, job: Job, taker: "Scheduler | Router") -> None:
+        """Send a job on."""
+        self.env.publish(Routed, job, self, taker)
+        taker.enqueue(job)
 
     def route(self, ready: Sequence[Job], now: float) -> Iterable[tuple[Job, "Scheduler | Router"]]:
         """Return where jobs go: override it. A job that is not named waits here, until an attempt has ended.
@@ -204,5 +210,5 @@ class EarliestStart(Router):
 
     def _instant(self) -> None:
         for job in self._ready:
-            min(self.fitting(job), key=lambda each: each.predict_start(job)).enqueue(job)
+            self._send(job, min(self.fitting(job), key=lambda each: each.predict_start(job)))
         self._ready = []

@@ -12,6 +12,7 @@ from simmodels.decisions.order import Order
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
+from simmodels.entities.events import Backfilled, Reason, Reserved, Submitted
 from simmodels.entities.machine import Machine
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
@@ -20,6 +21,11 @@ from simmodels.streams import stream
 from simmodels.workload import Job
 
 _ROOM: Final = 1024  # slots at first
+_REASONS: Final[dict[Backfilling, Reason]] = {
+    "greedy": "fits",
+    "easy": "ends in time",
+    "conservative": "delays no reservation",
+}
 
 
 class QueueScheduler(Scheduler):
@@ -85,6 +91,7 @@ class QueueScheduler(Scheduler):
         ] = {}  # of jobs that ran before the clock did, by slot: what they had left, until lost
         self._finished = np.empty(64, np.int64)  # scratch
         self._powered = 0  # cores gained (lost) since the last decision
+        self._reserved_s: dict[int, float] = {}  # by slot, as last published
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -96,9 +103,7 @@ class QueueScheduler(Scheduler):
         now, free, before = float(self.env.now), self.cluster.free_cores, self._arrived
         for job in jobs:
             self._require(job)
-            self.env.publish("submitted", job)
-            for look_on in self.watchers:
-                look_on(job)
+            self.env.publish(Submitted, job, self)
             ran_s = now - job.submit_s
             if job.cores > free or (self._kill and job.estimate_s <= ran_s):
                 continue
@@ -117,7 +122,8 @@ class QueueScheduler(Scheduler):
         if self._waiting or self._by_event or attempt.outcome is Outcome.LOST:
             self._ring()
 
-    def _power_changed(self, _: Machine, more: int) -> None:
+    def note_power(self, machine: Machine, more: int) -> None:  # noqa: ARG002
+        """Take note that a machine was switched, and how many more of its cores jobs may have."""
         self._powered += more
         self._ring()
 
@@ -289,6 +295,7 @@ class QueueScheduler(Scheduler):
                 raise_refused(self._jobs[slot], now, self.order, self.backfill_order)
         warm = self.options.warm_jobs
         self._waiting -= len(slots)
+        attempts = []
         for slot in slots:
             job = self._jobs[slot]
             attempt = self.start(self._rests.get(slot, job) if self._rests else job)
@@ -300,6 +307,36 @@ class QueueScheduler(Scheduler):
             self._turn += 1
             if slot < warm:
                 attempt.counted = False
+            attempts.append(attempt)
+        if self.env.has_observer(Backfilled) or self.env.has_observer(Reserved):
+            self._explain(attempts)
+
+    def _explain(self, attempts: Sequence[Attempt]) -> None:
+        """Publish why jobs were backfilled, and what was reserved."""
+        now, backfilling = float(self.env.now), self.options.backfilling
+        waiting = state.waiting_slots(self._queue).tolist()
+        # Without a pass since the keys were computed, who is first by an order that moves is not known.
+        known = not self.order.moving or bool(attempts) or queue.has_fitting(self._queue)
+        if not waiting or backfilling == "none" or not known:
+            return
+        held = {}
+        if backfilling != "greedy":
+            held = {
+                slot: float(queue.reserved_start(self._queue, slot, now))
+                for slot in (waiting if backfilling == "conservative" else waiting[:1])
+            }
+        for slot, start_s in held.items():
+            if self._reserved_s.get(slot) != start_s:
+                self.env.publish(Reserved, self._jobs[slot], start_s, self)
+        self._reserved_s = held
+        behind = queue.behind_first(self._queue, np.array([attempt.slot for attempt in attempts], np.int64))
+        ahead = self._jobs[waiting[0]]
+        for attempt, is_behind in zip(attempts, behind.tolist(), strict=True):
+            if is_behind:
+                reason: Reason = _REASONS[backfilling]
+                if backfilling == "easy" and now + self._estimate[attempt.slot] > held[waiting[0]]:
+                    reason = "extra cores"
+                self.env.publish(Backfilled, attempt, ahead, reason)
 
     @staticmethod
     def _note_change(attempt: Attempt, job: Job) -> None:

@@ -11,6 +11,7 @@ from simmodels.decisions.prediction import predicted_start
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
+from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.place import Terms
@@ -77,7 +78,7 @@ class Decider:
             The job can never run here.
         """
         self._require(job)
-        self.env.publish("submitted", job)
+        self.env.publish(Submitted, job, self)
         self.enqueue(job)
 
     def enqueue(self, job: Job) -> None:
@@ -135,6 +136,10 @@ class Decider:
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
+        raise NotImplementedError
+
+    def note_power(self, machine: Machine, more: int) -> None:
+        """Take note that a machine was switched, and how many more of its cores jobs may have."""
         raise NotImplementedError
 
     def ended(self, attempt: Attempt) -> None:
@@ -214,15 +219,12 @@ class Scheduler(Decider):
         self.env = env
         self.cluster = cluster
         self._serve(cluster)
-        self.watchers: list[Callable[[Job], None]] = []
-        """Are called with each job that enters here."""
         self._submitted: list[Job] = []  # since the last decision
         self._ended: list[Attempt] = []
         self._again: dict[Attempt, None] = {}  # of those, the lost ones whose job waits again
         self._in_line: dict[int, tuple[int, Job]] = {}  # who waits, by id: number in order of arrival, and job
         self._begun: dict[Attempt, int] = {}  # what runs: its job's number
         self._arrived = 0
-        cluster.watchers.append(self._power_changed)
         self._join()
 
     # -- what happens to it -------------------------------------------------------------------------
@@ -234,8 +236,6 @@ class Scheduler(Decider):
 
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to a router: `submit`, less the news of it."""
-        for look_on in self.watchers:
-            look_on(job)
         self._submitted.append(job)
         self._ring()
 
@@ -272,7 +272,8 @@ class Scheduler(Decider):
         """Let the job of a lost attempt wait again, at its old place."""
         self._again[attempt] = None
 
-    def _power_changed(self, _: Machine, __: int) -> None:
+    def note_power(self, machine: Machine, more: int) -> None:  # noqa: ARG002
+        """Take note that a machine was switched, and how many more of its cores jobs may have."""
         self._ring()
 
     # -- what can be seen of it ---------------------------------------------------------------------

@@ -243,8 +243,8 @@ def test_an_observer_changes_nothing(case: dict[str, Any]) -> None:
         recorder = sm.Recorder(env)
         seen: list[object] = []
         if observed:
-            for happening in ("submitted", "started", "ended", "powered"):
-                env.on(happening, seen.append)
+            for kind in (sm.Submitted, sm.Started, sm.Ended, sm.Lost, sm.Powered):
+                env.on(kind, seen.append)
         env.run(until=env.end_of(case["window"][1]))
         made = recorder.schedule()
         assert isinstance(made, Schedule)

@@ -45,7 +45,7 @@ def test_the_process_walks_as_the_table_does() -> None:
     cluster = sm.Cluster(env, "green", machines=32, cores_per_machine=24)
     sm.MarkovCapacity(env, cluster, low=16, high=32, step=2, period_s=1200)
     seen: list[tuple[float, int]] = []
-    env.on("powered", lambda _: seen.append((env.now, sum(each.is_on for each in cluster.machines))))
+    env.on(sm.Powered, lambda _: seen.append((env.now, sum(each.is_on for each in cluster.machines))))
     env.run(until=50_000)
     last = dict(seen)
     assert list(last.items()) == list(zip(walk.time_s[1:].tolist(), walk.machines[1:].tolist(), strict=True))

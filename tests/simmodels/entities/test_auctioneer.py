@@ -13,6 +13,7 @@ from simmodels.entities.attempt import Attempt
 from simmodels.entities.auctioneer import Auctioneer, TaskRun
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
+from simmodels.entities.events import Submitted
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
@@ -57,8 +58,8 @@ def test_ties_fall_by_input_order_though_the_source_submits_by_time() -> None:
 
 def test_workflows_can_be_submitted_by_hand_and_looked_at_midway() -> None:
     env, clusters, auctioneer = model(4)
-    seen: list[Workflow] = []
-    env.on("submitted", seen.append)
+    seen: list[object] = []
+    env.on(Submitted, lambda event: seen.append(event.job))
 
     def user() -> Generator:
         for turn in range(3):

@@ -143,7 +143,7 @@ def starts(cluster_class: type[Cluster], **options: object) -> tuple[list[float]
     log = Workload([1, 2, 3], [0, 1, 2], [10, 10, 4], [10, 10, 4], [1, 2, 1])
     sm.Source(env, log, into=scheduler)
     attempts: list[Attempt] = []
-    env.on("ended", attempts.append)
+    env.on(sm.Ended, lambda event: attempts.append(event.attempt))
     env.run()
     attempts.sort(key=lambda attempt: attempt.job.job_id)
     return [attempt.start_s for attempt in attempts], [attempt.end_s for attempt in attempts]
@@ -255,7 +255,7 @@ def test_switching_twice_is_switching_once() -> None:
     seen: list[tuple[float, bool]] = []
     env = sm.Environment()
     cluster = Cluster(env, "green", machines=2, cores_per_machine=2)
-    env.on("powered", lambda machine: seen.append((env.now, machine.is_on)))
+    env.on(sm.Powered, lambda event: seen.append((env.now, event.machine.is_on)))
     env.process(switch(env, cluster, [(1, 0, True), (2, 0, False), (2, 0, False), (3, 0, False), (4, 0, True)]))
     env.run()
     assert seen == [(2.0, False), (4.0, True)]
@@ -321,7 +321,7 @@ def test_an_attempt_is_stopped_once_and_one_that_has_ended_stays_as_it_is(kind: 
     env = sm.Environment()
     cluster = kind(env, "pool", cores=2)
     ended: list[tuple[float, Outcome | None]] = []
-    env.on("ended", lambda attempt: ended.append((env.now, attempt.outcome)))
+    env.on(sm.Ended, lambda event: ended.append((env.now, event.attempt.outcome)))
     attempt = cluster.start(job(1))
     other = cluster.start(job(1))
     env.run(until=3)

@@ -118,7 +118,7 @@ def filled(clusters: int) -> list[list[int]]:
     for cluster in made:
         sm.Source(env, log, into=sm.FirstFit(env, cluster, aware=False, unaware="shuffled_fill"))
     placed: list[list[int]] = [[] for _ in made]
-    env.on("started", lambda attempt: placed[attempt.cluster.number].append(attempt.places[0][0].index))
+    env.on(sm.Started, lambda event: placed[event.attempt.cluster.number].append(event.attempt.places[0][0].index))
     env.run()
     return placed
 
@@ -130,7 +130,7 @@ def queued(clusters: int) -> list[list[int]]:
     for cluster in made:
         sm.Source(env, log, into=sm.QueueScheduler(env, cluster, order="RANDOM"))
     begun: list[list[int]] = [[] for _ in made]
-    env.on("started", lambda attempt: begun[attempt.cluster.number].append(attempt.job.job_id))
+    env.on(sm.Started, lambda event: begun[event.attempt.cluster.number].append(event.attempt.job.job_id))
     env.run()
     return begun
 
@@ -142,7 +142,7 @@ def auctioned(clusters: int) -> list[list[int]]:
         tasks = [sm.Workflow(job, 0.0, [1.0], [16]) for job in range(16)]
         sm.Source(env, tasks, into=sm.Auctioneer(env, [cluster], bid="Random"))
     begun: list[list[int]] = [[] for _ in made]
-    env.on("started", lambda attempt: begun[attempt.cluster.number].append(attempt.job.job_id))
+    env.on(sm.Started, lambda event: begun[event.attempt.cluster.number].append(event.attempt.job.job_id))
     env.run()
     return begun
 

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from collections.abc import Generator
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -83,11 +84,28 @@ def test_power_changes_follow_all_else_of_an_instant_and_decisions_follow_them()
     assert seen == ["usual", "process", "power", "decision"]
 
 
-def test_an_unknown_happening_is_refused_with_those_there_are() -> None:
-    with pytest.raises(
-        RequestError, match="no happening 'begun'; one of submitted, started, ended, powered is allowed"
-    ):
-        Environment().on("begun", print)
+def test_an_event_that_is_no_class_is_refused() -> None:
+    with pytest.raises(RequestError, match=r"env.on\('ended', ...\); the event must be given as a class, such as"):
+        Environment().on("ended", print)  # type: ignore[arg-type]
+
+
+def test_observers_of_a_class_of_ones_own_are_called_in_order() -> None:
+    class Full(NamedTuple):
+        cores: int
+
+    env, seen = Environment(), []
+    env.on(Full, lambda event: seen.append(("first", event)))
+    env.on(Full, lambda event: seen.append(("second", event)))
+    env.publish(Full, 4)
+    assert seen == [("first", Full(4)), ("second", Full(4))]
+    assert env.has_observer(Full)
+
+
+def test_without_an_observer_no_event_is_created() -> None:
+    def fail() -> None:
+        raise AssertionError
+
+    Environment().publish(fail)
 
 
 def test_entities_are_known_by_their_kind_in_the_order_they_were_made() -> None:

@@ -49,8 +49,8 @@ class Model:
         self.recorder = sm.Recorder(self.env)
         self.off_spans: dict[int, list[list[float]]] = {index: [] for index in range(MACHINES)}
         self.ran: list[Attempt] = []
-        self.env.on("powered", self.see_power)
-        self.env.on("ended", self.ran.append)
+        self.env.on(sm.Powered, lambda event: self.see_power(event.machine))
+        self.env.on(sm.Ended, lambda event: self.ran.append(event.attempt))
         self.env.process(self.operate(sorted(plan)))
         self.env.run()
 
@@ -142,7 +142,7 @@ def switched_by(table: sm.Capacity, until: float, *, start: float = 0.0, **how: 
     cluster = sm.Cluster(env, "five", machines=5, cores_per_machine=1)
     sm.TraceCapacity(env, cluster, table, **how)
     on = [(start, sum(machine.is_on for machine in cluster.machines))]
-    env.on("powered", lambda _: on.append((env.now, sum(machine.is_on for machine in cluster.machines))))
+    env.on(sm.Powered, lambda _: on.append((env.now, sum(machine.is_on for machine in cluster.machines))))
     env.run(until=until)
     return sorted(dict(on).items())
 
@@ -173,7 +173,7 @@ def walks(**how: object) -> list[tuple[float, int]]:
     cluster = sm.Cluster(env, "five", machines=5, cores_per_machine=1)
     sm.MarkovCapacity(env, cluster, period_s=10, **how)
     on: list[tuple[float, int]] = []
-    env.on("powered", lambda _: on.append((env.now, sum(machine.is_on for machine in cluster.machines))))
+    env.on(sm.Powered, lambda _: on.append((env.now, sum(machine.is_on for machine in cluster.machines))))
     env.run(until=200)
     return on
 
@@ -274,10 +274,10 @@ def test_a_queue_has_the_cores_of_machines_that_take_jobs(
     recorder = sm.Recorder(env)
     late = []
 
-    def see(attempt: sm.Attempt) -> None:
-        late.extend(machine.index for machine, _ in attempt.places if not machine.takes_jobs)
+    def see(event: sm.Started) -> None:
+        late.extend(machine.index for machine, _ in event.attempt.places if not machine.takes_jobs)
 
-    env.on("started", see)
+    env.on(sm.Started, see)
     env.run()
     schedule = recorder.schedule(window_s=(0, float(env.now))).validate()
     assert (schedule.outcome == 0).all()

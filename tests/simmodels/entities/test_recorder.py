@@ -90,14 +90,14 @@ def test_observers_see_everything_and_change_nothing() -> None:
     env, _, recorder = model(order="RANDOM", decide="event")
     seen: list[tuple[str, float, int]] = []
 
-    def look(happening: str, what: Job | Attempt) -> str:
-        job = what.job if isinstance(what, Attempt) else what
-        seen.append((happening, env.now, job.job_id))
+    def look(event: sm.Submitted | sm.Started | sm.Ended) -> str:
+        job = event.job if isinstance(event, sm.Submitted) else event.attempt.job
+        seen.append((type(event).__name__, env.now, job.job_id))
         env.stream("looking").random()
         return "ignored"
 
-    for happening in ("submitted", "started", "ended"):
-        env.on(happening, lambda what, happening=happening: look(happening, what))
+    for kind in (sm.Submitted, sm.Started, sm.Ended):
+        env.on(kind, look)
     sm.Recorder(env)
     env.run()
     watched = recorder.schedule()
@@ -105,9 +105,9 @@ def test_observers_see_everything_and_change_nothing() -> None:
     assert watched.end_s.tobytes() == alone.end_s.tobytes()
     assert len(seen) == 12
     assert [entry for entry in seen if entry[2] == 7] == [
-        ("submitted", 0.0, 7),
-        ("started", 0.0, 7),
-        ("ended", 10.0, 7),
+        ("Submitted", 0.0, 7),
+        ("Started", 0.0, 7),
+        ("Ended", 10.0, 7),
     ]
 
 
@@ -273,7 +273,7 @@ def test_a_recorder_of_one_cluster_is_not_bothered_by_another() -> None:
     b.start(Job(1, 0.0, 4.0, 4.0, 1))
     scheduler.submit(Job(2, 0.0, 4.0, 4.0, 1))
     seen: list[int] = []
-    env.on("ended", lambda _: seen.append(int(np.isfinite(recorder.schedule().end_s).sum())))
+    env.on(sm.Ended, lambda _: seen.append(int(np.isfinite(recorder.schedule().end_s).sum())))
     env.run()
     assert seen == [0, 1]
     assert recorder.schedule().workload.job_id.tolist() == [2]

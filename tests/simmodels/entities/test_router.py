@@ -79,7 +79,7 @@ def test_routers_stand_before_routers() -> None:
 def test_a_job_is_seen_submitted_once(kind: type[sm.Router]) -> None:
     env = sm.Environment()
     seen: list[int] = []
-    env.on("submitted", lambda job: seen.append(job.job_id))
+    env.on(sm.Submitted, lambda event: seen.append(event.job.job_id))
     routed(kind(env, [sm.RoundRobin(env, queues(env, 1)), *queues(env, 1)]), log((0, 5, 1), (0, 5, 1)))
     assert seen == [1, 2]
 

@@ -46,7 +46,12 @@ def test_two_clusters_in_an_environment_do_not_know_each_other() -> None:
     for name, workload in logs.items():
         scheduler = sm.QueueScheduler(env, sm.Cluster(env, name, cores=8), order="SPF")
         sm.Source(env, workload, into=scheduler)
-    env.on("ended", lambda attempt: ended[attempt.cluster.name].update({attempt.job.job_id: attempt.start_s}))
+
+    def see(event: sm.Ended) -> None:
+        attempt = event.attempt
+        ended[attempt.cluster.name][attempt.job.job_id] = attempt.start_s
+
+    env.on(sm.Ended, see)
     env.run()
     for name, workload in logs.items():
         expected = sm.simulate(workload, cores=8, order="SPF").start_s.tolist()
@@ -291,7 +296,7 @@ def test_an_error_of_an_observer_stops_the_model() -> None:
     def fails(_: Attempt) -> None:
         raise LookupError("not there")
 
-    env.on("ended", fails)
+    env.on(sm.Ended, fails)
     scheduler.submit(Job(5, 0.0, 1.0, 1.0, 1))
     with pytest.raises(LookupError, match="not there"):
         env.run()

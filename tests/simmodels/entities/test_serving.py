@@ -103,7 +103,7 @@ def test_a_lost_job_that_ended_sends_elsewhere_leaves_its_queue(
     queue = Fleeing(env, sm.Cluster(env, "a", cores=4), decide=decide)
     refuge = refuge_class(env, sm.Cluster(env, "b", cores=4))
     started: list[tuple[int, str, float]] = []
-    env.on("started", lambda attempt: started.append((attempt.job.job_id, attempt.cluster.name, env.now)))
+    env.on(sm.Started, lambda event: started.append((event.attempt.job.job_id, event.attempt.cluster.name, env.now)))
     queue.submit(sm.Job(1, 0.0, 5.0, 5.0, 4))
     env.run(until=2)
     next(iter(queue.cluster.running)).interrupt()
@@ -399,7 +399,7 @@ def test_what_a_withdrawn_job_kept_back_starts_at_once() -> None:
     for job in (sm.Job(0, 0.0, 9.0, 9.0, 1), wide, sm.Job(2, 0.0, 9.0, 9.0, 1)):
         scheduler.submit(job)
     started: list[tuple[int, float]] = []
-    env.on("started", lambda attempt: started.append((attempt.job.job_id, env.now)))
+    env.on(sm.Started, lambda event: started.append((event.attempt.job.job_id, env.now)))
     env.run(until=3)
     scheduler.withdraw(wide)
     env.run()
