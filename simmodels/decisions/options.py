@@ -1,6 +1,7 @@
 """QueueOptions: how a queue is scheduled; checked once, for both clocks."""
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, NoReturn, Self, get_args
 
@@ -16,6 +17,9 @@ Overrun = Literal["run", "kill"]
 
 MOST: Final = 2**53
 """The most cores and jobs that can be counted: beyond it, whole numbers are not exact as floats."""
+
+CHANGEABLE: Final = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")
+"""The options that can be changed while jobs wait and run."""
 
 _CHOICES: Final = {"backfilling": Backfilling, "decide": Decide, "overrun": Overrun}
 
@@ -84,6 +88,20 @@ class QueueOptions:
     def with_order(self, order: str | Order, backfill_order: str | Order | None) -> Self:
         """Return the same options with another order; refuse as `checked` does."""
         return self.checked(**{**self.by_name(), "order": order, "backfill_order": backfill_order})
+
+    def with_changes(self, changes: Mapping[str, object]) -> Self:
+        """Return the same options but for some, by name; refuse as `checked` does.
+
+        Raises
+        ------
+        UnknownNameError
+            No such option, or one that must stay as it is while jobs wait and run.
+        """
+        for name in changes:
+            if name not in CHANGEABLE:
+                close = tuple(difflib.get_close_matches(name, CHANGEABLE))
+                raise UnknownNameError("option that can be changed", name, close, CHANGEABLE)
+        return self.checked(**{**self.by_name(), **changes})
 
     def by_name(self) -> dict[str, Any]:
         """Return the options by name, as `checked` takes them."""

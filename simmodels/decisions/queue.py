@@ -139,6 +139,32 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
     _sort_anew(queue, queue.waiting, order, queue.key, now)
 
 
+@compiled
+def take_over(queue, old, start, now):
+    """Take over what arrived, waits and runs in another queue on the same columns, which is not used again.
+
+    Parameters
+    ----------
+    queue
+        An empty queue with other options.
+    old
+        The queue whose place it takes.
+    start
+        float64[slots], when each running slot started.
+    now
+        The instant, in seconds.
+    """
+    queue.free = old.free
+    queue.phase = old.phase
+    queue.arrived = old.arrived
+    queue.warm_started = old.warm_started
+    if queue.backfilling >= EASY:
+        for slot in range(queue.arrived):
+            if queue.phase[slot] == RUNNING:
+                _expect(queue, slot, start[slot])
+    _admit(queue, now)
+
+
 # -- in and out of the lists ----------------------------------------------------------------------
 
 
@@ -265,6 +291,16 @@ def change_capacity(queue, cores):
 
 
 @compiled
+def _expect(queue, slot, start):
+    """Note when a running job is expected to end."""
+    end = start + queue.estimate[slot]
+    if queue.backfilling == CONSERVATIVE:
+        end = lasts_until(start, queue.estimate[slot])
+    queue.expected_end[slot] = end
+    insert(queue.running, end, slot, queue.cores[slot], queue.estimate[slot])
+
+
+@compiled
 def _start(queue, first, n, now):
     """Let placed[first:n] run from now on."""
     for k in range(first, n):
@@ -273,11 +309,7 @@ def _start(queue, first, n, now):
         queue.phase[slot] = RUNNING
         queue.free -= queue.cores[slot]
         if queue.backfilling >= EASY:
-            end = now + queue.estimate[slot]
-            if queue.backfilling == CONSERVATIVE:
-                end = lasts_until(now, queue.estimate[slot])
-            queue.expected_end[slot] = end
-            insert(queue.running, end, slot, queue.cores[slot], queue.estimate[slot])
+            _expect(queue, slot, now)
 
 
 @compiled

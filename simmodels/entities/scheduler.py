@@ -74,6 +74,8 @@ class QueueScheduler(Scheduler):
         )
         super().__init__(env, cluster)
         self.order_changes = 0
+        self.changes = 0  # of other options
+        self._overruns = {overrun}
         self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
         self._kill = overrun == "kill"
         self._by_event = decide == "event"
@@ -149,6 +151,39 @@ class QueueScheduler(Scheduler):
             second is self.order,
             float(self.env.now),
         )
+
+    def reconfigure(self, **options: object) -> None:
+        """Change options by name, from the next decision on; for a decision at this instant, call `wake` too.
+
+        Parameters
+        ----------
+        options
+            ``order``, ``backfilling``, ``backfill_order``, ``threshold_s``, ``overrun``, ``queue_depth``; others stay.
+            Reservations are made again; a changed ``overrun`` applies to jobs that start.
+
+        Raises
+        ------
+        UnknownNameError
+            No such option, order or backfilling.
+        RequestError
+            A number is out of its range, or a backfill order is given where nothing is backfilled by it.
+        """
+        changed = self.options.with_changes(options)
+        if not options.keys() - {"order", "backfill_order"}:
+            self.set_order(changed.order, changed.backfill_order)
+            return
+        self._overruns.add(changed.overrun)
+        self._kill = changed.overrun == "kill"
+        self.options = changed
+        self.changes += 1
+        self._may_refuse = changed.may_refuse
+        start_s = np.empty(self._room)
+        for attempt in (*self.cluster.running, *self._ended):
+            if attempt.decider is self:
+                start_s[attempt.slot] = attempt.start_s
+        columns = (self._submit, self._runtime, self._estimate, self._cores)
+        old, self._queue = self._queue, changed.open(columns, free=0, draw=self._drawn(self._room))
+        queue.take_over(self._queue, old, start_s, float(self.env.now))
 
     # -- what can be seen of it ---------------------------------------------------------------------
 
@@ -349,12 +384,12 @@ class QueueScheduler(Scheduler):
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them; the order is that of the last decision."""
-        changes = {"order_changes": self.order_changes} if self.order_changes else {}
-        return {**self.options.about(), **changes}
+        counts = {"order_changes": self.order_changes, "changes": self.changes}
+        return {**self.options.about(), **{name: count for name, count in counts.items() if count}}
 
     def terms(self) -> Terms:
         """Return what a schedule of this queue is proved by."""
-        return Terms(overrun=self.options.overrun)
+        return Terms(overrun=self.options.overrun if len(self._overruns) == 1 else None)
 
     def start(self, job: Job) -> Attempt:  # type: ignore[override]  # the machines are always the lowest
         """Start a job that the pass chose; if overridden, with as many cores as it asked for."""

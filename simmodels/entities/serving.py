@@ -110,6 +110,17 @@ class Decider:
             what = f"needs {job.cores} cores; 1 to {self.widest} are allowed"
             raise ImpossibleJobError(job.job_id, f"{what} on a machine here" if self._by_machine else f"{what} here")
 
+    def reconfigure(self, **options: object) -> None:
+        """Change options by name, from the next decision on; for a decision at this instant, call `wake` too.
+
+        Raises
+        ------
+        RequestError
+            No such option, or one that cannot be changed, or a value that is out of its range.
+        """
+        for name in options:
+            raise RequestError(f"{name} of a {type(self).__name__} is to be changed", "it has no option to change")
+
     # -- whom it serves, and what ends there ----------------------------------------------------------
 
     def _serve(self, *clusters: Cluster) -> None:

@@ -1,11 +1,16 @@
+from typing import Any
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.environment import Process
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.workload import Job, Workload
+from tests.naive import Naive, Row
 
 
 def log(jobs: int = 60, seed: int = 0) -> Workload:
@@ -245,6 +250,105 @@ def test_another_order_forgets_the_plan_and_what_the_old_one_refused() -> None:
     env.process(tuner())
     env.run()
     assert recorder.schedule().validate().start_s.tolist() == [0, 11, 10]
+
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "order": st.sampled_from(["FCFS", "SPF", "WFP3"]),
+        "backfilling": st.sampled_from(["none", "greedy", "easy", "conservative"]),
+        "threshold_s": st.sampled_from([None, 0.0, 5.0]),
+        "queue_depth": st.sampled_from([None, 1, 3]),
+    }
+)
+
+
+def reconfigured(work: Workload, first: dict[str, Any], *changes: tuple[float, dict[str, Any]]) -> sm.Schedule:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), **first)
+    sm.Source(env, work, into=scheduler)
+    recorder = sm.Recorder(env)
+
+    def operate() -> Process:
+        for instant, options in changes:
+            yield env.at(instant)
+            scheduler.reconfigure(**options)
+
+    env.process(operate())
+    env.run()
+    return recorder.schedule().validate()
+
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(-2, 5), st.integers(1, 4)), min_size=1, max_size=20
+)
+
+
+def jobs_of(rows: list[tuple[int, int, int, int]]) -> Workload:
+    submit_s, runtime_s, more_s, cores = zip(*sorted(rows), strict=True)
+    return Workload(range(len(rows)), submit_s, runtime_s, np.maximum(np.add(runtime_s, more_s), 1), cores)
+
+
+def columns_of(work: Workload) -> list[list[Any]]:
+    return [column.tolist() for column in (work.submit_s, work.runtime_s, work.estimate_s, work.cores)]
+
+
+@given(rows=ROWS, first=OPTIONS, second=OPTIONS, third=OPTIONS)
+def test_options_may_change_as_it_goes(
+    rows: list[tuple[int, int, int, int]], first: dict[str, Any], second: dict[str, Any], third: dict[str, Any]
+) -> None:
+    class Changed(Naive):
+        """The plain simulator, whose options change at the same instants."""
+
+        def start_all(self, now: float) -> None:
+            while changes and changes[0][0] < now:
+                for name, value in changes.pop(0)[1].items():
+                    setattr(self, name, value)
+                self.promised.clear()
+            super().start_all(now)
+
+    work, changes = jobs_of(rows), [(7.5, second), (15.5, third)]
+    schedule = reconfigured(work, first, *changes)
+    plain = Changed(4, **first)
+    plain.run([Row(i, *values, 0.0) for i, values in enumerate(zip(*columns_of(work), strict=True))])
+    assert schedule.start_s.tolist() == [plain.started[rank] for rank in range(len(work))]
+
+
+@given(rows=ROWS, options=OPTIONS)
+def test_options_that_are_set_again_change_nothing(
+    rows: list[tuple[int, int, int, int]], options: dict[str, Any]
+) -> None:
+    if options["backfilling"] == "conservative":
+        options["backfilling"] = "easy"  # reservations are made again
+    work = jobs_of(rows)
+    again = reconfigured(work, options, *((k + 0.5, {"overrun": "run"}) for k in range(30)))
+    assert again.start_s.tolist() == sm.simulate(work, cores=4, **options).start_s.tolist()
+    assert again.about["changes"] == 30
+
+
+def test_jobs_are_killed_from_then_on() -> None:
+    work = Workload([1, 2], [0, 1], [9, 9], [5, 5], [1, 1])
+    schedule = reconfigured(work, {}, (0.5, {"overrun": "kill"}))
+    assert schedule.end_s.tolist() == [9, 6]
+    assert schedule.about["overrun"] == "kill"
+
+
+def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="SPF")
+    known = "known: order, backfilling, backfill_order, threshold_s, overrun, queue_depth"
+    with pytest.raises(UnknownNameError, match=f"unknown option that can be changed 'warm_jobs'; {known}"):
+        scheduler.reconfigure(warm_jobs=3)
+    with pytest.raises(RequestError, match=r"threshold_s is -1"):
+        scheduler.reconfigure(order="SAF", threshold_s=-1)
+    assert (scheduler.order.name, scheduler.options.threshold_s, scheduler.changes) == ("SPF", None, 0)
+
+    class Mine(sm.Scheduler):
+        pass
+
+    mine = Mine(env, sm.Cluster(env, "b", cores=1))
+    mine.reconfigure()
+    with pytest.raises(RequestError, match="order of a Mine is to be changed; it has no option to change"):
+        mine.reconfigure(order="SPF")
 
 
 # -- errors --------------------------------------------------------------------------------------------
