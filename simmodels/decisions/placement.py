@@ -167,6 +167,15 @@ def replan(fleet, now):
 
 
 @compiled
+def unplan(fleet, slot):
+    """Forget the planned start of a job; the profile of its machine is not right until all is planned again."""
+    fleet.heap_size = heap.take(fleet.heap, fleet.heap_size, fleet.start, fleet.place, slot)
+    alter(fleet, fleet.machine[slot], 0, -1)
+    fleet.machine[slot] = NOWHERE
+    fleet.start[slot] = np.inf
+
+
+@compiled
 def start_planned(fleet, now):
     """Start the jobs whose planned start is now."""
     while fleet.heap_size > 0 and fleet.start[fleet.heap[0]] <= now:

@@ -11,8 +11,8 @@ from simmodels.compiled import compiled
 from simmodels.decisions.fitting import fit_new, queue_up, refill_all, refill_machine
 from simmodels.decisions.fleet import FIRST_FIT, NOWHERE
 from simmodels.decisions.machines import first_fitting, open_machines, reserve, run, stop
-from simmodels.decisions.ordered import insert
-from simmodels.decisions.placement import busy, note_stretch, place, replan, start_planned, tick, update, weigh
+from simmodels.decisions.ordered import insert, remove
+from simmodels.decisions.placement import busy, note_stretch, place, replan, start_planned, tick, unplan, update, weigh
 from simmodels.signals import heed_signals
 
 
@@ -67,8 +67,8 @@ def complete(fleet, ended, ends, now):
 
 
 @compiled
-def change(fleet, is_open, lost, losses, now):
-    """Let these machines be open, and the slots lost[:losses], which ran on machines that went, wait again.
+def change(fleet, is_open, lost, again, losses, now):
+    """Let these machines be open; of the slots lost[:losses], which ran on machines that went, lost[:again] wait again.
 
     First fit fills what is free. Targets are chosen anew for all jobs that have not started (section 4.3);
     with `replan_if_full`, after an addition only if all machines were used, and U was high.
@@ -78,6 +78,8 @@ def change(fleet, is_open, lost, losses, now):
     full = before > 0 and fleet.use == before and busy(fleet) > fleet.raise_above
     for k in range(losses):
         stop(fleet, lost[k])
+        if k >= again:
+            continue
         if fleet.kind == FIRST_FIT:
             queue_up(fleet, lost[k])
         else:
@@ -119,6 +121,25 @@ def settle(fleet, arrivals, now):
             update(fleet, now)
     if fleet.kind != FIRST_FIT:
         start_planned(fleet, now)
+    return fleet.count
+
+
+@compiled
+def withdraw(fleet, slot, now):
+    """Let a job go that waits; before anything is placed, `plan_again` has to plan the others."""
+    remove(fleet.waiting, 0.0, slot)
+    if fleet.place[slot] != NOWHERE:  # its start was planned
+        tick(fleet, now)
+        unplan(fleet, slot)
+
+
+@compiled
+def plan_again(fleet, now):
+    """Plan all jobs again that have not started."""
+    fleet.count = 0
+    if fleet.kind != FIRST_FIT:
+        replan(fleet, now)
+        update(fleet, now)
     return fleet.count
 
 

@@ -70,6 +70,7 @@ class Placer(Scheduler):
         self._resumed: list[Job] = []
         self._lost: list[Attempt] = []
         self._powered = True
+        self._withdrawn = False  # since the last decision, a job
         self._timer_s = np.inf
         self._early = Event(env)
         self._early.callbacks.append(self._completions)
@@ -156,8 +157,9 @@ class Placer(Scheduler):
     @property
     def waiting(self) -> list[Job]:
         """Return the jobs that wait, planned or not, in order of arrival."""
-        running = {attempt.slot for attempt in self.cluster.running} | {attempt.slot for attempt in self._ended}
-        return [job for slot, job in self._jobs.items() if slot not in running] + self._submitted
+        others = {attempt.slot for attempt in (*self.cluster.running, *self._ended)}
+        others |= {attempt.slot for attempt in self._lost if attempt not in self._again}
+        return [job for slot, job in self._jobs.items() if slot not in others] + self._submitted
 
     def _places(self) -> tuple[list[int], Callable[[Attempt], int]]:
         """Return the cores that are free on each machine that takes jobs, and on which of these an attempt runs."""
@@ -170,13 +172,22 @@ class Placer(Scheduler):
         return job.runtime_s
 
     def _withdraw(self, job: Job) -> None:
-        what = f"job {job.job_id} is to be withdrawn from a {type(self).__name__}"
-        raise RequestError(what, "only a QueueScheduler, or a scheduler of your own, gives jobs back")
+        if not any(each is job for each in self.waiting):
+            self._refuse_withdrawal(job)
+        slot = next(slot for slot, each in self._jobs.items() if each is job)
+        lost = next((attempt for attempt in self._lost if attempt.slot == slot), None)
+        if lost is None:
+            placing.withdraw(self._fleet, slot, float(self.env.now))
+            self._withdrawn = True
+            del self._jobs[slot], self._work[slot]
+        else:  # it is to wait again at the end of this instant
+            del self._again[lost]
 
     @property
     def jobs_not_done(self) -> list[Job]:
         """Return the jobs that were submitted and are not done: about to enter the queue, in it, or running."""
         done = {attempt.slot for attempt in self._ended}
+        done |= {attempt.slot for attempt in self._lost if attempt not in self._again}
         return [job for slot, job in self._jobs.items() if slot not in done] + self._submitted
 
     @property
@@ -266,6 +277,10 @@ class Placer(Scheduler):
         now = float(self.env.now)
         if self._powered or self._lost:
             self._change(now)
+        if self._withdrawn:
+            placing.plan_again(self._fleet, now)
+            self._start_all()
+            self._withdrawn = False
         for job in self._submitted:
             self._enter(job)
         arrivals = len(self._submitted)
@@ -275,21 +290,21 @@ class Placer(Scheduler):
         self._set_timer(placing.due(self._fleet))
 
     def _change(self, now: float) -> None:
-        """Take note of which machines are open, and let those that were lost wait again."""
+        """Take note of which machines are open, and let those that were lost wait again, unless they went elsewhere."""
         interval, cost, _ = self._checkpoints
         lefts = columns(self._fleet)[2]
-        for attempt in self._lost:
-            if attempt not in self._again:
-                what = f"job {attempt.job.job_id} lost its machine, and {type(self).__name__}.ended lets it go"
-                raise RequestError(what, "call super().ended: it has to wait here again")
+        again = [attempt.slot for attempt in self._lost if attempt in self._again]
+        gone = [attempt.slot for attempt in self._lost if attempt not in self._again]
         self._again.clear()
-        lost = np.array([attempt.slot for attempt in self._lost], np.int64)
-        for slot in lost.tolist():
+        lost = np.array(again + gone, np.int64)
+        for slot in again:
             work, restart, _ = self._work[slot]
             lefts[slot] = takes(work, restart, interval, cost)
+        for slot in gone:
+            del self._jobs[slot], self._work[slot]
         is_open = np.array([machine.takes_jobs for machine in self.cluster.machines], np.bool_)
         if len(lost) or placing.differs(self._fleet, is_open):
-            placing.change(self._fleet, is_open, lost, len(lost), now)
+            placing.change(self._fleet, is_open, lost, len(again), len(lost), now)
             self._start_all()
         self._lost.clear()
         self._powered = False

@@ -285,7 +285,7 @@ def replay_powered(fleet, runs, states, changes, draws, warm, window, checkpoint
         if switched:
             is_open = switching.is_open(states)
             if losses > 0 or placing.differs(fleet, is_open):
-                placing.change(fleet, is_open, lost, losses, now)
+                placing.change(fleet, is_open, lost, losses, losses, now)
                 _record_starts(runs, fleet, now)
         arrivals = 0
         while fleet.arrived + arrivals < jobs and fleet.submit[fleet.arrived + arrivals] <= now:

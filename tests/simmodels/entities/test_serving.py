@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.decisions.options import Decide
+from simmodels.entities.environment import Process
 from simmodels.entities.serving import Decider
 from simmodels.errors import ImpossibleJobError, RequestError
 
@@ -114,15 +115,21 @@ def test_a_lost_job_that_ended_sends_elsewhere_leaves_its_queue(
     assert started == [(1, "a", 0), (1, "b", 2), (2, "a", 3)]
 
 
-def test_a_placer_refuses_to_let_a_lost_job_go() -> None:
+@pytest.mark.parametrize("kind", [sm.FirstFit, sm.TargetAsap])
+def test_a_placer_forgets_a_lost_job_that_ended_lets_go(kind: Any) -> None:  # noqa: ANN401
     env = sm.Environment()
     cluster = sm.Cluster(env, "a", machines=1, cores_per_machine=4)
-    placer: Any = type("Mine", (OnlyLooks, sm.FirstFit), {"seen": []})(env, cluster)
+    options = {} if kind is sm.FirstFit else {"reference": rigid([(0, 5, 1)])}
+    placer: Any = type("Mine", (OnlyLooks, kind), {"seen": []})(env, cluster, **options)
+    recorder = sm.Recorder(env)
     placer.submit(sm.Job(1, 0.0, 5.0, 5.0, 4))
     env.run(until=2)
     next(iter(cluster.running)).interrupt()
-    with pytest.raises(RequestError, match=r"job 1 lost its machine, and Mine\.ended lets it go; call super"):
-        env.run()
+    env.run(until=3)
+    assert placer.jobs_not_done == []
+    placer.submit(sm.Job(2, 3.0, 5.0, 5.0, 4))  # the cores of the lost one are free
+    env.run()
+    assert recorder.attempts["start_s"].tolist() == [0, 3]
 
 
 # -- what is refused when the model is built -----------------------------------------------------------
@@ -406,18 +413,94 @@ def test_what_a_withdrawn_job_kept_back_starts_at_once() -> None:
     assert started == [(0, 0), (2, 3)]
 
 
-@pytest.mark.parametrize("kind", [sm.FirstFit, sm.TargetAsap])
-def test_a_placer_gives_no_job_back(kind: Any) -> None:  # noqa: ANN401
+PLACERS = [sm.FirstFit, sm.TargetStretch, sm.TargetAsap, sm.PackedTargetAsap]
+
+
+def placer_of(env: sm.Environment, kind: Any, machines: int = 1) -> Any:  # noqa: ANN401
+    options = {} if issubclass(kind, sm.FirstFit) else {"reference": rigid([(0, 5, 1), (0, 9, 1)])}
+    return kind(env, sm.Cluster(env, "a", machines=machines, cores_per_machine=1), **options)
+
+
+@pytest.mark.parametrize("kind", PLACERS)
+def test_a_placer_plans_again_when_a_job_is_withdrawn(kind: Any) -> None:  # noqa: ANN401
     env = sm.Environment()
-    options = {} if kind is sm.FirstFit else {"reference": rigid([(0, 5, 1)])}
-    placer = kind(env, sm.Cluster(env, "a", machines=1, cores_per_machine=1), **options)
-    first, second = (sm.Job(number, 0.0, 5.0, 5.0, 1) for number in (1, 2))
-    placer.submit(first)
-    placer.submit(second)
+    placer = placer_of(env, kind)
+    recorder = sm.Recorder(env)
+    jobs = [sm.Job(number, 0.0, 5.0, 5.0, 1) for number in (1, 2, 3)]
+    for job in jobs:
+        placer.submit(job)
     env.run(until=1)
-    assert placer.waiting == [second]
-    with pytest.raises(RequestError, match=f"job 2 is to be withdrawn from a {kind.__name__}; only a QueueScheduler"):
-        placer.withdraw(second)
+    assert placer.waiting == jobs[1:]
+    placer.withdraw(jobs[1])
+    assert placer.waiting == jobs[2:]
+    for job in jobs[:2]:
+        with pytest.raises(RequestError, match=f"job {job.job_id} is to be withdrawn from cluster 'a'"):
+            placer.withdraw(job)
+    env.run(until=2)
+    placer.enqueue(jobs[1])  # behind the others
+    env.run()
+    assert recorder.schedule().validate().start_s.tolist() == [0, 10, 5]
+
+
+@pytest.mark.parametrize("kind", PLACERS)
+def test_a_lost_job_can_be_withdrawn_before_it_waits_again(kind: Any) -> None:  # noqa: ANN401
+    class Flees(kind):  # type: ignore[misc]
+        def ended(self, attempt: sm.Attempt) -> None:
+            super().ended(attempt)
+            if attempt.outcome is sm.Outcome.LOST:
+                assert self.waiting == self.jobs_not_done == [attempt.submitted]
+                self.withdraw(attempt.submitted)
+                assert self.waiting == self.jobs_not_done == []
+                refuge.enqueue(attempt.submitted)
+
+    env = sm.Environment()
+    placer = placer_of(env, Flees)
+    refuge = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=1))
+    recorder = sm.Recorder(env)
+    job = sm.Job(1, 0.0, 5.0, 5.0, 1)
+    placer.submit(job)
+    env.run(until=2)
+    next(iter(placer.cluster.running)).interrupt()
+    env.run(until=3)
+    placer.submit(sm.Job(2, 3.0, 5.0, 5.0, 1))
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.start_s.tolist() == [2, 3]
+    assert schedule.cluster.tolist() == [1, 0]
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9), st.integers(1, 2)), min_size=1, max_size=20),
+    steps=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 3)), max_size=4, unique_by=lambda step: step[0]),
+    picks=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8),
+    kind=st.sampled_from(PLACERS),
+)
+def test_withdrawn_jobs_may_come_back_and_all_complete(
+    rows: list[tuple[int, int, int]], steps: list[tuple[int, int]], picks: list[tuple[int, int]], kind: type[Any]
+) -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "a", machines=3, cores_per_machine=2)
+    table = [sm.CapacityChange(at_s, machines) for at_s, machines in sorted(steps)]
+    sm.TraceCapacity(env, cluster, [*table, sm.CapacityChange(100, 3)])
+    log = rigid(sorted(rows))
+    placer = kind(env, cluster, **({} if kind is sm.FirstFit else {"reference": log}))
+    sm.Source(env, log, into=placer)
+    recorder = sm.Recorder(env)
+
+    def operate() -> Process:
+        for at_s, pick in sorted(picks):
+            yield env.at(max(float(at_s), env.now))
+            if placer.waiting:
+                job = placer.waiting[pick % len(placer.waiting)]
+                placer.withdraw(job)
+                assert not any(each is job for each in placer.waiting)
+                yield env.timeout(pick % 3)
+                placer.enqueue(job)
+
+    env.process(operate())
+    env.run()
+    schedule = recorder.schedule(window_s=(0, float(env.now))).validate()
+    assert (schedule.outcome == 0).all()
 
 
 # Jobs of no length keep their cores for an instant in a plan, and then let others start earlier than planned.
