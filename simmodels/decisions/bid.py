@@ -27,7 +27,7 @@ CHARACTERISTICS: Final = (
     "submit",  # when the job was submitted
     "now",
     "wait",  # since the job was submitted
-    "runtime",  # of the task
+    "runtime",  # of the task; of a rigid job its estimate
     "cores",  # of the task
     "rank",  # the longest way from the task's start to the job's end (T_R)
     "critical_path",  # of the job (CP)
@@ -40,13 +40,19 @@ CHARACTERISTICS: Final = (
     "soft_deadline",  # submit + D_initial CP
     "longest",  # the longest critical path of the jobs in the queue that is auctioned
     "draw",  # a number in [0, 1) drawn for each task and instant from the simulation's seed
+    "estimate",  # as `runtime`
+    "start",  # when it would start at a place, as predicted; where tasks are forwarded
+    "queue",  # how many jobs wait at the place; where tasks are forwarded
 )
 """What a bid may name, each a float; times in ticks (of `tick_s` seconds), volumes in core-ticks."""
 
 BID_FUNCTION: Final = types.FunctionType(signature_of(CHARACTERISTICS))
 """The numba type of a compiled bid."""
 
-_MOVING: Final = {"now", "wait", "slr", "factor", "area", "longest", "draw"}
+OF_A_PLACE: Final = frozenset({"start", "queue"})
+"""The characteristics that differ from place to place."""
+
+_MOVING: Final = {"now", "wait", "slr", "factor", "area", "longest", "draw", *OF_A_PLACE}
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,6 +44,12 @@ def drawn(seed, now, task):
 @compiled
 def key_of(market, task, now, longest):
     """Return the key of a waiting task at an instant: its bid, turned so that the least wins."""
+    return key_at(market, task, now, longest, now, 0.0)
+
+
+@compiled
+def key_at(market, task, now, longest, start, queue):
+    """Return the key of a task for a place where it would start then, behind so many jobs."""
     heed_signals()
     m = market
     job = m.job[task]
@@ -82,6 +88,9 @@ def key_of(market, task, now, longest):
         submit + m.slr[first] * path,
         longest,
         draw,
+        m.runtime[task] / tick,
+        start / tick,
+        queue,
     )
     if np.isnan(value):
         m.refused = task

@@ -8,7 +8,7 @@ import numpy as np
 
 from simmodels.compiled import compiled
 from simmodels.curve import factor_at
-from simmodels.decisions.bidding import auction, enter, withdraw
+from simmodels.decisions.bidding import auction, enter, key_at, longest_path, withdraw
 from simmodels.decisions.columns import longer
 from simmodels.decisions.market import (
     ACTIVE,
@@ -286,6 +286,50 @@ def met(market, tasks):
     for k in range(tasks.size):
         out[k] = market.cluster[tasks[k]]
     return out
+
+
+@compiled
+def cores_of(market, tasks):
+    """Return the cores of each of these tasks."""
+    return market.cores[tasks]
+
+
+@compiled
+def free_cores(market):
+    """Return the free cores of each cluster, as the auction knows them (a copy)."""
+    return market.free.copy()
+
+
+@compiled
+def takes(market, task, now):
+    """Return bool[clusters]: which take a task of its kind, and have its data."""
+    m = market
+    out = m.offers[m.kind[task]].copy()
+    for cluster in range(out.size):
+        if out[cluster] and m.network == BY_CLUSTER and arrival_on(m, task, cluster) > now:
+            out[cluster] = False
+    return out
+
+
+@compiled
+def offer(market, task, now, start, queue):
+    """Return the key of a task for a place where it would start then, behind so many jobs: the least wins."""
+    longest = longest_path(market, market.group[market.kind[task]]) if market.needs_longest else 0.0
+    return key_at(market, task, now, longest, start, queue)
+
+
+@compiled
+def send(market, task, cluster):
+    """Let a task that runs by the auction's books run on another cluster."""
+    market.free[market.cluster[task]] += market.cores[task]
+    market.free[cluster] -= market.cores[task]
+    market.cluster[task] = cluster
+
+
+@compiled
+def is_active(market, task):
+    """Return whether the job of a task has neither starved nor been rejected."""
+    return market.state[market.job[task]] == ACTIVE
 
 
 @compiled

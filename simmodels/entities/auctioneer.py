@@ -1,5 +1,6 @@
-"""Auctioneer: one queue of tasks in front of many clusters; it wakes once per instant and holds an auction."""
+"""Auctioneer: one queue of tasks in front of many clusters, or schedulers; once per instant it holds an auction."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
@@ -20,24 +21,30 @@ from simmodels.decisions.auction_options import (
     open_market,
     raise_refused_bid,
 )
-from simmodels.decisions.bid import Bid
+from simmodels.decisions.bid import OF_A_PLACE, Bid
 from simmodels.decisions.outcomes import judged, schedule_of
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import LAST, Environment
+from simmodels.entities.environment import LAST, ROUTE, Environment
 from simmodels.entities.events import Priced, Submitted
+from simmodels.entities.forwarding import Forwarding
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.router import Judged, Router
+from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.place import Terms
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow
-from simmodels.workload import Workload
+from simmodels.workload import Job, Workload
 
 
 class Auctioneer(Router):
-    """A central router that auctions cores among the tasks of workflows.
+    """A central router that auctions cores among jobs and the tasks of workflows.
+
+    In front of clusters a task goes only where it starts now. In front of schedulers with ``forward=True`` it goes to
+    the queue with the best offer, and is scheduled there; without, only where nothing waits and its cores are free.
+    A rigid job bids as a workflow of one task whose runtime is its estimate (at least a tick).
 
     It is a process: at the end of each instant at which a job arrived, a task ended, data arrived or a deadline was
     reached, it holds the auction (`simmodels.decisions.bidding`), and starts what it answers. Extend it by
@@ -46,7 +53,7 @@ class Auctioneer(Router):
     Parameters
     ----------
     env, clusters
-        The environment, and the clusters; those of no kind take any task.
+        The environment, and the clusters, or schedulers instead; those of no kind take any task.
     bid
         What tasks offer: a name of the registry (`simmodels.bids`), or a bid of yours (`simmodels.bid`).
     ccr
@@ -78,24 +85,33 @@ class Auctioneer(Router):
         was made known by `accept`).
     instants
         Whether an auction is held at each job's deadline (``"deadlines"``), or only if it starves (``"starvation"``).
+    forward
+        Whether tasks may wait in the queues of schedulers. The highest bidder chooses first: the place where it is
+        predicted to start first, of several the first; or, if the bid names ``start`` or ``queue``, where its bid is
+        best. Only places that have its data are considered.
+    rebalance_s
+        How often tasks that have been forwarded and have not started move to a place with a better offer, in seconds;
+        None for never.
 
     Raises
     ------
     RequestError, UnknownNameError
         An option is not what is allowed.
 
+    Notes
+    -----
+    A task that loses its machine waits again where it was sent. If its job starves before it starts, it leaves the
+    queue.
+
     References
     ----------
     Burkimsher, Soares Indrusiak 2016, "Bidding policies for market-based HPC workflow scheduling", arXiv 1601.07047.
     """
 
-    takes_jobs = False  # but workflows, and their tasks go to clusters
-    _priority = LAST
-
     def __init__(
         self,
         env: Environment,
-        clusters: Sequence[Cluster],
+        clusters: Sequence[Cluster] | Sequence[Scheduler],
         *,
         bid: str | Bid = "PVR",
         ccr: float = 0.2,
@@ -110,9 +126,15 @@ class Auctioneer(Router):
         budgets: bool = False,
         end: End = "drain",
         instants: Instants = "deadlines",
+        forward: bool = False,
+        rebalance_s: float | None = None,
     ) -> None:
         self.env = env
-        self.clusters = tuple(clusters)
+        places = self.into = _schedulers(clusters)
+        self.clusters = tuple(each.cluster if isinstance(each, Scheduler) else each for each in clusters)
+        self.forward = forward
+        self.rebalance_s = rebalance_s
+        self._priority = ROUTE if self.into else LAST
         self.options = AuctionOptions.checked(
             bid=bid,
             ccr=ccr,
@@ -128,23 +150,53 @@ class Auctioneer(Router):
             end=end,
             instants=instants,
         )
-        self._serve(*self.clusters)
-        self._kinds = Kinds([(cluster.cores, cluster.kind) for cluster in self.clusters])
+        self._require_forwarding(places)
+        if not places:
+            self._serve(*self.clusters)
+        for each in places:
+            each.routers = (*each.routers, self)
+        sizes = [each.widest for each in places] or [cluster.cores for cluster in self.clusters]
+        self._kinds = Kinds([(size, each.kind) for size, each in zip(sizes, self.clusters, strict=True)])
         self._market = open_market(self.options, self._kinds, seed=self._seed())
         self.workflows: list[Workflow] = []  # all that are known, in the order in which they became known
         self._critical_path_s: list[np.ndarray] = []
         self._first_task = [0]
         self._number: dict[int, int] = {}  # by id
+        self._jobs: dict[int, Job] = {}  # the rigid jobs among them, by number
+        self._jobs_to_come = 0
         self._to_come = 0  # how many are known and not submitted
         self._arrived: list[int] = []  # since the last auction
-        self._ended: list[Attempt] = []
+        self._ended: list[int] = []
+        self._lost: list[int] = []
         self._powered = [0] * len(self.clusters)
         self._place = {cluster: place for place, cluster in enumerate(self.clusters)}
         self._alarm = np.inf  # the instant of the earliest timer that is set
+        self._forwarding: Forwarding | None = None
+        self._moves_s = np.inf  # when tasks move next
+        self._starve = False  # whether a deadline has been reached
+        if places:
+            self._forwarding = Forwarding(self, places, self._market, self.options.bid, forward=forward)
         for i, cluster in enumerate(self.clusters):
-            if cluster.free_cores != cluster.cores:
+            if not places and cluster.free_cores != cluster.cores:
                 trading.add_free(self._market, i, cluster.free_cores - cluster.cores)
         self._join()
+
+    def _require_forwarding(self, places: Sequence[Scheduler]) -> None:
+        """Refuse options that do not go together with where tasks are sent."""
+        needs = OF_A_PLACE.intersection(self.options.bid.needs)
+        if self.forward and not places:
+            raise RequestError("forward=True in front of clusters", "schedulers must be given: a cluster has no queue")
+        if needs and not self.forward:
+            what = f"bid {self.options.bid.name!r} names {', '.join(sorted(needs))}"
+            raise RequestError(what, "it must be used with schedulers and forward=True, where that differs by place")
+        if self.forward and (self.options.prices or self.options.backfilling != "none"):
+            what = f"forward=True with prices={self.options.prices}, backfilling={self.options.backfilling!r}"
+            raise RequestError(what, "both must be left out: no task waits for another")
+        if not self.forward and any(each.widest < each.cluster.cores for each in places):
+            raise RequestError("forward=False in front of a placer", "forward=True is needed: it chooses the machine")
+        if self.rebalance_s is not None and not (self.forward and 0 < self.rebalance_s < np.inf):
+            what = f"rebalance_s={self.rebalance_s} with forward={self.forward}"
+            raise RequestError(what, "with forward=True it must be a number of seconds > 0; else None")
 
     def _seed(self) -> int:
         """Return the seed of what the bid draws."""
@@ -154,8 +206,13 @@ class Auctioneer(Router):
 
     # -- what happens to it -------------------------------------------------------------------------
 
+    @property
+    def widest(self) -> int:
+        """Return the most cores that a rigid job may need, wherever it goes."""
+        return max(self._kinds.largest.values())
+
     def accept(self, workflows: Sequence[Workflow] | Workload) -> None:
-        """Take note of workflows that are to be submitted; ties of bids fall in this order.
+        """Take note of workflows that are to be submitted; ties of bids fall in this order. Or of rigid jobs.
 
         Raises
         ------
@@ -165,8 +222,13 @@ class Auctioneer(Router):
             One of them is known already.
         """
         if isinstance(workflows, Workload):
-            if workflows.tasks is None or (workflows.tasks.workflow < 0).any():
-                raise RequestError(f"an Auctioneer got rigid jobs ({workflows.name!r})", "it takes workflows")
+            if workflows.tasks is None:  # rigid jobs become known when they are submitted
+                workflows.require_runnable(self.widest)
+                self._jobs_to_come += int(workflows.known().sum())
+                return
+            if (workflows.tasks.workflow < 0).any():
+                what = f"an Auctioneer got rigid jobs and workflows ({workflows.name!r})"
+                raise RequestError(what, "each must come from a source of its own")
             workflows = workflows.tasks.workflows
         for workflow in workflows:
             if id(workflow) in self._number:
@@ -181,8 +243,8 @@ class Auctioneer(Router):
             self.workflows.append(workflow)
         self._to_come += len(workflows)
 
-    def submit(self, workflow: Workflow) -> None:  # type: ignore[override]  # as it says
-        """Take a job that is submitted now (its `submit_s`); its first tasks bid at the end of this instant.
+    def submit(self, workflow: Job | Workflow) -> None:
+        """Take a workflow that is submitted now (its `submit_s`), or a job; it bids at the end of this instant.
 
         Raises
         ------
@@ -192,8 +254,8 @@ class Auctioneer(Router):
             It is not now that it is to be submitted.
         """
         if not isinstance(workflow, Workflow):
-            what = f"an Auctioneer got {type(workflow).__name__} {getattr(workflow, 'job_id', '')}".rstrip()
-            raise RequestError(what, "it takes workflows")
+            super().submit(workflow)
+            return
         if workflow.submit_s != self.env.now:
             what = f"job {workflow.job_id} of {workflow.submit_s:g} s is submitted at {self.env.now:g} s"
             raise RequestError(what, "it is submitted at its submit_s")
@@ -204,9 +266,40 @@ class Auctioneer(Router):
         self._to_come -= 1
         self._ring()
 
+    def enqueue(self, job: Job) -> None:
+        """Take a job that was submitted already, to another router."""
+        length_s = max(job.estimate_s, self.options.tick_s)
+        flow = Workflow(job.job_id, job.submit_s, np.array([length_s]), np.array([job.cores]))
+        self.accept([flow])
+        number = self._number[id(flow)]
+        self._jobs[number] = job
+        self._arrived.append(number)
+        self._to_come -= 1
+        self._jobs_to_come = max(self._jobs_to_come - 1, 0)
+        self._ring()
+
+    def predict_start(self, job: Job) -> float:
+        """Return when a job would start, wherever that is earliest; see `Scheduler.predict_start`.
+
+        Raises
+        ------
+        RequestError
+            It stands in front of clusters, which predict nothing.
+        """
+        if not self.into:
+            raise RequestError("an Auctioneer of clusters predicts no start", "schedulers must stand behind it")
+        return super().predict_start(job)
+
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that a task has ended; one that was lost waits again, whatever `ended` does."""
-        self._ended.append(attempt)
+        if self._forwarding is not None:
+            number = self._forwarding.ended(attempt)
+            if number is not None:
+                self._ended.append(number)
+        elif attempt.outcome is Outcome.LOST:
+            self._lost.append(attempt.slot)
+        else:
+            self._ended.append(attempt.slot)
         self._ring()
 
     def wait_again(self, _: Attempt) -> None:
@@ -224,6 +317,7 @@ class Auctioneer(Router):
         if self.env.now == self._alarm:
             self._alarm = np.inf
             if trading.next_wake(self._market) <= self.env.now:
+                self._starve = True
                 self._ring()
             else:
                 self._set_alarm()
@@ -242,21 +336,36 @@ class Auctioneer(Router):
             if cores:
                 trading.add_free(market, i, cores)
                 self._powered[i] = 0
-        ended = []
-        for attempt in self._ended:
-            if attempt.outcome is Outcome.LOST:
-                trading.lose(market, attempt.slot, now)
-            else:
-                ended.append(attempt.slot)
-        arrived = np.array(self._arrived, np.int64)
-        self._ended, self._arrived = [], []
-        started = trading.instant(market, now, np.array(ended, np.int64), arrived).copy()
+        for number in self._lost:
+            trading.lose(market, number, now)
+        if self._forwarding is not None:
+            self._forwarding.count_free(self._ended)
+        ended, arrived = np.array(self._ended, np.int64), np.array(self._arrived, np.int64)
+        self._lost, self._ended, self._arrived = [], [], []
+        started = trading.instant(market, now, ended, arrived).copy()
         self._may_refuse()
-        for number, cluster in zip(started.tolist(), trading.met(market, started).tolist(), strict=True):
-            job = bisect_right(self._first_task, number) - 1
-            self._start(number, job, self.clusters[cluster])
+        runs = [(number, self._run_of(number)) for number in started.tolist()]
+        if self._forwarding is not None:
+            self._forward(self._forwarding, runs, now)
+        else:
+            for (number, run), cluster in zip(runs, trading.met(market, started).tolist(), strict=True):
+                self._start(number, run, self.clusters[cluster])
         self._set_alarm()
-        self.closed = self.options.end == "submit" and not self._to_come
+        self.closed = self.options.end == "submit" and not self._to_come + self._jobs_to_come
+
+    def _forward(self, forwarding: Forwarding, runs: Sequence[tuple[int, Job]], now: float) -> None:
+        """Send tasks to the schedulers, after those that were sent have moved or starved."""
+        if self._starve:
+            forwarding.drop_starved(now)
+            self._starve = False
+        if self._moves_s <= now:
+            self._moves_s = np.inf
+            forwarding.move(now)
+        forwarding.send(runs, now)
+        self._may_refuse()
+        if self.rebalance_s is not None and self._moves_s == np.inf and len(forwarding):
+            self._moves_s = (math.floor(now / self.rebalance_s) + 1) * self.rebalance_s
+            self.env.at(self._moves_s).callbacks.append(lambda _: self._ring())
 
     def _may_refuse(self) -> None:
         number, now = trading.refused_task(self._market)
@@ -265,26 +374,33 @@ class Auctioneer(Router):
             workflow = self.workflows[job]
             raise_refused_bid(self.options.bid, workflow.job_id, workflow.label(number - self._first_task[job]), now)
 
-    def _start(self, number: int, job: int, cluster: Cluster) -> None:
+    def _run_of(self, number: int) -> Job:
+        """Return a task as it runs; a rigid job is itself."""
+        job = bisect_right(self._first_task, number) - 1
+        if job in self._jobs:
+            return self._jobs[job]
         workflow = self.workflows[job]
         task = number - self._first_task[job]
         runtime_s, cores = float(workflow.runtime_s[task]), int(workflow.cores[task])
-        run = TaskRun(workflow.job_id, workflow.submit_s, runtime_s, runtime_s, cores, -1, workflow, task)
+        return TaskRun(workflow.job_id, workflow.submit_s, runtime_s, runtime_s, cores, -1, workflow, task)
+
+    def _start(self, number: int, run: Job, cluster: Cluster) -> None:
         attempt = self.start(run, cluster)
         attempt.decider = self
         attempt.slot = number
         if self.options.prices and self.env.has_observer(Priced):
             self.env.publish(Priced, attempt, float(trading.found(self._market)[3][number]))
 
-    def start(self, run: TaskRun, cluster: Cluster) -> Attempt:
-        """Start a task on the cluster that it met; if overridden, with as many cores as it bid for."""
+    def start(self, run: Job, cluster: Cluster) -> Attempt:
+        """Start a task, or a rigid job, on the cluster that it met; if overridden, with as many cores as it bid for."""
         return cluster.start(run, then=self.ended)
 
     # -- what came of it ------------------------------------------------------------------------------
 
     def about(self) -> dict[str, object]:
         """Return the rules by name, as a schedule keeps them."""
-        return self.options.about()
+        sent = {"forward": self.forward, "rebalance_s": self.rebalance_s} if self.into else {}
+        return {**self.options.about(), **sent}
 
     def terms(self) -> Terms:
         """Return what a schedule of this auction is proved by."""
@@ -300,6 +416,8 @@ class Auctioneer(Router):
         price = trading.found(self._market)[3] if self.options.prices else None
         first = self._first_task
         for number, outcome in enumerate(judged(self._market).tolist()):
+            if number in self._jobs:
+                continue
             paid = None if price is None else price[first[number] : first[number + 1]]
             yield Judged(self.workflows[number], outcome, float(paths_s[number]), paid)
 
@@ -307,7 +425,14 @@ class Auctioneer(Router):
         """Return the schedule so far, of all that is known; a workflow that is not done is unfinished.
 
         It has each task's last attempt; a `Recorder` keeps them all.
+
+        Raises
+        ------
+        RequestError
+            There are rigid jobs, or schedulers behind it: a `Recorder` is needed.
         """
+        if self.into or self._jobs:
+            raise RequestError("an Auctioneer with schedulers, or rigid jobs, has no schedule", "use a Recorder")
         terms = self.terms()
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
         if terms.modelled:
@@ -316,3 +441,16 @@ class Auctioneer(Router):
         path_s = self._paths_s()
         work = Workload.of_workflows(self.workflows)
         return schedule_of(self._market, work, places, path_s, self.options, about, modelled=terms.modelled)
+
+
+def _schedulers(given: Sequence[Cluster] | Sequence[Scheduler]) -> tuple[Scheduler, ...]:
+    """Return the schedulers that an auctioneer stands in front of: none, if it is given clusters."""
+    for each in given:
+        if not isinstance(each, Cluster | Scheduler):
+            raise RequestError(
+                f"an Auctioneer in front of {type(each).__name__}", "clusters or schedulers must be given"
+            )
+    found = tuple(each for each in given if isinstance(each, Scheduler))
+    if found and len(found) < len(given):
+        raise RequestError("an Auctioneer in front of clusters and schedulers", "all must be clusters, or schedulers")
+    return found

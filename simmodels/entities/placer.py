@@ -175,13 +175,9 @@ class Placer(Scheduler):
         if not any(each is job for each in self.waiting):
             self._refuse_withdrawal(job)
         slot = next(slot for slot, each in self._jobs.items() if each is job)
-        lost = next((attempt for attempt in self._lost if attempt.slot == slot), None)
-        if lost is None:
-            placing.withdraw(self._fleet, slot, float(self.env.now))
-            self._withdrawn = True
-            del self._jobs[slot], self._work[slot]
-        else:  # it is to wait again at the end of this instant
-            del self._again[lost]
+        placing.withdraw(self._fleet, slot, float(self.env.now))
+        self._withdrawn = True
+        del self._jobs[slot], self._work[slot]
 
     @property
     def jobs_not_done(self) -> list[Job]:

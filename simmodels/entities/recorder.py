@@ -333,7 +333,7 @@ class Recorder:
         as_logged = all(cluster.runs_as_logged for cluster in clusters)
         served_by = dict.fromkeys(cluster.served_by for cluster in clusters)
         deciders = [each for each in served_by if isinstance(each, Decider)]
-        terms, about = self._made(deciders, workload, at, table, as_logged=as_logged, modelled=on_machines)
+        terms, about = self._made(deciders, routers, workload, at, table, as_logged=as_logged, modelled=on_machines)
         by_cluster = np.zeros(max((each.number for each in self.env.all(Cluster)), default=0) + 1, np.int64)
         by_cluster[[each.number for each in clusters]] = np.arange(len(clusters))
         columns = {name: table[name].to_numpy() for name in ("start_s", "end_s", "outcome")}
@@ -363,6 +363,7 @@ class Recorder:
     def _made(
         self,
         deciders: Sequence[Decider],
+        routers: Sequence[Router],
         workload: Workload,
         at: NDArray[np.int64],
         table: pd.DataFrame,
@@ -378,7 +379,10 @@ class Recorder:
             about["schedulers"] = [each.about() for each in deciders]
         said = [each.terms() for each in deciders] or [Terms()]
         overruns = {each.overrun for each in said}
-        travel = next((each for each in said if each.network != "none"), said[0])
+        before = [each for each in routers if each not in deciders]
+        if rules := [rule for each in before if (rule := each.about())]:
+            about["routers"] = rules
+        travel = next((each for each in [*said, *(each.terms() for each in before)] if each.network != "none"), said[0])
         logged_s = np.where(table["outcome"] == KILLED, workload.estimate_s[at], workload.runtime_s[at])
         executed_s, ended = table["executed_s"].to_numpy(), table["outcome"].to_numpy() != UNFINISHED
         changed = not as_logged or bool((ended & (executed_s != logged_s)).any())

@@ -75,7 +75,7 @@ class Router(Decider):
         if not self.into:
             raise RequestError(f"a {type(self).__name__} of nothing", "at least one scheduler, or router, is needed")
         for each in self.into:
-            if not getattr(each, "takes_jobs", False):
+            if not isinstance(each, Decider):
                 what = f"a {type(self).__name__} into {type(each).__name__}"
                 raise RequestError(what, "schedulers, and routers of jobs, are needed")
         clusters = [cluster for each in self.into for cluster in self._served_by(each)]

@@ -29,8 +29,6 @@ class Decider:
     """
 
     env: Environment
-    takes_jobs = True
-    """Whether it takes rigid jobs."""
     closed = False
     """Whether it decides no more."""
     routers: tuple["Decider", ...] = ()
@@ -261,6 +259,10 @@ class Scheduler(Decider):
         for place, each in enumerate(self._submitted):
             if each is job:
                 del self._submitted[place]
+                return
+        for attempt in self._again:  # lost at this instant: it would wait again at the end of it
+            if attempt.submitted is job:
+                del self._again[attempt]
                 return
         self._withdraw(job)
         self._ring()

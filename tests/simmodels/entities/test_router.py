@@ -134,8 +134,6 @@ def test_what_a_router_cannot_take_is_refused_when_the_model_is_built() -> None:
     env = sm.Environment()
     with pytest.raises(RequestError, match="a RoundRobin of nothing; at least one scheduler"):
         sm.RoundRobin(env, [])
-    with pytest.raises(RequestError, match="a RoundRobin into Auctioneer; schedulers, and routers of jobs"):
-        sm.RoundRobin(env, [sm.Auctioneer(env, [sm.Cluster(env, "x", cores=4)])])
     with pytest.raises(RequestError, match="a RoundRobin into Cluster; schedulers"):
         sm.RoundRobin(env, [sm.Cluster(env, "y", cores=4)])  # type: ignore[list-item]
     router = sm.RoundRobin(env, queues(env, 2, 4))

@@ -160,16 +160,13 @@ def test_workflows_as_rigid_jobs_are_refused_on_both_clocks() -> None:
             sm.simulate(sm.Workload.of_workflows([FLOW]), cores=4, engine=engine)  # type: ignore[arg-type]
 
 
-def test_rigid_jobs_into_an_auctioneer_are_refused() -> None:
+def test_a_source_of_rigid_jobs_and_workflows_into_an_auctioneer_is_refused() -> None:
     auctioneer = sm.Auctioneer(sm.Environment(), [sm.Cluster(sm.Environment(), "a", cores=4)])
     queue = sm.QueueScheduler(sm.Environment(), sm.Cluster(sm.Environment(), "a", cores=4))
-    for jobs in (JOBS, sm.Workload.concat([JOBS, FLOW])):
-        with pytest.raises(RequestError, match=r"an Auctioneer got rigid jobs \('.*'\); it takes workflows"):
-            sm.Source(auctioneer.env, jobs, into=auctioneer)
+    with pytest.raises(RequestError, match=r"an Auctioneer got rigid jobs and workflows \('.*'\); each must come from"):
+        sm.Source(auctioneer.env, sm.Workload.concat([JOBS, FLOW]), into=auctioneer)
     with pytest.raises(RequestError, match="a source got a list with a Job; a Workload is needed"):
         sm.Source(queue.env, [sm.Job(3, 0.0, 1.0, 1.0, 1)], into=queue)  # type: ignore[list-item]
-    with pytest.raises(RequestError, match="an Auctioneer got Job 3; it takes workflows"):
-        auctioneer.submit(sm.Job(3, 0.0, 1.0, 1.0, 1))  # type: ignore[arg-type]
 
 
 def test_a_workload_of_workflows_alone_goes_into_an_auctioneer() -> None:

@@ -1,0 +1,146 @@
+"""Forwarding: how an auctioneer sends tasks to the queues of schedulers, and moves those that have not started."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from simmodels.decisions import trading
+from simmodels.decisions.bid import OF_A_PLACE, Bid
+from simmodels.decisions.market import Market
+from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.environment import Environment
+from simmodels.entities.events import Routed
+from simmodels.entities.serving import Scheduler
+from simmodels.workload import Job
+
+_ENDLESS = 2**50  # cores that a place seems to have: its queue takes everything
+
+
+class Sent(NamedTuple):
+    """A task that was sent to a place, and is not done."""
+
+    number: int
+    run: Job
+    place: int
+
+
+class Asks(Protocol):
+    """Who sends: what `Routed` names."""
+
+    env: Environment
+
+
+class Forwarding:
+    """The tasks of an auction that were sent to schedulers.
+
+    Parameters
+    ----------
+    router
+        The auctioneer.
+    into
+        The schedulers.
+    market, bid
+        The state of the auction, and the bid.
+    forward
+        Whether tasks may wait in the queues of schedulers; else each goes only where nothing waits and its cores are
+        free.
+    """
+
+    def __init__(self, router: Asks, into: Sequence[Scheduler], market: Market, bid: Bid, *, forward: bool) -> None:
+        self.router = router
+        self.into = into
+        self.forward = forward
+        self._market = market
+        self._by_place = not OF_A_PLACE.isdisjoint(bid.needs)
+        self._sent: dict[int, Sent] = {}  # by id of what was submitted
+        if forward:
+            for place in range(len(into)):
+                trading.add_free(market, place, _ENDLESS)
+
+    def __len__(self) -> int:
+        """Return how many tasks were sent and are not done."""
+        return len(self._sent)
+
+    def ended(self, attempt: Attempt) -> int | None:
+        """Return the number of a task that is done; None for one that waits again where it is, or is another's."""
+        sent = self._sent.get(id(attempt.submitted))
+        if sent is None or attempt.outcome is Outcome.LOST:
+            return None
+        del self._sent[id(attempt.submitted)]
+        return sent.number
+
+    def count_free(self, ended: Sequence[int]) -> None:
+        """Tell the auction how many cores each place has for a task that starts now; `ended` it will free itself."""
+        if self.forward:
+            return
+        freed = np.zeros(len(self.into), np.int64)
+        for number in ended:
+            task = np.array([number])
+            freed[trading.met(self._market, task)[0]] += trading.cores_of(self._market, task)[0]
+        for place, (scheduler, counted) in enumerate(zip(self.into, trading.free_cores(self._market), strict=True)):
+            now_free = 0 if scheduler.waiting else scheduler.cluster.free_cores
+            trading.add_free(self._market, place, int(now_free - counted - freed[place]))
+
+    def send(self, runs: Sequence[tuple[int, Job]], now: float) -> None:
+        """Send tasks that won, given in the order of their bids, each to the place that it prefers."""
+        if not self.forward:
+            for number, run in runs:
+                self._send(number, run, int(trading.met(self._market, np.array([number]))[0]))
+            return
+        offers = {number: self._offers(number, run, now) for number, run in runs}
+        waiting = dict(runs)
+        while waiting:
+            number = next(iter(waiting))
+            if self._by_place:
+                number = min(waiting, key=lambda each: min(offers[each], default=(np.inf,)))
+            run = waiting.pop(number)
+            if not offers[number]:  # its data have not arrived where it fits
+                trading.lose(self._market, number, now)
+                continue
+            place = min(offers[number])[-1]
+            self._send(number, run, place)
+            for other in waiting if self._by_place else [*waiting][:1]:
+                offers[other] = self._offers(other, waiting[other], now)
+
+    def _offers(self, number: int, run: Job, now: float) -> list[tuple[float, float, int]]:
+        """Return what a task makes of each place that can take it: key (less wins), predicted start, and the place."""
+        takes = trading.takes(self._market, number, now)
+        offers = []
+        for place, scheduler in enumerate(self.into):
+            if takes[place] and run.cores <= scheduler.widest:
+                start_s = scheduler.predict_start(run)
+                key = 0.0
+                if self._by_place:
+                    key = trading.offer(self._market, number, now, start_s, float(len(scheduler.waiting)))
+                offers.append((key, start_s, place))
+        return offers
+
+    def _send(self, number: int, run: Job, place: int) -> None:
+        trading.send(self._market, number, place)
+        self._sent[id(run)] = Sent(number, run, place)
+        self.router.env.publish(Routed, run, self.router, self.into[place])
+        self.into[place].enqueue(run)
+
+    def _waiting(self) -> list[Sent]:
+        """Return the tasks that have been sent and have not started, in the order in which they were sent."""
+        waiting = {id(job) for scheduler in self.into for job in scheduler.waiting}
+        return [sent for key, sent in self._sent.items() if key in waiting]
+
+    def move(self, now: float) -> None:
+        """Move each task that waits to a place with a better offer than where it is, if there is one."""
+        for sent in self._waiting():
+            offers = self._offers(sent.number, sent.run, now)
+            here = next(offer for offer in offers if offer[-1] == sent.place)
+            best = min(offers)
+            if best[:-1] < here[:-1]:
+                self.into[sent.place].withdraw(sent.run)
+                self._send(sent.number, sent.run, best[-1])
+
+    def drop_starved(self, now: float) -> None:
+        """Take tasks out of the queues whose jobs have starved."""
+        for sent in self._waiting():
+            if not trading.is_active(self._market, sent.number):
+                self.into[sent.place].withdraw(sent.run)
+                trading.lose(self._market, sent.number, now)
+                del self._sent[id(sent.run)]

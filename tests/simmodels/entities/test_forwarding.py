@@ -1,0 +1,279 @@
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simmodels as sm
+from simmodels.errors import ImpossibleJobError, RequestError
+from tests.simmodels.decisions.test_bidding import PLATFORMS, RULES, flows
+
+
+@sm.bid(wins="low")
+def early_end(start: float, estimate: float) -> float:
+    return start + estimate
+
+
+def queues(env: sm.Environment, *sizes: int, **options: Any) -> list[sm.QueueScheduler]:  # noqa: ANN401
+    return [sm.QueueScheduler(env, sm.Cluster(env, f"c{i}", cores=size), **options) for i, size in enumerate(sizes)]
+
+
+def log(*rows: tuple[float, float, float, int]) -> sm.Workload:
+    submit_s, runtime_s, estimate_s, cores = zip(*rows, strict=True)
+    return sm.Workload(range(1, len(rows) + 1), submit_s, runtime_s, estimate_s, cores)
+
+
+def run(auction: sm.Auctioneer, *works: Any) -> sm.Schedule:  # noqa: ANN401
+    for work in works:
+        sm.Source(auction.env, work, into=auction)
+    recorder = sm.Recorder(auction.env)
+    auction.env.run()
+    return recorder.schedule().validate()
+
+
+def rigid(schedule: sm.Schedule) -> Any:  # noqa: ANN401  a table
+    return schedule.jobs[schedule.jobs["tasks"].isna()]
+
+
+# -- rigid jobs -----------------------------------------------------------------------------------------
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(0, 9), st.integers(0, 5), st.integers(1, 4)), min_size=1, max_size=25
+)
+
+
+def work_of(rows: list[tuple[int, int, int, int]]) -> sm.Workload:
+    return log(*((submit, runtime, runtime + more, cores) for submit, runtime, more, cores in sorted(rows)))
+
+
+@given(rows=ROWS, bid=st.sampled_from([("FIFO", "FCFS"), ("SRTF", "SPF"), ("LRTF", "LPF")]))
+def test_an_auction_of_jobs_on_one_cluster_is_a_queue_without_backfilling(
+    rows: list[tuple[int, int, int, int]], bid: tuple[str, str]
+) -> None:
+    work = work_of([(submit, runtime, more + 1, cores) for submit, runtime, more, cores in rows])
+    env = sm.Environment()
+    schedule = run(sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)], bid=bid[0]), work)
+    alone = sm.simulate(work, cores=4, order=bid[1], backfilling="none")
+    np.testing.assert_array_equal(schedule.start_s, alone.start_s)
+
+
+def test_jobs_bid_against_the_tasks_of_workflows() -> None:
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)], bid="SRTF")
+    # The tasks of the workflow have 4 + 9 s and 9 s to go.
+    chain = sm.Workflow(99, 1.0, [4.0, 9.0], 4, edges=[(0, 1)])
+    schedule = run(auction, log((0, 5, 5, 4), (2, 3, 3, 4), (3, 14, 14, 4), (6, 9.5, 9.5, 4)), [chain])
+    assert rigid(schedule)["start_s"].tolist() == [0, 5, 30.5, 8]
+    tasks = schedule.tasks
+    assert tasks.loc[tasks["job_id"] == 99, "start_s"].tolist() == [17.5, 21.5]
+    assert schedule.workflows["outcome"].tolist() == ["finished"]
+
+
+def test_a_job_that_is_too_wide_is_refused() -> None:
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)])
+    with pytest.raises(ImpossibleJobError):
+        sm.Source(env, log((0, 5, 5, 5)), into=auction)
+    with pytest.raises(ImpossibleJobError, match="needs 5 cores; 1 to 4"):
+        auction.submit(sm.Job(1, 0.0, 1.0, 1.0, 5))
+    with pytest.raises(RequestError, match="a Job is needed"):
+        auction.submit("job")  # type: ignore[arg-type]
+
+
+# -- in front of schedulers -----------------------------------------------------------------------------
+
+
+@given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(["FIFO", "PVR", "P-SLR"]), RULES, st.data())
+@settings(max_examples=60)
+def test_without_forwarding_it_is_the_auction_on_the_clusters_themselves(
+    jobs: list[sm.Workflow], bid: str, rules: dict[str, Any], data: st.DataObject
+) -> None:
+    platform = data.draw(st.sampled_from(PLATFORMS))
+    schedules = []
+    for served in (False, True):
+        env = sm.Environment()
+        clusters = [sm.Cluster(env, name, cores=cores, kind=kind) for name, cores, kind in platform]
+        into = [sm.QueueScheduler(env, cluster, backfilling="none") for cluster in clusters] if served else clusters
+        schedules.append(run(sm.Auctioneer(env, into, bid=bid, **rules), jobs))
+    alone, behind = schedules
+    for name in ("start_s", "end_s", "cluster", "workflow_outcome"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(behind, name))
+
+
+def test_a_place_where_others_wait_has_no_cores_for_those_that_are_not_forwarded() -> None:
+    env = sm.Environment()
+    queue, other = queues(env, 4, 2)
+    auction = sm.Auctioneer(env, [queue, other], bid="FIFO")
+    for number, cores in ((1, 3), (2, 4)):  # straight to the queue: 1 free core, and a job that waits
+        queue.submit(sm.Job(number, 0.0, 10.0, 10.0, cores))
+    jobs = [sm.Job(number, 0.0, 5.0, 5.0, 1) for number in (3, 4, 5)]
+    for job in jobs:
+        auction.submit(job)
+    recorder = sm.Recorder(env)
+    for job in (*queue.waiting, *jobs):
+        recorder._see_submit(job)
+    env.run(until=1)
+    assert [job.job_id for job in queue.waiting] == [2]
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.cluster.tolist() == [0, 0, 1, 1, 1]
+    assert schedule.start_s.tolist() == [0, 10, 0, 0, 5]
+
+
+def test_the_highest_bidder_chooses_where_it_starts_first() -> None:
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, queues(env, 4, 4), bid="LRTF", forward=True)
+    # At 1 both have cores from 9 and 7 on; job 4 is longer, so it chooses before job 3.
+    schedule = run(auction, log((0, 9, 9, 4), (0, 7, 7, 4), (1, 3, 3, 4), (1, 5, 5, 4)))
+    assert schedule.cluster.tolist() == [0, 1, 0, 1]
+    assert schedule.start_s.tolist() == [0, 0, 9, 7]
+
+
+def test_a_bid_may_name_the_place() -> None:
+    @sm.bid(wins="low")
+    def shortest_queue(queue: float, start: float) -> float:
+        return queue + 0.0 * start
+
+    jobs = log((0, 9, 9, 4), (0, 3, 3, 4), (1, 3, 3, 4), (2, 5, 5, 4), (2, 1, 1, 1))
+    # By the end: at 0 job 2 chooses first, at 2 job 5. By the queue: job 1 first; of equal queues the earlier start.
+    for bid, places in ((early_end, [1, 0, 0, 0, 0]), (shortest_queue, [0, 1, 1, 0, 1])):
+        env = sm.Environment()
+        schedule = run(sm.Auctioneer(env, queues(env, 4, 4, backfilling="none"), bid=bid, forward=True), jobs)
+        assert schedule.cluster.tolist() == places
+
+
+def test_what_has_not_started_moves_to_a_better_place() -> None:
+    starts = {}
+    for rebalance_s in (None, 2.0):
+        env = sm.Environment()
+        auction = sm.Auctioneer(env, queues(env, 4, 4), bid="FIFO", forward=True, rebalance_s=rebalance_s)
+        # Job 3 goes to the first, which is free at 10 by estimate; the second is expected at 20, and free at 3.
+        schedule = run(auction, log((0, 10, 10, 4), (0, 3, 20, 4), (1, 5, 5, 4)))
+        starts[rebalance_s] = (schedule.cluster.tolist()[2], schedule.start_s.tolist()[2])
+    assert starts == {None: (0, 10), 2.0: (1, 4)}
+
+
+def test_tasks_of_a_job_that_starves_leave_the_queue() -> None:
+    env = sm.Environment()
+    (queue,) = queues(env, 4)
+    auction = sm.Auctioneer(env, [queue], bid="FIFO", forward=True)
+    curve = sm.ValueCurve.linear(1.5, 3)  # worth nothing at 3 times its 5 s
+    sm.Source(env, log((0, 50, 50, 4), (1, 5, 5, 4)), into=auction)
+    sm.Source(env, [sm.Workflow(99, 1.0, [5.0], 4, curve=curve)], into=auction)
+    recorder = sm.Recorder(env)
+    env.run(until=2)
+    assert len(queue.waiting) == 2
+    env.run(until=17)
+    assert len(queue.waiting) == 1
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.workflows["outcome"].tolist() == ["starved"]
+    assert rigid(schedule)["start_s"].tolist() == [0, 50]
+
+
+def test_routers_stand_before_an_auctioneer() -> None:
+    env = sm.Environment()
+    auctions = [sm.Auctioneer(env, queues(env, 4), bid="FIFO", forward=True) for _ in range(2)]
+    router = sm.EarliestStart(env, auctions)
+    sm.Source(env, log((0, 9, 9, 4), (0.5, 5, 5, 4), (1, 5, 5, 4)), into=router)
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.cluster.tolist() == [0, 1, 1]
+    assert schedule.start_s.tolist() == [0, 0.5, 5.5]
+
+
+def test_an_auctioneer_of_clusters_takes_jobs_from_routers_and_predicts_nothing() -> None:
+    def auctions() -> list[sm.Auctioneer]:
+        return [sm.Auctioneer(env, [sm.Cluster(env, name, cores=4)], bid="FIFO") for name in "ab"]
+
+    env = sm.Environment()
+    sm.Source(env, jobs := log((0, 9, 9, 4), (0, 5, 5, 4), (1, 5, 5, 4)), into=sm.RoundRobin(env, auctions()))
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert (schedule.cluster.tolist(), schedule.start_s.tolist()) == ([0, 1, 0], [0, 0, 9])
+    env = sm.Environment()
+    sm.Source(env, jobs, into=sm.EarliestStart(env, auctions()))
+    with pytest.raises(RequestError, match="an Auctioneer of clusters predicts no start"):
+        env.run()
+
+
+@given(
+    jobs=st.lists(flows(), min_size=1, max_size=6),
+    rows=ROWS,
+    bid=st.sampled_from(["FIFO", "PVR", "P-SLR", early_end]),
+    rules=st.fixed_dictionaries(
+        {
+            "network": st.sampled_from(["cluster", "kind", "none"]),
+            "rebalance_s": st.sampled_from([None, 1.0, 7.5]),
+        }
+    ),
+    backfilling=st.sampled_from(["none", "greedy", "easy", "conservative", sm.FirstFit, sm.TargetAsap]),
+    steps=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 3)), max_size=4, unique_by=lambda step: step[0]),
+)
+def test_whatever_is_forwarded_is_done_in_order_and_once(
+    jobs: list[sm.Workflow],
+    rows: list[tuple[int, int, int, int]],
+    bid: str | sm.Bid,
+    rules: dict[str, Any],
+    backfilling: Any,  # noqa: ANN401
+    steps: list[tuple[int, int]],
+) -> None:
+    work = work_of([(submit, runtime + 1, more, cores) for submit, runtime, more, cores in rows])
+    env = sm.Environment()
+    kinds = ("A", "A", "B", None)
+    clusters = [sm.Cluster(env, f"c{i}", machines=3, cores_per_machine=4, kind=kind) for i, kind in enumerate(kinds)]
+    table = [sm.CapacityChange(at_s, machines) for at_s, machines in sorted(steps)]
+    sm.TraceCapacity(env, clusters[0], [*table, sm.CapacityChange(100, 3)])
+    if isinstance(backfilling, str):
+        into: list[Any] = [sm.QueueScheduler(env, cluster, backfilling=backfilling) for cluster in clusters]
+    else:
+        options = {} if backfilling is sm.FirstFit else {"reference": work}
+        into = [backfilling(env, cluster, **options) for cluster in clusters]
+    auction = sm.Auctioneer(env, into, bid=bid, forward=True, **rules)
+    flows_ = [dataclasses.replace(flow, job_id=100 + i) for i, flow in enumerate(jobs)]
+    schedule = run(auction, flows_, work)
+    assert set(rigid(schedule)["outcome"]) == {"completed"}
+    finished = schedule.workflows.set_index("job_id")["outcome"] == "finished"
+    tasks = schedule.tasks[schedule.tasks["job_id"].isin(finished[finished].index)]
+    assert set(tasks["outcome"]) <= {"completed"}
+    assert set(schedule.workflows["outcome"]) <= {"finished", "starved"}
+    assert not any(scheduler.waiting for scheduler in into)
+
+
+# -- what is refused ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"forward": True, "prices": True}, "prices=True"),
+        ({"forward": True, "backfilling": "easy"}, "backfilling='easy'"),
+        ({"rebalance_s": 5.0}, "rebalance_s=5.0 with forward=False"),
+        ({"forward": True, "rebalance_s": 0.0}, r"rebalance_s=0\.0"),
+        ({"bid": early_end}, "names estimate|names start"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], told: str) -> None:
+    env = sm.Environment()
+    with pytest.raises(RequestError, match=told):
+        sm.Auctioneer(env, queues(env, 4), **options)
+
+
+def test_clusters_and_schedulers_are_not_mixed() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=2)
+    with pytest.raises(RequestError, match="in front of clusters and schedulers"):
+        sm.Auctioneer(env, [cluster, *queues(env, 4)])  # type: ignore[list-item]
+    with pytest.raises(RequestError, match="forward=True in front of clusters"):
+        sm.Auctioneer(env, [cluster], forward=True)
+    with pytest.raises(RequestError, match="forward=False in front of a placer"):
+        sm.Auctioneer(env, [sm.FirstFit(env, cluster)])
+    auction = sm.Auctioneer(env, queues(env, 4), forward=True)
+    with pytest.raises(RequestError, match="an Auctioneer in front of Auctioneer"):
+        sm.Auctioneer(env, [auction])  # type: ignore[list-item]
+    with pytest.raises(RequestError, match="has no schedule; use a Recorder"):
+        auction.schedule()
