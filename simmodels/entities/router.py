@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
+from simmodels.entities.decider import Decider
 from simmodels.entities.environment import ROUTE, Environment
 from simmodels.entities.events import Routed
-from simmodels.entities.serving import Decider, Scheduler
+from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.workflow import Workflow
 from simmodels.workload import Job

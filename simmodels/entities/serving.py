@@ -1,185 +1,19 @@
-"""Scheduler: a process that serves one cluster, the base of every scheduler; and what it shares with routers."""
+"""Scheduler: a process that serves one cluster, the base of every scheduler."""
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from simpy.events import PENDING, Event
 
 from simmodels.decisions.prediction import predicted_start
-from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.attempt import Attempt
 from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import LAST, Environment, Process
-from simmodels.entities.events import Submitted
+from simmodels.entities.decider import Decider
+from simmodels.entities.environment import Environment
 from simmodels.entities.machine import Machine
-from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.place import Terms
-from simmodels.workflow import Workflow
-from simmodels.workload import Job, Workload
-
-
-class Decider:
-    """What a scheduler and a router share.
-
-    Attributes
-    ----------
-    env
-        The environment.
-    """
-
-    env: Environment
-    closed = False
-    """Whether it decides no more."""
-    routers: tuple["Decider", ...] = ()
-    """Those that send jobs here; each gets the news of every attempt that ends."""
-    _priority = LAST  # when in an instant it decides, after what else happens
-    _by_machine = False  # whether a job runs on one machine
-
-    def _join(self) -> None:
-        """Become a process of the environment."""
-        self._bell = Event(self.env)
-        self.env.enter(self)
-        self.process = self.env.process(self._run())
-
-    def about(self) -> dict[str, object]:
-        """Return the options by name, as a schedule keeps them."""
-        return {}
-
-    def terms(self) -> Terms:
-        """Return the terms by which a schedule of it is validated."""
-        return Terms()
-
-    # -- what it takes ------------------------------------------------------------------------------
-
-    @property
-    def widest(self) -> int:
-        """Return the most cores that a job may need here."""
-        raise NotImplementedError
-
-    def accept(self, workload: Workload) -> None:
-        """Refuse a workload with a job that can never run here, whatever is powered on.
-
-        Raises
-        ------
-        ImpossibleJobError
-            Naming the first such job, the value, the limit, and how many more there are.
-        """
-        self.as_jobs(workload).require_runnable(self.widest)
-
-    def submit(self, job: Job) -> None:
-        """Take a job that is submitted now; it is decided upon at the end of this instant.
-
-        Raises
-        ------
-        ImpossibleJobError
-            The job can never run here.
-        """
-        self._require(job)
-        self.env.publish(Submitted, job, self)
-        self.enqueue(job)
-
-    def enqueue(self, job: Job) -> None:
-        """Take a job that was submitted already, to a router: `submit`, less the news of it."""
-        raise NotImplementedError
-
-    @staticmethod
-    def as_jobs(given: Workload | Sequence[object]) -> Workload:
-        """Return the jobs that a source hands over."""
-        if isinstance(given, Workload):
-            return given
-        flows = [each for each in given if isinstance(each, Workflow)]
-        if len(flows) < len(given):
-            strange = next(type(each).__name__ for each in given if not isinstance(each, Workflow))
-            raise RequestError(f"a source got a list with a {strange}", "a Workload is needed, or a list of workflows")
-        return Workload.of_workflows(flows)
-
-    @staticmethod
-    def require_job(job: Job) -> None:
-        """Refuse what is no job."""
-        if not isinstance(job, Job):
-            what = f"a scheduler got {type(job).__name__} {getattr(job, 'job_id', '')}".rstrip()
-            raise RequestError(what, "a Job is needed; an Auctioneer takes workflows")
-
-    def _require(self, job: Job) -> None:
-        """Refuse what is no job, or can never run here."""
-        self.require_job(job)
-        if not 1 <= job.cores <= self.widest:
-            what = f"needs {job.cores} cores; 1 to {self.widest} are allowed"
-            raise ImpossibleJobError(job.job_id, f"{what} on a machine here" if self._by_machine else f"{what} here")
-
-    def reconfigure(self, **options: object) -> None:
-        """Change options by name, from the next decision on; for a decision at this instant, call `wake` too.
-
-        Raises
-        ------
-        RequestError
-            No such option, or one that cannot be changed, or a value that is out of its range.
-        """
-        for name in options:
-            raise RequestError(f"{name} of a {type(self).__name__} is to be changed", "it has no option to change")
-
-    # -- whom it serves, and what ends there ----------------------------------------------------------
-
-    def _serve(self, *clusters: Cluster) -> None:
-        """Take on clusters: whoever starts jobs there has to know of all that run.
-
-        Raises
-        ------
-        RequestError
-            One of them has a scheduler.
-        """
-        for place, cluster in enumerate(clusters):
-            other = self if cluster in clusters[:place] else cluster.served_by
-            if other is not None:
-                what = f"{type(self).__name__} for cluster {cluster.name!r}, which has a {type(other).__name__}"
-                raise RequestError(what, "one scheduler, or one auctioneer, must serve a cluster")
-        for cluster in clusters:
-            cluster.served_by = self
-
-    def note_end(self, attempt: Attempt) -> None:
-        """Take note that an attempt has ended, and let the routers do so."""
-        self._note_end(attempt)
-        for router in self.routers:
-            router.note_end(attempt)
-
-    def _note_end(self, attempt: Attempt) -> None:
-        """Take note that an attempt has ended."""
-        raise NotImplementedError
-
-    def note_power(self, machine: Machine, more: int) -> None:
-        """Take note that a machine was switched, and how many more of its cores jobs may have."""
-        raise NotImplementedError
-
-    def ended(self, attempt: Attempt) -> None:
-        """Do what follows from the end of an attempt: a lost job waits again.
-
-        Override it to look on, and call it, or to send a lost job somewhere else, and do not call it for that.
-        """
-        if attempt.outcome is Outcome.LOST:
-            self.wait_again(attempt)
-
-    def wait_again(self, attempt: Attempt) -> None:
-        """Let the job of a lost attempt wait again, at its old place."""
-        raise NotImplementedError
-
-    # -- the process --------------------------------------------------------------------------------
-
-    def _ring(self) -> None:
-        """Wake it at this instant, by its priority."""
-        bell = self._bell
-        if bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
-            self.env.trigger(bell, self._priority)
-
-    def _run(self) -> Process:
-        while not self.closed:
-            yield self._bell
-            self._bell = Event(self.env)
-            self._instant()
-
-    def _instant(self) -> None:
-        """Decide after all events of the instant."""
-        raise NotImplementedError
+from simmodels.errors import RequestError
+from simmodels.workload import Job
 
 
 @dataclass(frozen=True, slots=True)

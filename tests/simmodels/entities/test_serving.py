@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.decisions.options import Decide
+from simmodels.entities.decider import Decider
 from simmodels.entities.environment import Process
-from simmodels.entities.serving import Decider
 from simmodels.errors import ImpossibleJobError, RequestError
 
 
