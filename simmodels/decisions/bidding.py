@@ -49,7 +49,7 @@ def key_of(market, task, now, longest):
 
 @compiled
 def key_at(market, task, now, longest, start, queue):
-    """Return the key of a task for a place where it would start then, behind so many jobs."""
+    """Return the key of a task for a place where it would start then, with `queue` jobs waiting there."""
     heed_signals()
     m = market
     job = m.job[task]

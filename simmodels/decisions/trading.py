@@ -313,7 +313,7 @@ def takes(market, task, now):
 
 @compiled
 def offer(market, task, now, start, queue):
-    """Return the key of a task for a place where it would start then, behind so many jobs: the least wins."""
+    """Return the key of a task for a place with `queue` jobs waiting, where it would start then: the least wins."""
     longest = longest_path(market, market.group[market.kind[task]]) if market.needs_longest else 0.0
     return key_at(market, task, now, longest, start, queue)
 
