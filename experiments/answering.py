@@ -73,11 +73,13 @@ def _interrupts_kept() -> Iterator[None]:
     Where no error can be raised (a ``__del__``, a callback from C), Python prints a KeyboardInterrupt and goes on.
     """
     before = sys.unraisablehook
+    timers: list[threading.Timer] = []
 
     def interrupt_again(about: Any) -> None:  # noqa: ANN401  the type is not public
         if issubclass(about.exc_type, KeyboardInterrupt):
             main = threading.main_thread().ident or 0
-            threading.Timer(_AGAIN_S, signal.pthread_kill, (main, signal.SIGINT)).start()  # at once would be in here
+            timers.append(threading.Timer(_AGAIN_S, signal.pthread_kill, (main, signal.SIGINT)))
+            timers[-1].start()  # at once would be in here
         else:
             before(about)
 
@@ -86,6 +88,11 @@ def _interrupts_kept() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = before
+        still = [timer for timer in timers if timer.is_alive()]
+        for timer in still:
+            timer.cancel()
+    if still:  # the command was done first
+        raise KeyboardInterrupt
 
 
 def misused(error: Any, *, json: bool) -> int:  # noqa: ANN401  click is not always to be had under that name

@@ -112,13 +112,14 @@ def test_an_interrupt_where_no_error_can_be_raised_ends_it_a_moment_later(
         def __del__(self) -> None:
             signal.raise_signal(signal.SIGINT)
 
-    def interrupted(**_: object) -> int:
+    def interrupted(wait_s: float) -> int:
         Deaf()
-        time.sleep(60)
+        time.sleep(wait_s)
         return 0
 
-    monkeypatch.setattr(commands, "list_choices", interrupted)
-    assert run("list") == (130, "", "error: interrupted\n")
+    for wait_s in (60.0, 0.0):  # it goes on, or is done at once
+        monkeypatch.setattr(commands, "list_choices", lambda wait_s=wait_s, **_: interrupted(wait_s))
+        assert run("list") == (130, "", "error: interrupted\n")
 
 
 TOLD = """
