@@ -273,8 +273,10 @@ def requeue(queue, slot, now):
 @compiled
 def withdraw(queue, slot, now):
     """Let a waiting job go, as if it had never come; return whether it waited."""
-    if queue.phase[slot] != WAITING or slot < queue.warm:
+    if queue.phase[slot] != WAITING:
         return False
+    if slot < queue.warm:
+        queue.warm_started += 1
     if slot < queue.admitted:
         _leave(queue, slot)
     queue.phase[slot] = DONE

@@ -195,6 +195,18 @@ def waiting_slots(queue):
 
 
 @compiled
+def slots_beyond(queue):
+    """Return int64[k], the slots that wait outside the window of queue_depth, in order of arrival."""
+    out = np.empty(queue.arrived - queue.admitted, np.int64)
+    n = 0
+    for slot in range(queue.admitted, queue.arrived):
+        if queue.phase[slot] == WAITING:
+            out[n] = slot
+            n += 1
+    return out[:n]
+
+
+@compiled
 def reservations(queue):
     """Return float64[slots], the reserved starts under conservative backfilling (a copy)."""
     return queue.reserved.copy()

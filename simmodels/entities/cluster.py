@@ -184,8 +184,8 @@ class Cluster:
         self.running[attempt] = None
         if self.machines:
             self._place(attempt, self.machines if machines is None else machines)
+        self.env.publish(Started, attempt)
         if self._only_waits:
-            self.env.publish(Started, attempt)
             attempt.timeout = Timeout(self.env, self._runs_s(attempt), attempt)
             attempt.timeout.callbacks.append(self._timed_out)
         else:
@@ -211,7 +211,6 @@ class Cluster:
         self.end(timeout._value)  # noqa: SLF001  timeout.value, without a call for each job
 
     def _run(self, attempt: Attempt) -> Process:
-        self.env.publish(Started, attempt)
         try:
             yield from self.execute(attempt)
         except Interrupt:

@@ -78,7 +78,7 @@ class Backfilled(NamedTuple):
 class Reserved(NamedTuple):
     """A `QueueScheduler` made or changed a reservation: of the first waiting job (EASY), or of any (conservative).
 
-    With an order that changes over time, the reservation of EASY is known at decisions where some waiting job fits.
+    With an order that changes over time, that of EASY is known at decisions where some waiting job fits.
 
     Parameters
     ----------

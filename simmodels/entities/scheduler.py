@@ -1,5 +1,6 @@
 """QueueScheduler: one queue in front of one cluster; it wakes once per instant and asks a pass."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -128,6 +129,7 @@ class QueueScheduler(Scheduler):
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
         self._powered += more
         self._ring()
+        self._note_room()
 
     def set_order(self, order: str | Order, backfill_order: str | Order | None = None) -> None:
         """Go over to another order, from the next decision on.
@@ -169,6 +171,8 @@ class QueueScheduler(Scheduler):
             A number is out of its range, or a backfill order is given where nothing is backfilled by it.
         """
         changed = self.options.with_changes(options)
+        if not options:
+            return
         if not options.keys() - {"order", "backfill_order"}:
             self.set_order(changed.order, changed.backfill_order)
             return
@@ -177,7 +181,7 @@ class QueueScheduler(Scheduler):
         self.options = changed
         self.changes += 1
         self._may_refuse = changed.may_refuse
-        start_s = np.empty(self._room)
+        start_s = np.full(self._room, float(self.env.now))  # of those that are being started, which have no attempt yet
         for attempt in (*self.cluster.running, *self._ended):
             if attempt.decider is self:
                 start_s[attempt.slot] = attempt.start_s
@@ -199,11 +203,13 @@ class QueueScheduler(Scheduler):
 
     @property
     def waiting(self) -> list[Job]:
-        """Return the jobs that wait: those in the queue (within `queue_depth`), in order, then those that are new.
+        """Return the jobs that wait: those in the queue, in order, those beyond `queue_depth`, then those that are new.
 
         The latter were submitted, or lost, at this instant, and enter the queue at its end.
         """
-        return self.queued + [self._jobs[attempt.slot] for attempt in self._again] + self._submitted
+        beyond = [] if self.options.queue_depth is None else state.slots_beyond(self._queue).tolist()
+        others = [*beyond, *(attempt.slot for attempt in self._again)]
+        return self.queued + [self._jobs[slot] for slot in others] + self._submitted
 
     @property
     def queued(self) -> list[Job]:
@@ -352,7 +358,7 @@ class QueueScheduler(Scheduler):
         waiting = state.waiting_slots(self._queue).tolist()
         # Without a pass since the keys were computed, who is first by an order that moves is not known.
         known = not self.order.moving or bool(attempts) or queue.has_fitting(self._queue)
-        if not waiting or backfilling == "none" or not known:
+        if not waiting or backfilling == "none" or not (known or backfilling == "conservative"):
             return
         held = {}
         if backfilling != "greedy":
@@ -360,12 +366,13 @@ class QueueScheduler(Scheduler):
                 slot: float(queue.reserved_start(self._queue, slot, now))
                 for slot in (waiting if backfilling == "conservative" else waiting[:1])
             }
-        for slot, start_s in held.items():
-            if self._reserved_s.get(slot) != start_s:
-                self.env.publish(Reserved, self._jobs[slot], start_s, self)
+        held = {slot: start_s for slot, start_s in held.items() if not math.isnan(start_s)}
+        news = [(self._jobs[slot], start_s) for slot, start_s in held.items() if self._reserved_s.get(slot) != start_s]
         self._reserved_s = held
         behind = queue.behind_first(self._queue, np.array([attempt.slot for attempt in attempts], np.int64))
         ahead = self._jobs[waiting[0]]
+        for job, start_s in news:  # an observer may withdraw a job: all that is published is known by now
+            self.env.publish(Reserved, job, start_s, self)
         for attempt, is_behind in zip(attempts, behind.tolist(), strict=True):
             if is_behind:
                 reason: Reason = _REASONS[backfilling]

@@ -132,3 +132,63 @@ def test_prices_are_published_as_the_schedule_has_them(*, prices: bool) -> None:
     assert len(paid) == len(tasks) == 12
     assert tasks["price"].tolist() == [paid[task] for task in zip(tasks["job_id"], tasks["task"], strict=True)]
     assert len(set(paid.values())) > 1
+
+
+@pytest.mark.parametrize("backfilling", ["easy", "conservative"])
+def test_an_observer_may_send_a_job_elsewhere_when_its_reservation_is_late(backfilling: Any) -> None:  # noqa: ANN401
+    def move(event: sm.Reserved) -> None:
+        if event.by is queue and event.start_s > 5:
+            queue.withdraw(event.job)
+            other.enqueue(event.job)
+
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), backfilling=backfilling)
+    other = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=4))
+    env.on(sm.Reserved, move)
+    recorder = sm.Recorder(env)
+    sm.Source(env, log((0, 9, 9, 3), (0, 9, 9, 4), (0, 2, 2, 1), (1, 9, 9, 4)), into=queue)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.cluster.tolist() == [0, 1, 0, 1]
+    assert schedule.start_s.tolist() == [0, 0, 0, 9]
+
+
+def test_options_may_change_while_jobs_are_being_started() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4))
+    once = [True]
+    reserved: list[tuple[int, float]] = []
+    env.on(sm.Started, lambda _: queue.reconfigure(backfilling="conservative") if once and once.pop() else None)
+    env.on(sm.Reserved, lambda event: reserved.append((event.job.job_id, event.start_s)))
+    sm.Source(env, log((5, 100, 100, 2), (5, 100, 100, 2), (6, 9, 9, 4)), into=queue)
+    env.run()
+    assert reserved == [(3, 105)]
+
+
+def test_warm_jobs_and_moving_orders_have_no_reservations_that_are_no_number() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), order="WFP3", backfilling="conservative", warm_jobs=3)
+    seen = events_of(env, sm.Reserved)
+    sm.Source(env, log((0, 9, 9, 4), (1, 9, 9, 4), (2, 9, 9, 4), (3, 9, 9, 4), (4, 9, 9, 4)), into=queue)
+    env.run()
+    assert seen
+    assert all(now <= event.start_s for now, event in seen)
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), order="WFP3", backfilling="conservative")
+    seen = events_of(env, sm.Reserved)
+    sm.Source(env, log((0, 9, 9, 4), (1, 9, 9, 4)), into=queue)
+    env.run()
+    assert [(now, event.start_s) for now, event in seen] == [(1, 9)]
+
+
+def test_started_comes_first_also_where_jobs_do_more_than_wait() -> None:
+    class Busy(sm.Cluster):
+        def execute(self, attempt: sm.Attempt) -> Process:
+            yield self.env.timeout(attempt.job.runtime_s)
+
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, Busy(env, "a", cores=4))
+    seen = events_of(env, sm.Started, sm.Backfilled)
+    sm.Source(env, log((0, 9, 9, 3), (0, 9, 9, 4), (0, 2, 2, 1)), into=queue)
+    env.run(until=1)
+    assert [type(event).__name__ for _, event in seen] == ["Started", "Started", "Backfilled"]
