@@ -8,7 +8,7 @@ import numpy as np
 
 from simmodels.compiled import compiled
 from simmodels.curve import factor_at
-from simmodels.decisions.bidding import auction, enter, key_at, longest_path, withdraw
+from simmodels.decisions.bidding import auction, enter, key_at, withdraw
 from simmodels.decisions.columns import longer
 from simmodels.decisions.market import (
     ACTIVE,
@@ -312,10 +312,15 @@ def takes(market, task, now):
 
 
 @compiled
+def any_waits(market):
+    """Return whether a task waits for an auction."""
+    return market.waiting.sum() > 0
+
+
+@compiled
 def offer(market, task, now, start, queue):
     """Return the key of a task for a place with `queue` jobs waiting, where it would start then: the least wins."""
-    longest = longest_path(market, market.group[market.kind[task]]) if market.needs_longest else 0.0
-    return key_at(market, task, now, longest, start, queue)
+    return key_at(market, task, now, 0.0, start, queue)
 
 
 @compiled

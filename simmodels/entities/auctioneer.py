@@ -48,7 +48,7 @@ class Auctioneer(Router):
 
     It is a process: at the end of each instant at which a job arrived, a task ended, data arrived or a deadline was
     reached, it holds the auction (`simmodels.decisions.bidding`), and starts what it answers. Extend it by
-    overriding `submit`, `start` or `ended`.
+    overriding `submit` or, in front of clusters, `start` or `ended`.
 
     Parameters
     ----------
@@ -163,7 +163,6 @@ class Auctioneer(Router):
         self._first_task = [0]
         self._number: dict[int, int] = {}  # by id
         self._jobs: dict[int, Job] = {}  # the rigid jobs among them, by number
-        self._jobs_to_come = 0
         self._to_come = 0  # how many are known and not submitted
         self._arrived: list[int] = []  # since the last auction
         self._ended: list[int] = []
@@ -174,6 +173,7 @@ class Auctioneer(Router):
         self._forwarding: Forwarding | None = None
         self._moves_s = np.inf  # when tasks move next
         self._starve = False  # whether a deadline has been reached
+        self._came_back = False  # whether a task lost its machine, and waits again where it was sent
         if places:
             self._forwarding = Forwarding(self, places, self._market, self.options.bid, forward=forward)
         for i, cluster in enumerate(self.clusters):
@@ -189,9 +189,13 @@ class Auctioneer(Router):
         if needs and not self.forward:
             what = f"bid {self.options.bid.name!r} names {', '.join(sorted(needs))}"
             raise RequestError(what, "it must be used with schedulers and forward=True, where that differs by place")
-        if self.forward and (self.options.prices or self.options.backfilling != "none"):
-            what = f"forward=True with prices={self.options.prices}, backfilling={self.options.backfilling!r}"
-            raise RequestError(what, "both must be left out: no task waits for another")
+        if "longest" in self.options.bid.needs and needs:
+            what = f"bid {self.options.bid.name!r} names longest and {', '.join(sorted(needs))}"
+            raise RequestError(what, "it may name the one or the other: forwarded tasks are in no common queue")
+        o = self.options
+        if self.forward and (o.prices or o.backfilling != "none" or o.admission is not None):
+            what = f"forward=True with prices={o.prices}, backfilling={o.backfilling!r}, admission={o.admission}"
+            raise RequestError(what, "these must be left out: tasks wait in queues, not for the auction")
         if not self.forward and any(each.widest < each.cluster.cores for each in places):
             raise RequestError("forward=False in front of a placer", "forward=True is needed: it chooses the machine")
         if self.rebalance_s is not None and not (self.forward and 0 < self.rebalance_s < np.inf):
@@ -223,8 +227,8 @@ class Auctioneer(Router):
         """
         if isinstance(workflows, Workload):
             if workflows.tasks is None:  # rigid jobs become known when they are submitted
+                self._require_drain()
                 workflows.require_runnable(self.widest)
-                self._jobs_to_come += int(workflows.known().sum())
                 return
             if (workflows.tasks.workflow < 0).any():
                 what = f"an Auctioneer got rigid jobs and workflows ({workflows.name!r})"
@@ -268,6 +272,7 @@ class Auctioneer(Router):
 
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to another router."""
+        self._require_drain()
         length_s = max(job.estimate_s, self.options.tick_s)
         flow = Workflow(job.job_id, job.submit_s, np.array([length_s]), np.array([job.cores]))
         self.accept([flow])
@@ -275,8 +280,12 @@ class Auctioneer(Router):
         self._jobs[number] = job
         self._arrived.append(number)
         self._to_come -= 1
-        self._jobs_to_come = max(self._jobs_to_come - 1, 0)
         self._ring()
+
+    def _require_drain(self) -> None:
+        """Refuse rigid jobs if auctions end with the last submission: how many are to come is not known."""
+        if self.options.end == "submit":
+            raise RequestError("rigid jobs in an auction with end='submit'", "end must be 'drain'")
 
     def predict_start(self, job: Job) -> float:
         """Return when a job would start, wherever that is earliest; see `Scheduler.predict_start`.
@@ -290,12 +299,31 @@ class Auctioneer(Router):
             raise RequestError("an Auctioneer of clusters predicts no start", "schedulers must stand behind it")
         return super().predict_start(job)
 
+    @property
+    def waiting(self) -> list[Job]:
+        """Return the tasks, and rigid jobs, that wait for an auction."""
+        groups = 1 if self.options.hol == "global" else len(self._kinds.names) + 2
+        numbers = [trading.waiting_tasks(self._market, group) for group in range(groups)]
+        return [self._run_of(number) for number in sorted(np.concatenate(numbers).tolist())]
+
+    def note_room(self) -> None:
+        """Take note that, somewhere behind, jobs may find cores that they did not before."""
+        self.note_decision()
+        self._note_room()
+
+    def note_decision(self) -> None:
+        """Take note that a scheduler behind has decided: it may have cores for a task that waits for an auction."""
+        if not self.closed and trading.any_waits(self._market):
+            self._ring()
+
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that a task has ended; one that was lost waits again, whatever `ended` does."""
         if self._forwarding is not None:
             number = self._forwarding.ended(attempt)
             if number is not None:
                 self._ended.append(number)
+            elif attempt.outcome is Outcome.LOST:
+                self._starve = self._came_back = True  # its job may have starved while it ran
         elif attempt.outcome is Outcome.LOST:
             self._lost.append(attempt.slot)
         else:
@@ -351,21 +379,28 @@ class Auctioneer(Router):
             for (number, run), cluster in zip(runs, trading.met(market, started).tolist(), strict=True):
                 self._start(number, run, self.clusters[cluster])
         self._set_alarm()
-        self.closed = self.options.end == "submit" and not self._to_come + self._jobs_to_come
+        self.closed = self.options.end == "submit" and not self._to_come
 
     def _forward(self, forwarding: Forwarding, runs: Sequence[tuple[int, Job]], now: float) -> None:
         """Send tasks to the schedulers, after those that were sent have moved or starved."""
         if self._starve:
             forwarding.drop_starved(now)
             self._starve = False
+        news = bool(runs) or self._came_back
+        self._came_back = False
         if self._moves_s <= now:
             self._moves_s = np.inf
             forwarding.move(now)
+            # What waits when nothing is to come will wait for good.
+            news |= self.env.peek() < np.inf and bool(forwarding.waiting())
         forwarding.send(runs, now)
         self._may_refuse()
-        if self.rebalance_s is not None and self._moves_s == np.inf and len(forwarding):
-            self._moves_s = (math.floor(now / self.rebalance_s) + 1) * self.rebalance_s
-            self.env.at(self._moves_s).callbacks.append(lambda _: self._ring())
+        if self.rebalance_s is not None and self._moves_s == np.inf and news:
+            periods = math.floor(now / self.rebalance_s) + 1
+            while (at_s := periods * self.rebalance_s) <= now:  # by rounding
+                periods += 1
+            self._moves_s = at_s
+            self.env.at(at_s).callbacks.append(lambda _: self._ring())
 
     def _may_refuse(self) -> None:
         number, now = trading.refused_task(self._market)

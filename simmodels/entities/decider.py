@@ -143,6 +143,15 @@ class Decider:
         """Take note that an attempt has ended."""
         raise NotImplementedError
 
+    def _note_room(self) -> None:
+        """Let the routers know that jobs may find cores here that they did not before."""
+        for router in self.routers:
+            router.note_room()
+
+    def note_room(self) -> None:
+        """Take note that, somewhere behind, jobs may find cores that they did not before."""
+        self._note_room()
+
     def note_power(self, machine: Machine, more: int) -> None:
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
         raise NotImplementedError
@@ -172,7 +181,17 @@ class Decider:
             yield self._bell
             self._bell = Event(self.env)
             self._instant()
+            if self.routers:
+                self._note_decision()
 
     def _instant(self) -> None:
         """Decide after all events of the instant."""
         raise NotImplementedError
+
+    def _note_decision(self) -> None:
+        """Let the routers know that it has decided."""
+        for router in self.routers:
+            router.note_decision()
+
+    def note_decision(self) -> None:
+        """Take note that, somewhere behind, a scheduler has decided."""

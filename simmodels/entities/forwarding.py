@@ -15,6 +15,7 @@ from simmodels.entities.serving import Scheduler
 from simmodels.workload import Job
 
 _ENDLESS = 2**50  # cores that a place seems to have: its queue takes everything
+Offer = tuple[float, float, int]
 
 
 class Sent(NamedTuple):
@@ -58,10 +59,6 @@ class Forwarding:
             for place in range(len(into)):
                 trading.add_free(market, place, _ENDLESS)
 
-    def __len__(self) -> int:
-        """Return how many tasks were sent and are not done."""
-        return len(self._sent)
-
     def ended(self, attempt: Attempt) -> int | None:
         """Return the number of a task that is done; None for one that waits again where it is, or is another's."""
         sent = self._sent.get(id(attempt.submitted))
@@ -88,33 +85,49 @@ class Forwarding:
             for number, run in runs:
                 self._send(number, run, int(trading.met(self._market, np.array([number]))[0]))
             return
-        offers = {number: self._offers(number, run, now) for number, run in runs}
-        waiting = dict(runs)
-        while waiting:
-            number = next(iter(waiting))
-            if self._by_place:
-                number = min(waiting, key=lambda each: min(offers[each], default=(np.inf,)))
-            run = waiting.pop(number)
-            if not offers[number]:  # its data have not arrived where it fits
+        if self._by_place:
+            self._send_by_place(dict(runs), now)
+            return
+        for number, run in runs:
+            offers = self._offers(number, run, now)
+            if offers:
+                self._send(number, run, min(offers)[-1])
+            else:  # its data have not arrived where it fits
                 trading.lose(self._market, number, now)
-                continue
-            place = min(offers[number])[-1]
-            self._send(number, run, place)
-            for other in waiting if self._by_place else [*waiting][:1]:
-                offers[other] = self._offers(other, waiting[other], now)
 
-    def _offers(self, number: int, run: Job, now: float) -> list[tuple[float, float, int]]:
-        """Return what a task makes of each place that can take it: key (less wins), predicted start, and the place."""
+    def _send_by_place(self, runs: dict[int, Job], now: float) -> None:
+        """Send the task with the best offer of all again and again; what is offered by the place changes by it."""
+        offers = {
+            number: {offer[-1]: offer for offer in self._offers(number, run, now)} for number, run in runs.items()
+        }
+        for number in [number for number in runs if not offers[number]]:
+            trading.lose(self._market, number, now)
+            del offers[number]
+        while offers:
+            number = min(offers, key=lambda each: (min(offers[each].values()), each))
+            place = min(offers.pop(number).values())[-1]
+            self._send(number, runs[number], place)
+            for other, made in offers.items():
+                if place in made:
+                    made[place] = self._offer(other, runs[other], place, now)
+
+    def _offers(self, number: int, run: Job, now: float) -> list[Offer]:
+        """Return what a task makes of each place that can take it."""
         takes = trading.takes(self._market, number, now)
-        offers = []
-        for place, scheduler in enumerate(self.into):
-            if takes[place] and run.cores <= scheduler.widest:
-                start_s = scheduler.predict_start(run)
-                key = 0.0
-                if self._by_place:
-                    key = trading.offer(self._market, number, now, start_s, float(len(scheduler.waiting)))
-                offers.append((key, start_s, place))
-        return offers
+        return [
+            self._offer(number, run, place, now)
+            for place, scheduler in enumerate(self.into)
+            if takes[place] and run.cores <= scheduler.widest
+        ]
+
+    def _offer(self, number: int, run: Job, place: int, now: float) -> Offer:
+        """Return what a task makes of a place: key (less wins), predicted start, and the place."""
+        scheduler = self.into[place]
+        start_s, key = scheduler.predict_start(run), 0.0
+        if self._by_place:
+            others = sum(each is not run for each in scheduler.waiting)
+            key = trading.offer(self._market, number, now, start_s, float(others))
+        return key, start_s, place
 
     def _send(self, number: int, run: Job, place: int) -> None:
         trading.send(self._market, number, place)
@@ -122,14 +135,16 @@ class Forwarding:
         self.router.env.publish(Routed, run, self.router, self.into[place])
         self.into[place].enqueue(run)
 
-    def _waiting(self) -> list[Sent]:
+    def waiting(self) -> list[Sent]:
         """Return the tasks that have been sent and have not started, in the order in which they were sent."""
         waiting = {id(job) for scheduler in self.into for job in scheduler.waiting}
         return [sent for key, sent in self._sent.items() if key in waiting]
 
     def move(self, now: float) -> None:
         """Move each task that waits to a place with a better offer than where it is, if there is one."""
-        for sent in self._waiting():
+        for sent in self.waiting():
+            if not self.into[sent.place].gives_back(sent.run):
+                continue
             offers = self._offers(sent.number, sent.run, now)
             here = next(offer for offer in offers if offer[-1] == sent.place)
             best = min(offers)
@@ -139,8 +154,9 @@ class Forwarding:
 
     def drop_starved(self, now: float) -> None:
         """Take tasks out of the queues whose jobs have starved."""
-        for sent in self._waiting():
-            if not trading.is_active(self._market, sent.number):
+        for sent in self.waiting():
+            active = trading.is_active(self._market, sent.number)
+            if not active and self.into[sent.place].gives_back(sent.run):
                 self.into[sent.place].withdraw(sent.run)
                 trading.lose(self._market, sent.number, now)
                 del self._sent[id(sent.run)]

@@ -96,6 +96,11 @@ class Placer(Scheduler):
             self._resumed.append(job)
         self._begin()
 
+    def enqueue(self, job: Job) -> None:
+        """Take a job that was submitted already, to a router."""
+        self._require(job)
+        super().enqueue(job)
+
     _by_machine = True
 
     @property
@@ -153,6 +158,7 @@ class Placer(Scheduler):
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
         self._powered = True
         self._ring()
+        self._note_room()
 
     @property
     def waiting(self) -> list[Job]:
@@ -171,6 +177,18 @@ class Placer(Scheduler):
         """Return how long a job runs, which is known here."""
         return job.runtime_s
 
+    def withdraw(self, job: Job) -> None:
+        """Give back a job that waits, as if it had never come; whoever asks says where it goes.
+
+        Raises
+        ------
+        RequestError
+            It does not wait here, or a checkpoint saved work of it.
+        """
+        if not self.gives_back(job):
+            self._require_unsaved(next(slot for slot, each in self._jobs.items() if each is job))
+        super().withdraw(job)
+
     def _withdraw(self, job: Job) -> None:
         if not any(each is job for each in self.waiting):
             self._refuse_withdrawal(job)
@@ -178,6 +196,18 @@ class Placer(Scheduler):
         placing.withdraw(self._fleet, slot, float(self.env.now))
         self._withdrawn = True
         del self._jobs[slot], self._work[slot]
+
+    def gives_back(self, job: Job) -> bool:
+        """Return whether a job that waits here may be withdrawn: what a checkpoint saved of it cannot go elsewhere."""
+        slots = (slot for slot, each in self._jobs.items() if each is job)
+        return all(self._work[slot][0] == job.runtime_s for slot in slots)
+
+    def _require_unsaved(self, slot: int) -> None:
+        """Refuse to let a job go of which a checkpoint saved work."""
+        job, left_s = self._jobs[slot], self._work[slot][0]
+        if left_s != job.runtime_s:
+            what = f"job {job.job_id}, of which {job.runtime_s - left_s:g} s were saved, is to go elsewhere"
+            raise RequestError(what, "it must wait where it is: what was saved would be lost")
 
     @property
     def jobs_not_done(self) -> list[Job]:
@@ -297,6 +327,7 @@ class Placer(Scheduler):
             work, restart, _ = self._work[slot]
             lefts[slot] = takes(work, restart, interval, cost)
         for slot in gone:
+            self._require_unsaved(slot)
             del self._jobs[slot], self._work[slot]
         is_open = np.array([machine.takes_jobs for machine in self.cluster.machines], np.bool_)
         if len(lost) or placing.differs(self._fleet, is_open):

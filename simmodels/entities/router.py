@@ -112,6 +112,12 @@ class Router(Decider):
         if self._ready:
             self._ring()
 
+    def note_room(self) -> None:
+        """Take note that, somewhere behind, jobs may find cores that they did not before."""
+        if self._ready:
+            self._ring()
+        super().note_room()
+
     def _instant(self) -> None:
         """Send jobs on, as the rule says."""
         ready = {id(job): job for job in self._ready}

@@ -97,9 +97,14 @@ class Scheduler(Decider):
         for attempt in self._again:  # lost at this instant: it would wait again at the end of it
             if attempt.submitted is job:
                 del self._again[attempt]
+                self._ring()
                 return
         self._withdraw(job)
         self._ring()
+
+    def gives_back(self, job: Job) -> bool:  # noqa: ARG002
+        """Return whether a job that waits here may be withdrawn."""
+        return True
 
     def _withdraw(self, job: Job) -> None:
         """Take a job out of the queue."""
@@ -122,6 +127,7 @@ class Scheduler(Decider):
     def note_power(self, machine: Machine, more: int) -> None:  # noqa: ARG002
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
         self._ring()
+        self._note_room()
 
     # -- what can be seen of it ---------------------------------------------------------------------
 
@@ -166,7 +172,7 @@ class Scheduler(Decider):
             np.array(free, np.int64),
             np.array([where(attempt) for attempt in known], np.int64),
             np.array([attempt.start_s + self._expected_s(attempt.job) for attempt in known], np.float64),
-            np.array([attempt.job.cores for attempt in known], np.int64),
+            np.array([_returned(attempt) for attempt in known], np.int64),
             np.array([self._expected_s(each) for each in line], np.float64),
             np.array([each.cores for each in line], np.int64),
         )
@@ -243,3 +249,10 @@ class Scheduler(Decider):
     def start(self, job: Job, machines: Sequence[Machine] | None = None) -> Attempt:
         """Start a job that was decided upon."""
         return self.cluster.start(job, then=self.ended, machines=machines)
+
+
+def _returned(attempt: Attempt) -> int:
+    """Return how many cores jobs may have again when an attempt ends: those of machines that take jobs."""
+    if not attempt.places:
+        return attempt.job.cores
+    return sum(cores for machine, cores in attempt.places if machine.takes_jobs)

@@ -78,6 +78,10 @@ def test_a_job_that_is_too_wide_is_refused() -> None:
         sm.Source(env, log((0, 5, 5, 5)), into=auction)
     with pytest.raises(ImpossibleJobError, match="needs 5 cores; 1 to 4"):
         auction.submit(sm.Job(1, 0.0, 1.0, 1.0, 5))
+    until = sm.Auctioneer(env, [sm.Cluster(env, "d", cores=4)], end="submit")
+    for give in (lambda: until.submit(sm.Job(1, 0.0, 1.0, 1.0, 1)), lambda: until.accept(log((0, 1, 1, 1)))):
+        with pytest.raises(RequestError, match="rigid jobs in an auction with end='submit'"):
+            give()
     with pytest.raises(RequestError, match="a Job is needed"):
         auction.submit("job")  # type: ignore[arg-type]
 
@@ -122,6 +126,25 @@ def test_a_place_where_others_wait_has_no_cores_for_those_that_are_not_forwarded
     assert schedule.start_s.tolist() == [0, 10, 0, 0, 5]
 
 
+def test_an_auction_is_held_when_cores_can_be_used_again() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=4)
+    sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 1), sm.CapacityChange(10, 2)])
+    schedule = run(sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)]), log((1, 5, 5, 8)))
+    assert schedule.start_s.tolist() == [10]
+    env = sm.Environment()
+    (queue,) = queues(env, 10)
+    auction = sm.Auctioneer(env, [queue], bid="FIFO")
+    recorder = sm.Recorder(env)
+    queue.submit(sm.Job(1, 0.0, 10.0, 10.0, 10))
+    queue.submit(sm.Job(2, 0.0, 1000.0, 1000.0, 1))
+    auction.submit(sm.Job(3, 0.0, 5.0, 5.0, 5))
+    env.run(until=5)
+    assert [job.job_id for job in auction.waiting] == [3]
+    env.run()
+    assert recorder.schedule().validate().start_s.tolist() == [0, 10, 10]
+
+
 def test_the_highest_bidder_chooses_where_it_starts_first() -> None:
     env = sm.Environment()
     auction = sm.Auctioneer(env, queues(env, 4, 4), bid="LRTF", forward=True)
@@ -155,9 +178,74 @@ def test_what_has_not_started_moves_to_a_better_place() -> None:
     assert starts == {None: (0, 10), 2.0: (1, 4)}
 
 
-def test_tasks_of_a_job_that_starves_leave_the_queue() -> None:
+@pytest.mark.parametrize("rebalance_s", [0.1, 0.7, 59.9])
+def test_time_passes_whatever_the_period(rebalance_s: float) -> None:
     env = sm.Environment()
-    (queue,) = queues(env, 4)
+    auction = sm.Auctioneer(env, queues(env, 4), bid="FIFO", forward=True, rebalance_s=rebalance_s)
+    schedule = run(auction, log((0, 200, 200, 4), (0, 1, 1, 4)))
+    assert schedule.start_s.tolist() == [0, 200]
+
+
+def test_nothing_moves_to_a_place_that_is_as_good() -> None:
+    @sm.bid(wins="low")
+    def fewest(queue: float) -> float:
+        return queue
+
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, queues(env, 4, 4), bid=fewest, forward=True, rebalance_s=10.0)
+    routed: list[sm.Routed] = []
+    env.on(sm.Routed, routed.append)
+    run(auction, log((0, 90, 90, 4), (0, 90, 90, 4), (1, 5, 5, 4)))
+    assert len(routed) == 3
+
+
+def test_each_chooses_by_what_those_before_it_have_left() -> None:
+    env = sm.Environment()
+    # The second fits only the third place; the third finds the first taken.
+    auction = sm.Auctioneer(env, queues(env, 2, 2, 4), bid="FIFO", forward=True)
+    schedule = run(auction, log((0, 9, 9, 2), (0, 9, 9, 3), (0, 9, 9, 2)))
+    assert schedule.cluster.tolist() == [0, 2, 1]
+
+
+def test_a_run_ends_though_a_task_waits_for_good() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=2)
+    auction = sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)], bid="FIFO", forward=True, rebalance_s=5.0)
+    sm.TraceCapacity(env, cluster, [sm.CapacityChange(1, 1)])
+    sm.Source(env, log((0, 9, 9, 2), (2, 9, 9, 4)), into=auction)
+    env.run()
+    assert env.now < 100
+
+
+@pytest.mark.parametrize("options", [{"warm_jobs": 2}, {"queue_depth": 1}])
+def test_jobs_that_are_warm_or_beyond_the_window_move_too(options: dict[str, Any]) -> None:
+    env = sm.Environment()
+    first = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), **options)
+    second = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=4))
+    auction = sm.Auctioneer(env, [first, second], bid="FIFO", forward=True, rebalance_s=2.0)
+    # The second place is expected to be free at 900 and is at 3: of those that wait for 10 and 20, one moves to it.
+    schedule = run(auction, log((0, 10, 10, 4), (0, 3, 900, 4), (1, 10, 10, 4), (1, 10, 10, 4)))
+    assert schedule.start_s.tolist() == [0, 0, 4, 10]
+    assert schedule.cluster.tolist() == [0, 1, 1, 0]
+
+
+def test_a_task_whose_job_has_starved_does_not_run_again() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=4)
+    auction = sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)], bid="FIFO", forward=True)
+    flow = sm.Workflow(9, 0.0, [20.0, 1.0], 4, edges=[(0, 1)], curve=sm.ValueCurve.linear(0.1, 0.5))
+    sm.Source(env, [flow], into=auction)
+    sm.TraceCapacity(env, cluster, [sm.CapacityChange(at_s, n) for at_s, n in ((0, 1), (16, 0), (18, 1))])
+    started: list[float] = []
+    env.on(sm.Started, lambda _: started.append(env.now))
+    env.run()
+    assert started == [0]
+
+
+@pytest.mark.parametrize("queue_depth", [None, 1])
+def test_tasks_of_a_job_that_starves_leave_the_queue(queue_depth: int | None) -> None:
+    env = sm.Environment()
+    (queue,) = queues(env, 4, queue_depth=queue_depth)
     auction = sm.Auctioneer(env, [queue], bid="FIFO", forward=True)
     curve = sm.ValueCurve.linear(1.5, 3)  # worth nothing at 3 times its 5 s
     sm.Source(env, log((0, 50, 50, 4), (1, 5, 5, 4)), into=auction)
@@ -252,7 +340,9 @@ def test_whatever_is_forwarded_is_done_in_order_and_once(
     [
         ({"forward": True, "prices": True}, "prices=True"),
         ({"forward": True, "backfilling": "easy"}, "backfilling='easy'"),
+        ({"forward": True, "admission": 0.5}, "admission=0.5"),
         ({"rebalance_s": 5.0}, "rebalance_s=5.0 with forward=False"),
+        ({"forward": True, "bid": sm.Bid("x", lambda start, longest: start + longest)}, "names longest and start"),
         ({"forward": True, "rebalance_s": 0.0}, r"rebalance_s=0\.0"),
         ({"bid": early_end}, "names estimate|names start"),
     ],

@@ -500,6 +500,60 @@ def test_withdrawn_jobs_may_come_back_and_all_complete(
     assert (schedule.outcome == 0).all()
 
 
+def test_a_job_of_which_work_was_saved_stays_where_it_is() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "a", machines=1, cores_per_machine=1)
+    change = sm.CapacityChange(10, 0, notice_s=5, mode="checkpoint")
+    sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 1), change, sm.CapacityChange(30, 1)])
+    placer = sm.FirstFit(env, cluster, checkpoints=sm.Checkpoints(interval_s=3, cost_s=1))
+    recorder = sm.Recorder(env)
+    job = sm.Job(1, 0.0, 20.0, 20.0, 1)
+    placer.submit(job)
+    refused = []
+
+    def refuse() -> None:
+        with pytest.raises(RequestError, match=r"job 1, of which .* s were saved, is to go elsewhere; it must wait"):
+            placer.withdraw(job)
+        assert not placer.gives_back(job)
+        refused.append(env.now)
+
+    placer.env.on(sm.Powered, lambda event: None if event.machine.is_on else env.process(later()))
+
+    def later() -> Process:
+        yield env.timeout(0)
+        refuse()  # at the instant at which it was lost
+        yield env.timeout(5)
+        refuse()  # and when it waits
+
+    env.run()
+    assert refused == [10, 15]
+    assert recorder.schedule(window_s=(0, float(env.now))).validate().outcome.tolist() == [0]
+
+
+def test_cores_of_a_machine_that_drains_do_not_come_back() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "a", machines=2, cores_per_machine=4)
+    queue = sm.QueueScheduler(env, cluster)
+    for number, (runtime_s, cores) in enumerate(((100.0, 4), (500.0, 4), (9.0, 4))):
+        queue.submit(sm.Job(number, 0.0, runtime_s, runtime_s, cores))
+    env.run(until=1)
+    (job,) = queue.waiting
+    assert queue.predict_start(job) == 100
+    cluster.machines[0].leave("once idle")
+    assert queue.predict_start(job) == 500
+    assert queue.predict_start(sm.Job(9, 1.0, 9.0, 9.0, 8)) == np.inf
+
+
+def test_those_beyond_the_window_are_predicted_one_after_the_other() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), queue_depth=1)
+    for number in range(5):
+        queue.submit(sm.Job(number, 0.0, 10.0, 10.0, 1))
+    env.run(until=1)
+    assert [queue.predict_start(job) for job in queue.waiting] == [10, 20, 30, 40]
+    assert queue.predict_start(sm.Job(9, 1.0, 10.0, 10.0, 1)) == 50
+
+
 # Jobs of no length keep their cores for an instant in a plan, and then let others start earlier than planned.
 LASTING = st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=25)
 
