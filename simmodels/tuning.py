@@ -20,7 +20,7 @@ from simmodels.decisions.options import QueueOptions
 from simmodels.decisions.selection import UNIFORMS, FullFeedback, Memory, Period, Strategy
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment, Process
-from simmodels.entities.events import Ended, Routed, Started, Submitted
+from simmodels.entities.events import Ended, Powered, Routed, Started, Submitted
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
@@ -161,7 +161,8 @@ class Tuner:
     """A process that chooses the order of a scheduler, period by period.
 
     At the beginning of each period it tells its strategy what the period before cost, and sets the order; decisions
-    of that instant follow the new one. It ends when nothing else is left to happen.
+    of that instant follow the new one. It ends when nothing else is left to happen. A strategy that simulates does so
+    on as many cores as were on in the period, on average, and at least as many as its widest job needs.
 
     Parameters
     ----------
@@ -207,7 +208,11 @@ class Tuner:
         self._submitted: list[Job] = []
         self._started: list[Attempt] = []
         self._ended: list[Attempt] = []
+        self._first_s = self._powered_s = float(env.now)  # since when ...
+        self._cores_on = self._count_cores()  # ... so many cores have been on, ...
+        self._core_s = 0.0  # ... after these core-seconds of the period
         if strategy.simulates:
+            env.on(Powered, self._see_power)
             env.on(Submitted, self._see_submission)
             env.on(Routed, self._see_submission)
         env.on(Started, self._see_start)
@@ -218,6 +223,25 @@ class Tuner:
     def _see_submission(self, event: Submitted | Routed) -> None:
         if event.to is self.scheduler and isinstance(event.job, Job):
             self._submitted.append(event.job)
+
+    def _count_cores(self) -> int:
+        """Return how many cores are on."""
+        cluster = self.scheduler.cluster
+        return sum(each.cores for each in cluster.machines if each.is_on) if cluster.machines else cluster.cores
+
+    def _see_power(self, event: Powered) -> None:
+        if event.machine.cluster is self.scheduler.cluster:
+            self._core_s += self._cores_on * (self.env.now - self._powered_s)
+            self._powered_s, self._cores_on = float(self.env.now), self._count_cores()
+
+    def _mean_cores(self, begin_s: float, end_s: float) -> int:
+        """Return how many cores were on in a period that ends now, on average; the next one begins."""
+        since_s = max(begin_s, self._first_s)
+        mean = self._cores_on
+        if self._powered_s > since_s:
+            mean = round((self._core_s + self._cores_on * (end_s - self._powered_s)) / (end_s - since_s))
+        self._powered_s, self._core_s = end_s, 0.0
+        return mean
 
     def _see_start(self, event: Started) -> None:
         attempt = event.attempt
@@ -239,6 +263,7 @@ class Tuner:
             if begin_s > env.now:
                 yield env.at(begin_s)
                 self._learned_until(begin_s)
+                self._mean_cores(begin_s, begin_s)
             self.scheduler.set_order(self.course.choose(), self.scheduler.backfill_order)
             yield env.at(end_s)
             if self._over():
@@ -272,7 +297,8 @@ class Tuner:
             if getattr(self.strategy, "preload", False):
                 begun = [attempt.submitted for attempt in sorted(started, key=lambda attempt: attempt.slot)]
                 jobs = _preloaded(_columns(self.scheduler.queued), _columns(begun), begin_s)
-            simulated_s = _simulated(jobs, self.strategy, self.scheduler.cluster.cores, self.scheduler.options)
+            cores = max(self._mean_cores(begin_s, end_s), *jobs[-1].tolist(), 1)
+            simulated_s = _simulated(jobs, self.strategy, cores, self.scheduler.options)
         self.course.learn(waits_s, simulated_s)
 
 

@@ -150,6 +150,28 @@ def test_the_order_changes_at_the_beginning_of_a_period_and_not_before() -> None
     assert one.start_s.tolist() == [0.0, 60.0, 136.0, 106.0, 105.0]
 
 
+@pytest.mark.parametrize(
+    ("steps", "waits_s"),
+    [
+        ([(0, 4)], 0.0),
+        ([(0, 2)], 20.0),  # on two cores two of the four jobs wait for 10 s
+        ([(0, 2), (50, 4)], 10.0),  # three, on average
+        ([(0, 2), (100, 4)], 20.0),
+        ([(0, 0)], 60.0),  # one at least: 10 + 20 + 30
+    ],
+)
+def test_simulations_have_the_cores_that_were_on(steps: list[tuple[float, int]], waits_s: float) -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=4, cores_per_machine=1)
+    sm.TraceCapacity(env, cluster, steps)
+    queue = sm.QueueScheduler(env, cluster)
+    tuner = sm.Tuner(env, queue, sm.FullFeedback(orders=["FCFS", "LCFS"]), period_s=PERIOD_S)
+    jobs = workload_of([*[(1, 10, 10, 1)] * 4, (150, 10, 10, 1)])
+    sm.Source(env, jobs, into=queue)
+    env.run(until=PERIOD_S + 1)
+    assert tuner.course.memory.cost.tolist() == [waits_s, waits_s]
+
+
 def test_jobs_that_end_at_a_boundary_belong_to_the_period_that_begins() -> None:
     log = workload_of([(0, 100, 100, 1), (1, 100, 100, 1)])
     tuned = compiled(log, sm.EpsilonGreedy(orders=["FCFS", "LCFS"], epsilon=0.0), cores=1, period_s=PERIOD_S)
