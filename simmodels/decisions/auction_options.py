@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simmodels import graph
 from simmodels.curve import tails
-from simmodels.decisions.bid import Bid, find_bid
+from simmodels.decisions.bid import OF_A_PLACE, Bid, find_bid
 from simmodels.decisions.market import BACKFILLINGS, NETWORKS, TRENDS, Market, append, new_market
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.place import Terms
@@ -69,15 +69,17 @@ class AuctionOptions:
         budgets: bool = False,
         end: End = "drain",
         instants: Instants = "deadlines",
+        forward: bool = False,
     ) -> Self:
-        """Return the rules, or refuse what is not allowed.
+        """Return the rules, or refuse what is not allowed; ``forward`` says whether tasks go to queues of schedulers.
 
         Raises
         ------
         UnknownNameError
             No such bid, network, treatment of blocked heads, successor sum, backfilling or end.
         RequestError
-            A number is out of its range, or budgets are asked for with a bid of which the lowest wins.
+            A number is out of its range, budgets are asked for with a bid of which the lowest wins, or the bid names
+            what differs from queue to queue, and tasks do not go there.
         """
         chosen = (network, hol, successor_sum, backfilling, end, instants)
         for kind, name in zip(_CHOICES, chosen, strict=True):
@@ -90,6 +92,13 @@ class AuctionOptions:
             raise RequestError(f"admission is {admission}", "None or a share of the value from 0 to 1 is allowed")
         delays(np.empty(0), ccr)
         found = find_bid(bid)
+        of_a_place = ", ".join(sorted(OF_A_PLACE.intersection(found.needs)))
+        if of_a_place and not forward:
+            what = f"bid {found.name!r} names {of_a_place}"
+            raise RequestError(what, "it must be that of an Auctioneer before schedulers, with forward=True")
+        if of_a_place and "longest" in found.needs:
+            what = f"bid {found.name!r} names longest and {of_a_place}"
+            raise RequestError(what, "it may name the one or the other: forwarded tasks are in no common queue")
         if budgets and found.wins != "high":
             what = f"budgets with bid {found.name!r}, of which the lowest wins"
             raise RequestError(what, "a bid of which the highest wins is allowed")

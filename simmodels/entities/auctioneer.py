@@ -21,7 +21,7 @@ from simmodels.decisions.auction_options import (
     open_market,
     raise_refused_bid,
 )
-from simmodels.decisions.bid import OF_A_PLACE, Bid
+from simmodels.decisions.bid import Bid
 from simmodels.decisions.outcomes import judged, schedule_of
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
@@ -149,6 +149,7 @@ class Auctioneer(Router):
             budgets=budgets,
             end=end,
             instants=instants,
+            forward=forward,
         )
         self._require_forwarding(places)
         if not places:
@@ -183,15 +184,8 @@ class Auctioneer(Router):
 
     def _require_forwarding(self, places: Sequence[Scheduler]) -> None:
         """Refuse options that do not go together with where tasks are sent."""
-        needs = OF_A_PLACE.intersection(self.options.bid.needs)
         if self.forward and not places:
             raise RequestError("forward=True in front of clusters", "schedulers must be given: a cluster has no queue")
-        if needs and not self.forward:
-            what = f"bid {self.options.bid.name!r} names {', '.join(sorted(needs))}"
-            raise RequestError(what, "it must be used with schedulers and forward=True, where that differs by place")
-        if "longest" in self.options.bid.needs and needs:
-            what = f"bid {self.options.bid.name!r} names longest and {', '.join(sorted(needs))}"
-            raise RequestError(what, "it may name the one or the other: forwarded tasks are in no common queue")
         o = self.options
         if self.forward and (o.prices or o.backfilling != "none" or o.admission is not None):
             what = f"forward=True with prices={o.prices}, backfilling={o.backfilling!r}, admission={o.admission}"

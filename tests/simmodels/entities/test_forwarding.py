@@ -344,13 +344,20 @@ def test_whatever_is_forwarded_is_done_in_order_and_once(
         ({"rebalance_s": 5.0}, "rebalance_s=5.0 with forward=False"),
         ({"forward": True, "bid": sm.Bid("x", lambda start, longest: start + longest)}, "names longest and start"),
         ({"forward": True, "rebalance_s": 0.0}, r"rebalance_s=0\.0"),
-        ({"bid": early_end}, "names estimate|names start"),
+        ({"bid": early_end}, "names start; it must be that of an Auctioneer before schedulers"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], told: str) -> None:
     env = sm.Environment()
     with pytest.raises(RequestError, match=told):
         sm.Auctioneer(env, queues(env, 4), **options)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_bids_that_name_the_place_are_refused_where_there_is_none(engine: Any) -> None:  # noqa: ANN401
+    flows = [sm.Workflow(1, 0.0, [5.0], 4)]
+    with pytest.raises(RequestError, match="bid 'early_end' names start; it must be"):
+        sm.simulate_workflows(flows, clusters=[("c", 4, None)], bid=early_end, engine=engine)
 
 
 def test_clusters_and_schedulers_are_not_mixed() -> None:
