@@ -14,6 +14,7 @@ from simmodels.energy import Power, Signal
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.cluster import Cluster
+from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Backfilled, Ended, Lost, Powered, Priced, Reserved, Routed, Started, Submitted
 from simmodels.entities.job import TaskRun
@@ -70,6 +71,7 @@ __all__ = [
     "CapacitySchedule",
     "Checkpoints",
     "Cluster",
+    "Dependencies",
     "EarliestStart",
     "Ended",
     "Environment",

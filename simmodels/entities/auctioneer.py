@@ -108,6 +108,8 @@ class Auctioneer(Router):
     Burkimsher, Soares Indrusiak 2016, "Bidding policies for market-based HPC workflow scheduling", arXiv 1601.07047.
     """
 
+    takes_workflows = True
+
     def __init__(
         self,
         env: Environment,
@@ -408,10 +410,7 @@ class Auctioneer(Router):
         job = bisect_right(self._first_task, number) - 1
         if job in self._jobs:
             return self._jobs[job]
-        workflow = self.workflows[job]
-        task = number - self._first_task[job]
-        runtime_s, cores = float(workflow.runtime_s[task]), int(workflow.cores[task])
-        return TaskRun(workflow.job_id, workflow.submit_s, runtime_s, runtime_s, cores, -1, workflow, task)
+        return TaskRun.of(self.workflows[job], number - self._first_task[job])
 
     def _start(self, number: int, run: Job, cluster: Cluster) -> None:
         attempt = self.start(run, cluster)

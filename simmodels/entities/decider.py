@@ -25,6 +25,8 @@ class Decider:
     """
 
     env: Environment
+    takes_workflows = False
+    """Whether it takes workflows by itself; else a `Source` puts `Dependencies` in front."""
     closed = False
     """Whether it decides no more."""
     routers: tuple["Decider", ...] = ()
@@ -95,7 +97,7 @@ class Decider:
         """Refuse what is no job."""
         if not isinstance(job, Job):
             what = f"a scheduler got {type(job).__name__} {getattr(job, 'job_id', '')}".rstrip()
-            raise RequestError(what, "a Job is needed; an Auctioneer takes workflows")
+            raise RequestError(what, "a Job is needed; Dependencies, or an Auctioneer, take workflows")
 
     def _require(self, job: Job) -> None:
         """Refuse what is no job, or can never run here."""

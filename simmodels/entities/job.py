@@ -1,6 +1,7 @@
 """TaskRun: a task of a workflow, as clusters run it."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from simmodels.workflow import Workflow
 from simmodels.workload import Job
@@ -20,3 +21,9 @@ class TaskRun(Job):
 
     workflow: Workflow = None  # type: ignore[assignment]  # always given; fields before it have defaults
     task: int = -1
+
+    @classmethod
+    def of(cls, workflow: Workflow, task: int) -> Self:
+        """Return a task of a workflow, by its number."""
+        runtime_s, cores = float(workflow.runtime_s[task]), int(workflow.cores[task])
+        return cls(workflow.job_id, workflow.submit_s, runtime_s, runtime_s, cores, -1, workflow, task)

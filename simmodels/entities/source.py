@@ -6,7 +6,10 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from simmodels.decisions.window import Rows, windowed
+from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment, Process
+from simmodels.entities.router import Router
+from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
@@ -55,7 +58,8 @@ class Source:
         run come first. They run on where they are put (``into.resume``); a scheduler without that gets them as jobs
         of what they have left. None for all jobs, and for workflows.
     into
-        The scheduler, for workflows the auctioneer (or any object with ``accept`` and ``submit``).
+        The scheduler, router or auctioneer (or any object with ``accept`` and ``submit``). `Dependencies` are put in
+        front where it does not take workflows by itself.
 
     Raises
     ------
@@ -75,6 +79,8 @@ class Source:
     ) -> None:
         taker: Any = into  # what it takes is what it is given: the one or the other
         given = workload if isinstance(workload, Workload) else tuple(workload)
+        if isinstance(into, Scheduler | Router) and not into.takes_workflows and _are_workflows(given):
+            taker = Dependencies(env, into)
         taker.accept(given)
         workload = _unchanged_workflows(given) if isinstance(given, Workload) and given.tasks is not None else given
         warm: Rows = np.empty(0, np.int64)
@@ -100,7 +106,7 @@ class Source:
         self.env = env
         self.workload = given if isinstance(given, Workload) else Workload.of_workflows(given)
         self.windowed = window_s is not None
-        self.into = into
+        self.into = taker
         self.rows = rows
         self.warm = warm
         self.submitted = 0
@@ -141,6 +147,13 @@ class Source:
             what = f"{len(self.warm)} jobs that run when the window begins, and {type(self.into).__name__}"
             raise RequestError(what, "a scheduler with a method `resume` is needed")
         self.into.resume([log.job(row) for row in self.warm.tolist()])
+
+
+def _are_workflows(given: Workload | Sequence[object]) -> bool:
+    """Return whether there are workflows, and nothing else."""
+    if isinstance(given, Workload):
+        return given.tasks is not None and not (given.tasks.workflow < 0).any()
+    return bool(given) and all(isinstance(each, Workflow) for each in given)
 
 
 def _unchanged_workflows(workload: Workload) -> tuple[Workflow, ...]:

@@ -142,7 +142,7 @@ def test_what_a_router_cannot_take_is_refused_when_the_model_is_built() -> None:
     with pytest.raises(ImpossibleJobError, match="job 1: needs 5 cores; 1 to 4 are allowed here"):
         router.submit(sm.Job(1, 0.0, 1.0, 1.0, 5))
     with pytest.raises(RequestError, match="got workflows"):
-        sm.Source(env, [sm.Workflow(1, 0.0, [5.0], 4)], into=router)
+        router.accept([sm.Workflow(1, 0.0, [5.0], 4)])  # type: ignore[arg-type]
 
 
 @given(

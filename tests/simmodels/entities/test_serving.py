@@ -148,8 +148,8 @@ def served(cluster: sm.Cluster, kind: str) -> sm.QueueScheduler | sm.FirstFit | 
 @pytest.mark.parametrize("flows", [[FLOW], sm.Workload.of_workflows([FLOW])], ids=["list", "workload"])
 def test_workflows_into_a_scheduler_of_rigid_jobs_are_refused(flows: Any, kind: str) -> None:  # noqa: ANN401
     scheduler = served(sm.Cluster(sm.Environment(), "a", machines=1, cores_per_machine=4), kind)
-    with pytest.raises(RequestError, match=r"got workflows \(job 7 is the first\); an Auctioneer"):
-        sm.Source(scheduler.env, flows, into=scheduler)
+    with pytest.raises(RequestError, match=r"got workflows \(job 7 is the first\)"):
+        scheduler.accept(flows)
     with pytest.raises(RequestError, match="a scheduler got Workflow 7; a Job is needed"):
         scheduler.submit(FLOW)  # type: ignore[arg-type]
 

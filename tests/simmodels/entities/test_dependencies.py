@@ -1,0 +1,146 @@
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simmodels as sm
+from simmodels.errors import ImpossibleJobError, RequestError
+
+
+def diamond(job_id: int, submit_s: float, cores: int = 2, **more: Any) -> sm.Workflow:  # noqa: ANN401
+    edges = [(0, 1), (0, 2), (1, 3), (2, 3)]
+    return sm.Workflow(job_id, submit_s, [4.0, 3.0, 5.0, 2.0], cores, edges, **more)
+
+
+def run(env: sm.Environment) -> sm.Schedule:
+    recorder = sm.Recorder(env)
+    env.run()
+    return recorder.schedule().validate()
+
+
+def test_tasks_enter_the_queue_as_their_predecessors_end() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), backfilling="none")
+    sm.Source(env, [diamond(9, 1.0)], into=queue)
+    sm.Source(env, sm.Workload([1, 2], [0, 6], [3, 4], [3, 4], [4, 4]), into=queue)
+    schedule = run(env)
+    tasks = schedule.tasks.set_index("job_id")
+    # From 3 to 7 the first task; the job of 6 is before the next two, which enter the queue at 7, and end at 14 and 16.
+    assert tasks.loc[9, "start_s"].tolist() == [3, 11, 11, 16]
+    assert tasks.loc[[1, 2], "start_s"].tolist() == [0, 7]
+    assert schedule.workflows["outcome"].tolist() == ["finished"]
+    assert schedule.workflows["finish_s"].tolist() == [18]
+
+
+@st.composite
+def flows(draw: st.DrawFn) -> sm.Workflow:
+    tasks = draw(st.integers(1, 5))
+    pairs = [(a, b) for b in range(tasks) for a in range(b)]
+    column = {"min_size": tasks, "max_size": tasks}
+    return sm.Workflow(
+        draw(st.integers(100, 999)),
+        float(draw(st.integers(0, 30))),
+        [float(each) for each in draw(st.lists(st.integers(1, 9), **column))],
+        draw(st.lists(st.integers(1, 4), **column)),
+        draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [],
+    )
+
+
+FLOWS = st.lists(flows(), min_size=1, max_size=6, unique_by=lambda flow: flow.job_id)
+
+
+@given(flows=FLOWS, backfilling=st.sampled_from(["none", "greedy", "easy", "conservative"]))
+def test_the_schedule_is_that_of_rigid_jobs_that_are_submitted_when_tasks_are(
+    flows: list[sm.Workflow],
+    backfilling: Any,  # noqa: ANN401
+) -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), backfilling=backfilling)
+    sm.Source(env, flows, into=queue)
+    sent: list[tuple[float, sm.TaskRun]] = []
+    env.on(sm.Routed, lambda event: sent.append((env.now, event.job)))
+    schedule = run(env)
+    rows = [(at_s, job.runtime_s, job.runtime_s, job.cores) for at_s, job in sent]
+    rigid = sm.simulate(sm.Workload(range(len(rows)), *zip(*rows, strict=True)), cores=4, backfilling=backfilling)
+    tasks = schedule.tasks
+    started = dict(zip(zip(tasks["job_id"], tasks["task"], strict=True), tasks["start_s"], strict=True))
+    assert [started[job.job_id, str(job.task)] for _, job in sent] == rigid.start_s.tolist()
+    assert (schedule.workflows["outcome"] == "finished").all()
+
+
+class AsTheyCome(sm.Scheduler):
+    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
+        free = self.cluster.free_cores
+        for job in self.waiting:
+            if job.cores <= free:
+                free -= job.cores
+                yield sm.Placement(job)
+
+
+@given(
+    flows=FLOWS,
+    rows=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=9),
+    kind=st.sampled_from(["easy", "conservative", AsTheyCome, sm.FirstFit, sm.TargetAsap]),
+    router=st.sampled_from([None, sm.RoundRobin, sm.LeastLoaded, sm.EarliestStart]),
+    steps=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 3)), max_size=4, unique_by=lambda step: step[0]),
+)
+def test_before_any_scheduler_on_changing_machines_all_are_done_in_order(
+    flows: list[sm.Workflow],
+    rows: list[tuple[int, int, int]],
+    kind: Any,  # noqa: ANN401
+    router: type[sm.Router] | None,
+    steps: list[tuple[int, int]],
+) -> None:
+    submit_s, runtime_s, cores = zip(*sorted(rows), strict=True)
+    log = sm.Workload(range(len(rows)), submit_s, runtime_s, runtime_s, cores)
+    env = sm.Environment()
+    into: list[Any] = []
+    for name in "ab"[: 1 if router is None else 2]:
+        cluster = sm.Cluster(env, name, machines=3, cores_per_machine=4)
+        table = [sm.CapacityChange(0, 3), *(sm.CapacityChange(at_s, machines) for at_s, machines in sorted(steps))]
+        sm.TraceCapacity(env, cluster, [*table, sm.CapacityChange(100, 3)])
+        if isinstance(kind, str):
+            into.append(sm.QueueScheduler(env, cluster, backfilling=kind))  # type: ignore[arg-type]
+        else:
+            into.append(kind(env, cluster, **({"reference": log} if kind is sm.TargetAsap else {})))
+    first = into[0] if router is None else router(env, into)
+    sm.Source(env, log, into=first)
+    sm.Source(env, flows, into=first)
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule(window_s=(0, float(env.now))).validate()
+    assert set(schedule.outcome) == {0}
+    assert (schedule.workflows["outcome"] == "finished").all()
+
+
+def test_what_cannot_run_is_refused_when_the_model_is_built() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4, kind="A"))
+    with pytest.raises(ImpossibleJobError, match="job 9"):
+        sm.Source(env, [diamond(9, 0.0, cores=5)], into=queue)
+    with pytest.raises(ImpossibleJobError, match="kind 'B'"):
+        sm.Source(env, [diamond(9, 0.0, kind="B")], into=queue)
+    other = sm.QueueScheduler(env, sm.Cluster(env, "d", cores=4, kind="B"))
+    with pytest.raises(RequestError, match="job 9 asks for kinds of clusters behind a RoundRobin; an Auctioneer"):
+        sm.Source(env, [diamond(9, 0.0, kind="B")], into=sm.RoundRobin(env, [queue, other]))
+    flow = diamond(9, 0.0)
+    before = sm.Dependencies(env, queue)
+    before.submit(flow)
+    with pytest.raises(RequestError, match="job 9 is submitted again before it is done"):
+        before.submit(flow)
+    with pytest.raises(ImpossibleJobError):
+        before.accept(sm.Workload([1], [0], [1], [1], [9]))
+
+
+def test_a_bandit_learns_from_tasks_too() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=2))
+    sm.Source(env, [diamond(number, 10.0 * number) for number in range(30)], into=queue)
+    tuner = sm.Tuner(env, queue, sm.FullFeedback(orders=["FCFS", "LCFS"]), period_s=100.0)
+    schedule = run(env)
+    assert np.isfinite(schedule.start_s).all()
+    assert tuner.course.memory.periods > 2
+    assert tuner.course.memory.cost.min() > 0
