@@ -22,9 +22,12 @@ class Decider:
     ----------
     env
         The environment.
+    clusters
+        The clusters that it serves, or that those behind it serve.
     """
 
     env: Environment
+    clusters: tuple[Cluster, ...]
     takes_workflows = False
     """Whether it takes workflows by itself; else a `Source` puts `Dependencies` in front."""
     closed = False
@@ -183,17 +186,12 @@ class Decider:
             yield self._bell
             self._bell = Event(self.env)
             self._instant()
-            if self.routers:
-                self._note_decision()
+            for router in self.routers:
+                router.note_decision()
 
     def _instant(self) -> None:
         """Decide after all events of the instant."""
         raise NotImplementedError
-
-    def _note_decision(self) -> None:
-        """Let the routers know that it has decided."""
-        for router in self.routers:
-            router.note_decision()
 
     def note_decision(self) -> None:
         """Take note that, somewhere behind, a scheduler has decided."""

@@ -43,6 +43,7 @@ class Dependencies(Decider):
     def __init__(self, env: Environment, into: Scheduler | Router) -> None:
         self.env = env
         self.into = into
+        self.clusters = into.clusters
         # By id, of workflows that are not done: how many predecessors of each task, and how many tasks, have not ended.
         self._missing: dict[int, list[int]] = {}
         self._left: dict[int, int] = {}
@@ -74,7 +75,7 @@ class Dependencies(Decider):
 
     def _require_flow(self, flow: Workflow) -> None:
         into = self.into
-        kinds = {each.kind for each in (into.clusters if isinstance(into, Router) else (into.cluster,))}
+        kinds = {each.kind for each in into.clusters}
         if len(kinds) > 1 and any(kind is not None for kind in flow.kind):
             what = f"job {flow.job_id} asks for kinds of clusters behind a {type(into).__name__}"
             raise RequestError(what, "an Auctioneer must stand there: it chooses by kind")

@@ -154,11 +154,10 @@ class Placer(Scheduler):
         done: float = done_after(self.env.now - attempt.start_s + earlier, restart, interval, cost, work)
         return done - before
 
-    def note_power(self, machine: Machine, more: int) -> None:  # noqa: ARG002
+    def note_power(self, machine: Machine, more: int) -> None:
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
         self._powered = True
-        self._ring()
-        self._note_room()
+        super().note_power(machine, more)
 
     @property
     def waiting(self) -> list[Job]:

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.entities.attempt import Attempt, Outcome
-from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import ROUTE, Environment
 from simmodels.entities.events import Routed
@@ -67,7 +66,6 @@ class Router(Decider):
     ...         return [(job, wide if job.cores > 64 else narrow) for job in ready]
     """
 
-    clusters: tuple[Cluster, ...]
     _priority = ROUTE
 
     def __init__(self, env: Environment, into: Sequence["Scheduler | Router"]) -> None:
@@ -79,16 +77,12 @@ class Router(Decider):
             if not isinstance(each, Decider):
                 what = f"a {type(self).__name__} into {type(each).__name__}"
                 raise RequestError(what, "schedulers, and routers of jobs, are needed")
-        clusters = [cluster for each in self.into for cluster in self._served_by(each)]
+        clusters = [cluster for each in self.into for cluster in each.clusters]
         self.clusters = tuple(dict.fromkeys(clusters))
         self._ready: list[Job] = []
         for each in self.into:
             each.routers = (*each.routers, self)
         self._join()
-
-    @staticmethod
-    def _served_by(decider: "Scheduler | Router") -> tuple[Cluster, ...]:
-        return decider.clusters if isinstance(decider, Router) else (decider.cluster,)
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -186,7 +180,7 @@ class LeastLoaded(Router):
 
     def __init__(self, env: Environment, into: Sequence[Scheduler | Router]) -> None:
         super().__init__(env, into)
-        self._sizes = [sum(cluster.cores for cluster in self._served_by(each)) for each in self.into]
+        self._sizes = [sum(cluster.cores for cluster in each.clusters) for each in self.into]
         self._work_core_s = [0.0] * len(self.into)
         self._sent: dict[int, int] = {}  # where each job went that is not done, by its id
 

@@ -125,11 +125,10 @@ class QueueScheduler(Scheduler):
         if self._waiting or self._by_event or attempt.outcome is Outcome.LOST:
             self._ring()
 
-    def note_power(self, machine: Machine, more: int) -> None:  # noqa: ARG002
+    def note_power(self, machine: Machine, more: int) -> None:
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
         self._powered += more
-        self._ring()
-        self._note_room()
+        super().note_power(machine, more)
 
     def set_order(self, order: str | Order, backfill_order: str | Order | None = None) -> None:
         """Go over to another order, from the next decision on.

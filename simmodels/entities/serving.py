@@ -61,6 +61,7 @@ class Scheduler(Decider):
     def __init__(self, env: Environment, cluster: Cluster) -> None:
         self.env = env
         self.cluster = cluster
+        self.clusters = (cluster,)
         self._serve(cluster)
         self._submitted: list[Job] = []  # since the last decision
         self._ended: list[Attempt] = []
