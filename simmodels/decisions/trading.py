@@ -274,6 +274,12 @@ def found(market):
 
 
 @compiled
+def price_of(market, task):
+    """Return what a task pays."""
+    return market.price[task]
+
+
+@compiled
 def add_free(market, cluster, cores):
     """Give a cluster more free cores (take some away, if negative)."""
     market.free[cluster] += cores

@@ -417,7 +417,7 @@ class Auctioneer(Router):
         attempt.decider = self
         attempt.slot = number
         if self.options.prices and self.env.has_observer(Priced):
-            self.env.publish(Priced, attempt, float(trading.found(self._market)[3][number]))
+            self.env.publish(Priced, attempt, float(trading.price_of(self._market, number)))
 
     def start(self, run: Job, cluster: Cluster) -> Attempt:
         """Start a task, or a rigid job, on the cluster that it met; if overridden, with as many cores as it bid for."""
