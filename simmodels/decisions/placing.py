@@ -125,11 +125,10 @@ def settle(fleet, arrivals, now):
 
 
 @compiled
-def withdraw(fleet, slot, now):
+def withdraw(fleet, slot):
     """Let a job go that waits; before anything is placed, `plan_again` has to plan the others."""
     remove(fleet.waiting, 0.0, slot)
     if fleet.place[slot] != NOWHERE:  # its start was planned
-        tick(fleet, now)
         unplan(fleet, slot)
 
 

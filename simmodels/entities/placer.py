@@ -184,22 +184,27 @@ class Placer(Scheduler):
         RequestError
             It does not wait here, or a checkpoint saved work of it.
         """
-        if not self.gives_back(job):
-            self._require_unsaved(next(slot for slot, each in self._jobs.items() if each is job))
+        slot = self._slot_of(job)
+        if slot is not None:
+            self._require_unsaved(slot)
         super().withdraw(job)
 
     def _withdraw(self, job: Job) -> None:
-        if not any(each is job for each in self.waiting):
+        slot = self._slot_of(job)
+        if slot is None or not any(each is job for each in self.waiting):
             self._refuse_withdrawal(job)
-        slot = next(slot for slot, each in self._jobs.items() if each is job)
-        placing.withdraw(self._fleet, slot, float(self.env.now))
+        placing.withdraw(self._fleet, slot)
         self._withdrawn = True
         del self._jobs[slot], self._work[slot]
 
     def gives_back(self, job: Job) -> bool:
         """Return whether a job that waits here may be withdrawn: what a checkpoint saved of it cannot go elsewhere."""
-        slots = (slot for slot, each in self._jobs.items() if each is job)
-        return all(self._work[slot][0] == job.runtime_s for slot in slots)
+        slot = self._slot_of(job)
+        return slot is None or self._work[slot][0] == job.runtime_s
+
+    def _slot_of(self, job: Job) -> int | None:
+        """Return the slot of a job that is not done; None of one that has none (yet)."""
+        return next((slot for slot, each in self._jobs.items() if each is job), None)
 
     def _require_unsaved(self, slot: int) -> None:
         """Refuse to let a job go of which a checkpoint saved work."""

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -112,7 +113,7 @@ class Scheduler(Decider):
         if self._in_line.pop(id(job), None) is None:
             self._refuse_withdrawal(job)
 
-    def _refuse_withdrawal(self, job: Job) -> None:
+    def _refuse_withdrawal(self, job: Job) -> NoReturn:
         what = f"job {job.job_id} is to be withdrawn from cluster {self.cluster.name!r}, where it does not wait"
         raise RequestError(what, "a job that was submitted there, and has not started, can be withdrawn")
 
