@@ -1,7 +1,7 @@
 """Forwarding: how an auctioneer sends tasks to the queues of schedulers, and moves those that have not started."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from simmodels.decisions import trading
 from simmodels.decisions.bid import OF_A_PLACE, Bid
 from simmodels.decisions.market import Market
 from simmodels.entities.attempt import Attempt, Outcome
-from simmodels.entities.environment import Environment
+from simmodels.entities.decider import Decider
 from simmodels.entities.events import Routed
 from simmodels.entities.serving import Scheduler
 from simmodels.workload import Job
@@ -24,12 +24,6 @@ class Sent(NamedTuple):
     number: int
     run: Job
     place: int
-
-
-class Asks(Protocol):
-    """Who sends: what `Routed` names."""
-
-    env: Environment
 
 
 class Forwarding:
@@ -48,7 +42,7 @@ class Forwarding:
         free.
     """
 
-    def __init__(self, router: Asks, into: Sequence[Scheduler], market: Market, bid: Bid, *, forward: bool) -> None:
+    def __init__(self, router: Decider, into: Sequence[Scheduler], market: Market, bid: Bid, *, forward: bool) -> None:
         self.router = router
         self.into = into
         self.forward = forward
@@ -71,10 +65,8 @@ class Forwarding:
         """Tell the auction how many cores each place has for a task that starts now; `ended` it will free itself."""
         if self.forward:
             return
-        freed = np.zeros(len(self.into), np.int64)
-        for number in ended:
-            task = np.array([number])
-            freed[trading.met(self._market, task)[0]] += trading.cores_of(self._market, task)[0]
+        tasks, freed = np.array(ended, np.int64), np.zeros(len(self.into), np.int64)
+        np.add.at(freed, trading.met(self._market, tasks), trading.cores_of(self._market, tasks))
         for place, (scheduler, counted) in enumerate(zip(self.into, trading.free_cores(self._market), strict=True)):
             now_free = 0 if scheduler.waiting else scheduler.cluster.free_cores
             trading.add_free(self._market, place, int(now_free - counted - freed[place]))
@@ -82,8 +74,9 @@ class Forwarding:
     def send(self, runs: Sequence[tuple[int, Job]], now: float) -> None:
         """Send tasks that won, given in the order of their bids, each to the place that it prefers."""
         if not self.forward:
-            for number, run in runs:
-                self._send(number, run, int(trading.met(self._market, np.array([number]))[0]))
+            places = trading.met(self._market, np.array([number for number, _ in runs], np.int64))
+            for (number, run), place in zip(runs, places.tolist(), strict=True):
+                self._send(number, run, place)
             return
         if self._by_place:
             self._send_by_place(dict(runs), now)
@@ -97,12 +90,13 @@ class Forwarding:
 
     def _send_by_place(self, runs: dict[int, Job], now: float) -> None:
         """Send the task with the best offer of all again and again; what is offered by the place changes by it."""
-        offers = {
-            number: {offer[-1]: offer for offer in self._offers(number, run, now)} for number, run in runs.items()
-        }
-        for number in [number for number in runs if not offers[number]]:
-            trading.lose(self._market, number, now)
-            del offers[number]
+        offers = {}  # by number, then by place
+        for number, run in runs.items():
+            made = {offer[-1]: offer for offer in self._offers(number, run, now)}
+            if made:
+                offers[number] = made
+            else:  # its data have not arrived where it fits
+                trading.lose(self._market, number, now)
         while offers:
             number = min(offers, key=lambda each: (min(offers[each].values()), each))
             place = min(offers.pop(number).values())[-1]
