@@ -87,10 +87,10 @@ class QueueOptions:
 
     def with_order(self, order: str | Order, backfill_order: str | Order | None) -> Self:
         """Return the same options with another order; refuse as `checked` does."""
-        return self.checked(**{**self.by_name(), "order": order, "backfill_order": backfill_order})
+        return self.with_changes({"order": order, "backfill_order": backfill_order})
 
     def with_changes(self, changes: Mapping[str, object]) -> Self:
-        """Return the same options but for some, by name; refuse as `checked` does.
+        """Return the options with some changed, by name; refuse as `checked` does.
 
         Raises
         ------

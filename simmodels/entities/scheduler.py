@@ -359,13 +359,9 @@ class QueueScheduler(Scheduler):
         known = not self.order.moving or bool(attempts) or queue.has_fitting(self._queue)
         if not waiting or backfilling == "none" or not (known or backfilling == "conservative"):
             return
-        held = {}
-        if backfilling != "greedy":
-            held = {
-                slot: float(queue.reserved_start(self._queue, slot, now))
-                for slot in (waiting if backfilling == "conservative" else waiting[:1])
-            }
-        held = {slot: start_s for slot, start_s in held.items() if not math.isnan(start_s)}
+        promised = {"greedy": [], "easy": waiting[:1], "conservative": waiting}[backfilling]
+        starts_s = [float(queue.reserved_start(self._queue, slot, now)) for slot in promised]
+        held = {slot: start_s for slot, start_s in zip(promised, starts_s, strict=True) if not math.isnan(start_s)}
         news = [(self._jobs[slot], start_s) for slot, start_s in held.items() if self._reserved_s.get(slot) != start_s]
         self._reserved_s = held
         behind = queue.behind_first(self._queue, np.array([attempt.slot for attempt in attempts], np.int64))
