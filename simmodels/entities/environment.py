@@ -26,7 +26,8 @@ ROUTE: Final = EventPriority(4)
 """... routers say where jobs go after everything else of their instant, ..."""
 LAST: Final = EventPriority(5)
 """... and then schedulers decide."""
-_END: Final = EventPriority(6)
+END: Final = EventPriority(6)
+"""Who looks at what has been decided in an instant does so last."""
 
 
 _runs: Final = itertools.count(1)
@@ -68,6 +69,7 @@ class Environment(simpy.Environment):
         self._left = False
         self._seeds: dict[str, list[tuple[str, ...]]] = {}  # the names of those that asked for one, by purpose
         self._entities: list[object] = []
+        self._shared: dict[object, Any] = {}
         self._observers: dict[object, list[Callable[[Any], object]]] = {}  # by class of events
 
     def run(self, until: float | Event | None = None) -> Any:  # noqa: ANN401  as simpy.Environment
@@ -121,6 +123,13 @@ class Environment(simpy.Environment):
         """Take note of an entity of the model; each enters itself when it is made."""
         self._entities.append(entity)
 
+    def shared(self, kind: Callable[[], _Entity]) -> _Entity:
+        """Return the one object of a class that all entities of the environment share; the first that asks makes it."""
+        if kind not in self._shared:
+            self._shared[kind] = kind()
+        found: _Entity = self._shared[kind]
+        return found
+
     def all(self, kind: type[_Entity]) -> list[_Entity]:
         """Return the entities of a kind (of a class or its subclasses), in the order they were made."""
         return [entity for entity in self._entities if isinstance(entity, kind)]
@@ -150,7 +159,7 @@ class Environment(simpy.Environment):
             The instant is past.
         """
         end = Event(self)
-        self.at(time_s).callbacks.append(lambda _: self.trigger(end, _END))
+        self.at(time_s).callbacks.append(lambda _: self.trigger(end, END))
         return end
 
     def trigger(self, event: Event, priority: EventPriority) -> None:
@@ -158,6 +167,16 @@ class Environment(simpy.Environment):
         event._ok = True  # noqa: SLF001  as Event.succeed does it, with a priority
         event._value = None  # noqa: SLF001
         self.schedule(event, priority)
+
+    def ring(self, priority: EventPriority) -> Event:
+        """Return an event of this instant, which happens after those of a lower priority number."""
+        event = Event(self)
+        self.trigger(event, priority)
+        return event
+
+    def powering(self) -> Event:
+        """Return an event of this instant, when machines are switched: after attempts end, before decisions."""
+        return self.ring(POWER)
 
     def on(self, kind: type[_Event], observer: Callable[[_Event], object]) -> None:
         """Call an observer with each event of a class from now on, at the instant at which it happens.

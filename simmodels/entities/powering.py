@@ -7,23 +7,23 @@ from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
-from simpy.events import Event
 
 from simmodels.capacity import Capacity, CapacityChange, Law, next_machines, walk_moves
 from simmodels.decisions import switching
 from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import POWER, Environment, Process
+from simmodels.entities.environment import Environment, Process
+from simmodels.entities.machine import Leaves, Machine
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.streams import stream
 
 _Removes = Literal["highest", "random"]
 _MODES: dict[str, int] = switching.MODES
-_LEAVES: dict[int, Literal["at an instant", "once idle"] | None] = {
+_LEAVES: dict[int, Leaves | None] = {
     switching.OPEN: None,
     switching.NOTICED: "at an instant",
     switching.DRAINING: "once idle",
 }
-_STATES = {leaves: state for state, leaves in _LEAVES.items()}
+_STATES: dict[object, int] = {leaves: state for state, leaves in _LEAVES.items()}
 
 
 class CapacityProcess:
@@ -67,14 +67,15 @@ class CapacityProcess:
         draws = self._walks or removes == "random"
         self._seed = env.seed_of("capacity", cluster.name) if draws else env.seed
         self._draws = stream(self._seed, "capacity", "removed")
-        self._announced: dict[int, int] = {}  # changes still to come, of which notice has been given: machines
+        self._announced: dict[int, CapacityChange] = {}  # changes still to come, of which notice has been given
+        self._by = np.full(len(cluster.machines), -1)  # the change by which each machine went, and ...
+        self._told_s = np.full(len(cluster.machines), np.inf)  # ... when notice of it was given
         if not cluster.machines:
             what = f"cluster {cluster.name!r} is a pool of cores"
             raise RequestError(what, "machines= and cores_per_machine= are needed")
         self._check(machines)
         for machine in cluster.machines[machines:]:
-            machine.wanted = False
-            machine.set_power(on=False)
+            machine.hold(self)
         env.enter(self)
         self.process = env.process(self._run())
 
@@ -110,30 +111,22 @@ class CapacityProcess:
                 return
             number, change = known.popleft()
             yield self.env.at(change.time_s)
-            yield self._powering()
+            yield self.env.powering()
             self._switch(number, change, effect=True)
 
     def _announce(self, number: int, change: CapacityChange) -> Process:
         at = change.time_s - change.notice_s
         if at > self.env.now:
             yield self.env.at(at)
-        yield self._powering()
-        yield self._powering()  # what takes effect at this instant does so before
+        yield self.env.powering()
+        yield self.env.powering()  # what takes effect at this instant does so before
         if change.time_s > self.env.now:
             self._switch(number, change, effect=False)
 
-    def _powering(self) -> Event:
-        """Return an event at this instant, when machines are switched."""
-        event = Event(self.env)
-        self.env.trigger(event, POWER)
-        return event
-
     def _switch(self, number: int, change: CapacityChange, *, effect: bool) -> None:
         """Carry out a change, or give notice of it."""
-        machines, now = self.cluster.machines, float(self.env.now)
-        states = np.array([_STATES[m.leaves] if m.wanted else switching.OFF for m in machines], np.int64)
-        by = np.array([machine.change for machine in machines], np.int64)
-        told = np.array([machine.told_s for machine in machines])
+        machines, now, by, told = self.cluster.machines, float(self.env.now), self._by, self._told_s
+        states = np.array([self._state(machine) for machine in machines], np.int64)
         before = states.copy()
         if effect:
             self._announced.pop(number, None)
@@ -142,23 +135,37 @@ class CapacityProcess:
             mode, draws = _MODES[change.mode], self._drawn(without_notice)
             switching.take_effect(states, by, told, number, change.machines, mode, draws, now)
         else:
-            self._announced[number] = change.machines
-        may = min(self._announced.values(), default=len(machines))
+            self._announced[number] = change
+        may = min((each.machines for each in self._announced.values()), default=len(machines))
         since = now if effect else change.time_s - change.notice_s  # which may be before the clock began
         switching.warn(states, told, may, self._drawn((states == switching.OPEN).sum() - may), since)
-        for i in np.flatnonzero(states != before).tolist():
-            machine, state = machines[i], states[i]
-            machine.change, machine.told_s = int(by[i]), float(told[i])
-            if state == switching.OFF or (state == switching.DRAINING and not machine.running):
-                asked = change.mode == "checkpoint"
-                warned_s = switching.warned(told[i], change.time_s, change.notice_s) if asked else None
-                machine.wanted = False
-                machine.set_power(on=False, warned_s=warned_s)
-                continue
-            if before[i] == switching.OFF:
-                machine.wanted = True
-                machine.set_power(on=True)
-            machine.leave(_LEAVES[state])
+        goes_s = self._going(states)
+        for i, machine in enumerate(machines):
+            state = states[i]
+            if state == before[i]:
+                if state == switching.NOTICED:
+                    machine.leave("at an instant", self, goes_s=goes_s[i])
+            elif state == switching.OFF or (state == switching.DRAINING and not machine.running):
+                warned_s = switching.warned(told[i], change.time_s, change.notice_s)
+                machine.hold(self, warned_s=warned_s if change.mode == "checkpoint" else None)
+            else:
+                if before[i] == switching.OFF:
+                    machine.release(self)
+                machine.leave(_LEAVES[state], self, goes_s=goes_s[i])
+
+    def _state(self, machine: Machine) -> int:
+        """Return what state a machine is in, as far as this process is concerned."""
+        return switching.OFF if self in machine.holders else _STATES[machine.leaves_by(self)]
+
+    def _going(self, states: np.ndarray) -> np.ndarray:
+        """Return float64[machines], when each machine under notice goes; infinity for the others."""
+        goes_s = np.full(len(states), np.inf)
+        noticed = np.flatnonzero(states == switching.NOTICED)[::-1]  # in the order in which they go
+        if len(noticed):
+            on = len(noticed) + int((states == switching.OPEN).sum())
+            for change in sorted(self._announced.values(), key=lambda each: -each.time_s):
+                goes_s[noticed[: max(on - change.machines, 0)]] = change.time_s
+        return goes_s
 
     def _drawn(self, count: int) -> np.ndarray:
         """Return draws that say which machines go; none if it is those of the highest numbers."""
