@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from simmodels.entities.cluster import Cluster
     from simmodels.entities.machine import Machine
+    from simmodels.entities.progress import Left
 
 
 class Outcome(Enum):
@@ -57,20 +58,22 @@ class Attempt:
         How long before its machine went a checkpoint was asked for; None if it was not.
     work_s
         The work that it did and that is not lost, once it has ended; None where nobody but its outcome says it.
-    account
-        Says how much of its work is not lost, when it ends; None if its outcome says all.
+    whole_s
+        All the work of its job here, in seconds.
+    left
+        What was left of its job when it started; None for all of it.
     process
         The SimPy process, if the cluster's `execute` is overridden; else None.
     """
 
     __slots__ = (
-        "account",
         "cluster",
         "counted",
         "decider",
         "end_s",
         "executed_s",
         "job",
+        "left",
         "limit_s",
         "outcome",
         "places",
@@ -82,6 +85,7 @@ class Attempt:
         "timeout",
         "turn",
         "warned_s",
+        "whole_s",
         "work_s",
     )
 
@@ -104,7 +108,8 @@ class Attempt:
         self.then: Callable[[Attempt], None] | None = None
         self.warned_s: float | None = None
         self.work_s: float | None = None
-        self.account: Callable[[Attempt], float] | None = None
+        self.whole_s = job.runtime_s
+        self.left: Left | None = None
 
     def __repr__(self) -> str:
         """Return a line about it."""

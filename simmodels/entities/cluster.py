@@ -4,18 +4,21 @@ An attempt that only waits for its runtime is one SimPy timeout; where a user's 
 `execute`, an attempt is a process. The events of both come in the same order.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
 
+from simmodels.decisions.checkpointing import Checkpoints, done_after, saved_after, takes
 from simmodels.decisions.checks import is_whole
 from simmodels.decisions.options import MOST
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Lost, Powered, Started
 from simmodels.entities.machine import Machine
+from simmodels.entities.progress import Left, Progress
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.place import Place
 from simmodels.workload import Job
@@ -46,6 +49,8 @@ class Cluster:
         How many machines, and the cores of each; jobs get the free cores of the lowest machines.
     kind
         What kind of work it can do (for routers); None for any.
+    checkpoints
+        How jobs write checkpoints; None for no periodic ones, and for free ones on notice.
 
     Raises
     ------
@@ -65,6 +70,7 @@ class Cluster:
         machines: int | None = None,
         cores_per_machine: int | None = None,
         kind: str | None = None,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         if (cores is None) == (machines is None) or (machines is None) != (cores_per_machine is None):
             raise RequestError(
@@ -93,6 +99,8 @@ class Cluster:
         self.served_by: Serves | None = None
         """The scheduler or router that starts jobs here."""
         self.running: dict[Attempt, None] = {}
+        self.checkpoints = Checkpoints() if checkpoints is None else checkpoints
+        self._progress = env.shared(Progress)
         self._only_waits = type(self).execute is Cluster.execute
         env.enter(self)
 
@@ -126,12 +134,103 @@ class Cluster:
 
     def _runs_s(self, attempt: Attempt) -> float:
         """Return how long an attempt runs, and note whether it is killed then."""
-        runs = self.runtime_s(attempt.job)
+        job = attempt.job
+        runs = attempt.whole_s = self.runtime_s(job)
+        if self._progress or self._writes:
+            left = self._progress.left_of(attempt.submitted, runs)
+            attempt.left = left
+            runs = self._duration_s(left)
         if attempt.limit_s is not None and attempt.limit_s < runs:
             runs = attempt.limit_s
             attempt.outcome = Outcome.KILLED
         attempt.executed_s = runs
         return runs
+
+    # -- what is left of a job --------------------------------------------------------------------------
+
+    @property
+    def _writes(self) -> bool:
+        """Whether jobs write periodic checkpoints."""
+        return self.checkpoints.interval_s != math.inf
+
+    def takes_s(self, job: Job, whole_s: float) -> float:
+        """Return how long an attempt of a job takes here from now on, if all its work is `whole_s`.
+
+        That is what is left of it after what checkpoints saved, with coming back and the checkpoints to be written.
+
+        Parameters
+        ----------
+        job
+            The job, as it was submitted.
+        whole_s
+            Its runtime, its estimate, or what else it may take in all, in seconds.
+        """
+        if not (self._progress or self._writes):
+            return whole_s
+        return max(self._duration_s(self._progress.left_of(job, whole_s)), 0.0)
+
+    def _duration_s(self, left: Left) -> float:
+        """Return how long an attempt takes."""
+        interval_s, cost_s = self.checkpoints.interval_s, self.checkpoints.cost_s
+        duration_s: float = takes(left.work_s, left.restart_s, interval_s, cost_s) - left.earlier_s
+        return duration_s
+
+    def ran_before(self, job: Job, ran_s: float) -> None:
+        """Take note that a job, which starts now, ran for some time before the clock began."""
+        whole_s = self.runtime_s(job)
+        self._progress.keep(job, whole_s, Left(whole_s, 0.0, ran_s))
+
+    def work_so_far_s(self, attempt: Attempt) -> float:
+        """Return the work that an attempt has done by now, in seconds of its job."""
+        left, elapsed_s = self._left_at_start(attempt), self.env.now - attempt.start_s
+        interval_s, cost_s = self.checkpoints.interval_s, self.checkpoints.cost_s
+        done_s: float = done_after(elapsed_s + left.earlier_s, left.restart_s, interval_s, cost_s, left.work_s)
+        return done_s - self._done_before_s(left)
+
+    def _done_before_s(self, left: Left) -> float:
+        """Return the work that a running attempt did before the clock began."""
+        done_s: float = done_after(
+            left.earlier_s, 0.0, self.checkpoints.interval_s, self.checkpoints.cost_s, left.work_s
+        )
+        return done_s
+
+    @staticmethod
+    def _left_at_start(attempt: Attempt) -> Left:
+        """Return what was left of a job when an attempt of it started."""
+        return Left(attempt.whole_s) if attempt.left is None else attempt.left
+
+    def _account(self, attempt: Attempt) -> None:
+        """Note how much work an attempt that ends did, and what is left of its job."""
+        lost = attempt.outcome is Outcome.LOST
+        if not (lost or self._progress or self._writes):
+            return
+        if not self._only_waits or attempt.job is not attempt.submitted:
+            self._progress.forget(attempt.submitted)  # only its own `execute`, or scheduler, knows what it did
+            return
+        left = self._left_at_start(attempt)
+        before_s = self._done_before_s(left)
+        if lost:
+            saved_s = self._saved_s(attempt, left)
+            attempt.work_s = max(saved_s - before_s, 0.0)
+            restart_s = self.checkpoints.restart_s if saved_s > 0.0 else left.restart_s
+            if saved_s > 0.0 or left.work_s < attempt.whole_s:
+                self._progress.keep(attempt.submitted, attempt.whole_s, Left(left.work_s - saved_s, restart_s))
+            else:
+                self._progress.forget(attempt.submitted)
+            return
+        if attempt.outcome is Outcome.COMPLETED:
+            attempt.work_s = left.work_s - before_s
+        else:
+            attempt.work_s = self.work_so_far_s(attempt)
+        self._progress.forget(attempt.submitted)
+
+    def _saved_s(self, attempt: Attempt, left: Left) -> float:
+        """Return how much of its job's work an attempt that is lost now leaves behind."""
+        interval_s, cost_s = self.checkpoints.interval_s, self.checkpoints.cost_s
+        warned_s = -1.0 if attempt.warned_s is None else float(attempt.warned_s)
+        elapsed_s = float(self.env.now - attempt.start_s + left.earlier_s)
+        saved_s: float = saved_after(elapsed_s, left.restart_s, interval_s, cost_s, left.work_s, warned_s)
+        return saved_s
 
     # -- what schedulers use ------------------------------------------------------------------------
 
@@ -224,8 +323,7 @@ class Cluster:
         end_s = attempt.end_s = self.env.now
         if attempt.executed_s is None or attempt.start_s + attempt.executed_s != end_s:
             attempt.executed_s = end_s - attempt.start_s
-        if attempt.account is not None:
-            attempt.work_s = attempt.account(attempt)
+        self._account(attempt)
         del self.running[attempt]
         if self.machines:
             self._vacate(attempt)

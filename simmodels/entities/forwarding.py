@@ -137,8 +137,6 @@ class Forwarding:
     def move(self, now: float) -> None:
         """Move each task that waits to a place with a better offer than where it is, if there is one."""
         for sent in self.waiting():
-            if not self.into[sent.place].gives_back(sent.run):
-                continue
             offers = self._offers(sent.number, sent.run, now)
             here = next(offer for offer in offers if offer[-1] == sent.place)
             best = min(offers)
@@ -149,8 +147,7 @@ class Forwarding:
     def drop_starved(self, now: float) -> None:
         """Take tasks out of the queues whose jobs have starved."""
         for sent in self.waiting():
-            active = trading.is_active(self._market, sent.number)
-            if not active and self.into[sent.place].gives_back(sent.run):
+            if not trading.is_active(self._market, sent.number):
                 self.into[sent.place].withdraw(sent.run)
                 trading.lose(self._market, sent.number, now)
                 del self._sent[id(sent.run)]

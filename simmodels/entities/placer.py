@@ -7,13 +7,11 @@ import numpy as np
 from simpy.events import PENDING, Event
 
 from simmodels.decisions import placing
-from simmodels.decisions.checkpointing import done_after, saved_after, takes
+from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.fleet import columns, grow, standing
 from simmodels.decisions.placement_options import (
-    PLACED,
     Heuristic,
     PlacementOptions,
-    checkpoint_numbers,
     require_lengths,
 )
 from simmodels.entities.attempt import Attempt, Outcome
@@ -24,7 +22,6 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.powering import CapacityProcess
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.place import Terms
 from simmodels.workload import Job, Workload
 
 _ROOM = 1024  # slots at first
@@ -62,11 +59,11 @@ class Placer(Scheduler):
         self.size = cluster.machines[0].cores
         self._seed = env.seed_of("fill order", cluster.name) if self.options.shuffles else env.seed
         super().__init__(env, cluster)
-        self._checkpoints = checkpoint_numbers(self.options.checkpoints)
+        if self.options.checkpoints is not None:
+            self._set_checkpoints(self.options.checkpoints)
         self._fleet: Any = None  # made at the first instant, of the machines that are on before notice is given then
         self._seen_s = float(env.now)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
-        self._work: dict[int, tuple[float, float, float]] = {}  # by slot: work left, what coming back takes, run before
         self._resumed: list[Job] = []
         self._lost: list[Attempt] = []
         self._powered = True
@@ -113,46 +110,22 @@ class Placer(Scheduler):
         if not job.runtime_s > 0:
             raise ImpossibleJobError(job.job_id, f"runs for {job.runtime_s:g} s; more than 0 s is allowed")
 
+    def _set_checkpoints(self, checkpoints: Checkpoints) -> None:
+        """Let jobs of the cluster write checkpoints, as they did already, or none was said to."""
+        if self.cluster.checkpoints not in (Checkpoints(), checkpoints):
+            what = f"{checkpoints} for cluster {self.cluster.name!r}, which has {self.cluster.checkpoints}"
+            raise RequestError(what, "one of them must be given, or the same")
+        self.cluster.checkpoints = checkpoints
+
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
         if attempt.outcome is Outcome.LOST:
-            work, restart, _ = self._work[attempt.slot]
-            saved = self._saved(attempt)
-            if saved > 0.0:
-                work, restart = work - saved, self._checkpoints[2]
-            self._work[attempt.slot] = (work, restart, 0.0)
             self._lost.append(attempt)
             self._ring()
             return
         self._ended.append(attempt)
         if self._early._value is PENDING:  # noqa: SLF001  as `_ring`
             self.env.trigger(self._early, ENDED)
-
-    def _saved(self, attempt: Attempt) -> float:
-        """Return how much of the job's work is not lost with its machine."""
-        interval, cost, _ = self._checkpoints
-        work, restart, earlier = self._work[attempt.slot]
-        warned = -1.0 if attempt.warned_s is None else float(attempt.warned_s)
-        elapsed = float(self.env.now - attempt.start_s + earlier)
-        saved: float = saved_after(elapsed, restart, interval, cost, work, warned)
-        return saved
-
-    def _account(self, attempt: Attempt) -> float:
-        """Return how much work an attempt that ends did, and did not lose."""
-        interval, cost, _ = self._checkpoints
-        work, _, earlier = self._work[attempt.slot]
-        before: float = done_after(earlier, 0.0, interval, cost, work)
-        if attempt.outcome is Outcome.LOST:
-            return max(self._saved(attempt) - before, 0.0)
-        return work - before
-
-    def work_so_far_s(self, attempt: Attempt) -> float:
-        """Return the work that a running attempt has done by now, in seconds of its job."""
-        interval, cost, _ = self._checkpoints
-        work, restart, earlier = self._work[attempt.slot]
-        before: float = done_after(earlier, 0.0, interval, cost, work)
-        done: float = done_after(self.env.now - attempt.start_s + earlier, restart, interval, cost, work)
-        return done - before
 
     def note_power(self, machine: Machine, more: int) -> None:
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
@@ -173,21 +146,8 @@ class Placer(Scheduler):
         return [machine.free_cores for machine in machines], lambda attempt: number.get(attempt.places[0][0], -1)
 
     def _expected_s(self, job: Job) -> float:
-        """Return how long a job runs, which is known here."""
-        return job.runtime_s
-
-    def withdraw(self, job: Job) -> None:
-        """Give back a job that waits, as if it had never come; whoever asks says where it goes.
-
-        Raises
-        ------
-        RequestError
-            It does not wait here, or a checkpoint saved work of it.
-        """
-        slot = self._slot_of(job)
-        if slot is not None:
-            self._require_unsaved(slot)
-        super().withdraw(job)
+        """Return how long a job runs from now on, which is known here."""
+        return self.cluster.takes_s(job, job.runtime_s)
 
     def _withdraw(self, job: Job) -> None:
         slot = self._slot_of(job)
@@ -195,23 +155,11 @@ class Placer(Scheduler):
             self._refuse_withdrawal(job)
         placing.withdraw(self._fleet, slot)
         self._withdrawn = True
-        del self._jobs[slot], self._work[slot]
-
-    def gives_back(self, job: Job) -> bool:
-        """Return whether a job that waits here may be withdrawn: what a checkpoint saved of it cannot go elsewhere."""
-        slot = self._slot_of(job)
-        return slot is None or self._work[slot][0] == job.runtime_s
+        del self._jobs[slot]
 
     def _slot_of(self, job: Job) -> int | None:
         """Return the slot of a job that is not done; None of one that has none (yet)."""
         return next((slot for slot, each in self._jobs.items() if each is job), None)
-
-    def _require_unsaved(self, slot: int) -> None:
-        """Refuse to let a job go of which a checkpoint saved work."""
-        job, left_s = self._jobs[slot], self._work[slot][0]
-        if left_s != job.runtime_s:
-            what = f"job {job.job_id}, of which {job.runtime_s - left_s:g} s were saved, is to go elsewhere"
-            raise RequestError(what, "it must wait where it is: what was saved would be lost")
 
     @property
     def jobs_not_done(self) -> list[Job]:
@@ -284,11 +232,11 @@ class Placer(Scheduler):
         submit, length, lefts, cores, _ = columns(self._fleet)
         if slot == len(submit):
             submit, length, lefts, cores = grow(self._fleet, 2 * slot)
-        interval, cost, _ = self._checkpoints
+        if earlier > 0.0:
+            self.cluster.ran_before(job, earlier)
         submit[slot], length[slot], cores[slot] = job.submit_s, job.runtime_s, job.cores
-        lefts[slot] = takes(job.runtime_s, 0.0, interval, cost) - earlier
+        lefts[slot] = self._expected_s(job)
         self._jobs[slot] = job
-        self._work[slot] = (job.runtime_s, 0.0, earlier)
         self._arrived += 1
 
     def _completions(self, _: Event) -> None:
@@ -297,7 +245,7 @@ class Placer(Scheduler):
         self._early.callbacks.append(self._completions)
         slots = np.array([attempt.slot for attempt in self._ended], np.int64)
         for slot in slots.tolist():
-            del self._jobs[slot], self._work[slot]
+            del self._jobs[slot]
         self._ended.clear()
         placing.complete(self._fleet, slots, len(slots), float(self.env.now))
         self._start_all()
@@ -321,18 +269,15 @@ class Placer(Scheduler):
 
     def _change(self, now: float) -> None:
         """Take note of which machines are open, and let those that were lost wait again, unless they went elsewhere."""
-        interval, cost, _ = self._checkpoints
         lefts = columns(self._fleet)[2]
         again = [attempt.slot for attempt in self._lost if attempt in self._again]
         gone = [attempt.slot for attempt in self._lost if attempt not in self._again]
         self._again.clear()
         lost = np.array(again + gone, np.int64)
         for slot in again:
-            work, restart, _ = self._work[slot]
-            lefts[slot] = takes(work, restart, interval, cost)
+            lefts[slot] = self._expected_s(self._jobs[slot])
         for slot in gone:
-            self._require_unsaved(slot)
-            del self._jobs[slot], self._work[slot]
+            del self._jobs[slot]
         is_open = np.array([machine.takes_jobs for machine in self.cluster.machines], np.bool_)
         if len(lost) or placing.differs(self._fleet, is_open):
             placing.change(self._fleet, is_open, lost, len(again), len(lost), now)
@@ -348,21 +293,14 @@ class Placer(Scheduler):
 
     def _start_all(self) -> None:
         slots, machines = placing.started(self._fleet)
-        lefts = columns(self._fleet)[2]
         for slot, machine in zip(slots.tolist(), machines.tolist(), strict=True):
-            job = self._jobs[slot]
-            left = float(lefts[slot])
-            attempt = self.start(job, left, self.cluster.machines[machine])
+            attempt = self.start(self._jobs[slot], self.cluster.machines[machine])
             attempt.decider = self
             attempt.slot = slot
-            attempt.account = self._account
 
-    def start(self, job: Job, left_s: float, machine: Machine) -> Attempt:  # type: ignore[override]  # the pass says both
-        """Start a job on the machine that the pass chose, for as long as it has left."""
-        if left_s == job.runtime_s:
-            return self.cluster.start(job, then=self.ended, machine=machine)
-        part = Job(job.job_id, job.submit_s, left_s, job.estimate_s, job.cores, job.user_id)
-        return self.cluster.start(part, then=self.ended, machine=machine, submitted=job)
+    def start(self, job: Job, machine: Machine) -> Attempt:  # type: ignore[override]  # the pass says which
+        """Start a job on the machine that the pass chose."""
+        return self.cluster.start(job, then=self.ended, machine=machine)
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them, and the mean of the machines used."""
@@ -372,10 +310,6 @@ class Placer(Scheduler):
             use, _, use_sum, since = standing(self._fleet)
             kept["mean_machines_used"] = (use_sum + use * (now - since)) / (now - self._seen_s)
         return kept
-
-    def terms(self) -> Terms:
-        """Return what a schedule of this scheduler is proved by."""
-        return PLACED
 
 
 class FirstFit(Placer):

@@ -65,6 +65,7 @@ class Recorder:
         self._work = array("d")  # what it did that is not lost; NaN where only its outcome says it
         self._parts: list[tuple[int, int, int]] = []  # attempts on several machines: their place here, machine, cores
         self._lost = False
+        self._replaced = False  # whether a scheduler started another job in the place of one
         self._first_s = float(env.now)
         self._switched: dict[Machine, array[float]] = {}  # when it went off, came back, went off, ...
         for cluster_ in env.all(Cluster):
@@ -128,6 +129,7 @@ class Recorder:
         self._end.append(attempt.end_s)  # type: ignore[arg-type]  # it has ended
         self._code.append(_CODES[attempt.outcome])  # type: ignore[index]  # the same
         self._counted.append(attempt.counted)
+        self._replaced |= attempt.job is not attempt.submitted
         self._on.append(attempt.cluster.number)
         places = attempt.places
         self._machine.append(places[0][0].index if places else -1)
@@ -180,25 +182,21 @@ class Recorder:
         table["work_s"] = table["work_s"].where(table["work_s"].notna(), work_s)
         running: list[dict[str, Any]] = []
         for cluster in clusters:
-            for attempt in cluster.running:
-                serves = cluster.served_by
-                so_far_s = self.env.now - attempt.start_s
-                if isinstance(serves, Scheduler):
-                    so_far_s = serves.work_so_far_s(attempt)
-                running.append(
-                    {
-                        "of": self._number(attempt.submitted),
-                        "start_s": attempt.start_s,
-                        "end_s": np.nan,
-                        "executed_s": np.nan,
-                        "outcome": UNFINISHED,
-                        "counted": attempt.counted,
-                        "on": cluster.number,
-                        "machine": attempt.places[0][0].index if attempt.places else -1,
-                        "work_s": so_far_s,
-                        "at": -1,
-                    }
-                )
+            running += [
+                {
+                    "of": self._number(attempt.submitted),
+                    "start_s": attempt.start_s,
+                    "end_s": np.nan,
+                    "executed_s": np.nan,
+                    "outcome": UNFINISHED,
+                    "counted": attempt.counted,
+                    "on": cluster.number,
+                    "machine": attempt.places[0][0].index if attempt.places else -1,
+                    "work_s": cluster.work_so_far_s(attempt),
+                    "at": -1,
+                }
+                for attempt in cluster.running
+            ]
         if running:
             table = pd.concat([table, pd.DataFrame(running, columns=table.columns)], ignore_index=True)
         return table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
@@ -387,12 +385,13 @@ class Recorder:
         logged_s = np.where(table["outcome"] == KILLED, workload.estimate_s[at], workload.runtime_s[at])
         executed_s, ended = table["executed_s"].to_numpy(), table["outcome"].to_numpy() != UNFINISHED
         changed = not as_logged or bool((ended & (executed_s != logged_s)).any())
-        if changed and not any(each.adds_up for each in said):
+        adds_up = as_logged and not self._replaced
+        if changed and not adds_up:
             about["runtimes"] = "modelled"
         terms = Terms(
             overrun=overruns.pop() if len(overruns) == 1 else None,
             modelled=changed or modelled,
-            adds_up=all(each.adds_up for each in said),
+            adds_up=adds_up,
             network=travel.network,
             ccr=travel.ccr,
             tick_s=travel.tick_s,

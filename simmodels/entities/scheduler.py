@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -89,9 +88,6 @@ class QueueScheduler(Scheduler):
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._waiting = 0  # how many wait
         self._turn = 0
-        self._rests: dict[
-            int, Job
-        ] = {}  # of jobs that ran before the clock did, by slot: what they had left, until lost
         self._finished = np.empty(64, np.int64)  # scratch
         self._powered = 0  # cores gained (lost) since the last decision
         self._reserved_s: dict[int, float] = {}  # by slot, as last published
@@ -111,9 +107,7 @@ class QueueScheduler(Scheduler):
             if job.cores > free or (self._kill and job.estimate_s <= ran_s):
                 continue
             free -= job.cores
-            self._rests[self._arrived] = replace(
-                job, runtime_s=job.runtime_s - ran_s, estimate_s=max(job.estimate_s - ran_s, 0.0)
-            )
+            self.cluster.ran_before(job, ran_s)
             self._enter(job, now)
         # All fit, so they all start, whatever the order.
         self._start_all(queue.instant(self._queue, now, self._finished, 0, self._arrived - before).tolist())
@@ -221,6 +215,11 @@ class QueueScheduler(Scheduler):
         done = {attempt.slot for attempt in self._ended if attempt not in self._again}
         return [job for slot, job in self._jobs.items() if slot not in done] + self._submitted
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job that was submitted here waits or runs."""
+        return not self._submitted and len(self._jobs) == len(self._ended) - len(self._again)
+
     # -- the process --------------------------------------------------------------------------------
 
     def _instant(self) -> None:
@@ -286,14 +285,17 @@ class QueueScheduler(Scheduler):
             self._room *= 2
             grown = state.grow(self._queue, self._room, self._drawn(self._room))
             self._submit, self._runtime, self._estimate, self._cores = grown
-        rest = self._rests.get(slot, job)
         self._submit[slot] = now
-        self._runtime[slot] = rest.runtime_s
-        self._estimate[slot] = rest.estimate_s
         self._cores[slot] = job.cores
+        self._set_lengths(slot, job)
         self._jobs[slot] = job
         self._arrived = slot + 1
         self._waiting += 1
+
+    def _set_lengths(self, slot: int, job: Job) -> None:
+        """Say how long a job takes from now on."""
+        self._runtime[slot] = self.cluster.takes_s(job, job.runtime_s)
+        self._estimate[slot] = self.cluster.takes_s(job, job.estimate_s)
 
     def _withdraw(self, job: Job) -> None:
         """Take a job out of the queue."""
@@ -313,10 +315,8 @@ class QueueScheduler(Scheduler):
         return self.waiting[:place] + self.waiting[queued:]
 
     def _requeue(self, slot: int, now: float) -> None:
-        """Let a job that lost its machine wait again: all of it."""
-        job = self._jobs[slot]
-        if self._rests.pop(slot, None) is not None:
-            self._runtime[slot], self._estimate[slot] = job.runtime_s, job.estimate_s
+        """Let a job that lost its machine wait again: what is left of it."""
+        self._set_lengths(slot, self._jobs[slot])
         queue.requeue(self._queue, slot, now)
         self._waiting += 1
 
@@ -338,7 +338,7 @@ class QueueScheduler(Scheduler):
         attempts = []
         for slot in slots:
             job = self._jobs[slot]
-            attempt = self.start(self._rests.get(slot, job) if self._rests else job)
+            attempt = self.start(job)
             if attempt.job is not job:
                 self._note_change(attempt, job)
             attempt.decider = self
@@ -395,4 +395,5 @@ class QueueScheduler(Scheduler):
 
     def start(self, job: Job) -> Attempt:  # type: ignore[override]  # the machines are always the lowest
         """Start a job that the pass chose; if overridden, with as many cores as it asked for."""
-        return self.cluster.start(job, limit_s=job.estimate_s if self._kill else None, then=self.ended)
+        limit_s = self.cluster.takes_s(job, job.estimate_s) if self._kill else None
+        return self.cluster.start(job, limit_s=limit_s, then=self.ended)

@@ -104,10 +104,6 @@ class Scheduler(Decider):
         self._withdraw(job)
         self._ring()
 
-    def gives_back(self, job: Job) -> bool:  # noqa: ARG002
-        """Return whether a job that waits here may be withdrawn."""
-        return True
-
     def _withdraw(self, job: Job) -> None:
         """Take a job out of the queue."""
         if self._in_line.pop(id(job), None) is None:
@@ -148,6 +144,11 @@ class Scheduler(Decider):
         """Return the jobs that were submitted here and are not done: about to enter the queue, in it, or running."""
         return [attempt.submitted for attempt in self.cluster.running] + self.waiting
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job that was submitted here waits or runs."""
+        return not (self._submitted or self._in_line or self._begun)
+
     def predict_start(self, job: Job) -> float:
         """Return when a job would start, by what is known now: estimates, and nothing else that comes.
 
@@ -173,7 +174,7 @@ class Scheduler(Decider):
             float(self.env.now),
             np.array(free, np.int64),
             np.array([where(attempt) for attempt in known], np.int64),
-            np.array([attempt.start_s + self._expected_s(attempt.job) for attempt in known], np.float64),
+            np.array([attempt.start_s + self._expected_s(attempt.submitted) for attempt in known], np.float64),
             np.array([_returned(attempt) for attempt in known], np.int64),
             np.array([self._expected_s(each) for each in line], np.float64),
             np.array([each.cores for each in line], np.int64),
@@ -185,16 +186,12 @@ class Scheduler(Decider):
         return [self.cluster.free_cores], lambda _: 0
 
     def _expected_s(self, job: Job) -> float:
-        """Return how long a job is expected to run."""
-        return job.estimate_s
+        """Return how long a job is expected to run from now on."""
+        return self.cluster.takes_s(job, job.estimate_s)
 
     def _ahead_of(self, _: Job) -> Iterable[Job]:
         """Return the jobs that wait, in the order in which a prediction lets them start."""
         return self.waiting
-
-    def work_so_far_s(self, attempt: Attempt) -> float:
-        """Return the work that a running attempt has done by now, in seconds of its job."""
-        return float(self.env.now - attempt.start_s)
 
     # -- the process --------------------------------------------------------------------------------
 

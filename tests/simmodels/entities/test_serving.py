@@ -500,34 +500,27 @@ def test_withdrawn_jobs_may_come_back_and_all_complete(
     assert (schedule.outcome == 0).all()
 
 
-def test_a_job_of_which_work_was_saved_stays_where_it_is() -> None:
+def test_what_a_checkpoint_saved_counts_wherever_the_job_goes() -> None:
     env = sm.Environment()
-    cluster = sm.Cluster(env, "a", machines=1, cores_per_machine=1)
+    saving = sm.Checkpoints(interval_s=3, cost_s=1)
+    clusters = [sm.Cluster(env, name, machines=1, cores_per_machine=1, checkpoints=saving) for name in "ab"]
     change = sm.CapacityChange(10, 0, notice_s=5, mode="checkpoint")
-    sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 1), change, sm.CapacityChange(30, 1)])
-    placer = sm.FirstFit(env, cluster, checkpoints=sm.Checkpoints(interval_s=3, cost_s=1))
+    sm.TraceCapacity(env, clusters[0], [sm.CapacityChange(0, 1), change])
+    first, second = sm.FirstFit(env, clusters[0]), sm.QueueScheduler(env, clusters[1])
     recorder = sm.Recorder(env)
     job = sm.Job(1, 0.0, 20.0, 20.0, 1)
-    placer.submit(job)
-    refused = []
+    first.submit(job)
 
-    def refuse() -> None:
-        with pytest.raises(RequestError, match=r"job 1, of which .* s were saved, is to go elsewhere; it must wait"):
-            placer.withdraw(job)
-        assert not placer.gives_back(job)
-        refused.append(env.now)
+    def move() -> None:
+        first.withdraw(job)
+        second.enqueue(job)
 
-    placer.env.on(sm.Powered, lambda event: None if event.machine.is_on else env.process(later()))
-
-    def later() -> Process:
-        yield env.timeout(0)
-        refuse()  # at the instant at which it was lost
-        yield env.timeout(5)
-        refuse()  # and when it waits
-
+    env.at(12).callbacks.append(lambda _: move())
     env.run()
-    assert refused == [10, 15]
-    assert recorder.schedule(window_s=(0, float(env.now))).validate().outcome.tolist() == [0]
+    schedule = recorder.schedule().validate()
+    # From 0 to 9 two cycles of 3 s of work and 1 s of writing, and 1 s more of work; the last second writes that.
+    assert schedule.attempts["work_s"].tolist() == [7, 13]
+    assert schedule.end_s.tolist() == [12 + 13 + 4]
 
 
 def test_cores_of_a_machine_that_drains_do_not_come_back() -> None:

@@ -1,0 +1,174 @@
+"""What is left of a job that was interrupted is the same under every scheduler: the cluster keeps account of it."""
+
+from collections.abc import Callable, Iterable
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+import simmodels as sm
+from simmodels.capacity import Mode
+from simmodels.decisions.options import Backfilling
+
+Make = Callable[[sm.Environment, sm.Cluster], sm.Scheduler | sm.Router]
+SCHEDULERS: dict[str, Make] = {
+    "queue": sm.QueueScheduler,
+    "conservative": lambda env, cluster: sm.QueueScheduler(env, cluster, backfilling="conservative"),
+    "kill": lambda env, cluster: sm.QueueScheduler(env, cluster, overrun="kill"),
+    "placer": sm.FirstFit,
+    "auction": lambda env, cluster: sm.Auctioneer(env, [cluster]),
+    "forward": lambda env, cluster: sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)], forward=True),
+}
+
+
+class Own(sm.Scheduler):
+    """Starts what fits."""
+
+    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
+        free = self.cluster.free_cores
+        for job in self.waiting:
+            if job.cores <= free:
+                free -= job.cores
+                yield sm.Placement(job)
+
+
+SCHEDULERS["own"] = Own
+
+
+def interrupted(scheduler: Make, checkpoints: sm.Checkpoints | None, *, mode: Mode = "checkpoint") -> sm.Schedule:
+    """Return the schedule of a job of 100 s whose machine goes from 40 to 60 s, with notice of 10 s."""
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1, checkpoints=checkpoints)
+    changes = [sm.CapacityChange(0, 1), sm.CapacityChange(40, 0, 10, mode), sm.CapacityChange(60, 1)]
+    sm.TraceCapacity(env, cluster, changes)
+    sm.Source(env, sm.Workload([1], [0], [100], [100], [1]), into=scheduler(env, cluster))
+    recorder = sm.Recorder(env)
+    env.run()
+    return recorder.schedule(window_s=(0, env.now)).validate()
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_a_checkpoint_on_notice_saves_the_work_under_every_scheduler(scheduler: str) -> None:
+    killed = interrupted(SCHEDULERS[scheduler], None, mode="kill")
+    assert killed.attempts[["start_s", "end_s"]].to_numpy().tolist() == [[0, 40], [60, 160]]
+    saved = interrupted(SCHEDULERS[scheduler], None)
+    assert saved.attempts[["start_s", "end_s"]].to_numpy().tolist() == [[0, 40], [60, 120]]
+    # The last 5 s before the machine goes write the checkpoint; coming back takes 7 s.
+    dear = interrupted(SCHEDULERS[scheduler], sm.Checkpoints(cost_s=5, restart_s=7))
+    assert dear.attempts[["start_s", "end_s"]].to_numpy().tolist() == [[0, 40], [60, 132]]
+    assert dear.attempts["work_s"].tolist() == [35, 65]
+    assert dear.runs["lost_s"].tolist() == [5, 7]
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_periodic_checkpoints_save_what_was_written_under_every_scheduler(scheduler: str) -> None:
+    schedule = interrupted(SCHEDULERS[scheduler], sm.Checkpoints(interval_s=10, cost_s=1, restart_s=2), mode="kill")
+    # By 40 s three intervals of 10 s are written, at 11, 22 and 33 s. Then 70 s are left, with 6 checkpoints between.
+    assert schedule.attempts[["start_s", "end_s"]].to_numpy().tolist() == [[0, 40], [60, 138]]
+    assert schedule.attempts["work_s"].tolist() == [30, 70]
+
+
+def test_a_queue_backfills_by_what_is_left_of_a_job() -> None:
+    """After 40 s of its 100 s, the job that comes back at 60 s is expected to end at 120 s: one of 50 s ends before."""
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1)
+    both, none = sm.CapacityChange(60, 2), sm.CapacityChange(40, 0, 10, "checkpoint")
+    sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 2), none, both])
+    queue = sm.QueueScheduler(env, cluster)
+    jobs = sm.Workload([1, 2, 3, 4], [0, 50, 51, 52], [100, 9, 61, 60], [100, 9, 61, 60], [1, 2, 1, 1])
+    sm.Source(env, jobs, into=queue)
+    recorder = sm.Recorder(env)
+    env.run()
+    assert recorder.schedule().validate().start_s.tolist() == [60, 120, 129, 60]
+
+
+def test_a_job_is_killed_at_its_estimate_of_work_not_of_time() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
+    sm.TraceCapacity(env, cluster, [(0, 1), sm.CapacityChange(40, 0, 10, "checkpoint"), (60, 1)])
+    queue = sm.QueueScheduler(env, cluster, overrun="kill")
+    sm.Source(env, sm.Workload([1, 2], [0, 0], [100, 10], [90, 10], [1, 1]), into=queue)
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.end_s.tolist() == [60 + 50, 120]
+    assert schedule.outcome.tolist() == [1, 0]
+
+
+class Twice(sm.Cluster):
+    """A cluster on which everything takes twice as long."""
+
+    def runtime_s(self, job: sm.Job) -> float:
+        return 2 * job.runtime_s
+
+
+def test_first_fit_on_a_cluster_that_changes_runtimes_is_legal_and_aborts_nothing() -> None:
+    env = sm.Environment()
+    cluster = Twice(env, "c", machines=2, cores_per_machine=2)
+    sm.Source(
+        env, sm.Workload([1, 2, 3], [0, 1, 2], [10, 20, 30], [10, 20, 30], [2, 1, 2]), into=sm.FirstFit(env, cluster)
+    )
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.end_s.tolist() == [20, 41, 80]
+    assert schedule.metrics()["aborted"] == 0
+
+
+def test_first_fit_on_a_cluster_that_changes_runtimes_saves_its_own_work() -> None:
+    env = sm.Environment()
+    cluster = Twice(env, "c", machines=1, cores_per_machine=1)
+    sm.TraceCapacity(env, cluster, [(0, 1), sm.CapacityChange(40, 0, 10, "checkpoint"), (60, 1)])
+    sm.Source(env, sm.Workload([1], [0], [50], [50], [1]), into=sm.FirstFit(env, cluster))
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule(window_s=(0, env.now)).validate()
+    assert schedule.attempts[["start_s", "end_s"]].to_numpy().tolist() == [[0, 40], [60, 120]]
+
+
+def test_a_changed_job_starts_from_its_beginning() -> None:
+    class Longer(sm.QueueScheduler):
+        def start(self, job: sm.Job) -> sm.Attempt:
+            changed = sm.Job(job.job_id, job.submit_s, job.runtime_s + 5, job.estimate_s, job.cores)
+            return self.cluster.start(changed, then=self.ended)
+
+    schedule = interrupted(Longer, None)
+    assert schedule.attempts[["start_s", "end_s"]].to_numpy().tolist() == [[0, 40], [60, 165]]
+
+
+TIMES = st.lists(st.integers(1, 60), min_size=0, max_size=6, unique=True)
+
+
+@given(
+    jobs=st.lists(st.tuples(st.integers(0, 40), st.integers(1, 40), st.integers(1, 2)), min_size=1, max_size=8),
+    changes=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), min_size=6, max_size=6),
+    times=TIMES,
+    interval_s=st.sampled_from([float("inf"), 5.0, 12.5]),
+    cost_s=st.integers(0, 3),
+    restart_s=st.integers(0, 3),
+    backfilling=st.sampled_from(["none", "greedy", "easy", "conservative"]),
+    mode=st.sampled_from(["kill", "checkpoint", "drain"]),
+)
+def test_no_work_is_lost_or_done_twice(
+    jobs: list[tuple[int, int, int]],
+    changes: list[tuple[int, int]],
+    times: list[int],
+    interval_s: float,
+    cost_s: int,
+    restart_s: int,
+    backfilling: Backfilling,
+    mode: Mode,
+) -> None:
+    env = sm.Environment()
+    saving = sm.Checkpoints(interval_s, cost_s, restart_s)
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1, checkpoints=saving)
+    table = [sm.CapacityChange(at, *what, mode) for at, what in zip(sorted(times), changes, strict=False)]
+    sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 2), *table, sm.CapacityChange(100, 2)])
+    submit_s, runtime_s, cores = zip(*sorted(jobs), strict=True)
+    estimate_s = [each + 3 * (each % 2) for each in runtime_s]
+    work = sm.Workload(range(len(jobs)), submit_s, runtime_s, estimate_s, cores)
+    sm.Source(env, work, into=sm.QueueScheduler(env, cluster, backfilling=backfilling))
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule(window_s=(0, max(env.now, 1))).validate()  # the work of attempts adds up
+    assert (schedule.outcome == 0).all()
