@@ -15,14 +15,17 @@ from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.dependencies import Dependencies
+from simmodels.entities.done import all_done
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Backfilled, Ended, Lost, Powered, Priced, Reserved, Routed, Started, Submitted
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
+from simmodels.entities.outages import Failures, Maintenance
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.powering import CapacityProcess, MarkovCapacity, TraceCapacity
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
+from simmodels.entities.saving import SleepWhenIdle
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.serving import Placement, Scheduler
 from simmodels.entities.source import Source
@@ -76,6 +79,7 @@ __all__ = [
     "Ended",
     "Environment",
     "EpsilonGreedy",
+    "Failures",
     "FileFormatError",
     "FirstFit",
     "Fit",
@@ -86,6 +90,7 @@ __all__ = [
     "LeastLoaded",
     "Lost",
     "Machine",
+    "Maintenance",
     "MarkovCapacity",
     "Order",
     "Outcome",
@@ -109,6 +114,7 @@ __all__ = [
     "Scheduler",
     "Signal",
     "SimModelsError",
+    "SleepWhenIdle",
     "Source",
     "Started",
     "Strategy",
@@ -126,6 +132,7 @@ __all__ = [
     "WorkflowSchedule",
     "Workload",
     "__version__",
+    "all_done",
     "bid",
     "bids",
     "draw_pairs",

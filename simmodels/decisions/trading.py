@@ -16,6 +16,7 @@ from simmodels.decisions.market import (
     BY_KIND,
     COMING,
     ENDED,
+    EXPECTED,
     FINISHED,
     REJECTED,
     REMOVED,
@@ -341,6 +342,14 @@ def send(market, task, cluster):
 def is_active(market, task):
     """Return whether the job of a task has neither starved nor been rejected."""
     return market.state[market.job[task]] == ACTIVE
+
+
+@compiled
+def first_open(market, job):
+    """Return the first job, from one on, that is neither finished nor starved nor rejected; else how many there are."""
+    while job < market.jobs and market.state[job] != EXPECTED and market.state[job] != ACTIVE:
+        job += 1
+    return job
 
 
 @compiled

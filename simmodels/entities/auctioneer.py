@@ -166,6 +166,7 @@ class Auctioneer(Router):
         self._first_task = [0]
         self._number: dict[int, int] = {}  # by id
         self._jobs: dict[int, Job] = {}  # the rigid jobs among them, by number
+        self._first_open = 0  # those before it are finished, starved or rejected
         self._to_come = 0  # how many are known and not submitted
         self._arrived: list[int] = []  # since the last auction
         self._ended: list[int] = []
@@ -301,6 +302,12 @@ class Auctioneer(Router):
         groups = 1 if self.options.hol == "global" else len(self._kinds.names) + 2
         numbers = [trading.waiting_tasks(self._market, group) for group in range(groups)]
         return [self._run_of(number) for number in sorted(np.concatenate(numbers).tolist())]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether each job that is known is finished, starved or rejected, and no task runs."""
+        self._first_open = trading.first_open(self._market, self._first_open)
+        return self._first_open == len(self.workflows) and not any(cluster.running for cluster in self.clusters)
 
     def note_room(self) -> None:
         """Take note that, somewhere behind, jobs may find cores that they did not before."""

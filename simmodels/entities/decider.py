@@ -1,6 +1,7 @@
 """Decider: what schedulers and routers share: the process, what they take, whom they serve, and what ends there."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from simpy.events import PENDING, Event
 
@@ -13,6 +14,19 @@ from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.place import Terms
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
+
+
+class Hears(Protocol):
+    """Whoever hears what happens where a scheduler, or router, decides."""
+
+    def note_end(self, attempt: Attempt, /) -> None:
+        """Take note that an attempt has ended."""
+
+    def note_room(self) -> None:
+        """Take note that jobs may find cores that they did not before."""
+
+    def note_decision(self) -> None:
+        """Take note that somebody has decided."""
 
 
 class Decider:
@@ -32,7 +46,7 @@ class Decider:
     """Whether it takes workflows by itself; else a `Source` puts `Dependencies` in front."""
     closed = False
     """Whether it decides no more."""
-    routers: tuple["Decider", ...] = ()
+    routers: tuple[Hears, ...] = ()
     """Those that send jobs here; each gets the news of every attempt that ends."""
     _priority = LAST  # when in an instant it decides, after what else happens
     _by_machine = False  # whether a job runs on one machine
@@ -50,6 +64,11 @@ class Decider:
     def terms(self) -> Terms:
         """Return the terms by which a schedule of it is validated."""
         return Terms()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job that was submitted here waits or runs."""
+        raise NotImplementedError
 
     # -- what it takes ------------------------------------------------------------------------------
 

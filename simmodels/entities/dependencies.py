@@ -55,6 +55,11 @@ class Dependencies(Decider):
         """Return the most cores that a job, or task, may need."""
         return self.into.widest
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all tasks of the workflows that were submitted here have ended."""
+        return not self._left
+
     def accept(self, given: Workload | Sequence[Workflow]) -> None:
         """Refuse what can never run.
 

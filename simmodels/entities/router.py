@@ -101,6 +101,11 @@ class Router(Decider):
         """Return the jobs that have not been routed."""
         return list(self._ready)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job is still to be routed."""
+        return not self._ready
+
     def _note_end(self, _: Attempt) -> None:
         """Take note that an attempt has ended where this router may send jobs: those that are ready may go now."""
         if self._ready:

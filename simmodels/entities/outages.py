@@ -1,0 +1,191 @@
+"""Outages: machines that fail, and machines that are maintained; each process holds them off under its own name."""
+
+import math
+from collections.abc import Iterable
+from typing import get_args
+
+from simmodels.capacity import Mode
+from simmodels.decisions.checks import is_whole
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.environment import Environment, Process
+from simmodels.entities.machine import Machine
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.streams import stream
+from simmodels.units import DAY
+
+
+def require_machines(cluster: Cluster) -> None:
+    """Refuse a pool of cores, which has no machines to switch.
+
+    Raises
+    ------
+    RequestError
+        The cluster has no machines.
+    """
+    if not cluster.machines:
+        raise RequestError(f"cluster {cluster.name!r} has no machines", "create it with machines=")
+
+
+def require_seconds(name: str, value: float, *, positive: bool = True) -> float:
+    """Return a number of seconds; refuse one that is negative, not finite, or 0 where it must be positive.
+
+    Raises
+    ------
+    RequestError
+        It is out of its range.
+    """
+    if not (0 < value < math.inf or (value == 0 and not positive)):
+        raise RequestError(f"{name} must be a finite number of seconds {'>' if positive else '>='} 0 (got {value})")
+    return float(value)
+
+
+class Failures:
+    """Machines fail without notice, each by itself, and are off until they are repaired.
+
+    A machine fails on and on, whether it is on or off for another reason; what runs on it is lost, but for what
+    periodic checkpoints saved. The process never ends: say until when the clock runs, for example
+    ``env.run(until=sm.all_done(env))``.
+
+    Parameters
+    ----------
+    env, cluster
+        The environment, and the cluster.
+    mtbf_s
+        The mean time from a repair to the machine's next failure, in seconds.
+    repair_s
+        How long a repair takes, in seconds.
+    shape
+        The shape of the Weibull distribution of the times between failures: 1 for an exponential one; below 1 a machine
+        fails more often shortly after a repair, as logs of clusters show (about 0.7).
+
+    Raises
+    ------
+    RequestError
+        The cluster has no machines, or a number is out of its range.
+
+    References
+    ----------
+    Schroeder, Gibson 2006, A large-scale study of failures in high-performance computing systems,
+    doi 10.1109/DSN.2006.5, for the shape.
+    """
+
+    def __init__(
+        self, env: Environment, cluster: Cluster, *, mtbf_s: float, repair_s: float, shape: float = 1.0
+    ) -> None:
+        require_machines(cluster)
+        self.env = env
+        self.cluster = cluster
+        self.mtbf_s = require_seconds("mtbf_s", mtbf_s)
+        self.repair_s = require_seconds("repair_s", repair_s)
+        if not 0 < shape < math.inf:
+            raise RequestError(f"shape must be a finite number > 0 (got {shape})")
+        self.shape = shape
+        self._seed = env.seed_of("failures", cluster.name)
+        env.enter(self)
+        self.processes = [env.process(self._run(machine)) for machine in cluster.machines]
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<Failures of {self.cluster.name!r}: mtbf {self.mtbf_s:g} s, repair {self.repair_s:g} s>"
+
+    def _run(self, machine: Machine) -> Process:
+        env, draws = self.env, stream(self._seed, "failures", machine.index)
+        scale_s = self.mtbf_s / math.gamma(1 + 1 / self.shape)
+        while True:
+            yield env.timeout(scale_s * draws.weibull(self.shape))
+            yield env.powering()
+            machine.hold(self)
+            yield env.timeout(self.repair_s)
+            yield env.powering()
+            machine.release(self)
+
+
+class Maintenance:
+    """Machines are off for a time that is known before: once, or again and again.
+
+    Parameters
+    ----------
+    env, cluster
+        The environment, and the cluster.
+    start_s, duration_s
+        When it begins, and how long it takes, in seconds.
+    machines
+        The numbers of the machines; None for all.
+    notice_s
+        How long before it notice is given, in seconds. From then on a queue starts on these machines only what ends,
+        by its estimate, before they go; placers start nothing there.
+    mode
+        What happens to jobs that still run there when it begins: see `simmodels.CapacityChange`.
+    repeat_s
+        It begins again each so many seconds; None for once.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        The cluster has no machines, or not these; a number is out of its range; or there is no such mode.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        cluster: Cluster,
+        *,
+        start_s: float,
+        duration_s: float,
+        machines: Iterable[int] | None = None,
+        notice_s: float = DAY,
+        mode: Mode = "kill",
+        repeat_s: float | None = None,
+    ) -> None:
+        require_machines(cluster)
+        self.env = env
+        self.cluster = cluster
+        if not env.now <= start_s < math.inf:
+            raise RequestError(f"start_s must be a finite instant from {env.now:g} s on (got {start_s})")
+        self.start_s = float(start_s)
+        self.duration_s = require_seconds("duration_s", duration_s)
+        self.notice_s = require_seconds("notice_s", notice_s, positive=False)
+        if repeat_s is not None and not duration_s < repeat_s < math.inf:
+            raise RequestError(f"repeat_s must be longer than duration_s, {duration_s:g} s (got {repeat_s})")
+        self.repeat_s = repeat_s
+        if mode not in get_args(Mode):
+            raise UnknownNameError("mode", str(mode), (), get_args(Mode))
+        self.mode = mode
+        chosen = list(range(len(cluster.machines))) if machines is None else list(machines)
+        last = len(cluster.machines) - 1
+        for index in chosen:
+            if not is_whole(index, 0, last):
+                raise RequestError(f"machine {index} of cluster {cluster.name!r}: it has machines 0 to {last}")
+        self.machines = [cluster.machines[int(index)] for index in dict.fromkeys(chosen)]
+        env.enter(self)
+        self.process = env.process(self._run())
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<Maintenance of {len(self.machines)} machines of {self.cluster.name!r} at {self.start_s:g} s>"
+
+    def _run(self) -> Process:
+        env, begin_s = self.env, self.start_s
+        while True:
+            notice_s = max(begin_s - self.notice_s, float(env.now))
+            if notice_s < begin_s:
+                yield env.at(notice_s)
+                yield env.powering()
+                yield env.powering()  # what takes effect at this instant does so before
+                for machine in self.machines:
+                    machine.leave("at an instant", self, goes_s=begin_s)
+            yield env.at(begin_s)
+            yield env.powering()
+            for machine in self.machines:
+                if self.mode == "drain" and machine.running:
+                    machine.leave("once idle", self)
+                else:
+                    machine.hold(self, warned_s=begin_s - notice_s if self.mode == "checkpoint" else None)
+            yield env.at(begin_s + self.duration_s)
+            yield env.powering()
+            for machine in self.machines:
+                machine.leave(None, self)
+                machine.release(self)
+            if self.repeat_s is None:
+                return
+            begin_s += self.repeat_s

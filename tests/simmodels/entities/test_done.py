@@ -1,0 +1,55 @@
+"""A model is done when nothing is left to do, though processes of it never end."""
+
+import pytest
+
+import simmodels as sm
+
+
+def test_a_model_with_a_walk_that_never_ends_is_done_when_its_jobs_are() -> None:
+    env = sm.Environment(seed=7)
+    cluster = sm.Cluster(env, "c", machines=4, cores_per_machine=1)
+    sm.MarkovCapacity(env, cluster, low=1, high=4, step=1, period_s=10)
+    sm.Source(env, sm.Workload([1, 2], [0, 50], [30, 3], [30, 3], [1, 1]), into=sm.QueueScheduler(env, cluster))
+    recorder = sm.Recorder(env)
+    env.run(until=sm.all_done(env))
+    schedule = recorder.schedule().validate()
+    assert (schedule.outcome == 0).all()
+    assert env.now == schedule.end_s.max()
+
+
+@pytest.mark.parametrize("into", ["auction", "queue", "forward", "placer"])
+def test_workflows_are_done_when_their_last_task_is_or_they_starve(into: str) -> None:
+    env = sm.Environment(seed=1)
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=64)
+    sm.MarkovCapacity(env, cluster, low=1, high=2, step=1, period_s=10_000)
+    taker: sm.Auctioneer | sm.Scheduler
+    if into == "auction":
+        taker = sm.Auctioneer(env, [cluster])
+    elif into == "forward":
+        taker = sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)], forward=True)
+    else:
+        taker = sm.FirstFit(env, cluster) if into == "placer" else sm.QueueScheduler(env, cluster)
+    sm.Source(env, _flows(), into=taker)
+    recorder = sm.Recorder(env)
+    env.run(until=sm.all_done(env))
+    schedule = recorder.schedule().validate()
+    if into in {"queue", "placer"}:
+        assert (schedule.outcome == 0).all()
+    else:
+        assert set(schedule.workflows["outcome"]) <= {"finished", "starved"}
+
+
+def _flows() -> list[sm.Workflow]:
+    curve = sm.ValueCurve([(1.0, 1.0), (3.0, 0.5), (6.0, 0.0)])
+    edges = [(0, 1), (0, 2), (1, 3), (2, 3)]
+    return [
+        sm.Workflow(number, 500.0 * number, [900.0, 2000.0, 700.0, 100.0], [32, 48, 64, 8], edges, curve=curve)
+        for number in range(12)
+    ]
+
+
+def test_a_model_without_jobs_is_done_at_once() -> None:
+    env = sm.Environment(start_s=5)
+    sm.QueueScheduler(env, sm.Cluster(env, "c", cores=1))
+    env.run(until=sm.all_done(env))
+    assert env.now == 5

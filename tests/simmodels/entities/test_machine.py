@@ -1,0 +1,130 @@
+"""Machines are on while nobody holds them off, and processes that hold them compose."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+from hypothesis import given
+
+import simmodels as sm
+from simmodels.entities.environment import Process
+
+
+def test_a_machine_is_on_iff_nobody_holds_it() -> None:
+    env = sm.Environment()
+    (machine,) = sm.Cluster(env, "c", machines=1, cores_per_machine=1).machines
+    machine.hold("repair")
+    machine.hold("saving")
+    machine.release("repair")
+    assert (machine.is_on, machine.state, list(machine.holders)) == (False, "off", ["saving"])
+    machine.release("repair")  # it does not hold it any more
+    assert not machine.is_on
+    machine.release("saving")
+    assert (machine.is_on, machine.wanted, machine.state) == (True, True, "on")
+
+
+def test_the_first_of_several_notices_says_when_a_machine_goes() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1)
+    machine = cluster.machines[0]
+    machine.leave("at an instant", "a", goes_s=50.0)
+    machine.leave("at an instant", "b", goes_s=20.0)
+    assert (machine.goes_s, machine.state, machine.takes_jobs, cluster.free_cores) == (20, "noticed", False, 1)
+    machine.leave(None, "b")
+    assert (machine.goes_s, machine.takes_jobs) == (50, False)
+    machine.leave(None, "a")
+    assert (machine.goes_s, machine.takes_jobs, cluster.free_cores) == (np.inf, True, 2)
+
+
+def test_a_machine_that_drains_for_two_is_held_by_both() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
+    cluster.start(sm.Job(1, 0.0, 5.0, 5.0, 1))
+    (machine,) = cluster.machines
+    machine.leave("once idle", "a")
+    machine.leave("once idle", "b")
+    assert machine.state == "draining"
+    env.run()
+    assert (env.now, machine.state, list(machine.holders)) == (5, "off", ["a", "b"])
+
+
+def test_a_script_does_not_switch_on_what_another_process_holds() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1)
+    sm.TraceCapacity(env, cluster, [(0, 1), (10, 2)])
+    seen = []
+
+    def script() -> Process:
+        yield cluster.machines[1].power_on()
+        seen.append(cluster.machines[1].is_on)
+        yield cluster.machines[0].power_off()
+        yield env.timeout(20)
+        seen.extend(machine.is_on for machine in cluster.machines)
+        yield cluster.machines[0].power_on()
+        seen.append(cluster.machines[0].is_on)
+
+    env.process(script())
+    env.run()
+    assert seen == [False, False, True, True]
+
+
+def test_a_machine_that_fails_is_off_whatever_a_walk_says() -> None:
+    """With 2,015 samples of both processes, 1,656 found a broken machine on before machines knew who holds them."""
+    env = sm.Environment(seed=3)
+    cluster = sm.Cluster(env, "c", machines=16, cores_per_machine=1)
+    walk = sm.MarkovCapacity(env, cluster, low=4, high=16, step=4, period_s=100)
+    failures = sm.Failures(env, cluster, mtbf_s=1000, repair_s=300)
+    samples = broken = 0
+
+    def sample() -> Process:
+        nonlocal samples, broken
+        while True:
+            yield env.timeout(7)
+            for machine in cluster.machines:
+                samples += 1
+                broken += failures in machine.holders
+                assert machine.is_on == (failures not in machine.holders and walk not in machine.holders)
+
+    env.process(sample())
+    env.run(until=20_000)
+    assert samples > 10_000
+    assert broken > 1000
+
+
+ACTS = st.lists(st.tuples(st.integers(0, 30), st.sampled_from("abc"), st.integers(0, 1), st.booleans()), max_size=30)
+
+
+@given(acts=ACTS)
+def test_holds_add_up_and_cores_are_counted(acts: list[tuple[int, str, int, bool]]) -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=3)
+    queue = sm.QueueScheduler(env, cluster)
+    work = sm.Workload(range(8), range(0, 24, 3), [5] * 8, [5] * 8, [1, 2, 3, 4, 5, 6, 1, 2])
+    sm.Source(env, work, into=queue)
+    recorder = sm.Recorder(env)
+    held: list[set[str]] = [set(), set()]
+
+    def act(owner: str, index: int, *, on: bool) -> None:
+        held[index] -= {owner}
+        held[index] |= set() if on else {owner}
+        machine = cluster.machines[index]
+        machine.power_on(owner) if on else machine.power_off(owner)
+
+    for at_s, owner, index, on in acts:
+        env.at(at_s).callbacks.append(lambda _, way=(owner, index, on): act(way[0], way[1], on=way[2]))
+    for owner in "abc":
+        for index in (0, 1):
+            env.at(31).callbacks.append(lambda _, way=(owner, index): act(*way, on=True))
+
+    def look() -> Process:
+        for at_s in range(32):
+            yield env.end_of(at_s)
+            assert [machine.is_on for machine in cluster.machines] == [not each for each in held]
+            used = sum(attempt.job.cores for attempt in cluster.running)
+            on = sum(machine.cores for machine in cluster.machines if machine.is_on)
+            assert cluster.free_cores == on - used
+
+    env.process(look())
+    env.run()
+    schedule: Any = recorder.schedule().validate()
+    assert (schedule.outcome == 0).all()

@@ -1,0 +1,130 @@
+"""Failures and maintenance: when machines go, when they come back, and what becomes of the jobs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simmodels as sm
+from simmodels.capacity import Mode
+from simmodels.entities.environment import Process
+from simmodels.errors import RequestError, UnknownNameError
+
+
+def spans(machines: int, until_s: float, seed: int = 1, **options: float) -> pd.DataFrame:
+    env = sm.Environment(seed=seed)
+    cluster = sm.Cluster(env, "c", machines=machines, cores_per_machine=1)
+    sm.Failures(env, cluster, **options)
+    recorder = sm.Recorder(env)
+    env.run(until=until_s)
+    return recorder.schedule().off_spans
+
+
+@pytest.mark.parametrize("shape", [1.0, 0.7])
+def test_machines_fail_and_are_repaired_as_often_as_they_are_said_to(shape: float) -> None:
+    off = spans(50, 1e6, mtbf_s=1000, repair_s=100, shape=shape)
+    length_s = (off["end_s"] - off["start_s"]).to_numpy()
+    assert np.isclose(length_s[off["end_s"] < 1e6], 100).all()
+    # One cycle takes 1,100 s on average: 45,000 of them, whose number has a standard deviation below 1 %.
+    assert len(off) == pytest.approx(50 * 1e6 / 1100, rel=0.03)
+
+
+def test_a_machine_fails_at_the_same_instants_however_many_there_are() -> None:
+    few, many = (spans(machines, 1e5, mtbf_s=1000, repair_s=100) for machines in (2, 20))
+    assert few.equals(many[many["machine"] < 2].reset_index(drop=True))
+    assert not few.equals(spans(2, 1e5, seed=2, mtbf_s=1000, repair_s=100))
+
+
+def test_two_clusters_fail_independently() -> None:
+    env = sm.Environment(seed=1)
+    clusters = [sm.Cluster(env, name, machines=1, cores_per_machine=1) for name in "ab"]
+    failed: dict[str, list[float]] = {"a": [], "b": []}
+    for cluster in clusters:
+        sm.Failures(env, cluster, mtbf_s=100, repair_s=1)
+    env.on(sm.Powered, lambda event: failed[event.machine.cluster.name].append(env.now))
+    env.run(until=1000)
+    assert set(failed["a"]).isdisjoint(failed["b"])
+
+
+def maintained(runtime_s: float, *, notice_s: float = 0.0, mode: Mode = "kill") -> sm.Schedule:
+    """Return the schedule of a job on a machine of one core that is maintained from 100 to 130 s."""
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
+    sm.Maintenance(env, cluster, start_s=100, duration_s=30, notice_s=notice_s, mode=mode)
+    sm.Source(env, sm.Workload([1], [0.0], [runtime_s], [runtime_s], [1]), into=sm.QueueScheduler(env, cluster))
+    recorder = sm.Recorder(env)
+    env.run()
+    return recorder.schedule().validate()
+
+
+def test_maintenance_takes_what_runs_unless_it_drains() -> None:
+    killed = maintained(110.0)
+    assert killed.attempts["end_s"].tolist() == [100, 240]
+    assert killed.off_spans[["start_s", "end_s"]].to_numpy().tolist() == [[100, 130]]
+    saved = maintained(110.0, mode="checkpoint")
+    assert saved.attempts["work_s"].tolist() == [100, 10]
+    drained = maintained(110.0, mode="drain")
+    assert drained.attempts["end_s"].tolist() == [110]
+    assert drained.off_spans[["start_s", "end_s"]].to_numpy().tolist() == [[110, 130]]
+
+
+def test_maintenance_comes_again() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=3, cores_per_machine=1)
+    sm.Maintenance(env, cluster, start_s=10, duration_s=5, machines=[2, 0, 2], notice_s=1, repeat_s=20)
+    seen = []
+
+    def look() -> Process:
+        for at_s in (9, 10, 15, 29, 31, 34, 35):
+            yield env.end_of(at_s)
+            seen.append("".join(machine.state[1] for machine in cluster.machines))
+
+    env.process(look())
+    env.run(until=40)
+    assert seen == ["ono", "fnf", "nnn", "ono", "fnf", "fnf", "nnn"]  # on, noticed, off: second letters
+
+
+def test_a_machine_that_is_to_go_for_two_reasons_comes_back_after_both() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
+    sm.Maintenance(env, cluster, start_s=10, duration_s=10)
+    sm.Maintenance(env, cluster, start_s=15, duration_s=10)
+    seen = []
+    env.on(sm.Powered, lambda event: seen.append((env.now, event.machine.is_on)))
+    env.run()
+    assert seen == [(10, False), (25, True)]
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda env, c: sm.Failures(env, c, mtbf_s=0, repair_s=1), r"mtbf_s must be a finite number of seconds > 0"),
+        (lambda env, c: sm.Failures(env, c, mtbf_s=1, repair_s=np.inf), r"repair_s must be .* > 0 \(got inf\)"),
+        (lambda env, c: sm.Failures(env, c, mtbf_s=1, repair_s=1, shape=-1), r"shape must be a finite number > 0"),
+        (lambda env, c: sm.Maintenance(env, c, start_s=-1, duration_s=1), r"start_s must be .* from 0 s on"),
+        (lambda env, c: sm.Maintenance(env, c, start_s=0, duration_s=0), r"duration_s must be"),
+        (lambda env, c: sm.Maintenance(env, c, start_s=0, duration_s=1, machines=[2]), r"machine 2 .* 0 to 1"),
+        (lambda env, c: sm.Maintenance(env, c, start_s=0, duration_s=2, repeat_s=2), r"repeat_s must be longer than"),
+        (lambda env, c: sm.SleepWhenIdle(env, c, after_s=-1), r"after_s must be a finite number of seconds >= 0"),
+        (lambda env, c: sm.SleepWhenIdle(env, c, after_s=1, awake=3), r"awake must be an integer from 0 to 2"),
+    ],
+)
+def test_numbers_out_of_their_range_are_refused(make: Callable[[Any, Any], object], text: str) -> None:
+    env = sm.Environment()
+    with pytest.raises(RequestError, match=text):
+        make(env, sm.Cluster(env, "c", machines=2, cores_per_machine=1))
+
+
+def test_a_pool_of_cores_and_an_unknown_mode_are_refused() -> None:
+    env = sm.Environment()
+    pool = sm.Cluster(env, "p", cores=4)
+    with pytest.raises(RequestError, match=r"cluster 'p' has no machines"):
+        sm.Failures(env, pool, mtbf_s=1, repair_s=1)
+    with pytest.raises(RequestError, match=r"cluster 'p' has no machines"):
+        sm.SleepWhenIdle(env, pool, after_s=1)
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1)
+    mode: Any = "wait"
+    with pytest.raises(UnknownNameError, match="wait"):
+        sm.Maintenance(env, cluster, start_s=0, duration_s=1, mode=mode)
