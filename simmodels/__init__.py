@@ -19,7 +19,7 @@ from simmodels.entities.done import all_done
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Backfilled, Ended, Lost, Powered, Priced, Reserved, Routed, Started, Submitted
 from simmodels.entities.job import TaskRun
-from simmodels.entities.machine import Machine
+from simmodels.entities.machine import Machine, Machines
 from simmodels.entities.outages import Failures, Maintenance
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.powering import CapacityProcess, MarkovCapacity, TraceCapacity
@@ -90,6 +90,7 @@ __all__ = [
     "LeastLoaded",
     "Lost",
     "Machine",
+    "Machines",
     "Maintenance",
     "MarkovCapacity",
     "Order",

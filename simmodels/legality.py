@@ -303,11 +303,12 @@ def _prove_machine(
     place, machine = e.places[key[0]], key[1]
     start_s, end_s = runs["start_s"].to_numpy(), runs["end_s"].to_numpy()
     time_s, used = metrics.step_function(start_s, end_s, runs["cores"].to_numpy())
-    if (used > place.cores_per_machine).any():
-        step = int(np.argmax(used > place.cores_per_machine))
+    size = place.cores_of(machine)
+    if (used > size).any():
+        step = int(np.argmax(used > size))
         first = e.workload.label(int(runs["row"].to_numpy()[np.flatnonzero(start_s == time_s[step])[0]]))
         what = f"{first} starts at {time_s[step]} s, and {used[step]} cores of machine {machine} are in use"
-        raise IllegalScheduleError("capacity", f"{what}; it has {place.cores_per_machine}")
+        raise IllegalScheduleError("capacity", f"{what}; it has {size}")
     if off is None:
         return
     until, begins = off["end_s"].to_numpy(), np.append(off["start_s"].to_numpy(), np.inf)

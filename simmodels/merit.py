@@ -72,8 +72,20 @@ def of_jobs(
 
 def core_seconds_on(evidence: Evidence, capacities: list[Capacity], window: tuple[float, float]) -> float:
     """Return the core-seconds of a window on machines that were on."""
-    sizes = [place.cores_per_machine for place in evidence.places]
-    return sum(size * on.machine_seconds(*window) for size, on in zip(sizes, capacities, strict=True))
+    return sum(
+        _uneven_on(evidence, number, window) if place.sizes else place.cores_per_machine * on.machine_seconds(*window)
+        for number, (place, on) in enumerate(zip(evidence.places, capacities, strict=True))
+    )
+
+
+def _uneven_on(evidence: Evidence, number: int, window: tuple[float, float]) -> float:
+    """Return the core-seconds of a window on those machines of a cluster that were on, if they differ in size."""
+    place, (low, high) = evidence.places[number], window
+    if evidence.off_spans is None:
+        return place.cores * (high - low)
+    off = evidence.off_spans[evidence.off_spans["cluster"] == number]
+    length_s = np.clip(off["end_s"], low, high) - np.clip(off["start_s"], low, high)
+    return float(place.cores * (high - low) - np.sum(np.array(place.sizes)[off["machine"].to_numpy()] * length_s))
 
 
 def of_machines(
@@ -166,7 +178,8 @@ def energy_by_job(
     low, high = window
     start_s = np.clip(runs.start_s, low, high)
     end_s = np.clip(np.where(np.isnan(runs.end_s), high, runs.end_s), low, high)
-    per_machine = np.array([place.cores_per_machine for place in evidence.places])[np.maximum(runs.cluster, 0)]
+    on = zip(np.maximum(runs.cluster, 0).tolist(), np.maximum(runs.machine, 0).tolist(), strict=True)
+    per_machine = np.array([evidence.places[cluster].cores_of(machine) for cluster, machine in on])
     watts = (power.core_w + power.machine_w / per_machine) * evidence.workload.cores[runs.row]
     columns: dict[str, NDArray[np.generic]] = {"job_id": evidence.workload.job_id}
     for name, signal in signals.items():

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from simmodels.errors import RequestError
+
 
 class Place(NamedTuple):
     """A cluster of a platform.
@@ -16,18 +18,33 @@ class Place(NamedTuple):
     kind
         The kind of task that it takes; None takes any.
     machines
-        How many machines of equal size it is made of; a pool of cores is one.
+        How many machines it is made of; a pool of cores is one.
+    sizes
+        The cores of each machine, if they differ.
     """
 
     name: str
     cores: int
     kind: str | None = None
     machines: int = 1
+    sizes: tuple[int, ...] = ()
 
     @property
     def cores_per_machine(self) -> int:
-        """Return the cores of each machine."""
+        """Return the cores of each machine.
+
+        Raises
+        ------
+        RequestError
+            They differ.
+        """
+        if self.sizes:
+            raise RequestError(f"the machines of cluster {self.name!r} have {set(self.sizes)} cores", "ask for `sizes`")
         return self.cores // self.machines
+
+    def cores_of(self, machine: int) -> int:
+        """Return the cores of a machine, by its number."""
+        return self.sizes[machine] if self.sizes else self.cores_per_machine
 
 
 @dataclass(frozen=True, slots=True)

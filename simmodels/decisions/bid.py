@@ -43,13 +43,14 @@ CHARACTERISTICS: Final = (
     "estimate",  # as `runtime`
     "start",  # when it would start at a place, as predicted; where tasks are forwarded
     "queue",  # how many jobs wait at the place; where tasks are forwarded
+    "speed",  # of the place: how many seconds of a job its slowest machine does in a second; where tasks are forwarded
 )
 """What a bid may name, each a float; times in ticks (of `tick_s` seconds), volumes in core-ticks."""
 
 BID_FUNCTION: Final = types.FunctionType(signature_of(CHARACTERISTICS))
 """The numba type of a compiled bid."""
 
-OF_A_PLACE: Final = frozenset({"start", "queue"})
+OF_A_PLACE: Final = frozenset({"start", "queue", "speed"})
 """The characteristics that differ from place to place."""
 
 _MOVING: Final = {"now", "wait", "slr", "factor", "area", "longest", "draw", *OF_A_PLACE}

@@ -44,12 +44,12 @@ def drawn(seed, now, task):
 @compiled
 def key_of(market, task, now, longest):
     """Return the key of a waiting task at an instant: its bid, turned so that the least wins."""
-    return key_at(market, task, now, longest, now, 0.0)
+    return key_at(market, task, now, longest, now, 0.0, 1.0)
 
 
 @compiled
-def key_at(market, task, now, longest, start, queue):
-    """Return the key of a task for a place where it would start then, with `queue` jobs waiting there."""
+def key_at(market, task, now, longest, start, queue, speed):
+    """Return the key of a task for a place of this speed where it would start then, with `queue` jobs waiting."""
     heed_signals()
     m = market
     job = m.job[task]
@@ -91,6 +91,7 @@ def key_at(market, task, now, longest, start, queue):
         m.runtime[task] / tick,
         start / tick,
         queue,
+        speed,
     )
     if np.isnan(value):
         m.refused = task

@@ -325,9 +325,9 @@ def any_waits(market):
 
 
 @compiled
-def offer(market, task, now, start, queue):
+def offer(market, task, now, start, queue, speed):
     """Return the key of a task for a place with `queue` jobs waiting, where it would start then: the least wins."""
-    return key_at(market, task, now, 0.0, start, queue)
+    return key_at(market, task, now, 0.0, start, queue, speed)
 
 
 @compiled

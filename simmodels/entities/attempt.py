@@ -57,9 +57,12 @@ class Attempt:
     warned_s
         How long before its machine went a checkpoint was asked for; None if it was not.
     work_s
-        The work that it did and that is not lost, once it has ended; None where nobody but its outcome says it.
+        For how long it did work that is not lost, once it has ended, in seconds; None where nobody but its outcome says
+        it.
+    speed
+        How many seconds of the job its machines, the slowest of them, do in a second.
     whole_s
-        All the work of its job here, in seconds.
+        All the work of its job, in seconds at speed 1.
     left
         What was left of its job when it started; None for all of it.
     process
@@ -79,6 +82,7 @@ class Attempt:
         "places",
         "process",
         "slot",
+        "speed",
         "start_s",
         "submitted",
         "then",
@@ -108,6 +112,7 @@ class Attempt:
         self.then: Callable[[Attempt], None] | None = None
         self.warned_s: float | None = None
         self.work_s: float | None = None
+        self.speed = cluster.speed
         self.whole_s = job.runtime_s
         self.left: Left | None = None
 

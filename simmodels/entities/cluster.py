@@ -6,19 +6,19 @@ An attempt that only waits for its runtime is one SimPy timeout; where a user's 
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
 
-from simmodels.decisions.checkpointing import Checkpoints, done_after, saved_after, takes
+from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.checks import is_whole
 from simmodels.decisions.options import MOST
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Lost, Powered, Started
-from simmodels.entities.machine import Machine
-from simmodels.entities.progress import Left, Progress
+from simmodels.entities.machine import Machine, Machines, require_speed
+from simmodels.entities.progress import Left, Progress, duration_s, worked_s
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.place import Place
 from simmodels.workload import Job
@@ -46,7 +46,11 @@ class Cluster:
     cores
         The size of the pool; or give the next two.
     machines, cores_per_machine
-        How many machines, and the cores of each; jobs get the free cores of the lowest machines.
+        How many machines, and the cores of each; jobs get the free cores of the lowest machines. Or a list of
+        `Machines`, which may differ in size and speed.
+    speed
+        How many seconds of a job are done in a second; `Machines` say their own. A job that runs on several machines
+        runs as fast as the slowest of them.
     kind
         What kind of work it can do (for routers); None for any.
     checkpoints
@@ -55,7 +59,8 @@ class Cluster:
     Raises
     ------
     RequestError
-        Neither a pool nor machines are given, or both, or a size that is no whole number from 1 to 2^53.
+        Neither a pool nor machines are given, or both, or a size that is no whole number from 1 to 2^53, or a speed
+        that is not above 0.
     """
 
     machine_class: type[Machine] = Machine
@@ -67,34 +72,30 @@ class Cluster:
         name: str,
         *,
         cores: int | None = None,
-        machines: int | None = None,
+        machines: int | Sequence[Machines] | None = None,
         cores_per_machine: int | None = None,
+        speed: float = 1.0,
         kind: str | None = None,
         checkpoints: Checkpoints | None = None,
     ) -> None:
-        if (cores is None) == (machines is None) or (machines is None) != (cores_per_machine is None):
-            raise RequestError(
-                f"cluster {name!r} with cores={cores}, machines={machines}, cores_per_machine={cores_per_machine}",
-                "either cores, or machines and cores_per_machine are allowed",
-            )
-        given = [each for each in (cores, machines, cores_per_machine) if each is not None]
-        if not all(is_whole(each, 1, MOST) for each in given):
-            what = f"{given[0]} cores" if cores is not None else f"{given[0]} machines of {given[1]} cores"
-            raise RequestError(f"cluster {name!r} of {what}", "at least 1 core is allowed, in whole numbers up to 2^53")
-        machines, each = (0, 0) if cores is not None else (int(given[0]), int(given[1]))  # 2.0 is a whole number too
-        size = machines * each if cores is None else int(cores)
+        require_speed(speed)
+        groups = _groups(name, cores, machines, cores_per_machine, speed)
+        made = [group for group in groups for _ in range(int(group.count))]
         self.env = env
         self.name = name
         self.number = len(env.all(Cluster))  # in order of making
-        self.cores: int = size
+        self.cores: int = _pool_size(name, cores) if cores is not None else sum(int(each.cores) for each in made)
         self.kind = kind
-        self.free_cores: int = size
-        self.machines = [self.machine_class(self, i, cores=each) for i in range(machines)]
-        for machine in self.machines:
-            if machine.cores != each:
+        self.free_cores: int = self.cores
+        self.speed = min((each.speed for each in groups), default=float(speed))
+        """The speed of its slowest machine, by which schedulers predict how long a job takes."""
+        self.machines = [self.machine_class(self, i, cores=int(each.cores)) for i, each in enumerate(made)]
+        for machine, group in zip(self.machines, made, strict=True):
+            machine.speed = float(group.speed)
+            if machine.cores != group.cores:
                 raise RequestError(
                     f"machine {machine.index} of cluster {name!r} has {machine.cores} cores",
-                    f"machines of a cluster must be of equal size (cores_per_machine={each})",
+                    f"it must have as many as the cluster says (cores_per_machine={group.cores})",
                 )
         self.served_by: Serves | None = None
         """The scheduler or router that starts jobs here."""
@@ -102,6 +103,7 @@ class Cluster:
         self.checkpoints = Checkpoints() if checkpoints is None else checkpoints
         self._progress = env.shared(Progress)
         self._only_waits = type(self).execute is Cluster.execute
+        self._even_speed = all(each.speed == self.speed for each in groups)
         env.enter(self)
 
     def __repr__(self) -> str:
@@ -111,18 +113,21 @@ class Cluster:
     @property
     def place(self) -> Place:
         """Return the cluster as a schedule knows it."""
-        return Place(self.name, self.cores, self.kind, max(len(self.machines), 1))
+        sizes = [machine.cores for machine in self.machines]
+        differ = tuple(sizes) if len(set(sizes)) > 1 else ()
+        return Place(self.name, self.cores, self.kind, max(len(sizes), 1), differ)
 
     # -- what a user's cluster may change ---------------------------------------------------------
 
     def runtime_s(self, job: Job) -> float:
-        """Return how long a job runs on this cluster, in seconds; override it for other speeds."""
+        """Return how long a job runs on this cluster at speed 1, in seconds; override it for a law of your own."""
         return job.runtime_s
 
     @property
     def runs_as_logged(self) -> bool:
-        """Whether each job runs for its own runtime here: neither `runtime_s` nor `execute` is overridden."""
-        return self._only_waits and type(self).runtime_s is Cluster.runtime_s
+        """Whether each job runs for its own runtime here: at speed 1, with no `runtime_s` or `execute` overridden."""
+        plain = self._only_waits and type(self).runtime_s is Cluster.runtime_s
+        return plain and self._even_speed and self.speed == 1.0
 
     def execute(self, attempt: Attempt) -> Process:
         """Do the work of an attempt (a SimPy process); override it for jobs that do more than wait.
@@ -137,12 +142,17 @@ class Cluster:
         job = attempt.job
         runs = attempt.whole_s = self.runtime_s(job)
         if self._progress or self._writes:
-            left = self._progress.left_of(attempt.submitted, runs)
-            attempt.left = left
-            runs = self._duration_s(left)
-        if attempt.limit_s is not None and attempt.limit_s < runs:
-            runs = attempt.limit_s
-            attempt.outcome = Outcome.KILLED
+            attempt.left = self._progress.left_of(attempt.submitted, runs)
+            runs = duration_s(attempt.left, attempt.speed, self.checkpoints)
+        elif attempt.speed != 1.0:
+            runs /= attempt.speed
+        limit_s = attempt.limit_s
+        if limit_s is not None:
+            if attempt.speed != self.speed:  # it was said for the slowest machine
+                limit_s *= self.speed / attempt.speed
+            if limit_s < runs:
+                runs = limit_s
+                attempt.outcome = Outcome.KILLED
         attempt.executed_s = runs
         return runs
 
@@ -165,15 +175,9 @@ class Cluster:
         whole_s
             Its runtime, its estimate, or what else it may take in all, in seconds.
         """
-        if not (self._progress or self._writes):
-            return whole_s
-        return max(self._duration_s(self._progress.left_of(job, whole_s)), 0.0)
-
-    def _duration_s(self, left: Left) -> float:
-        """Return how long an attempt takes."""
-        interval_s, cost_s = self.checkpoints.interval_s, self.checkpoints.cost_s
-        duration_s: float = takes(left.work_s, left.restart_s, interval_s, cost_s) - left.earlier_s
-        return duration_s
+        if self._progress or self._writes:
+            return max(duration_s(self._progress.left_of(job, whole_s), self.speed, self.checkpoints), 0.0)
+        return whole_s if self.speed == 1.0 else whole_s / self.speed
 
     def ran_before(self, job: Job, ran_s: float) -> None:
         """Take note that a job, which starts now, ran for some time before the clock began."""
@@ -181,56 +185,8 @@ class Cluster:
         self._progress.keep(job, whole_s, Left(whole_s, 0.0, ran_s))
 
     def work_so_far_s(self, attempt: Attempt) -> float:
-        """Return the work that an attempt has done by now, in seconds of its job."""
-        left, elapsed_s = self._left_at_start(attempt), self.env.now - attempt.start_s
-        interval_s, cost_s = self.checkpoints.interval_s, self.checkpoints.cost_s
-        done_s: float = done_after(elapsed_s + left.earlier_s, left.restart_s, interval_s, cost_s, left.work_s)
-        return done_s - self._done_before_s(left)
-
-    def _done_before_s(self, left: Left) -> float:
-        """Return the work that a running attempt did before the clock began."""
-        done_s: float = done_after(
-            left.earlier_s, 0.0, self.checkpoints.interval_s, self.checkpoints.cost_s, left.work_s
-        )
-        return done_s
-
-    @staticmethod
-    def _left_at_start(attempt: Attempt) -> Left:
-        """Return what was left of a job when an attempt of it started."""
-        return Left(attempt.whole_s) if attempt.left is None else attempt.left
-
-    def _account(self, attempt: Attempt) -> None:
-        """Note how much work an attempt that ends did, and what is left of its job."""
-        lost = attempt.outcome is Outcome.LOST
-        if not (lost or self._progress or self._writes):
-            return
-        if not self._only_waits or attempt.job is not attempt.submitted:
-            self._progress.forget(attempt.submitted)  # only its own `execute`, or scheduler, knows what it did
-            return
-        left = self._left_at_start(attempt)
-        before_s = self._done_before_s(left)
-        if lost:
-            saved_s = self._saved_s(attempt, left)
-            attempt.work_s = max(saved_s - before_s, 0.0)
-            restart_s = self.checkpoints.restart_s if saved_s > 0.0 else left.restart_s
-            if saved_s > 0.0 or left.work_s < attempt.whole_s:
-                self._progress.keep(attempt.submitted, attempt.whole_s, Left(left.work_s - saved_s, restart_s))
-            else:
-                self._progress.forget(attempt.submitted)
-            return
-        if attempt.outcome is Outcome.COMPLETED:
-            attempt.work_s = left.work_s - before_s
-        else:
-            attempt.work_s = self.work_so_far_s(attempt)
-        self._progress.forget(attempt.submitted)
-
-    def _saved_s(self, attempt: Attempt, left: Left) -> float:
-        """Return how much of its job's work an attempt that is lost now leaves behind."""
-        interval_s, cost_s = self.checkpoints.interval_s, self.checkpoints.cost_s
-        warned_s = -1.0 if attempt.warned_s is None else float(attempt.warned_s)
-        elapsed_s = float(self.env.now - attempt.start_s + left.earlier_s)
-        saved_s: float = saved_after(elapsed_s, left.restart_s, interval_s, cost_s, left.work_s, warned_s)
-        return saved_s
+        """Return for how long an attempt has done work by now, in seconds."""
+        return worked_s(attempt, self.checkpoints, float(self.env.now))
 
     # -- what schedulers use ------------------------------------------------------------------------
 
@@ -304,6 +260,14 @@ class Cluster:
                 machine.running[attempt] = None
                 attempt.places.append((machine, taken))
                 need -= taken
+        attempt.speed = min([machine.speed for machine, _ in attempt.places], default=attempt.speed)
+
+    def _account(self, attempt: Attempt) -> None:
+        """Note how much work an attempt that ends did, and what is left of its job."""
+        if self._only_waits and attempt.job is attempt.submitted:
+            self._progress.settle(attempt, self.checkpoints, float(self.env.now))
+        else:  # only its own `execute`, or scheduler, knows what it did
+            self._progress.forget(attempt.submitted)
 
     def _timed_out(self, timeout: Event) -> None:
         """End the attempt that has waited for its runtime."""
@@ -323,7 +287,8 @@ class Cluster:
         end_s = attempt.end_s = self.env.now
         if attempt.executed_s is None or attempt.start_s + attempt.executed_s != end_s:
             attempt.executed_s = end_s - attempt.start_s
-        self._account(attempt)
+        if attempt.outcome is Outcome.LOST or self._progress or self._writes:
+            self._account(attempt)
         del self.running[attempt]
         if self.machines:
             self._vacate(attempt)
@@ -367,3 +332,34 @@ class Cluster:
         more, machine.offered = offered - machine.offered, offered
         if self.served_by is not None:
             self.served_by.note_power(machine, more)
+
+
+def _groups(
+    name: str, cores: int | None, machines: int | Sequence[Machines] | None, each: int | None, speed: float
+) -> tuple[Machines, ...]:
+    """Return what machines a cluster is made of: none, if it is a pool of cores."""
+    listed = isinstance(machines, Sequence)
+    if (cores is None) == (machines is None) or (machines is None or listed) != (each is None):
+        what = f"cluster {name!r} with cores={cores}, machines={machines}, cores_per_machine={each}"
+        raise RequestError(what, "either cores, or machines and cores_per_machine, or a list of Machines are allowed")
+    if isinstance(machines, Sequence):
+        if not machines or not all(isinstance(group, Machines) for group in machines) or speed != 1.0:
+            what = f"cluster {name!r} with machines={machines} and speed={speed}"
+            raise RequestError(what, "a list of Machines is needed, which say their speeds")
+        return tuple(machines)
+    if machines is None or each is None:
+        return ()
+    if not (is_whole(machines, 1, MOST) and is_whole(each, 1, MOST)):
+        _refuse_size(name, f"{machines} machines of {each} cores")
+    return (Machines(machines, each, speed),)
+
+
+def _pool_size(name: str, cores: int) -> int:
+    """Return the size of a pool of cores."""
+    if not is_whole(cores, 1, MOST):
+        _refuse_size(name, f"{cores} cores")
+    return int(cores)
+
+
+def _refuse_size(name: str, size: str) -> NoReturn:
+    raise RequestError(f"cluster {name!r} of {size}", "at least 1 core is allowed, in whole numbers up to 2^53")

@@ -120,7 +120,7 @@ class Forwarding:
         start_s, key = scheduler.predict_start(run), 0.0
         if self._by_place:
             others = sum(each is not run for each in scheduler.waiting)
-            key = trading.offer(self._market, number, now, start_s, float(others))
+            key = trading.offer(self._market, number, now, start_s, float(others), scheduler.cluster.speed)
         return key, start_s, place
 
     def _send(self, number: int, run: Job, place: int) -> None:

@@ -1,9 +1,14 @@
 """Machine: some of a cluster's cores, which can be used while it is on."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from simpy.events import Event
+
+from simmodels.decisions.checks import is_whole
+from simmodels.decisions.options import MOST
+from simmodels.errors import RequestError
 
 if TYPE_CHECKING:
     from simmodels.entities.attempt import Attempt
@@ -16,6 +21,49 @@ SCRIPT: Final = "script"
 """Who holds a machine off if nobody else is named."""
 _CHANGES: Final = 3
 """Changes take effect in the first turn of power changes of an instant, notices are given in the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """Machines of one size and speed, of which a cluster may have several kinds.
+
+    Parameters
+    ----------
+    count
+        How many there are (>= 1).
+    cores
+        The cores of each (>= 1).
+    speed
+        How many seconds of a job each does in a second (> 0).
+
+    Raises
+    ------
+    RequestError
+        A number is out of its range.
+    """
+
+    count: int
+    cores: int
+    speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that no machines have."""
+        if not (is_whole(self.count, 1, MOST) and is_whole(self.cores, 1, MOST)):
+            what = f"{self.count} machines of {self.cores} cores"
+            raise RequestError(what, "at least 1 core is allowed, in whole numbers up to 2^53")
+        require_speed(self.speed)
+
+
+def require_speed(speed: float) -> None:
+    """Refuse a speed that is not a finite number above 0.
+
+    Raises
+    ------
+    RequestError
+        It is none.
+    """
+    if not 0 < speed < np.inf:
+        raise RequestError(f"speed must be a finite number > 0 (got {speed})")
 
 
 class Machine:
@@ -37,6 +85,8 @@ class Machine:
     ----------
     holders
         Who holds it off.
+    speed
+        How many seconds of a job it does in a second.
     is_on
         Whether it is on. One that takes time to boot is `wanted` before it is.
     """
@@ -46,6 +96,7 @@ class Machine:
         self.index = index
         self.cores = cores
         self.free_cores = cores
+        self.speed = 1.0
         self.is_on = True
         self.holders: dict[object, None] = {}
         self._notices: dict[object, float] = {}  # who will hold it off, and from when on

@@ -57,6 +57,9 @@ class Placer(Scheduler):
             what = f"{self.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
             raise RequestError(what, "planned starts need lengths that are known exactly")
         self.size = cluster.machines[0].cores
+        if any(machine.cores != self.size for machine in cluster.machines):
+            what = f"{self.heuristic} on cluster {cluster.name!r}, whose machines differ in size"
+            raise RequestError(what, "machines of one size are needed; a queue takes others")
         self._seed = env.seed_of("fill order", cluster.name) if self.options.shuffles else env.seed
         super().__init__(env, cluster)
         if self.options.checkpoints is not None:

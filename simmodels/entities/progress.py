@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from simmodels.decisions.checkpointing import Checkpoints, done_after, saved_after, takes
+from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.job import TaskRun
 from simmodels.workload import Job
 
@@ -12,7 +14,7 @@ class Left(NamedTuple):
     Parameters
     ----------
     work_s
-        The work, in seconds of the job.
+        The work, in seconds at speed 1.
     restart_s
         How long it takes to come back from its last checkpoint.
     earlier_s
@@ -50,6 +52,59 @@ class Progress:
     def forget(self, job: Job) -> None:
         """Forget a job: it is done, or begins again."""
         self._left.pop(_key(job), None)
+
+    def settle(self, attempt: Attempt, saving: Checkpoints, now: float) -> None:
+        """Note how much work an attempt that ends now did, and what is left of its job."""
+        left, speed = left_at_start(attempt), attempt.speed
+        before_s = _done_s(left._replace(restart_s=0.0), 0.0, speed, saving)
+        if attempt.outcome is Outcome.LOST:
+            saved_s = _saved_s(attempt, left, saving, now)
+            attempt.work_s = max(saved_s - before_s, 0.0)
+            if saved_s > 0.0 or left.work_s < attempt.whole_s:
+                restart_s = saving.restart_s if saved_s > 0.0 else left.restart_s
+                self.keep(attempt.submitted, attempt.whole_s, Left(left.work_s - saved_s * speed, restart_s))
+                return
+        elif attempt.outcome is Outcome.COMPLETED:
+            attempt.work_s = left.work_s / speed - before_s
+        else:
+            attempt.work_s = worked_s(attempt, saving, now)
+        self.forget(attempt.submitted)
+
+
+def left_at_start(attempt: Attempt) -> Left:
+    """Return what was left of a job when an attempt of it started."""
+    return Left(attempt.whole_s) if attempt.left is None else attempt.left
+
+
+def duration_s(left: Left, speed: float, saving: Checkpoints) -> float:
+    """Return how long an attempt at what is left of a job takes, with coming back and writing checkpoints."""
+    whole_s: float = takes(left.work_s / speed, left.restart_s, saving.interval_s / speed, saving.cost_s)
+    return whole_s - left.earlier_s
+
+
+def worked_s(attempt: Attempt, saving: Checkpoints, now: float) -> float:
+    """Return for how long an attempt has done work by now, since the clock began."""
+    left, speed = left_at_start(attempt), attempt.speed
+    before_s = _done_s(left._replace(restart_s=0.0), 0.0, speed, saving)
+    return _done_s(left, now - attempt.start_s, speed, saving) - before_s
+
+
+def _done_s(left: Left, elapsed_s: float, speed: float, saving: Checkpoints) -> float:
+    """Return for how long an attempt has done work some time after its start, and before the clock began."""
+    done_s: float = done_after(
+        elapsed_s + left.earlier_s, left.restart_s, saving.interval_s / speed, saving.cost_s, left.work_s / speed
+    )
+    return done_s
+
+
+def _saved_s(attempt: Attempt, left: Left, saving: Checkpoints, now: float) -> float:
+    """Return for how long an attempt that is lost now has done work that its job keeps."""
+    speed, warned_s = attempt.speed, -1.0 if attempt.warned_s is None else float(attempt.warned_s)
+    elapsed_s = float(now - attempt.start_s + left.earlier_s)
+    saved_s: float = saved_after(
+        elapsed_s, left.restart_s, saving.interval_s / speed, saving.cost_s, left.work_s / speed, warned_s
+    )
+    return saved_s
 
 
 def _key(job: Job) -> object:

@@ -1,0 +1,151 @@
+"""Machines of unequal size and speed: how long jobs take, what schedulers expect, and what is proved of them."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+import simmodels as sm
+from simmodels.decisions.options import Backfilling, Overrun
+from simmodels.errors import RequestError
+
+
+def test_a_job_runs_as_fast_as_the_slowest_of_its_machines() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 4, speed=2.0), sm.Machines(2, 2, speed=0.5)])
+    assert (cluster.cores, cluster.speed, cluster.place.sizes) == (8, 0.5, (4, 2, 2))
+    assert [machine.speed for machine in cluster.machines] == [2, 0.5, 0.5]
+    work = sm.Workload([1, 2, 3], [0, 0, 0], [100, 100, 100], [100, 100, 100], [3, 2, 1])
+    sm.Source(env, work, into=sm.QueueScheduler(env, cluster))
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.end_s.tolist() == [50, 200, 200]  # the second has the last core of the fast machine, and a slow one
+    assert schedule.runs["machine"].tolist() == [0, 0, 1]
+
+
+def test_a_queue_predicts_and_backfills_by_the_speed_of_its_cluster() -> None:
+    """At speed 2 the job of 100 s is expected to end at 50 s: one of 98 s fits before, one of 104 s does not."""
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=2, speed=2.0))
+    work = sm.Workload([1, 2, 3, 4], [0, 1, 1, 1], [100, 10, 104, 98], [100, 10, 104, 98], [1, 2, 1, 1])
+    sm.Source(env, work, into=queue)
+    recorder = sm.Recorder(env)
+    env.run(until=env.end_of(1))
+    assert [queue.predict_start(job) for job in queue.waiting] == [50, 55]
+    env.run()
+    assert recorder.schedule().validate().start_s.tolist() == [0, 50, 55, 1]
+
+
+@pytest.mark.parametrize("overrun", ["run", "kill"])
+def test_jobs_are_killed_at_their_estimates_at_any_speed(overrun: Overrun) -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 1, speed=4.0), sm.Machines(1, 1, speed=2.0)])
+    work = sm.Workload([1, 2, 3, 4], [0, 0, 90, 90], [100, 100, 80, 80], [80, 80, 80, 80], [1, 1, 1, 1])
+    sm.Source(env, work, into=sm.QueueScheduler(env, cluster, overrun=overrun))
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.end_s.tolist() == ([20, 40, 110, 130] if overrun == "kill" else [25, 50, 110, 130])
+    assert schedule.outcome.tolist() == ([1, 1, 0, 0] if overrun == "kill" else [0, 0, 0, 0])
+
+
+def test_a_checkpoint_counts_work_not_time() -> None:
+    """At speed 2, 40 s did 80 s of the job's 100 s; on the machine of speed 0.5, the other 20 s take 40 s."""
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 1, speed=2.0), sm.Machines(1, 1, speed=0.5)])
+    sm.Maintenance(env, cluster, start_s=40, duration_s=500, machines=[0], notice_s=10, mode="checkpoint")
+    sm.Source(env, sm.Workload([1], [0], [100], [100], [1]), into=sm.QueueScheduler(env, cluster))
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.attempts[["start_s", "end_s", "work_s"]].to_numpy().tolist() == [[0, 40, 40], [40, 80, 40]]
+
+
+def test_a_bid_may_name_the_speed_of_a_place() -> None:
+    @sm.bid(wins="low")
+    def early_finish(start: float, estimate: float, speed: float) -> float:
+        return start + estimate / speed
+
+    env = sm.Environment()
+    wide = sm.QueueScheduler(env, sm.Cluster(env, "wide", cores=4))
+    fast = sm.QueueScheduler(env, sm.Cluster(env, "fast", machines=[sm.Machines(2, cores=1, speed=2.0)]))
+    router = sm.Auctioneer(env, [wide, fast], bid=early_finish, forward=True, rebalance_s=300)
+    work = sm.Workload([1, 2, 3], [0, 1, 2], [100, 100, 30], [100, 100, 30], [2, 2, 1])
+    sm.Source(env, work, into=router)
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    # The first ends at 50 s on the fast one. The second would end there at 100 s, and on the wide one at 101 s.
+    assert schedule.cluster.tolist() == [1, 1, 0]
+    assert schedule.end_s.tolist() == [50, 100, 32]
+
+
+def test_energy_and_goodput_know_the_sizes_of_machines() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 6), sm.Machines(1, 2)])
+    sm.TraceCapacity(env, cluster, [(0, 2), (10, 1), (30, 2)])
+    sm.Source(env, sm.Workload([1], [0], [20], [20], [6]), into=sm.QueueScheduler(env, cluster))
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule(window_s=(0, 40)).validate()
+    metrics = schedule.metrics()
+    assert metrics["goodput"] == pytest.approx(120 / (8 * 40 - 2 * 20))
+    assert metrics["goodput"] + metrics["idle"] + metrics["aborted"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"machines": []}, "a list of Machines is needed"),
+        ({"machines": [4]}, "a list of Machines is needed"),
+        ({"machines": [sm.Machines(1, 2)], "speed": 2.0}, "which say their speeds"),
+        ({"machines": [sm.Machines(1, 2)], "cores_per_machine": 2}, "or a list of Machines are allowed"),
+        ({"cores": 4, "speed": 0.0}, r"speed must be a finite number > 0 \(got 0.0\)"),
+    ],
+)
+def test_what_is_no_cluster_is_refused(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(RequestError, match=text):
+        sm.Cluster(sm.Environment(), "c", **options)
+
+
+def test_machines_out_of_their_range_and_placers_on_unequal_ones_are_refused() -> None:
+    with pytest.raises(RequestError, match=r"0 machines of 4 cores"):
+        sm.Machines(0, 4)
+    with pytest.raises(RequestError, match="speed must be"):
+        sm.Machines(1, 4, speed=float("inf"))
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 4), sm.Machines(1, 2)])
+    with pytest.raises(RequestError, match="machines of one size are needed"):
+        sm.FirstFit(env, cluster)
+    fast = sm.Cluster(env, "f", machines=2, cores_per_machine=4, speed=2.0)
+    with pytest.raises(RequestError, match="planned starts need lengths that are known exactly"):
+        sm.TargetAsap(env, fast, reference=sm.Workload([1], [0], [5], [5], [1]))
+
+
+JOBS = st.lists(
+    st.tuples(st.integers(0, 40), st.integers(1, 40), st.integers(0, 9), st.integers(1, 4)), min_size=1, max_size=12
+)
+
+
+@given(jobs=JOBS, speed=st.sampled_from([0.25, 0.5, 2.0, 8.0]), backfilling=st.sampled_from(["easy", "conservative"]))
+def test_a_uniform_speed_is_a_change_of_units(
+    jobs: list[tuple[int, int, int, int]], speed: float, backfilling: Backfilling
+) -> None:
+    """A cluster of speed v runs a workload as one of speed 1 runs the workload with times divided by v."""
+    submit_s, runtime_s, over_s, cores = zip(*sorted(jobs), strict=True)
+    estimate_s = [a + b for a, b in zip(runtime_s, over_s, strict=True)]
+
+    def run(speed: float, by: float) -> sm.Schedule:
+        env = sm.Environment()
+        queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4, speed=speed), backfilling=backfilling)
+        times = [[each / by for each in column] for column in (runtime_s, estimate_s)]
+        sm.Source(env, sm.Workload(range(len(jobs)), submit_s, *times, cores), into=queue)
+        recorder = sm.Recorder(env)
+        env.run()
+        return recorder.schedule().validate()
+
+    fast, plain = run(speed, 1.0), run(1.0, speed)
+    assert fast.start_s.tolist() == plain.start_s.tolist()
+    assert fast.end_s.tolist() == plain.end_s.tolist()
