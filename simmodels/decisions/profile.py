@@ -178,6 +178,17 @@ def most_free(profile, end):
     return most
 
 
+@compiled
+def least_free(profile, start, end):
+    """Return the fewest cores free at any instant in [start, end)."""
+    i = _segment(profile.time, 0, profile.segments, start)
+    least = profile.free[i]
+    while i + 1 < profile.segments and profile.time[i + 1] < end:
+        i += 1
+        least = min(least, profile.free[i])
+    return least
+
+
 @inlined
 def find(time, free, at, n, start, cores, duration, limit):
     """Return the earliest s in [start, limit) with `cores` cores free on all of [s, s + duration); else infinity.

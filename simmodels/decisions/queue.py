@@ -80,7 +80,7 @@ def has_fitting(queue):
 
 
 @compiled
-def _sort_anew(queue, ordered, order, key, now):
+def sort_again(queue, ordered, order, key, now):
     """Compute the keys of an ordered list anew, and sort it."""
     n = 0
     for c in range(ordered.blocks):
@@ -98,7 +98,7 @@ def _sort_anew(queue, ordered, order, key, now):
 
 
 @compiled
-def _make_scratch(queue):
+def make_scratch(queue):
     """Let the scratch be as long as the queue."""
     if queue.waiting.size > queue.placed.size:
         room = 2 * queue.waiting.size
@@ -118,7 +118,7 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
     queue.backfill_order = backfill_order
     queue.moving = moving
     queue.backfill_moving = backfill_moving
-    _make_scratch(queue)
+    make_scratch(queue)
     if same:
         queue.backfill = queue.waiting
     else:
@@ -134,9 +134,9 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
                 n += 1
         refill(backfill, queue.ends, queue.slots, queue.cores, queue.estimate, n)
         queue.backfill = backfill
-        _sort_anew(queue, backfill, backfill_order, queue.backfill_key, now)
+        sort_again(queue, backfill, backfill_order, queue.backfill_key, now)
     queue.same = same
-    _sort_anew(queue, queue.waiting, order, queue.key, now)
+    sort_again(queue, queue.waiting, order, queue.key, now)
 
 
 @compiled
@@ -162,7 +162,7 @@ def take_over(queue, old, start, now):
         for slot in range(queue.arrived):
             if queue.phase[slot] == RUNNING:
                 _expect(queue, slot, start[slot])
-    _admit(queue, now)
+    admit(queue, now)
 
 
 # -- in and out of the lists ----------------------------------------------------------------------
@@ -192,7 +192,7 @@ def _leave(queue, slot):
 
 
 @compiled
-def _admit(queue, now):
+def admit(queue, now):
     """Let the earliest-submitted jobs into the window of `depth` jobs."""
     while queue.admitted < queue.arrived and (queue.depth == 0 or queue.waiting.size < queue.depth):
         slot = queue.admitted
@@ -202,7 +202,7 @@ def _admit(queue, now):
 
 
 @compiled
-def _judge(queue, now):
+def judge(queue, now):
     """Move the jobs that wait longer than the threshold ahead of the others."""
     while queue.judged < queue.arrived and now - queue.submit[queue.judged] > queue.threshold:
         slot = queue.judged
@@ -225,7 +225,7 @@ def arrive(queue, now):
     """Let the next slot arrive; its columns are filled in."""
     queue.phase[queue.arrived] = WAITING
     queue.arrived += 1
-    _admit(queue, now)
+    admit(queue, now)
 
 
 @compiled
@@ -281,7 +281,7 @@ def withdraw(queue, slot, now):
         _leave(queue, slot)
     queue.phase[slot] = DONE
     queue.stale = True
-    _admit(queue, now)
+    admit(queue, now)
     return True
 
 
@@ -303,7 +303,7 @@ def _expect(queue, slot, start):
 
 
 @compiled
-def _start(queue, first, n, now):
+def start_placed(queue, first, n, now):
     """Let placed[first:n] run from now on."""
     for k in range(first, n):
         slot = queue.placed[k]
@@ -318,9 +318,9 @@ def _start(queue, first, n, now):
 def _pass(queue, now, placed):
     """Write the slots that start now into `placed`; return how many."""
     if queue.moving:
-        _sort_anew(queue, queue.waiting, queue.order, queue.key, now)
+        sort_again(queue, queue.waiting, queue.order, queue.key, now)
     if not queue.same and queue.backfill_moving:
-        _sort_anew(queue, queue.backfill, queue.backfill_order, queue.backfill_key, now)
+        sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_key, now)
     if queue.backfilling == NONE:
         return start_heads(queue.free, queue.waiting, placed, queue.arrived)
     if queue.backfilling == GREEDY:
@@ -363,7 +363,7 @@ def _pass(queue, now, placed):
 
 
 @compiled
-def _make_room(queue, slots):
+def make_room(queue, slots):
     """Let `placed` have room for so many slots; those in it stay."""
     if slots > queue.placed.size:
         queue.placed = longer(queue.placed, 2 * slots)
@@ -375,34 +375,34 @@ def decide(queue, now):
     if queue.waiting.size == 0:
         return 0
     if queue.threshold < np.inf:
-        _judge(queue, now)
+        judge(queue, now)
     if queue.backfilling != CONSERVATIVE and least_cores(queue.waiting) > queue.free:
         return 0  # no job fits, whatever the order
-    _make_scratch(queue)
+    make_scratch(queue)
     n = 0
     while queue.warm_started < queue.warm:
-        _make_room(queue, n + queue.waiting.size)
+        make_room(queue, n + queue.waiting.size)
         more = start_heads(queue.free, queue.waiting, queue.placed[n:], queue.warm)
-        _start(queue, n, n + more, now)
+        start_placed(queue, n, n + more, now)
         n += more
         queue.warm_started += more
         queue.stale = True
-        _admit(queue, now)  # the window slides
+        admit(queue, now)  # the window slides
         if more == 0:
             return n
     while True:
         heed_signals()
-        _make_room(queue, n + queue.waiting.size)
+        make_room(queue, n + queue.waiting.size)
         more = _pass(queue, now, queue.placed[n:])
         sliding = queue.admitted < queue.arrived
         if sliding and more > 1:  # the next job enters the window as soon as one starts, so they start one by one
             more = 1
             queue.due = now  # conservative: the others may still start at this instant
-        _start(queue, n, n + more, now)
+        start_placed(queue, n, n + more, now)
         n += more
         if more == 0 or not sliding:
             return n
-        _admit(queue, now)
+        admit(queue, now)
 
 
 @compiled

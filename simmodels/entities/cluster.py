@@ -100,6 +100,8 @@ class Cluster:
         self.served_by: Serves | None = None
         """The scheduler or router that starts jobs here."""
         self.running: dict[Attempt, None] = {}
+        self.leaving: dict[Machine, None] = {}  # on, but under notice, or draining
+        self.places: Sequence[tuple[Machine, int]] = ()  # where the next job starts, if its scheduler chose
         self.checkpoints = Checkpoints() if checkpoints is None else checkpoints
         self._progress = env.shared(Progress)
         self._only_waits = type(self).execute is Cluster.execute
@@ -212,6 +214,7 @@ class Cluster:
             Called with the attempt when it has ended and its cores are free.
         machine, machines
             The machine, or machines, whose free cores it gets, in this order; None for the lowest ones that have any.
+            A machine under notice has some if the job ends, by its estimate, before it goes.
         submitted
             The job as it was submitted, if `job` is another object.
 
@@ -220,25 +223,16 @@ class Cluster:
         ImpossibleJobError
             Fewer cores are free than it needs.
         """
-        if machine is not None:
-            machines = (machine,)
-        free = self.free_cores
-        if machines is not None:
-            free = sum(each.free_cores for each in machines if each.takes_jobs)
-        if job.cores > free:
-            where = f"cluster {self.name!r}"
-            if machines is not None:
-                indices = ", ".join(str(each.index) for each in machines)
-                where = f"machine {indices} of {self.name!r}"
-            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores, and {free} of {where} are free")
+        places = self._places_for(job, machines if machine is None else (machine,))
         attempt = Attempt(job, self, limit_s)
         attempt.then = then
         if submitted is not None:
             attempt.submitted = submitted
-        self.free_cores -= job.cores
         self.running[attempt] = None
-        if self.machines:
-            self._place(attempt, self.machines if machines is None else machines)
+        if not self.machines:
+            self.free_cores -= job.cores
+        for each, cores in places:
+            self._occupy(attempt, each, cores)
         self.env.publish(Started, attempt)
         if self._only_waits:
             attempt.timeout = Timeout(self.env, self._runs_s(attempt), attempt)
@@ -247,20 +241,48 @@ class Cluster:
             attempt.process = self.env.process(self._run(attempt))
         return attempt
 
-    @staticmethod
-    def _place(attempt: Attempt, machines: Sequence[Machine]) -> None:
-        """Give an attempt the free cores of the first of these machines that take jobs."""
-        need = attempt.job.cores
-        for machine in machines:
+    def _ends_before(self, job: Job, machine: Machine) -> bool:
+        """Return whether a job ends, by its estimate, before a machine goes that is under notice."""
+        return machine.state == "noticed" and self.env.now + self.takes_s(job, job.estimate_s) <= machine.goes_s
+
+    def _places_for(self, job: Job, chosen: Sequence[Machine] | None) -> Sequence[tuple[Machine, int]]:
+        """Return where a job starts: the chosen machines' free cores, or those that its scheduler found, or the lowest.
+
+        Raises
+        ------
+        ImpossibleJobError
+            Fewer cores are free than it needs.
+        """
+        found, self.places = self.places, ()
+        if chosen is None and (found or (not self.machines and job.cores <= self.free_cores)):
+            return found
+        places, need = [], job.cores
+        for machine in self.machines if chosen is None else chosen:
             if not need:
                 break
-            taken = min(machine.free_cores, need) if machine.takes_jobs else 0
-            if taken:
-                machine.free_cores -= taken
-                machine.running[attempt] = None
-                attempt.places.append((machine, taken))
+            if machine.counts or (chosen is not None and self._ends_before(job, machine)):
+                taken = min(machine.free_cores, need)
                 need -= taken
-        attempt.speed = min([machine.speed for machine, _ in attempt.places], default=attempt.speed)
+                if taken:
+                    places.append((machine, taken))
+        if need:
+            where = f"cluster {self.name!r}"
+            if chosen is not None:
+                where = f"machine {', '.join(str(each.index) for each in chosen)} of {self.name!r}"
+            free = job.cores - need if self.machines else self.free_cores
+            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores, and {free} of {where} are free")
+        return places
+
+    def _occupy(self, attempt: Attempt, machine: Machine, cores: int) -> None:
+        """Give an attempt some cores of a machine."""
+        machine.free_cores -= cores
+        machine.running[attempt] = None
+        attempt.places.append((machine, cores))
+        attempt.speed = machine.speed if len(attempt.places) == 1 else min(machine.speed, attempt.speed)
+        if machine.counts:
+            self.free_cores -= cores
+        else:
+            machine.offered += cores  # its scheduler knows
 
     def _account(self, attempt: Attempt) -> None:
         """Note how much work an attempt that ends did, and what is left of its job."""
@@ -325,6 +347,10 @@ class Cluster:
         Jobs may have all cores of a machine that takes jobs. Of one that will go they have what they have, and of one
         that is off nothing: attempts that were lost there are told by their ends.
         """
+        if machine.is_on and not machine.takes_jobs:
+            self.leaving[machine] = None
+        else:
+            self.leaving.pop(machine, None)
         if machine.takes_jobs != machine.counts:
             machine.counts = machine.takes_jobs
             self.free_cores += machine.free_cores if machine.counts else -machine.free_cores

@@ -9,10 +9,12 @@ import numpy as np
 from simmodels.decisions import queue, state
 from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
 from simmodels.decisions.order import Order
+from simmodels.decisions.under_notice import instant_under_notice
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Backfilled, Reason, Reserved, Submitted
+from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
@@ -91,6 +93,8 @@ class QueueScheduler(Scheduler):
         self._finished = np.empty(64, np.int64)  # scratch
         self._powered = 0  # cores gained (lost) since the last decision
         self._reserved_s: dict[int, float] = {}  # by slot, as last published
+        self._starts_on: dict[int, list[tuple[Machine, int]]] = {}  # of slots that start where machines are about to go
+        self._shadow_s = math.nan  # the reservation of the first that waits, where machines are about to go
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -250,7 +254,21 @@ class QueueScheduler(Scheduler):
                     del self._jobs[attempt.slot]
             ended.clear()
             self._again.clear()
-        self._start_all(queue.instant(self._queue, now, self._finished, finished, arrivals).tolist())
+        self._start_all(self._decided(finished, arrivals))
+
+    def _decided(self, finished: int, arrivals: int) -> list[int]:
+        """Let what ended end, and what came arrive; return the slots that start now."""
+        now = float(self.env.now)
+        slots: list[int]
+        if not self.cluster.leaving:
+            slots = queue.instant(self._queue, now, self._finished, finished, arrivals).tolist()
+            return slots
+        going = Going(self.cluster, self)
+        given = (self._finished, finished, arrivals, going.goes_s, going.free, going.running)
+        started, had, self._shadow_s = instant_under_notice(self._queue, now, *given)
+        self._starts_on = going.places(had)
+        slots = started.tolist()
+        return slots
 
     def _next_event(self) -> None:
         """Decide after one event: a submission, else a completion in the order of the starts."""
@@ -274,7 +292,7 @@ class QueueScheduler(Scheduler):
             elif attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
                 queue.finish(self._queue, attempt.slot, now)
-        self._start_all(queue.instant(self._queue, now, self._finished, 0, 0).tolist())
+        self._start_all(self._decided(0, 0))
         if self._submitted or self._ended:
             self._ring()
 
@@ -338,6 +356,8 @@ class QueueScheduler(Scheduler):
         attempts = []
         for slot in slots:
             job = self._jobs[slot]
+            if self._starts_on:
+                self.cluster.places = self._starts_on.pop(slot)
             attempt = self.start(job)
             if attempt.job is not job:
                 self._note_change(attempt, job)
@@ -361,6 +381,8 @@ class QueueScheduler(Scheduler):
             return
         promised = {"greedy": [], "easy": waiting[:1], "conservative": waiting}[backfilling]
         starts_s = [float(queue.reserved_start(self._queue, slot, now)) for slot in promised]
+        if self.cluster.leaving and backfilling == "easy":
+            starts_s = [self._shadow_s]
         held = {slot: start_s for slot, start_s in zip(promised, starts_s, strict=True) if not math.isnan(start_s)}
         news = [(self._jobs[slot], start_s) for slot, start_s in held.items() if self._reserved_s.get(slot) != start_s]
         self._reserved_s = held
