@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, Self
 
 import networkx as nx
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simmodels import graph
 from simmodels.curve import FOREVER, ValueCurve
+from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.instants import too_far, too_far_text
 
@@ -215,38 +217,81 @@ class Workflow:
         return tuple(map(Task, self.runtime_s.tolist(), self.cores.tolist(), self.kind, names))
 
     @classmethod
-    def from_graph(cls, drawn: "nx.DiGraph[Any]", *, job_id: int, submit_s: float, **about: Any) -> Self:  # noqa: ANN401  as the class
-        """Return the workflow of a graph; tasks are numbered as its nodes come.
+    def from_graph(
+        cls,
+        given: "nx.DiGraph[Any]",
+        *,
+        job_id: int | None = None,
+        submit_s: float | None = None,
+        **about: Any,  # noqa: ANN401  as the class
+    ) -> Self:
+        """Return the workflow of a networkx graph; tasks are numbered in the order of its nodes.
 
         Parameters
         ----------
-        drawn
-            Each node a task, with the attribute ``runtime_s``, and ``cores`` (else 1) and ``kind`` (else any).
-        job_id, submit_s, about
-            As for the class.
+        given
+            Each node a task, with the attribute ``runtime_s`` (seconds), and ``cores`` (else 1) and ``kind`` (else
+            any); each edge a dependency. A task is called by its node as text; nodes 0, 1, 2, ... give no names. Other
+            attributes of nodes and edges are ignored.
+        job_id, submit_s
+            As for the class; None for the graph's attribute of this name, else 1 and 0.
+        about
+            As for the class; ``name`` is by default that of the graph.
 
         Raises
         ------
+        RequestError
+            It is not a DiGraph (a multigraph, or undirected), or has no nodes; `job_id` is no integer, or `submit_s` no
+            number.
         ImpossibleJobError
-            A node has no runtime; and as for the class.
-        """
-        numbers = {node: i for i, node in enumerate(drawn.nodes)}
-        for node, of in drawn.nodes.items():
-            if "runtime_s" not in of:
-                raise ImpossibleJobError(job_id, f"task {node} has no runtime_s")
-        tasks = [
-            Task(of["runtime_s"], of.get("cores", 1), of.get("kind"), str(node)) for node, of in drawn.nodes.items()
-        ]
-        edges = [(numbers[a], numbers[b]) for a, b in drawn.edges]
-        return cls.of(tasks, job_id=job_id, submit_s=submit_s, edges=edges, **about)
+            A node has no runtime, an attribute of another type, or the same text as another; and as for the class.
 
-    def to_graph(self) -> "nx.DiGraph[Any]":
-        """Return the workflow as a graph, its nodes the tasks by name (by number, if they have none)."""
+        Examples
+        --------
+        >>> drawn = nx.DiGraph([("split", "solve")], job_id=7)
+        >>> drawn.add_node("split", runtime_s=10)
+        >>> drawn.add_node("solve", runtime_s=60, cores=8)
+        >>> Workflow.from_graph(drawn).upward_rank_s().tolist()
+        [70.0, 60.0]
+        """
+        return cls(**(workflow_columns(given, job_id, submit_s) | about))
+
+    @property
+    def graph(self) -> "nx.DiGraph[Any]":
+        """Return the workflow as a networkx graph: `to_graph` with the default ccr and tick."""
+        return self.to_graph()
+
+    def to_graph(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> "nx.DiGraph[Any]":
+        """Return the workflow as a networkx graph; a change of it does not reach the workflow.
+
+        Nodes are the names of the tasks; their numbers if they have no names, or if two have the same.
+
+        **Nodes** have ``runtime_s, cores, kind``, the upward rank ``rank_s``, ``level`` (the most edges on a way to it)
+        and ``on_critical_path``. **Edges** have ``delay_s``, how long data travel between kinds that differ (else 0),
+        and ``on_critical_path``. **The graph** has ``job_id, submit_s, name`` and ``critical_path_s``. `from_graph`
+        makes the same workflow of it, but for its value (`curve`, `max_value`).
+
+        Parameters
+        ----------
+        ccr, tick_s
+            As for `upward_rank_s`.
+        """
+        rank_s, path = self.upward_rank_s(ccr, tick_s=tick_s), self.critical_path(ccr, tick_s=tick_s)
         drawn: nx.DiGraph[Any] = nx.DiGraph(job_id=self.job_id, submit_s=self.submit_s, name=self.name)
-        nodes: Sequence[str | int] = self.task_names or range(len(self))
-        for node, task in zip(nodes, self.tasks, strict=True):
-            drawn.add_node(node, runtime_s=task.runtime_s, cores=task.cores, kind=task.kind)
-        drawn.add_edges_from((nodes[a], nodes[b]) for a, b in self.edges.tolist())
+        drawn.graph["critical_path_s"] = float(rank_s.max())
+        named = len(set(self.task_names)) == len(self)
+        nodes: Sequence[str | int] = self.task_names if named else range(len(self))
+        on_path, ways = {nodes[task] for task in path}, set(pairwise(path))
+        for node, task, rank in zip(nodes, self.tasks, rank_s.tolist(), strict=True):
+            of = {"runtime_s": task.runtime_s, "cores": task.cores, "kind": task.kind}
+            drawn.add_node(node, **of, rank_s=rank, on_critical_path=node in on_path)
+        sender, receiver = self.edges.T
+        number, apart = self._kinds()
+        delay_s = np.where(apart[number[sender], number[receiver]], self.delay_s(ccr, tick_s=tick_s)[sender], 0.0)
+        for (a, b), delay in zip(self.edges.tolist(), delay_s.tolist(), strict=True):
+            drawn.add_edge(nodes[a], nodes[b], delay_s=delay, on_critical_path=(a, b) in ways)
+        for level, tasks in enumerate(nx.topological_generations(drawn)):
+            nx.set_node_attributes(drawn, dict.fromkeys(tasks, level), "level")
         return drawn
 
     # -- what follows from it -------------------------------------------------------------------------
@@ -270,13 +315,30 @@ class Workflow:
 
         Data travel only between tasks of different kinds, which is what no scheduler can avoid.
         """
-        kinds = {kind: i for i, kind in enumerate(dict.fromkeys(self.kind))}
-        number = np.array([kinds[kind] for kind in self.kind])
-        apart = np.array([[a != b and a is not None and b is not None for b in kinds] for a in kinds])
+        number, apart = self._kinds()
         order = graph.topological(self.first, self.successor)
         delay_s = self.delay_s(ccr, tick_s=tick_s)
         found = graph.upward_ranks(order, self.first, self.successor, self.runtime_s, delay_s, number, apart)
         return np.asarray(found)
+
+    def _kinds(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return int64[n], the number of each task's kind, and bool[kinds, kinds], whether no cluster can run both."""
+        kinds = {kind: i for i, kind in enumerate(dict.fromkeys(self.kind))}
+        apart = np.array([[a != b and a is not None and b is not None for b in kinds] for a in kinds])
+        return np.array([kinds[kind] for kind in self.kind]), apart
+
+    def critical_path(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> tuple[int, ...]:
+        """Return the numbers of the tasks on the longest way through the job; of equal ways, lower numbers first.
+
+        Its runtimes, and the data that must travel between them, add up to `critical_path_s`.
+        """
+        rank_s, delay_s = self.upward_rank_s(ccr, tick_s=tick_s), self.delay_s(ccr, tick_s=tick_s)
+        number, apart = self._kinds()
+        path = [int(rank_s.argmax())]
+        while len(after := self.successor[self.first[path[-1]] : self.first[path[-1] + 1]]):
+            travel_s = np.where(apart[number[path[-1]], number[after]], delay_s[path[-1]], 0.0)
+            path.append(int(after[(rank_s[after] + travel_s).argmax()]))
+        return tuple(path)
 
     def critical_path_s(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> float:
         """Return the least time from submission to finish (CP), in seconds."""

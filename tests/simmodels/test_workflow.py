@@ -1,5 +1,6 @@
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simmodels import graph
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workflow import FOREVER, Task, ValueCurve, Workflow
 from tests.naive_market import NaiveAuction
@@ -70,11 +72,47 @@ def test_a_graph_goes_in_and_comes_out() -> None:
     assert job.edges.tolist() == [[0, 1], [2, 0]]
     assert job.upward_rank_s().tolist() == [5, 3, 6]
     assert nx.utils.graphs_equal(nx.DiGraph(job.to_graph().edges), nx.DiGraph(drawn.edges))
-    assert dict(job.to_graph().nodes["first"]) == {"runtime_s": 1.0, "cores": 1, "kind": "A"}
+    first = {"runtime_s": 1.0, "cores": 1, "kind": "A", "rank_s": 6.0, "level": 0, "on_critical_path": True}
+    assert dict(job.to_graph().nodes["first"]) == first
+
+
+def test_what_the_arguments_leave_open_is_taken_from_the_graph() -> None:
+    drawn = nx.DiGraph(job_id=3, submit_s=5, name="mine")
+    drawn.add_node(0, runtime_s=np.float32(2), cores=np.int64(4), colour="red")
+    job = Workflow.from_graph(drawn)
+    assert (job.job_id, job.submit_s, job.name, job.task_names) == (3, 5.0, "mine", ())
+    assert job.tasks == (Task(2.0, 4),)
+    curve = ValueCurve.linear(2, 4)
+    told = Workflow.from_graph(drawn, job_id=8, submit_s=0, name="yours", kind="A", curve=curve)
+    assert (told.job_id, told.submit_s, told.name, told.kind, told.curve) == (8, 0.0, "yours", ("A",), curve)
+    bare = nx.DiGraph()
+    bare.add_node(1, runtime_s=2)
+    assert (Workflow.from_graph(bare).job_id, Workflow.from_graph(bare).task_names) == (1, ("1",))
+
+
+def test_a_graph_shows_ranks_levels_delays_and_the_critical_path() -> None:
+    drawn = diamond(task_names=("a", "b", "c", "d"), name="diamond").graph
+    assert drawn.graph == {"job_id": 7, "submit_s": 10.0, "name": "diamond", "critical_path_s": 60.0}
+    assert dict(drawn.nodes(data="rank_s")) == {"a": 60, "b": 50, "c": 36, "d": 30}
+    assert dict(drawn.nodes(data="level")) == {"a": 0, "b": 1, "c": 1, "d": 2}
+    assert [node for node, on in drawn.nodes(data="on_critical_path") if on] == ["a", "b", "d"]
+    assert list(drawn.edges(data="delay_s")) == [("a", "b", 0), ("a", "c", 2), ("b", "d", 0), ("c", "d", 1)]
+    assert [edge[:2] for edge in drawn.edges(data="on_critical_path") if edge[2]] == [("a", "b"), ("b", "d")]
+    assert diamond().to_graph(ccr=0.5, tick_s=10).edges[0, 2]["delay_s"] == 10
+
+
+def test_tasks_of_the_same_name_are_nodes_by_number() -> None:
+    assert list(diamond(task_names=("a", "b", "b", "c")).graph) == [0, 1, 2, 3]
+
+
+def test_of_equally_long_ways_the_critical_path_has_the_lower_numbers() -> None:
+    assert diamond().critical_path() == (0, 1, 3)
+    assert Workflow(1, 0, [5, 5, 5, 5, 5], 1, [(4, 3), (4, 2), (0, 3), (0, 2)]).critical_path() == (0, 2)
+    assert diamond().critical_path(ccr=3.1) == (0, 2, 3)  # 31 s to c and 16 s to d
 
 
 @st.composite
-def workflows(draw: st.DrawFn) -> Workflow:
+def workflows(draw: st.DrawFn, kinds: tuple[str | None, ...] = ("A", "B")) -> Workflow:
     tasks = draw(st.integers(1, 8))
     pairs = [(a, b) for b in range(tasks) for a in range(b)]
     edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
@@ -85,8 +123,73 @@ def workflows(draw: st.DrawFn) -> Workflow:
         draw(st.lists(st.integers(1, 30), min_size=tasks, max_size=tasks)),
         draw(st.lists(st.integers(1, 4), min_size=tasks, max_size=tasks)),
         [(turn[a], turn[b]) for a, b in edges],
-        tuple(draw(st.lists(st.sampled_from(["A", "B"]), min_size=tasks, max_size=tasks))),
+        tuple(draw(st.lists(st.sampled_from(kinds), min_size=tasks, max_size=tasks))),
     )
+
+
+ANY_KINDS = ("A", "B", None)
+NAMES = st.lists(st.text(max_size=3), min_size=8, max_size=8, unique=True)
+
+
+@given(workflows(ANY_KINDS), st.none() | NAMES, st.integers(-5, 5), st.text(max_size=3))
+def test_a_workflow_is_the_same_again_from_its_graph(
+    job: Workflow, names: list[str] | None, submit_s: int, name: str
+) -> None:
+    job = replace(job, job_id=4, submit_s=submit_s, name=name, task_names=tuple(names or ())[: len(job)])
+    again = Workflow.from_graph(job.graph)
+    for column in ("runtime_s", "cores", "first", "successor"):
+        np.testing.assert_array_equal(getattr(again, column), getattr(job, column))
+    for each in ("job_id", "submit_s", "name", "kind", "task_names"):
+        assert getattr(again, each) == getattr(job, each)
+
+
+def weighted(job: Workflow, ccr: float) -> nx.DiGraph:
+    """Return the job as a graph whose ways, up to a node "end", are as long as they take."""
+    drawn = nx.DiGraph()
+    for task in range(len(job)):
+        drawn.add_edge(task, "end", weight=job.runtime_s[task])
+    for a, b in job.edges.tolist():
+        apart = None not in {job.kind[a], job.kind[b]} and job.kind[a] != job.kind[b]
+        drawn.add_edge(a, b, weight=job.runtime_s[a] + (np.ceil(ccr * job.runtime_s[a]) if apart else 0))
+    return drawn
+
+
+@given(workflows(ANY_KINDS), st.sampled_from([0.0, 0.2, 1.0, 3.0]))
+def test_ranks_and_the_critical_path_are_those_of_networkx(job: Workflow, ccr: float) -> None:
+    drawn = weighted(job, ccr)
+    rank_s = job.upward_rank_s(ccr)
+    for task in range(len(job)):
+        after = drawn.subgraph({task} | nx.descendants(drawn, task))
+        assert rank_s[task] == nx.dag_longest_path_length(after)
+    longest_s = nx.dag_longest_path_length(drawn)
+    assert job.critical_path_s(ccr) == longest_s
+    ways = [way[:-1] for task in range(len(job)) for way in nx.all_simple_paths(drawn, task, "end")]
+    longest = [tuple(way) for way in ways if nx.path_weight(drawn, [*way, "end"], "weight") == longest_s]
+    assert job.critical_path(ccr) == min(longest)
+    shown = job.to_graph(ccr)
+    on = [task for task in shown if shown.nodes[task]["on_critical_path"]]
+    assert on == sorted(job.critical_path(ccr))
+    for a, b, delay_s in shown.edges(data="delay_s"):
+        assert delay_s == drawn.edges[a, b]["weight"] - job.runtime_s[a]
+
+
+@given(workflows())
+def test_orders_levels_and_successor_sums_are_those_of_networkx(job: Workflow) -> None:
+    drawn = nx.DiGraph(job.edges.tolist())
+    drawn.add_nodes_from(range(len(job)))
+    place = np.argsort(graph.topological(job.first, job.successor))
+    assert all(place[a] < place[b] for a, b in drawn.edges)
+    assert {task: drawn.in_degree(task) for task in drawn} == dict(
+        enumerate(graph.in_degrees(job.first, job.successor))
+    )
+    volume = job.runtime_s * job.cores
+    for task in range(len(job)):
+        level = nx.dag_longest_path_length(drawn.subgraph({task} | nx.ancestors(drawn, task)))
+        assert job.graph.nodes[task]["level"] == level
+        after = sorted(nx.descendants(drawn, task))
+        assert job.successor_sum_core_s(unique=True)[task] == volume[task] + volume[after].sum()
+        ways = [len(list(nx.all_simple_paths(drawn, task, other))) for other in after]
+        assert job.successor_sum_core_s()[task] == volume[task] + volume[after] @ np.array(ways, np.float64)
 
 
 @given(workflows())
@@ -115,13 +218,65 @@ def test_ranks_and_sums_are_those_of_the_formulas_in_any_order_of_tasks(job: Wor
         (lambda: Workflow(7, 1e16, [1]), "job 7: submit_s must be between -2**53 and 2**53 s"),
         (lambda: Workflow(7, 0, [9, 2**53]), "job 7: submit_s + all runtime_s must be between -2**53 and 2**53 s"),
         (lambda: Workflow(7, 0, [1], max_value=-1), "job 7: is worth -1"),
-        (lambda: Workflow.from_graph(nx.DiGraph([("a", "b")]), job_id=7, submit_s=0), "job 7: task a has no runtime_s"),
     ],
 )
 def test_a_job_that_cannot_be_is_refused_by_job_and_task(make: Callable[[], Workflow], text: str) -> None:
     with pytest.raises(ImpossibleJobError) as error:
         make()
     assert text in str(error.value)
+
+
+def task(node: object = "a", **about: object) -> nx.DiGraph:
+    drawn = nx.DiGraph(job_id=7)
+    drawn.add_node(node, **{"runtime_s": 1, **about})
+    return drawn
+
+
+def tasks(*nodes: object, edges: list[tuple[object, object]]) -> nx.DiGraph:
+    drawn = nx.compose_all([task(node) for node in nodes])
+    drawn.add_edges_from(edges)
+    return drawn
+
+
+@pytest.mark.parametrize(
+    ("drawn", "text"),
+    [
+        (nx.DiGraph([("a", "b")], job_id=7), "job 7: task a has no runtime_s"),
+        (task(runtime_s="1"), "job 7: runtime_s of task a must be a number (got '1')"),
+        (task(runtime_s=None), "job 7: runtime_s of task a must be a number (got None)"),
+        (task(runtime_s=True), "job 7: runtime_s of task a must be a number (got True)"),
+        (task(runtime_s=np.nan), "job 7: task a runs for nan s"),
+        (task(runtime_s=10**400), "job 7: task a runs for inf s"),
+        (task(cores=1 + 1j), "job 7: cores of task a must be a number (got (1+1j))"),
+        (task(cores=0), "job 7: task a needs 0 cores"),
+        (task(cores=1.5), "job 7: task a needs 1.5 cores"),
+        (task(kind=3), "job 7: kind of task a must be a text or None (got 3)"),
+        (tasks(1, "1", edges=[]), "job 7: nodes 1 and '1' have the same name as text; names of tasks must differ"),
+        (tasks("a", edges=[("a", "a")]), "job 7: its tasks wait for each other: a -> a"),
+        (tasks(*"ab", edges=[("a", "b"), ("b", "a")]), "job 7: its tasks wait for each other: a -> b -> a"),
+    ],
+)
+def test_a_graph_with_an_impossible_task_is_refused_by_job_and_task(drawn: nx.DiGraph, text: str) -> None:
+    with pytest.raises(ImpossibleJobError) as error:
+        Workflow.from_graph(drawn)
+    assert text in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "text"),
+    [
+        (nx.Graph(), "the graph of a workflow must be a networkx.DiGraph (got Graph)"),
+        (nx.MultiDiGraph(), "the graph of a workflow must be a networkx.DiGraph (got MultiDiGraph)"),
+        ([("a", "b")], "the graph of a workflow must be a networkx.DiGraph (got list)"),
+        (nx.DiGraph(), "the graph of a workflow must have at least one node (got none)"),
+        (nx.DiGraph({0: []}, job_id="7"), "job_id must be an integer (got '7')"),
+        (nx.DiGraph({0: []}, submit_s=None), "submit_s must be a number of seconds (got None)"),
+    ],
+)
+def test_what_is_no_graph_of_a_workflow_is_refused(drawn: nx.DiGraph, text: str) -> None:
+    with pytest.raises(RequestError) as error:
+        Workflow.from_graph(drawn)
+    assert str(error.value) == text
 
 
 @pytest.mark.parametrize(

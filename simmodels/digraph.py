@@ -1,0 +1,88 @@
+"""Digraph: the columns of a workflow, read from a networkx graph; a graph that is no workflow is refused."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import networkx as nx
+
+from simmodels.errors import ImpossibleJobError, RequestError, brief
+
+
+def workflow_columns(given: object, job_id: int | None, submit_s: float | None) -> dict[str, Any]:
+    """Return the arguments of `simmodels.workflow.Workflow` that a graph gives, by name.
+
+    Parameters
+    ----------
+    given
+        The graph; see `Workflow.from_graph`.
+    job_id, submit_s
+        As in the class; None for the graph's attribute, else 1 and 0.
+
+    Raises
+    ------
+    RequestError
+        It is not a DiGraph, or has no nodes; `job_id` is no integer, or `submit_s` no number.
+    ImpossibleJobError
+        An attribute of a node is missing or of another type, or two nodes have the same name.
+    """
+    if not isinstance(given, nx.DiGraph) or given.is_multigraph():
+        raise RequestError(f"the graph of a workflow must be a networkx.DiGraph (got {type(given).__name__})")
+    if not given:
+        raise RequestError("the graph of a workflow must have at least one node (got none)")
+    number: Any = given.graph.get("job_id", 1) if job_id is None else job_id
+    if not isinstance(number, Integral) or isinstance(number, bool):
+        raise RequestError(f"job_id must be an integer (got {brief(number)})")
+    instant_s: Any = given.graph.get("submit_s", 0.0) if submit_s is None else submit_s
+    if not _is_number(instant_s):
+        raise RequestError(f"submit_s must be a number of seconds (got {brief(instant_s)})")
+    for node, task in given.nodes.items():
+        _check_task(int(number), node, task)
+    place = {node: i for i, node in enumerate(given)}
+    return {
+        "job_id": int(number),
+        "submit_s": _float(instant_s),
+        "runtime_s": [_float(task["runtime_s"]) for task in given.nodes.values()],
+        "cores": [_float(task.get("cores", 1)) for task in given.nodes.values()],
+        "edges": [(place[before], place[after]) for before, after in given.edges],
+        "kind": tuple(task.get("kind") for task in given.nodes.values()),
+        "task_names": _names(int(number), list(given)),
+        "name": str(given.name),
+    }
+
+
+def _check_task(job_id: int, node: object, task: dict[str, Any]) -> None:
+    """Refuse a node whose attributes are not those of a task."""
+    if "runtime_s" not in task:
+        raise ImpossibleJobError(job_id, f"task {node} has no runtime_s")
+    for name in ("runtime_s", "cores"):
+        if not _is_number(task.get(name, 1)):
+            raise ImpossibleJobError(job_id, f"{name} of task {node} must be a number (got {brief(task[name])})")
+    kind = task.get("kind")
+    if kind is not None and not isinstance(kind, str):
+        raise ImpossibleJobError(job_id, f"kind of task {node} must be a text or None (got {brief(kind)})")
+
+
+def _names(job_id: int, nodes: list[object]) -> tuple[str, ...]:
+    """Return what the tasks are called: the nodes as text; nothing if the nodes are 0, 1, 2, ... in this order."""
+    whole = all(isinstance(node, Integral) and not isinstance(node, bool) for node in nodes)
+    if whole and nodes == list(range(len(nodes))):
+        return ()
+    first: dict[str, object] = {}
+    for node in nodes:
+        other = first.setdefault(str(node), node)
+        if other is not node:
+            both = f"nodes {brief(other)} and {brief(node)}"
+            raise ImpossibleJobError(job_id, f"{both} have the same name as text; names of tasks must differ")
+    return tuple(first)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _float(value: float) -> float:
+    """Return a number as a float; infinity if it is too large for one, which the class refuses by name."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
