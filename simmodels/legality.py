@@ -95,6 +95,21 @@ class Evidence:
         """Return int64[n], the number of each row's cluster; 0 where it has none."""
         return np.where((self.cluster >= 0) & (self.cluster < len(self.places)), self.cluster, 0)
 
+    def arrival_s(self, edges: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return float64[k], when the data of each edge (a pair of rows) are on the cluster that needs them."""
+        sender, receiver = edges.T
+        terms = self.terms
+        delay_s = delays(self.workload.runtime_s[sender] / terms.tick_s, terms.ccr) * terms.tick_s
+        travels = np.zeros(len(sender), np.bool_)
+        if terms.network == "cluster":
+            travels = self.cluster[sender] != self.cluster[receiver]
+        elif terms.network == "kind" and self.workload.tasks is not None:
+            kind, kinds = self.workload.tasks.kind, {place.kind for place in self.places}
+            both = (kind[sender] != None) & (kind[receiver] != None)  # noqa: E711  of each element
+            travels = both & (kind[sender] != kind[receiver]) & (None not in kinds)
+        arrival_s: NDArray[np.float64] = self.end_s[sender] + np.where(travels, delay_s, 0.0)
+        return arrival_s
+
     def refuse(self, rule: str, bad: NDArray[np.bool_], text: str, **values: object) -> None:
         """Raise if some row is bad; `text` is filled in with the values of the first."""
         rows = np.flatnonzero(bad)
@@ -362,19 +377,9 @@ def _data(e: Evidence) -> None:
     """Refuse tasks that start before the data of their predecessors are on their cluster."""
     if e.workload.tasks is None:
         return
-    sender, receiver = e.workload.tasks.edges.T
-    terms = e.terms
-    delay_s = delays(e.workload.runtime_s[sender] / terms.tick_s, terms.ccr) * terms.tick_s
-    if terms.network == "cluster":
-        travels = e.cluster[sender] != e.cluster[receiver]
-    elif terms.network == "kind":
-        kind, kinds = e.workload.tasks.kind, {place.kind for place in e.places}
-        both = (kind[sender] != None) & (kind[receiver] != None)  # noqa: E711  of each element
-        travels = both & (kind[sender] != kind[receiver]) & (None not in kinds)
-    else:
-        travels = np.zeros(len(sender), np.bool_)
-    there_s = e.end_s[sender] + np.where(travels, delay_s, 0.0)
-    early = e.started[receiver] & ~(e.start_s[receiver] >= there_s)
+    edges = e.workload.tasks.edges
+    receiver = edges[:, 1]
+    early = e.started[receiver] & ~(e.start_s[receiver] >= e.arrival_s(edges))
     bad = np.bincount(receiver[early], minlength=len(e.start_s)) > 0
     e.refuse("data", bad, "starts at {start_s} s, before the data of its predecessors are there")
 

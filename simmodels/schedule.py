@@ -34,8 +34,13 @@ from simmodels.errors import RequestError, UnknownNameError
 from simmodels.files import replacing, write_csv
 from simmodels.legality import Evidence
 from simmodels.place import Place, Terms
+from simmodels.workflow import Workflow
+from simmodels.workflow_graph import graph_with_results
 from simmodels.workflow_results import WorkflowResults
 from simmodels.workload import Workload
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["ATTEMPT_COLUMNS", "COMPLETED", "KILLED", "OUTCOMES", "UNFINISHED", "Place", "Schedule", "Terms"]
 
@@ -512,6 +517,27 @@ class Schedule:
         Columns ``job_id, submit_s, finish_s, outcome, slr, value, most_value, volume_core_s, critical_path_s, tasks``.
         """
         return self._results().table()
+
+    def graph(self, workflow: Workflow | int) -> "nx.DiGraph[Any]":
+        """Return a workflow as a networkx graph, as `Workflow.to_graph` does, with what became of each task.
+
+        **Nodes** also have ``start_s`` and ``end_s`` (of the last attempt), ``cluster`` (its name), ``attempts`` (how
+        many), ``ready_s``, when the task could have started there (submitted, and the data of its predecessors on its
+        cluster), and ``wait_s``, start_s - ready_s: what it waited for cores, lost attempts included. They are None for
+        a task that never started, or has not ended. **The graph** also has ``outcome``, that of the workflow. Ranks
+        and delays are those of the schedule's terms (`Terms.ccr`, `Terms.tick_s`).
+
+        Parameters
+        ----------
+        workflow
+            One of ``workload.workflows``, or its job_id.
+
+        Raises
+        ------
+        RequestError
+            The schedule has no such workflow, or several of this job_id.
+        """
+        return graph_with_results(self._evidence(), workflow)
 
     @property
     def runs(self) -> pd.DataFrame:

@@ -1,0 +1,101 @@
+"""The results of a schedule on the graph of a workflow, held against schedules drawn by hand."""
+
+import pickle
+from typing import Any
+
+import networkx as nx
+import pytest
+
+import simmodels as sm
+from simmodels.errors import RequestError
+
+FORK = [(0, 1), (0, 2), (1, 3), (2, 3)]
+
+
+def of(drawn: "nx.DiGraph[Any]", name: str) -> list[object]:
+    return [value for _, value in drawn.nodes(data=name)]
+
+
+def fork(job_id: int = 7, submit_s: float = 5.0, **about: object) -> sm.Workflow:
+    return sm.Workflow(job_id, submit_s, [10, 20, 5, 30], [2, 1, 4, 3], FORK, **about)
+
+
+def test_an_auction_shows_starts_clusters_and_waits_for_cores() -> None:
+    # Data of task a travel 2 s to the lab. While d waits, job 8 has two of the four cores in the east.
+    job = fork(kind=("A", "A", "B", "A"), task_names=tuple("abcd"))
+    other = sm.Workflow(8, 30.0, [25], 2, kind="A")
+    schedule = sm.simulate_workflows([job, other], clusters=[("east", 4, "A"), ("lab", 4, "B")], bid="FIFO").validate()
+    drawn = schedule.graph(7)
+    assert of(drawn, "start_s") == [5, 15, 17, 55]
+    assert of(drawn, "end_s") == [15, 35, 22, 85]
+    assert of(drawn, "ready_s") == [5, 15, 17, 35]
+    assert of(drawn, "wait_s") == [0, 0, 0, 20]
+    assert of(drawn, "cluster") == ["east", "east", "lab", "east"]
+    assert of(drawn, "attempts") == [1, 1, 1, 1]
+    assert drawn.graph["outcome"] == "finished"
+    assert drawn.graph["critical_path_s"] == schedule.workflows["critical_path_s"][0] == 60
+    assert list(drawn) == list("abcd")
+    assert nx.utils.graphs_equal(schedule.graph(job), drawn)
+    assert nx.utils.graphs_equal(pickle.loads(pickle.dumps(schedule)).graph(7), drawn)
+
+
+def test_both_clocks_show_the_same_graph() -> None:
+    jobs = [fork(job_id, 4.0 * job_id) for job_id in range(4)]
+    options: dict[str, Any] = {"clusters": [("a", 4), ("b", 5)], "bid": "SRTF"}
+    for job_id in range(4):
+        one, other = (
+            sm.simulate_workflows(jobs, **options, engine=engine).graph(job_id) for engine in ("simpy", "compiled")
+        )
+        assert nx.utils.graphs_equal(one, other)
+
+
+def test_workflows_behind_a_queue_beside_rigid_jobs_have_their_own_results() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+    sm.Source(env, sm.Workload([1], [0.0], [12.0], [12.0], [4]), into=queue)
+    job = fork(kind="A")
+    sm.Source(env, [job], into=queue)
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    drawn = schedule.graph(job)
+    assert of(drawn, "start_s") == [12, 22, 42, 47]  # 4 cores: the third task waits for the second
+    assert of(drawn, "wait_s") == [7, 0, 20, 0]
+    assert of(drawn, "cluster") == ["c"] * 4
+    with pytest.raises(
+        RequestError, match="no workflow of the schedule of 'workload' has job_id 1; it has 1 workflows"
+    ):
+        schedule.graph(1)
+    with pytest.raises(RequestError, match="no workflow of the schedule"):
+        schedule.on("c").graph(7)
+
+
+def test_a_lost_attempt_counts_and_what_never_started_has_no_times() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=4)
+    queue = sm.QueueScheduler(env, cluster)
+    sm.Source(env, [fork(submit_s=0.0)], into=queue)
+    changes = sm.Capacity([0.0, 6.0, 8.0], [1, 0, 1])
+    sm.TraceCapacity(env, cluster, changes)
+    recorder = sm.Recorder(env)
+    env.run(until=30)
+    drawn = recorder.schedule().validate().graph(7)
+    assert of(drawn, "attempts") == [2, 1, 0, 0]
+    assert of(drawn, "start_s") == [8, 18, None, None]
+    assert of(drawn, "end_s") == [18, None, None, None]
+    assert of(drawn, "wait_s") == [8, 0, None, None]
+    assert of(drawn, "cluster") == ["c", "c", None, None]
+    assert drawn.graph["outcome"] == "unfinished"
+
+
+def test_a_workflow_that_is_not_in_the_schedule_is_refused() -> None:
+    job = fork()
+    schedule = sm.simulate_workflows([job, fork()], clusters=[("a", 4)])
+    for wanted, text in (
+        (7, "2 workflows of the schedule of 'workload' have job_id 7; pass the Workflow itself"),
+        (fork(), "<Workflow 7: 4 tasks, submitted at 5 s> is not of the schedule of 'workload'"),
+        ("a", "workflow must be a Workflow or a job_id \\(got 'a'\\)"),
+    ):
+        with pytest.raises(RequestError, match=text):
+            schedule.graph(wanted)
+    assert of(schedule.graph(job), "start_s")[0] == 5
