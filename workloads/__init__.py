@@ -10,6 +10,7 @@ from workloads.borg import read_borg_slice
 from workloads.capacities import capacity_from, capacity_walk, read_series
 from workloads.cleaning import FILTERS, clean
 from workloads.dax import read_dax
+from workloads.graphs import cholesky, erdos_renyi_levels, fork_join, layers
 from workloads.lublin import LublinParameters, lublin
 from workloads.market import MarketParameters, market_workload
 from workloads.resampling import resample
@@ -32,7 +33,11 @@ __all__ = [
     "batsim_jobs",
     "capacity_from",
     "capacity_walk",
+    "cholesky",
     "clean",
+    "erdos_renyi_levels",
+    "fork_join",
+    "layers",
     "lublin",
     "market_workload",
     "mean_length_s",
