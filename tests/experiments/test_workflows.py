@@ -181,7 +181,7 @@ def test_a_graph_is_drawn_by_rank_and_its_critical_path_is_bold() -> None:
     x = axes.collections[2].get_offsets()[:, 0]
     np.testing.assert_allclose(x, rank_s)
     thin, bold = (axes.collections[number].get_segments() for number in (0, 1))
-    assert sorted((float(a[0]), float(b[0])) for a, b in bold) == [(rank_s[1], rank_s[3]), (rank_s[0], rank_s[1])]
+    assert sorted((float(a[0]), float(b[0])) for a, _, b in bold) == [(rank_s[1], rank_s[3]), (rank_s[0], rank_s[1])]
     assert len(thin) == 2
     low, high = axes.get_xlim()
     assert low > high, "the end of the job is at the right"
