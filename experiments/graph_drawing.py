@@ -99,12 +99,13 @@ def draw_graph(
     results = "outcome" in drawn.graph
     x, colour = x or ("start" if results else "level"), colour or ("cluster" if results else "kind")
     if x not in _PLACED_BY or colour not in {"kind", "cluster"}:
-        raise RequestError(f"x={x!r}, colour={colour!r}", "x is level, rank or start; colour is kind or cluster")
+        both = "x must be 'level', 'rank' or 'start', and colour 'kind' or 'cluster'"
+        raise RequestError(f"{both} (got {x!r} and {colour!r})")
     if not results and (x == "start" or colour == "cluster"):
-        raise RequestError("starts and clusters of a graph without results", "Schedule.graph(workflow) has them")
+        raise RequestError("starts and clusters need the results of a run", "draw Schedule.graph(workflow)")
     tasks = [task for task, of in drawn.nodes.items() if of[_PLACED_BY[x]] is not None]
     if not tasks:
-        raise RequestError("starts of a workflow of which no task has started", "x='level' is possible")
+        raise RequestError("no task of the workflow has started", "draw it with x='level'")
     nodes = [drawn.nodes[task] for task in tasks]
     place = {task: row for row, task in enumerate(tasks)}
     among = set(tasks)

@@ -1,4 +1,4 @@
-"""Digraph: the columns of a workflow, read from a networkx graph; a graph that is no workflow is refused."""
+"""Digraph: the columns of a workflow, read from a networkx graph; a graph that is not a workflow is refused."""
 
 from numbers import Integral, Real
 from typing import Any

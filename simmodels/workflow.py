@@ -269,7 +269,7 @@ class Workflow:
         **Nodes** have ``runtime_s, cores, kind``, the upward rank ``rank_s``, ``level`` (the most edges on a way to it)
         and ``on_critical_path``. **Edges** have ``delay_s``, how long data travel between kinds that differ (else 0),
         and ``on_critical_path``. **The graph** has ``job_id, submit_s, name`` and ``critical_path_s``. `from_graph`
-        makes the same workflow of it, but for its value (`curve`, `max_value`).
+        makes the same workflow of it, except for its value (`curve`, `max_value`).
 
         Parameters
         ----------

@@ -227,7 +227,7 @@ def cholesky(tiles: int, *, runtime_s: Laws = KERNELS_S, cores: Laws = 1, kind: 
 
     References
     ----------
-    Buttari, Langou, Kurzak, Dongarra 2009, doi 10.1016/j.parco.2008.10.002, algorithm 1 and figure 2.
+    Buttari, Langou, Kurzak, Dongarra 2009, doi 10.1016/j.parco.2008.10.002.
 
     Examples
     --------

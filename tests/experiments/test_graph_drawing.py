@@ -145,11 +145,11 @@ def test_it_draws_on_axes_that_it_is_given_and_always_the_same(job: sm.Workflow,
 def test_what_cannot_be_drawn_is_refused(job: sm.Workflow) -> None:
     idle = sm.Schedule(sm.Workload.of_workflows([job]), 8, np.full(30, np.nan), np.full(30, np.nan)).graph(4)
     for drawn, options, text in (
-        (job, {"x": "start"}, "Schedule.graph(workflow) has them"),
-        (job, {"colour": "cluster"}, "Schedule.graph(workflow) has them"),
-        (job, {"x": "time"}, "x='time', colour='kind'; x is level, rank or start; colour is kind or cluster"),
-        (job, {"colour": "cores"}, "x='level', colour='cores'; x is level"),
-        (idle, {}, "starts of a workflow of which no task has started; x='level' is possible"),
+        (job, {"x": "start"}, "starts and clusters need the results of a run; draw Schedule.graph(workflow)"),
+        (job, {"colour": "cluster"}, "starts and clusters need the results of a run"),
+        (job, {"x": "time"}, "'rank' or 'start', and colour 'kind' or 'cluster' (got 'time' and 'kind')"),
+        (job, {"colour": "cores"}, "(got 'level' and 'cores')"),
+        (idle, {}, "no task of the workflow has started; draw it with x='level'"),
         (nx.Graph(), {}, "the graph of a workflow must be a networkx.DiGraph (got Graph)"),
     ):
         with pytest.raises(RequestError) as error:

@@ -1,12 +1,16 @@
 """The results of a schedule on the graph of a workflow, held against schedules drawn by hand."""
 
 import pickle
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import networkx as nx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import simmodels as sm
+import workloads as wl
 from simmodels.errors import RequestError
 
 FORK = [(0, 1), (0, 2), (1, 3), (2, 3)]
@@ -39,6 +43,18 @@ def test_an_auction_shows_starts_clusters_and_waits_for_cores() -> None:
     assert nx.utils.graphs_equal(pickle.loads(pickle.dumps(schedule)).graph(7), drawn)
 
 
+def test_the_schedule_of_an_auctioneer_has_the_graph_of_the_recorder_s() -> None:
+    env = sm.Environment()
+    auctioneer = sm.Auctioneer(env, [sm.Cluster(env, name, cores=4) for name in "ab"], bid="PVR")
+    sm.Source(env, [fork(), fork(8)], into=auctioneer)
+    recorder = sm.Recorder(env)
+    env.run()
+    for job_id in (7, 8):
+        drawn = auctioneer.schedule().graph(job_id)
+        assert nx.utils.graphs_equal(recorder.schedule().graph(job_id), drawn)
+        assert None not in of(drawn, "start_s")
+
+
 def test_both_clocks_show_the_same_graph() -> None:
     jobs = [fork(job_id, 4.0 * job_id) for job_id in range(4)]
     options: dict[str, Any] = {"clusters": [("a", 4), ("b", 5)], "bid": "SRTF"}
@@ -47,6 +63,31 @@ def test_both_clocks_show_the_same_graph() -> None:
             sm.simulate_workflows(jobs, **options, engine=engine).graph(job_id) for engine in ("simpy", "compiled")
         )
         assert nx.utils.graphs_equal(one, other)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["cluster", "kind", "none"]))
+def test_a_task_is_ready_when_its_job_and_the_data_of_its_predecessors_are_there(
+    seed: int, network: Literal["cluster", "kind", "none"]
+) -> None:
+    laws: dict[str, Any] = {"runtime_s": lambda rng: float(rng.integers(1, 60)), "cores": (1, 4)}
+    jobs = [
+        sm.Workflow.from_graph(wl.erdos_renyi_levels([2, 4, 3], 0.4, seed=seed + job_id, **laws), job_id=job_id)
+        for job_id in range(3)
+    ]
+    jobs = [replace(job, kind=("A", "B") * 4 + ("A",), submit_s=7.0 * job.job_id) for job in jobs]
+    platform = [("a", 4, "A"), ("b", 4, "B"), ("c", 4, "A")]
+    schedule = sm.simulate_workflows(jobs, clusters=platform, bid="LRTF", network=network).validate()
+    for job in jobs:
+        drawn = schedule.graph(job)
+        delay_s = job.delay_s()
+        for task, of in drawn.nodes.items():
+            ready_s = [job.submit_s]
+            for before in drawn.predecessors(task):
+                apart = {"cluster": "cluster", "kind": "kind", "none": "on_no_account"}[network]
+                travels = drawn.nodes[before].get(apart) != of.get(apart)
+                ready_s.append(drawn.nodes[before]["end_s"] + (delay_s[before] if travels else 0))
+            assert of["ready_s"] == max(ready_s)
+            assert of["wait_s"] == of["start_s"] - max(ready_s) >= 0
 
 
 def test_workflows_behind_a_queue_beside_rigid_jobs_have_their_own_results() -> None:
