@@ -232,7 +232,9 @@ def test_machines_of_unequal_size_are_refused() -> None:
     class Uneven(sm.Cluster):
         machine_class = Larger
 
-    with pytest.raises(RequestError, match="machine 1 of cluster 'a' has 5 cores; machines of a cluster must"):
+    with pytest.raises(
+        RequestError, match="machine 1 of cluster 'a' has 5 cores; it must have as many as the cluster says"
+    ):
         Uneven(sm.Environment(), "a", machines=2, cores_per_machine=4)
 
 

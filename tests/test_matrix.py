@@ -1,0 +1,204 @@
+"""Every part combines with every other: work x who decides x capacity, each cell run, proved, and added up."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import numpy as np
+import pytest
+
+import simmodels as sm
+from simmodels.capacity import Mode
+from simmodels.decisions.options import Backfilling
+
+CLUSTERS, MACHINES, CORES = 2, 4, 4
+Taker = sm.Scheduler | sm.Router
+
+
+class Own(sm.Scheduler):
+    """Starts the shortest that fits, one machine after the other."""
+
+    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
+        free = self.cluster.free_cores
+        for job in sorted(self.waiting, key=lambda job: job.estimate_s):
+            if job.cores <= free:
+                free -= job.cores
+                yield sm.Placement(job)
+
+
+def queue(backfilling: Backfilling) -> Callable[[sm.Environment, list[sm.Cluster]], Taker]:
+    return lambda env, clusters: sm.QueueScheduler(env, clusters[0], order="SAF", backfilling=backfilling)
+
+
+def auction_before_queues(env: sm.Environment, clusters: list[sm.Cluster]) -> Taker:
+    queues = [sm.QueueScheduler(env, cluster) for cluster in clusters]
+    return sm.Auctioneer(env, queues, bid="SRTF", forward=True, rebalance_s=100)
+
+
+def earliest_start(env: sm.Environment, clusters: list[sm.Cluster]) -> Taker:
+    first, second = clusters
+    return sm.EarliestStart(env, [sm.QueueScheduler(env, first), sm.FirstFit(env, second)])
+
+
+DECIDERS: dict[str, tuple[int, Callable[[sm.Environment, list[sm.Cluster]], Taker]]] = {
+    "queue, none": (1, queue("none")),
+    "queue, greedy": (1, queue("greedy")),
+    "queue, EASY": (1, queue("easy")),
+    "queue, conservative": (1, queue("conservative")),
+    "first fit": (1, lambda env, clusters: sm.FirstFit(env, clusters[0])),
+    "target ASAP": (1, lambda env, clusters: sm.TargetAsap(env, clusters[0], reference=log())),
+    "target stretch": (1, lambda env, clusters: sm.TargetStretch(env, clusters[0], reference=log())),
+    "own decide": (1, lambda env, clusters: Own(env, clusters[0])),
+    "auction": (2, lambda env, clusters: sm.Auctioneer(env, clusters, bid="SRTF")),
+    "auction before queues": (2, auction_before_queues),
+    "earliest start": (2, earliest_start),
+}
+
+
+def walk(mode: Mode, notice_s: float = 0.0) -> Callable[[sm.Environment, sm.Cluster], object]:
+    return lambda env, cluster: sm.MarkovCapacity(
+        env, cluster, low=1, high=MACHINES, step=1, period_s=60, notice_s=notice_s, mode=mode
+    )
+
+
+def failures_and_walk(env: sm.Environment, cluster: sm.Cluster) -> object:
+    return walk("kill")(env, cluster), sm.Failures(env, cluster, mtbf_s=900, repair_s=100)
+
+
+CAPACITIES: dict[str, Callable[[sm.Environment, sm.Cluster], object]] = {
+    "fixed": lambda _, __: None,
+    "walk, kill": walk("kill"),
+    "walk, notice": walk("kill", 45.0),
+    "walk, drain": walk("drain", 45.0),
+    "walk, checkpoint": walk("checkpoint", 45.0),
+    "failures and walk": failures_and_walk,
+}
+
+
+def log() -> sm.Workload:
+    draw = np.random.default_rng(1)
+    jobs = 30
+    runtime_s = draw.integers(5, 120, jobs)
+    estimate_s = runtime_s + draw.integers(0, 40, jobs)
+    submit_s = np.sort(draw.integers(0, 400, jobs))
+    return sm.Workload(np.arange(jobs), submit_s, runtime_s, estimate_s, draw.integers(1, CORES + 1, jobs))
+
+
+def flows() -> list[sm.Workflow]:
+    edges = [(0, 1), (0, 2), (1, 3), (2, 3)]
+    return [sm.Workflow(100 + n, 60.0 * n, [30.0, 50.0 + n, 20.0, 40.0], [1, 4, 2, 3], edges) for n in range(6)]
+
+
+WORK: dict[str, list[sm.Workload | list[sm.Workflow]]] = {
+    "log": [log()],
+    "workflows": [flows()],
+    "both": [log(), flows()],
+}
+
+
+class Meter:
+    """Adds up, at every event, how many core-seconds were idle on machines that are on, and how many were off."""
+
+    def __init__(self, env: sm.Environment, clusters: list[sm.Cluster]) -> None:
+        self.env = env
+        self.clusters = clusters
+        self.since_s, self.idle, self.off = 0.0, 0.0, 0.0
+        self.state = self.count()
+        for kind in (sm.Started, sm.Ended, sm.Powered):
+            env.on(kind, lambda _: self.look())
+
+    def count(self) -> tuple[int, int]:
+        machines = [machine for cluster in self.clusters for machine in cluster.machines]
+        return (
+            sum(machine.free_cores for machine in machines if machine.is_on),
+            # What ran on a machine that goes ends at the instant at which it goes.
+            sum(machine.free_cores for machine in machines if not machine.is_on),
+        )
+
+    def look(self) -> None:
+        lasted_s = self.env.now - self.since_s
+        self.idle += lasted_s * self.state[0]
+        self.off += lasted_s * self.state[1]
+        self.since_s, self.state = self.env.now, self.count()
+
+
+@pytest.mark.parametrize("capacity", CAPACITIES)
+@pytest.mark.parametrize("decider", DECIDERS)
+@pytest.mark.parametrize("work", WORK)
+def test_every_part_combines_with_every_other(work: str, decider: str, capacity: str) -> None:
+    env = sm.Environment(seed=5)
+    many, make = DECIDERS[decider]
+    saving = sm.Checkpoints(interval_s=40, cost_s=2, restart_s=3) if "checkpoint" in capacity else None
+    clusters = [
+        sm.Cluster(env, name, machines=MACHINES, cores_per_machine=CORES, checkpoints=saving) for name in "ab"[:many]
+    ]
+    for cluster in clusters:
+        CAPACITIES[capacity](env, cluster)
+    taker = make(env, clusters)
+    for each in WORK[work]:
+        sm.Source(env, each, into=taker)
+    recorder, meter = sm.Recorder(env), Meter(env, clusters)
+    env.run(until=sm.all_done(env))
+    meter.look()
+    schedule = recorder.schedule(window_s=(0.0, float(env.now))).validate()
+
+    assert (schedule.outcome == 0).all(), "no job is lost"
+    rows = sum(len(each) if isinstance(each, sm.Workload) else sum(map(len, each)) for each in WORK[work])
+    assert len(schedule) == rows
+    runs = schedule.runs
+    worked = float((runs["cores"] * runs["work_s"]).sum())
+    lost = float((runs["cores"] * runs["lost_s"]).sum())
+    total = many * MACHINES * CORES * float(env.now)
+    assert worked + lost + meter.idle + meter.off == pytest.approx(total, rel=1e-9)
+    # All the work is done, once.
+    assert worked == pytest.approx(float(schedule.workload.runtime_s @ schedule.workload.cores), rel=1e-9)
+    metrics = schedule.metrics()
+    assert metrics["goodput"] + metrics["aborted"] + metrics["idle"] == pytest.approx(1, rel=1e-9)
+    assert metrics["goodput"] * (total - meter.off) == pytest.approx(worked, rel=1e-9)
+    if capacity in {"fixed", "walk, drain"}:
+        assert lost == pytest.approx(0, abs=1e-6)
+    if capacity in {"walk, kill", "failures and walk"} and work != "workflows":  # which may have safe machines only
+        assert lost > 0
+    assert (meter.off == 0) == (capacity == "fixed")
+
+
+def on_processes(decider: str, work: str) -> sm.Schedule:
+    """Return the schedule of a cell with fixed machines."""
+    env = sm.Environment(seed=5)
+    many, make = DECIDERS[decider]
+    clusters = [sm.Cluster(env, name, machines=MACHINES, cores_per_machine=CORES) for name in "ab"[:many]]
+    taker = make(env, clusters)
+    for each in WORK[work]:
+        sm.Source(env, each, into=taker)
+    recorder = sm.Recorder(env)
+    env.run()
+    return recorder.schedule(window_s=(0.0, 5000.0))
+
+
+def plain_queue(decider: str) -> sm.Schedule:
+    names: dict[str, Backfilling] = {"none": "none", "greedy": "greedy", "EASY": "easy", "conservative": "conservative"}
+    return sm.simulate(log(), cores=MACHINES * CORES, order="SAF", backfilling=names[decider.removeprefix("queue, ")])
+
+
+def plain_placer(heuristic: str, **options: sm.Workload) -> sm.Schedule:
+    table = [(0, MACHINES)]
+    return sm.simulate_on_machines(
+        log(), table, cores_per_machine=CORES, heuristic=heuristic, window_s=(0, 5000), seed=5, **options
+    )
+
+
+COMPILED: dict[tuple[str, str], Callable[[], sm.Schedule]] = {
+    **{(name, "log"): partial(plain_queue, name) for name in DECIDERS if name.startswith("queue")},
+    ("first fit", "log"): partial(plain_placer, "FirstFit"),
+    ("target ASAP", "log"): partial(plain_placer, "TargetAsap", reference=log()),
+    ("target stretch", "log"): partial(plain_placer, "TargetStretch", reference=log()),
+    ("auction", "workflows"): lambda: sm.simulate_workflows(
+        flows(), clusters=[("a", MACHINES * CORES), ("b", MACHINES * CORES)], bid="SRTF", seed=5
+    ),
+}
+
+
+@pytest.mark.parametrize(("decider", "work"), COMPILED)
+def test_both_clocks_are_identical_where_a_compiled_path_covers_a_cell(decider: str, work: str) -> None:
+    compiled, processes = COMPILED[decider, work](), on_processes(decider, work)
+    assert compiled.start_s.tolist() == processes.start_s.tolist()
+    assert compiled.end_s.tolist() == processes.end_s.tolist()
