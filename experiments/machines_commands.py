@@ -219,17 +219,16 @@ class Fleet:
         if self.engine not in get_args(Engine):
             raise UnknownNameError("engine", self.engine, (), get_args(Engine))
         queues = [name for name in self.names if name in QUEUES]
-        if queues and (self.checkpoints is not None or self.engine == "compiled"):
-            what = "checkpoints" if self.checkpoints is not None else "the compiled clock"
-            raise RequestError(f"{what} with {queues[0]}", f"{', '.join(FIVE)} are allowed")
+        if queues and self.engine == "compiled":
+            raise RequestError(f"the compiled clock with {queues[0]}", f"{', '.join(FIVE)} are allowed")
 
     def run(
         self, name: str, log: Workload, reference: Workload, capacity: Capacity, window_s: tuple[float, float]
     ) -> Schedule:
         """Return the schedule of one heuristic."""
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {"checkpoints": self.checkpoints}
         if name not in QUEUES:
-            options = {"engine": self.engine, "seed": self.seed, "checkpoints": self.checkpoints}
+            options |= {"engine": self.engine, "seed": self.seed}
         if name in TARGETED:
             options |= {"reference": reference, "distance": self.distance}
         schedule = run_on_machines(

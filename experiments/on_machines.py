@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from simmodels.capacity import Capacity
+from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.powering import TraceCapacity
@@ -33,6 +34,7 @@ def run_on_machines(
     cores_per_machine: int,
     machines: int,
     window_s: tuple[float, float],
+    checkpoints: Checkpoints | None = None,
     **options: Any,  # noqa: ANN401  those of simulate_on_machines
 ) -> Schedule:
     """Return the schedule of a window under a heuristic or a queue, on machines that come and go.
@@ -42,7 +44,7 @@ def run_on_machines(
     name
         One of `FIVE`, or of `QUEUES`: first come, first served, with EASY or no backfilling, where a job may be on
         several machines.
-    log, capacity, cores_per_machine, machines, window_s
+    log, capacity, cores_per_machine, machines, window_s, checkpoints
         As in `simmodels.simulate_on_machines`; the window's end is finite.
     options
         More of the same, for heuristics; a queue has none.
@@ -56,10 +58,11 @@ def run_on_machines(
             heuristic=kind,  # type: ignore[arg-type]  # checked there
             machines=machines,
             window_s=window_s,
+            checkpoints=checkpoints,
             **{**made, **options},
         )
     env = Environment(start_s=window_s[0])
-    cluster = Cluster(env, "machines", machines=machines, cores_per_machine=cores_per_machine)
+    cluster = Cluster(env, "machines", machines=machines, cores_per_machine=cores_per_machine, checkpoints=checkpoints)
     TraceCapacity(env, cluster, capacity)
     scheduler = QueueScheduler(env, cluster, order="FCFS", backfilling="easy" if name == "EASY" else "none")
     Source(env, log, into=scheduler, window_s=window_s)

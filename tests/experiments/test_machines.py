@@ -98,7 +98,14 @@ def test_a_series_is_turned_into_machines(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [(), ("--notice", "10min"), ("--mode", "drain"), ("--mode", "drain", "--notice", "1h")]
+    "more",
+    [
+        (),
+        ("--notice", "10min"),
+        ("--mode", "drain"),
+        ("--mode", "drain", "--notice", "1h"),
+        ("--mode", "checkpoint", "--notice", "10min", "--checkpoint-cost", "60"),
+    ],
 )
 def test_queues_run_on_the_same_machines(run: Run, more: tuple[str, ...]) -> None:
     status, out, _ = run(*CLUSTER, *WALK, *more, "--validate", "-o", "EASY,FCFS,FirstFitUnaware")
@@ -155,7 +162,6 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         ((*WALK, "-o", "TargetAsp"), "did you mean TargetAsap"),
         ((*WALK, "-o", "FCFS,FCFS"), "each once"),
         ((*WALK, "-o", "EASY", "--engine", "compiled"), "the compiled clock with EASY"),
-        ((*WALK, "-o", "EASY", "--checkpoint-cost", "1"), "checkpoints with EASY"),
         ((*WALK, "-o", "EASY", "--gantt", "gantt.svg"), "--gantt with EASY"),
         ((*WALK, "--gantt", "gantt.gif"), "names ending in .svg"),
         ((*WALK, "--gantt", "gantt.svg", "--draw-from", 9, "--draw-to", 9), "--draw-from before --draw-to"),
