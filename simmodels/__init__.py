@@ -19,7 +19,7 @@ from simmodels.entities.done import all_done
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Backfilled, Ended, Lost, Powered, Priced, Reserved, Routed, Started, Submitted
 from simmodels.entities.job import TaskRun
-from simmodels.entities.machine import Machine, Machines
+from simmodels.entities.machine import Machine
 from simmodels.entities.outages import Failures, Maintenance
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.powering import CapacityProcess, MarkovCapacity, TraceCapacity
@@ -28,6 +28,7 @@ from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Ro
 from simmodels.entities.saving import SleepWhenIdle
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.serving import Placement, Scheduler
+from simmodels.entities.sizes import Machines
 from simmodels.entities.source import Source
 from simmodels.errors import (
     FileFormatError,

@@ -6,19 +6,19 @@ An attempt that only waits for its runtime is one SimPy timeout; where a user's 
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NoReturn, Protocol
+from heapq import heappop, heappush
+from typing import Protocol
 
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
 
 from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.checks import is_whole
-from simmodels.decisions.options import MOST
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Lost, Powered, Started
-from simmodels.entities.machine import Machine, Machines, require_speed
+from simmodels.entities.machine import Machine
 from simmodels.entities.progress import Left, Progress, duration_s, worked_s
+from simmodels.entities.sizes import Machines, groups_of, pool_size, require_speed
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.place import Place
 from simmodels.workload import Job
@@ -79,12 +79,12 @@ class Cluster:
         checkpoints: Checkpoints | None = None,
     ) -> None:
         require_speed(speed)
-        groups = _groups(name, cores, machines, cores_per_machine, speed)
+        groups = groups_of(name, cores, machines, cores_per_machine, speed)
         made = [group for group in groups for _ in range(int(group.count))]
         self.env = env
         self.name = name
         self.number = len(env.all(Cluster))  # in order of making
-        self.cores: int = _pool_size(name, cores) if cores is not None else sum(int(each.cores) for each in made)
+        self.cores: int = pool_size(name, cores) if cores is not None else sum(int(each.cores) for each in made)
         self.kind = kind
         self.free_cores: int = self.cores
         self.speed = min((each.speed for each in groups), default=float(speed))
@@ -100,6 +100,7 @@ class Cluster:
         self.served_by: Serves | None = None
         """The scheduler or router that starts jobs here."""
         self.running: dict[Attempt, None] = {}
+        self._with_room = list(range(len(self.machines)))  # a heap of the machines that may have room, by number
         self.leaving: dict[Machine, None] = {}  # on, but under notice, or draining
         self.places: Sequence[tuple[Machine, int]] = ()  # where the next job starts, if its scheduler chose
         self.checkpoints = Checkpoints() if checkpoints is None else checkpoints
@@ -254,24 +255,44 @@ class Cluster:
             Fewer cores are free than it needs.
         """
         found, self.places = self.places, ()
-        if chosen is None and (found or (not self.machines and job.cores <= self.free_cores)):
-            return found
+        if chosen is None:
+            if found or job.cores > self.free_cores:
+                self._require_free(job, sum(cores for _, cores in found) if found else self.free_cores, "cluster")
+            return found or self._lowest(job.cores)
         places, need = [], job.cores
-        for machine in self.machines if chosen is None else chosen:
-            if not need:
-                break
-            if machine.counts or (chosen is not None and self._ends_before(job, machine)):
+        for machine in chosen:
+            if machine.counts or self._ends_before(job, machine):
                 taken = min(machine.free_cores, need)
                 need -= taken
                 if taken:
                     places.append((machine, taken))
-        if need:
-            where = f"cluster {self.name!r}"
-            if chosen is not None:
-                where = f"machine {', '.join(str(each.index) for each in chosen)} of {self.name!r}"
-            free = job.cores - need if self.machines else self.free_cores
-            raise ImpossibleJobError(job.job_id, f"needs {job.cores} cores, and {free} of {where} are free")
+        self._require_free(job, job.cores - need, f"machine {', '.join(str(each.index) for each in chosen)} of")
         return places
+
+    def _require_free(self, job: Job, free: int, where: str) -> None:
+        if job.cores > free:
+            what = f"needs {job.cores} cores, and {free} of {where} {self.name!r} are free"
+            raise ImpossibleJobError(job.job_id, what)
+
+    def _lowest(self, need: int) -> Sequence[tuple[Machine, int]]:
+        """Return the free cores of the lowest machines that take jobs; nothing, if this is a pool."""
+        places: list[tuple[Machine, int]] = []
+        while need and self.machines:
+            machine = self.machines[self._with_room[0]]
+            taken = min(machine.free_cores, need) if machine.counts else 0
+            if taken:
+                places.append((machine, taken))
+                need -= taken
+            if need or not taken:  # it is full now, or was
+                heappop(self._with_room)
+                machine.listed = False
+        return places
+
+    def _list(self, machine: Machine) -> None:
+        """Take note that a machine may have room."""
+        if not machine.listed:
+            machine.listed = True
+            heappush(self._with_room, machine.index)
 
     def _occupy(self, attempt: Attempt, machine: Machine, cores: int) -> None:
         """Give an attempt some cores of a machine."""
@@ -331,6 +352,7 @@ class Cluster:
             del machine.running[attempt]
             if machine.takes_jobs:
                 self.free_cores += taken
+                self._list(machine)
             else:
                 self.tell(machine)
             if not machine.running:
@@ -354,38 +376,8 @@ class Cluster:
         if machine.takes_jobs != machine.counts:
             machine.counts = machine.takes_jobs
             self.free_cores += machine.free_cores if machine.counts else -machine.free_cores
+            self._list(machine)
         offered = machine.cores if machine.counts else machine.cores - machine.free_cores if machine.is_on else 0
         more, machine.offered = offered - machine.offered, offered
         if self.served_by is not None:
             self.served_by.note_power(machine, more)
-
-
-def _groups(
-    name: str, cores: int | None, machines: int | Sequence[Machines] | None, each: int | None, speed: float
-) -> tuple[Machines, ...]:
-    """Return what machines a cluster is made of: none, if it is a pool of cores."""
-    listed = isinstance(machines, Sequence)
-    if (cores is None) == (machines is None) or (machines is None or listed) != (each is None):
-        what = f"cluster {name!r} with cores={cores}, machines={machines}, cores_per_machine={each}"
-        raise RequestError(what, "either cores, or machines and cores_per_machine, or a list of Machines are allowed")
-    if isinstance(machines, Sequence):
-        if not machines or not all(isinstance(group, Machines) for group in machines) or speed != 1.0:
-            what = f"cluster {name!r} with machines={machines} and speed={speed}"
-            raise RequestError(what, "a list of Machines is needed, which say their speeds")
-        return tuple(machines)
-    if machines is None or each is None:
-        return ()
-    if not (is_whole(machines, 1, MOST) and is_whole(each, 1, MOST)):
-        _refuse_size(name, f"{machines} machines of {each} cores")
-    return (Machines(machines, each, speed),)
-
-
-def _pool_size(name: str, cores: int) -> int:
-    """Return the size of a pool of cores."""
-    if not is_whole(cores, 1, MOST):
-        _refuse_size(name, f"{cores} cores")
-    return int(cores)
-
-
-def _refuse_size(name: str, size: str) -> NoReturn:
-    raise RequestError(f"cluster {name!r} of {size}", "at least 1 core is allowed, in whole numbers up to 2^53")

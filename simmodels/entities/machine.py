@@ -1,14 +1,9 @@
 """Machine: some of a cluster's cores, which can be used while it is on."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from simpy.events import Event
-
-from simmodels.decisions.checks import is_whole
-from simmodels.decisions.options import MOST
-from simmodels.errors import RequestError
 
 if TYPE_CHECKING:
     from simmodels.entities.attempt import Attempt
@@ -21,49 +16,6 @@ SCRIPT: Final = "script"
 """Who holds a machine off if nobody else is named."""
 _CHANGES: Final = 3
 """Changes take effect in the first turn of power changes of an instant, notices are given in the second."""
-
-
-@dataclass(frozen=True, slots=True)
-class Machines:
-    """Machines of one size and speed, of which a cluster may have several kinds.
-
-    Parameters
-    ----------
-    count
-        How many there are (>= 1).
-    cores
-        The cores of each (>= 1).
-    speed
-        How many seconds of a job each does in a second (> 0).
-
-    Raises
-    ------
-    RequestError
-        A number is out of its range.
-    """
-
-    count: int
-    cores: int
-    speed: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that no machines have."""
-        if not (is_whole(self.count, 1, MOST) and is_whole(self.cores, 1, MOST)):
-            what = f"{self.count} machines of {self.cores} cores"
-            raise RequestError(what, "at least 1 core is allowed, in whole numbers up to 2^53")
-        require_speed(self.speed)
-
-
-def require_speed(speed: float) -> None:
-    """Refuse a speed that is not a finite number above 0.
-
-    Raises
-    ------
-    RequestError
-        It is none.
-    """
-    if not 0 < speed < np.inf:
-        raise RequestError(f"speed must be a finite number > 0 (got {speed})")
 
 
 class Machine:
@@ -102,6 +54,7 @@ class Machine:
         self._notices: dict[object, float] = {}  # who will hold it off, and from when on
         self._drains: dict[object, None] = {}  # who will hold it off once no job runs on it
         self.boots = False  # whether whoever holds it off is about to release it
+        self.listed = True  # whether its cluster looks here for room
         self.counts = True  # whether its free cores are among the cluster's
         self.offered = cores  # cores that jobs have there or may have, as the cluster's schedulers were told last
         self.running: dict[Attempt, None] = {}  # a dict for its order: it is what came first
