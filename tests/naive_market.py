@@ -1,12 +1,16 @@
 """A second auction, written from the rules alone, as plainly as can be; both clocks must equal it.
 
+Its rules may change at given instants.
+
 It keeps Python lists, computes every bid at every instant, and shares no code with `simmodels.decisions`,
 `simmodels.replay`, `simmodels.entities`, `simmodels.graph` or `simmodels.curve`. It is slow; use it for a few dozen
 tasks.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from simmodels.workflow import Workflow
 
@@ -78,7 +82,11 @@ class NaiveAuction:
         backfilling: str = "none",
         end: str = "drain",
         instants: str = "deadlines",
+        changes: Sequence[tuple[float, dict[str, Any]]] = (),
+        wakes: bool = False,
     ) -> None:
+        self.changes = list(changes)
+        self.wakes = [at for at, _ in changes] if wakes else []
         self.flows, self.clusters, self.bid = workflows, clusters, bid
         self.ccr, self.network, self.hol, self.sum = ccr, network, hol, successor_sum
         self.plus, self.backfilling, self.instants = float(plus_one), backfilling, instants
@@ -149,7 +157,7 @@ class NaiveAuction:
         return [task for tasks in self.tasks for task in tasks]
 
     def _next(self, now: float) -> float:
-        times = [flow.submit_s for flow in self.flows]
+        times = [*self.wakes, *(flow.submit_s for flow in self.flows)]
         for job, at in enumerate(self.deadline):
             if at < INF and (self.instants == "deadlines" or self.state[job] == "active"):
                 times.append(float(math.ceil(at)))
@@ -175,9 +183,16 @@ class NaiveAuction:
                 for task in self.tasks[job]:
                     if not task.before:
                         task.queued_at = now
+        self._change_rules(now)
         kinds = sorted({self._line(task.kind) for task in self._all()}) if self.hol == "kind" else [None]
         for kind in kinds:
             self._auction(now, kind)
+
+    def _change_rules(self, now: float) -> None:
+        while self.changes and self.changes[0][0] <= now:
+            rules = self.changes.pop(0)[1]
+            self.bid, self.hol, self.backfilling = rules["bid"], rules["hol"], rules["backfilling"]
+            self.plus = float(rules["plus_one"])
 
     def _look_at(self, job: int, now: float) -> None:
         """Let tasks of a job be ready, and the job be done or starve."""
@@ -216,17 +231,38 @@ class NaiveAuction:
         queue = self._queue(now, kind)
         longest = max((self.path[task.job] for task in queue), default=0.0)
         bids = sorted((self._key(task, now, longest), task.job, task.number) for task in queue)
+        held: tuple[float, int] | None = None  # when the first that does not fit will start, and where
+        extra = 0  # cores that are left there then
         for turn, (_, job, number) in enumerate(bids):
             task = self.tasks[job][number]
             there = [x for x in self._takes(task.kind) if self._there(task, x) <= now]
-            best = max(there, key=lambda x: (self.free[x], -x))
-            if self.free[best] >= task.cores:
+            if held is not None and now + task.runtime > held[0] and task.cores > extra:
+                there = [x for x in there if x != held[1]]
+            best = max(there, key=lambda x: (self.free[x], -x), default=None)
+            if best is not None and self.free[best] >= task.cores:
+                if held is not None and best == held[1] and now + task.runtime > held[0]:
+                    extra -= task.cores
                 task.start, task.cluster = now, best
                 self.free[best] -= task.cores
                 if self.backfilling == "none":  # a price is that of the next in line
                     task.price = bids[turn + 1][0] if turn + 1 < len(bids) else 0.0
             elif self.backfilling == "none":
                 return
+            elif self.backfilling == "easy" and held is None:
+                held = min((self._first_start(task, x, now), x) for x in self._takes(task.kind))
+                extra = self._free_at(held[1], held[0]) - task.cores
+
+    def _free_at(self, cluster: int, at: float) -> int:
+        """Return the free cores of a cluster at an instant to come, if nothing else starts."""
+        runs = [t for t in self._all() if t.start is not None and not t.ended and t.cluster == cluster]
+        return self.free[cluster] + sum(t.cores for t in runs if t.start + t.runtime <= at)
+
+    def _first_start(self, task: NaiveTask, cluster: int, now: float) -> float:
+        """Return when a task could start on a cluster, if nothing else does."""
+        first = max(now, self._there(task, cluster))
+        ends = [t.start + t.runtime for t in self._all() if t.start is not None and not t.ended]
+        times = sorted({first, *(at for at in ends if at > first)})
+        return next((at for at in times if self._free_at(cluster, at) >= task.cores), INF)
 
     def _key(self, task: NaiveTask, now: float, longest: float) -> float:
         flow, path = self.flows[task.job], self.path[task.job]

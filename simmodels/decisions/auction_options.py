@@ -1,7 +1,7 @@
 """AuctionOptions: the rules of an auction, checked once for both clocks; and how its state is made of them."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, NoReturn, Self, get_args
 
@@ -12,6 +12,7 @@ from simmodels import graph
 from simmodels.curve import tails
 from simmodels.decisions.bid import OF_A_PLACE, Bid, find_bid
 from simmodels.decisions.market import BACKFILLINGS, NETWORKS, TRENDS, Market, append, new_market
+from simmodels.decisions.options import require_changeable
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.place import Terms
 from simmodels.streams import entropy
@@ -23,6 +24,9 @@ SuccessorSum = Literal["recursive", "unique"]
 Backfilling = Literal["none", "greedy", "easy"]
 End = Literal["drain", "submit"]
 Instants = Literal["deadlines", "starvation"]
+
+CHANGEABLE: Final = ("bid", "backfilling", "hol", "plus_one", "admission")
+"""The rules that can be changed while tasks wait and run."""
 
 _CHOICES: Final = {
     "network": Network,
@@ -51,6 +55,8 @@ class AuctionOptions:
     budgets: bool
     end: End
     instants: Instants
+    forward: bool = False
+    """Whether tasks go to queues of schedulers."""
 
     @classmethod
     def checked(
@@ -78,8 +84,9 @@ class AuctionOptions:
         UnknownNameError
             No such bid, network, treatment of blocked heads, successor sum, backfilling or end.
         RequestError
-            A number is out of its range, budgets are asked for with a bid of which the lowest wins, or the bid names
-            what differs from queue to queue, and tasks do not go there.
+            A number is out of its range, budgets are asked for with a bid of which the lowest wins, the bid names
+            what differs from queue to queue, and tasks do not go there, or they do, and a rule is of the auction's own
+            queue.
         """
         chosen = (network, hol, successor_sum, backfilling, end, instants)
         for kind, name in zip(_CHOICES, chosen, strict=True):
@@ -102,9 +109,24 @@ class AuctionOptions:
         if budgets and found.wins != "high":
             what = f"budgets with bid {found.name!r}, of which the lowest wins"
             raise RequestError(what, "a bid of which the highest wins is allowed")
+        paid = bool(prices or budgets)
+        if forward and (paid or backfilling != "none" or admission is not None):
+            what = f"forward=True with prices={paid}, backfilling={backfilling!r}, admission={admission}"
+            raise RequestError(what, "these must be left out: tasks wait in queues, not for the auction")
         kept = (network, hol, successor_sum, bool(plus_one), float(tick_s), backfilling)
         share = None if admission is None else float(admission)
-        return cls(found, float(ccr), *kept, share, bool(prices or budgets), bool(budgets), end, instants)
+        return cls(found, float(ccr), *kept, share, paid, bool(budgets), end, instants, bool(forward))
+
+    def with_changes(self, changes: Mapping[str, object]) -> Self:
+        """Return the same rules but for some, by name; refuse as `checked` does.
+
+        Raises
+        ------
+        UnknownNameError
+            No such rule, or one that must stay as it is while tasks wait and run.
+        """
+        require_changeable(changes, CHANGEABLE)
+        return self.checked(**{**self.by_name(), **changes})
 
     def by_name(self) -> dict[str, Any]:
         """Return the rules by name, as `checked` takes them."""
@@ -112,7 +134,7 @@ class AuctionOptions:
 
     def about(self) -> dict[str, object]:
         """Return the rules by name, as a schedule keeps them."""
-        return {**self.by_name(), "bid": self.bid.name}
+        return {name: rule for name, rule in self.by_name().items() if name != "forward"} | {"bid": self.bid.name}
 
     def terms(self, *, modelled: bool = False) -> Terms:
         """Return what a schedule made under these rules is proved by."""
@@ -153,26 +175,12 @@ class Kinds:
         return np.asarray(~(offers[:, None, :] & offers[None, :, :]).any(axis=2))
 
 
-def open_market(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Market:
-    """Return the state of an auction that knows no job yet.
-
-    Parameters
-    ----------
-    options, kinds
-        The rules, and the platform.
-    seed
-        For bids that draw.
-    """
-    bid, offers = options.bid, kinds.offers()
-    groups = 1 if options.hol == "global" else len(offers)
-    free = np.array([cores for cores, _ in kinds.clusters], np.int64)
-    needs = set(bid.needs)
-    made: Market = new_market(
-        free,
-        offers,
-        kinds.apart(),
-        np.maximum(offers @ free, 1),
-        np.zeros(len(offers), np.int64) if groups == 1 else np.arange(groups),
+def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> tuple[Any, ...]:
+    """Return the rules as `simmodels.decisions.market.set_rules` takes them; parameters as for `open_market`."""
+    bid, needs = options.bid, set(options.bid.needs)
+    groups = 1 if options.hol == "global" else len(kinds.offers())
+    return (
+        np.zeros(len(kinds.offers()), np.int64) if groups == 1 else np.arange(groups),
         groups,
         bid.bid_function,
         (
@@ -186,7 +194,7 @@ def open_market(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Market:
             options.budgets,
             options.instants == "deadlines",
         ),
-        (float(options.plus_one), options.admission or 0.0, options.tick_s),
+        (float(options.plus_one), float(options.admission or 0.0), options.tick_s),
         (
             TRENDS["any" if options.budgets else bid.trend],  # what is paid changes the bids of a job at once
             NETWORKS[options.network],
@@ -194,6 +202,22 @@ def open_market(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Market:
             entropy(seed, "bid", "draw") >> 65,  # 63 bits
         ),
     )
+
+
+def open_market(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Market:
+    """Return the state of an auction that knows no job yet.
+
+    Parameters
+    ----------
+    options, kinds
+        The rules, and the platform.
+    seed
+        For bids that draw.
+    """
+    offers = kinds.offers()
+    free = np.array([cores for cores, _ in kinds.clusters], np.int64)
+    size = np.maximum(offers @ free, 1)
+    made: Market = new_market(free, offers, kinds.apart(), size, *rules_of(options, kinds, seed=seed))
     return made
 
 

@@ -197,52 +197,60 @@ def new_market(free, offers, apart, size, group, groups, bid, flags, numbers, co
     made.critical_path = no_floats
     made.value = no_floats
     made.deadline = no_floats
-    made.shortness = no_floats
     made.finish = no_floats
     made.purse = no_floats
     made.slr = no_floats
     made.factor = no_floats
     made.tail = no_floats
     made.left = no_numbers
-    made.queued = no_numbers
-    made.by_length = no_numbers
     made.tasks = 0
     made.jobs = 0
     made.free = free
     made.offers = offers
     made.apart = apart
     made.size = size
-    made.group = group
-    made.heap = np.empty((groups, 64), np.int64)
-    made.waiting = np.zeros(groups, np.int64)
-    made.least = np.zeros(groups, np.int64)
     made.fresh = np.empty(64, np.int64)
     made.fresh_size = 0
-    made.timetable = np.empty(64, np.int64)
-    made.timetable_size = 0
-    made.lengths = np.empty((groups, 64), np.int64)
-    made.lengths_size = np.zeros(groups, np.int64)
-    made.longest_bound = np.zeros(groups)
     made.data_time = np.empty(64)
     made.data_task = np.empty(64, np.int64)
     made.data_size = 0
     made.due_time = np.empty(64)
     made.due_job = np.empty(64, np.int64)
     made.due_size = 0
-    made.bid = bid
-    made.high, made.needs_slr, made.needs_factor, made.needs_area = flags[0], flags[1], flags[2], flags[3]
-    made.needs_longest, made.needs_draw, made.prices, made.budgets = flags[4], flags[5], flags[6], flags[7]
-    made.every_deadline = flags[8]
-    made.plus, made.admission, made.tick = numbers
-    made.trend, made.network, made.backfilling, made.seed = codes
     made.promised = np.zeros(size.size)
     made.busy_cores = np.zeros(size.size)
     made.busy_until = np.zeros(size.size)
     made.placed = np.empty(64, np.int64)
     made.placed_size = 0
-    made.refused = -1
     made.refused_at = 0.0
+    set_rules(made, group, groups, bid, flags, numbers, codes)
     return made
+
+
+@compiled
+def set_rules(market, group, groups, bid, flags, numbers, codes):
+    """Set the rules of an auction in which no task waits, or all that do will enter again."""
+    m = market
+    m.bid = bid
+    m.high, m.needs_slr, m.needs_factor, m.needs_area = flags[0], flags[1], flags[2], flags[3]
+    m.needs_longest, m.needs_draw, m.prices, m.budgets = flags[4], flags[5], flags[6], flags[7]
+    m.every_deadline = flags[8]
+    m.plus, m.admission, m.tick = numbers
+    m.trend, m.network, m.backfilling, m.seed = codes
+    m.group = group
+    m.heap = np.empty((groups, 64), np.int64)
+    m.waiting = np.zeros(groups, np.int64)
+    m.least = np.zeros(groups, np.int64)
+    m.timetable = np.empty(64, np.int64)
+    m.timetable_size = 0
+    m.lengths = np.empty((groups, 64), np.int64)
+    m.lengths_size = np.zeros(groups, np.int64)
+    m.longest_bound = np.zeros(groups)
+    rows = m.jobs if m.needs_longest else 0
+    m.queued = np.zeros(rows * groups, np.int64)
+    m.by_length = np.full(rows * groups, -1)
+    m.shortness = np.repeat(-m.critical_path[:rows], groups)
+    m.refused = -1
 
 
 @compiled

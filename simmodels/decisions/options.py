@@ -1,7 +1,7 @@
 """QueueOptions: how a queue is scheduled; checked once, for both clocks."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, NoReturn, Self, get_args
 
@@ -97,10 +97,7 @@ class QueueOptions:
         UnknownNameError
             No such option, or one that must stay as it is while jobs wait and run.
         """
-        for name in changes:
-            if name not in CHANGEABLE:
-                close = tuple(difflib.get_close_matches(name, CHANGEABLE))
-                raise UnknownNameError("option that can be changed", name, close, CHANGEABLE)
+        require_changeable(changes, CHANGEABLE)
         return self.checked(**{**self.by_name(), **changes})
 
     def by_name(self) -> dict[str, Any]:
@@ -135,6 +132,20 @@ class QueueOptions:
         """Return the options by name, as a schedule keeps them."""
         second = None if self.backfill_order is None else self.backfill_order.name
         return {**self.by_name(), "order": self.order.name, "backfill_order": second}
+
+
+def require_changeable(names: Iterable[str], changeable: tuple[str, ...]) -> None:
+    """Refuse names that are not among the options that can be changed during a run.
+
+    Raises
+    ------
+    UnknownNameError
+        Naming the first, and those that can be.
+    """
+    for name in names:
+        if name not in changeable:
+            close = tuple(difflib.get_close_matches(name, changeable))
+            raise UnknownNameError("option that can be changed", name, close, changeable)
 
 
 def raise_refused(job: Job, now: float, order: Order, backfill_order: Order | None) -> NoReturn:

@@ -23,6 +23,7 @@ from simmodels.decisions.market import (
     STARVED,
     TRAVELLING,
     WAITING,
+    set_rules,
 )
 from simmodels.decisions.meeting import arrival_on
 
@@ -258,6 +259,22 @@ def instant(market, now, ended, arrived):
         arrive(m, arrived[k], now)
     auction(m, now)
     return m.placed[: m.placed_size]
+
+
+@compiled
+def change_rules(market, group, groups, bid, flags, numbers, codes, now):
+    """Go over to other rules (see `set_rules`); all that waits bids again."""
+    m = market
+    waiting = np.empty(m.waiting.sum(), np.int64)
+    n = 0
+    for g in range(m.waiting.size):
+        for i in range(m.waiting[g]):
+            waiting[n] = m.heap[g, i]
+            n += 1
+    set_rules(m, group, groups, bid, flags, numbers, codes)
+    for task in waiting:
+        m.turn[task] = -1
+        enter(m, task, now)
 
 
 @compiled

@@ -20,6 +20,7 @@ from simmodels.decisions.auction_options import (
     SuccessorSum,
     open_market,
     raise_refused_bid,
+    rules_of,
 )
 from simmodels.decisions.bid import Bid
 from simmodels.decisions.outcomes import judged, schedule_of
@@ -160,7 +161,9 @@ class Auctioneer(Router):
             each.routers = (*each.routers, self)
         sizes = [each.widest for each in places] or [cluster.cores for cluster in self.clusters]
         self._kinds = Kinds([(size, each.kind) for size, each in zip(sizes, self.clusters, strict=True)])
-        self._market = open_market(self.options, self._kinds, seed=self._seed())
+        self._draw_seed: int | None = None  # made when a bid first asks for it
+        self._market = open_market(self.options, self._kinds, seed=self._seed(self.options.bid))
+        self.changes = 0
         self.workflows: list[Workflow] = []  # all that are known, in the order in which they became known
         self._critical_path_s: list[np.ndarray] = []
         self._first_task = [0]
@@ -179,7 +182,7 @@ class Auctioneer(Router):
         self._starve = False  # whether a deadline has been reached
         self._came_back = False  # whether a task lost its machine, and waits again where it was sent
         if places:
-            self._forwarding = Forwarding(self, places, self._market, self.options.bid, forward=forward)
+            self._forwarding = Forwarding(self, places, self._market)
         for i, cluster in enumerate(self.clusters):
             if not places and cluster.free_cores != cluster.cores:
                 trading.add_free(self._market, i, cluster.free_cores - cluster.cores)
@@ -189,21 +192,17 @@ class Auctioneer(Router):
         """Refuse options that do not go together with where tasks are sent."""
         if self.forward and not places:
             raise RequestError("forward=True in front of clusters", "schedulers must be given: a cluster has no queue")
-        o = self.options
-        if self.forward and (o.prices or o.backfilling != "none" or o.admission is not None):
-            what = f"forward=True with prices={o.prices}, backfilling={o.backfilling!r}, admission={o.admission}"
-            raise RequestError(what, "these must be left out: tasks wait in queues, not for the auction")
         if not self.forward and any(each.widest < each.cluster.cores for each in places):
             raise RequestError("forward=False in front of a placer", "forward=True is needed: it chooses the machine")
         if self.rebalance_s is not None and not (self.forward and 0 < self.rebalance_s < np.inf):
             what = f"rebalance_s={self.rebalance_s} with forward={self.forward}"
             raise RequestError(what, "with forward=True it must be a number of seconds > 0; else None")
 
-    def _seed(self) -> int:
-        """Return the seed of what the bid draws."""
-        if "draw" not in self.options.bid.needs:
-            return self.env.seed
-        return self.env.seed_of("bid", *(cluster.name for cluster in self.clusters))
+    def _seed(self, bid: Bid) -> int:
+        """Return the seed of what a bid draws."""
+        if self._draw_seed is None and "draw" in bid.needs:
+            self._draw_seed = self.env.seed_of("bid", *(cluster.name for cluster in self.clusters))
+        return self.env.seed if self._draw_seed is None else self._draw_seed
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -278,6 +277,30 @@ class Auctioneer(Router):
         self._arrived.append(number)
         self._to_come -= 1
         self._ring()
+
+    def reconfigure(self, **options: object) -> None:
+        """Change rules by name, from the next auction on; for an auction at this instant, call `wake` too.
+
+        Parameters
+        ----------
+        options
+            ``bid``, ``backfilling``, ``hol``, ``plus_one``, ``admission``; others stay. All tasks that wait for an
+            auction bid again; those in the queues of schedulers stay there until they move (``rebalance_s``).
+
+        Raises
+        ------
+        UnknownNameError
+            No such rule, or one that cannot be changed, or no such bid or treatment.
+        RequestError
+            A number is out of its range, or rules do not go together.
+        """
+        changed = self.options.with_changes(options)
+        if not options:
+            return
+        self.options = changed
+        self.changes += 1
+        rules = rules_of(changed, self._kinds, seed=self._seed(changed.bid))
+        trading.change_rules(self._market, *rules, float(self.env.now))
 
     def _require_drain(self) -> None:
         """Refuse rigid jobs if auctions end with the last submission: how many are to come is not known."""
@@ -435,7 +458,7 @@ class Auctioneer(Router):
     def about(self) -> dict[str, object]:
         """Return the rules by name, as a schedule keeps them."""
         sent = {"forward": self.forward, "rebalance_s": self.rebalance_s} if self.into else {}
-        return {**self.options.about(), **sent}
+        return {**self.options.about(), **sent, **({"changes": self.changes} if self.changes else {})}
 
     def terms(self) -> Terms:
         """Return what a schedule of this auction is proved by."""
@@ -469,7 +492,7 @@ class Auctioneer(Router):
         if self.into or self._jobs:
             raise RequestError("an Auctioneer with schedulers, or rigid jobs, has no schedule", "use a Recorder")
         terms = self.terms()
-        about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
+        about: dict[str, object] = {**self.about(), "engine": "simpy", "seed": self.env.seed}
         if terms.modelled:
             about["runtimes"] = "modelled"
         places = [cluster.place for cluster in self.clusters]

@@ -194,6 +194,19 @@ class Decider:
 
     # -- the process --------------------------------------------------------------------------------
 
+    def wake(self, at_s: float) -> None:
+        """Let it decide at an instant at which nothing may happen.
+
+        Raises
+        ------
+        RequestError
+            The instant is past.
+        """
+        if at_s == self.env.now:
+            self._ring()
+        else:
+            self.env.at(at_s).callbacks.append(lambda _: self._ring())
+
     def _ring(self) -> None:
         """Wake it at this instant, by its priority."""
         bell = self._bell

@@ -1,15 +1,16 @@
 """Forwarding: how an auctioneer sends tasks to the queues of schedulers, and moves those that have not started."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from simmodels.decisions import trading
-from simmodels.decisions.bid import OF_A_PLACE, Bid
+from simmodels.decisions.auction_options import AuctionOptions
+from simmodels.decisions.bid import OF_A_PLACE
 from simmodels.decisions.market import Market
 from simmodels.entities.attempt import Attempt, Outcome
-from simmodels.entities.decider import Decider
+from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed
 from simmodels.entities.serving import Scheduler
 from simmodels.workload import Job
@@ -26,6 +27,13 @@ class Sent(NamedTuple):
     place: int
 
 
+class Asks(Protocol):
+    """Who sends: what `Routed` names, and by which rules."""
+
+    env: Environment
+    options: AuctionOptions
+
+
 class Forwarding:
     """The tasks of an auction that were sent to schedulers.
 
@@ -35,23 +43,29 @@ class Forwarding:
         The auctioneer.
     into
         The schedulers.
-    market, bid
-        The state of the auction, and the bid.
-    forward
-        Whether tasks may wait in the queues of schedulers; else each goes only where nothing waits and its cores are
-        free.
+    market
+        The state of the auction.
+
+    Notes
+    -----
+    With ``forward=True`` tasks may wait in the queues of schedulers; else each goes only where nothing waits and its
+    cores are free.
     """
 
-    def __init__(self, router: Decider, into: Sequence[Scheduler], market: Market, bid: Bid, *, forward: bool) -> None:
+    def __init__(self, router: Asks, into: Sequence[Scheduler], market: Market) -> None:
         self.router = router
         self.into = into
-        self.forward = forward
+        self.forward = router.options.forward
         self._market = market
-        self._by_place = not OF_A_PLACE.isdisjoint(bid.needs)
         self._sent: dict[int, Sent] = {}  # by id of what was submitted
-        if forward:
+        if self.forward:
             for place in range(len(into)):
                 trading.add_free(market, place, _ENDLESS)
+
+    @property
+    def _by_place(self) -> bool:
+        """Return whether what a task bids depends on the place."""
+        return not OF_A_PLACE.isdisjoint(self.router.options.bid.needs)
 
     def ended(self, attempt: Attempt) -> int | None:
         """Return the number of a task that is done; None for one that waits again where it is, or is another's."""

@@ -232,19 +232,6 @@ class Scheduler(Decider):
         """
         raise NotImplementedError(f"{type(self).__name__} must override decide, or the method that calls it")
 
-    def wake(self, at_s: float) -> None:
-        """Let `decide` be asked at an instant at which nothing may happen.
-
-        Raises
-        ------
-        RequestError
-            The instant is past.
-        """
-        if at_s == self.env.now:
-            self._ring()
-        else:
-            self.env.at(at_s).callbacks.append(lambda _: self._ring())
-
     def start(self, job: Job, machines: Sequence[Machine] | None = None) -> Attempt:
         """Start a job that was decided upon."""
         return self.cluster.start(job, then=self.ended, machines=machines)

@@ -201,7 +201,7 @@ RULES = st.fixed_dictionaries(
         "hol": st.sampled_from(["kind", "global"]),
         "successor_sum": st.sampled_from(["recursive", "unique"]),
         "plus_one": st.booleans(),
-        "backfilling": st.sampled_from(["none", "greedy"]),
+        "backfilling": st.sampled_from(["none", "greedy", "easy"]),
         "end": st.sampled_from(["drain", "submit"]),
         "instants": st.sampled_from(["deadlines", "starvation"]),
     }

@@ -1,14 +1,19 @@
+import dataclasses
+import math
 import os
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simmodels.curve import ValueCurve
+from simmodels.decisions.bid import Bid, find_bid
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.auctioneer import Auctioneer, TaskRun
 from simmodels.entities.cluster import Cluster
@@ -17,10 +22,12 @@ from simmodels.entities.events import Submitted
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.simulate import Engine, simulate_workflows
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
+from tests.naive_market import NaiveAuction
+from tests.simmodels.decisions.test_bidding import NAIVE, PLATFORMS, RULES, flows
 
 ROOT = Path(__file__).resolve().parents[3]
 LONG = ValueCurve.linear(2, 60)
@@ -226,3 +233,156 @@ def test_a_platform_of_kinds_is_the_same_by_the_short_way() -> None:
     env.run()
     short = simulate_workflows(jobs, clusters=[("a", 3, "A"), ("b", 3, "B")], bid="PVD", network="kind")
     assert auctioneer.schedule().start_s.tolist() == short.start_s.tolist()
+
+
+# -- rules that change ----------------------------------------------------------------------------------
+
+
+def changed(
+    auctioneer: Auctioneer, changes: Sequence[tuple[float, dict[str, Any]]], *, wakes: bool = False
+) -> Auctioneer:
+    """Let rules change at these instants."""
+
+    def operate() -> Generator:
+        for at_s, rules in changes:
+            yield auctioneer.env.at(at_s)
+            auctioneer.reconfigure(**rules)
+            if wakes:
+                auctioneer.wake(at_s)
+
+    auctioneer.env.process(operate())
+    return auctioneer
+
+
+def named(name: str, trend: str | None) -> Bid:
+    """Return a bid, with its trend or with another one that is true of it."""
+    return find_bid(name) if trend is None else dataclasses.replace(find_bid(name), trend=trend)
+
+
+CHANGES = st.lists(
+    st.tuples(
+        st.one_of(st.integers(0, 60).map(float), st.floats(0, 60)),
+        st.fixed_dictionaries(
+            {
+                "bid": st.sampled_from(NAIVE),
+                "hol": st.sampled_from(["kind", "global"]),
+                "backfilling": st.sampled_from(["none", "greedy", "easy"]),
+                "plus_one": st.booleans(),
+            }
+        ),
+        st.sampled_from([None, "any"]),
+    ),
+    max_size=4,
+    unique_by=lambda change: change[0],
+)
+
+
+@given(
+    jobs=st.lists(flows(), min_size=1, max_size=9),
+    bid=st.sampled_from(NAIVE),
+    rules=RULES,
+    clusters=st.sampled_from(PLATFORMS),
+    changes=CHANGES,
+    wakes=st.booleans(),
+)
+@settings(max_examples=150)
+def test_rules_may_change_as_it_goes(
+    jobs: list[Workflow],
+    bid: str,
+    rules: dict[str, Any],
+    clusters: list[tuple[str, int, str]],
+    changes: list[tuple[float, dict[str, Any], str | None]],
+    wakes: bool,
+) -> None:
+    changes.sort(key=lambda change: change[0])
+    plain_changes = [(at_s, options) for at_s, options, _ in changes]
+    sizes = [(cores, kind) for _, cores, kind in clusters]
+    plain = NaiveAuction(jobs, sizes, bid, changes=plain_changes, wakes=wakes, **rules)
+    env = Environment()
+    places = [Cluster(env, name, cores=cores, kind=kind) for name, cores, kind in clusters]
+    auctioneer = Auctioneer(env, places, bid=bid, **rules)
+    mine = [(at_s, {**options, "bid": named(options["bid"], trend)}) for at_s, options, trend in changes]
+    changed(auctioneer, mine, wakes=wakes)
+    Source(env, jobs, into=auctioneer)
+    env.run()
+    schedule = auctioneer.schedule().validate()
+    tasks = [task for each in plain.tasks for task in each]
+    wanted = [np.nan if task.start is None else task.start for task in tasks]
+    np.testing.assert_array_equal(schedule.start_s, wanted)
+    assert schedule.cluster.tolist() == [-1 if task.start is None else task.cluster for task in tasks]
+    assert schedule.about.get("changes", 0) == len(changes)
+
+
+@given(
+    jobs=st.lists(flows(), min_size=1, max_size=9),
+    bids=st.lists(st.sampled_from(["PVR", "SRTF", "Random", "P-SLR", "start", "queue"]), min_size=2, max_size=5),
+    rebalance_s=st.sampled_from([None, 7.0]),
+)
+def test_a_bid_may_change_where_tasks_are_forwarded(
+    jobs: list[Workflow], bids: list[str], rebalance_s: float | None
+) -> None:
+    env = Environment()
+    places = [Cluster(env, name, cores=cores) for name, cores in (("a", 5), ("b", 4))]
+    of_a_place = {
+        "start": Bid("start", lambda start, estimate: start + estimate, wins="low"),
+        "queue": Bid("queue", lambda queue: queue, wins="low"),
+    }
+    given_bids = [of_a_place.get(each, each) for each in bids]
+    queues = [QueueScheduler(env, place) for place in places]
+    free = [dataclasses.replace(each, kind=None) for each in jobs]
+    auctioneer = Auctioneer(env, queues, bid=given_bids[0], forward=True, rebalance_s=rebalance_s)
+    changed(auctioneer, [(8.0 * (k + 1), {"bid": each}) for k, each in enumerate(given_bids[1:])], wakes=True)
+    Source(env, free, into=auctioneer)
+    recorder = Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.about["routers"][0]["changes"] == len(bids) - 1
+    assert set(schedule.workflows["outcome"]) <= {"finished", "starved"}
+
+
+def test_jobs_that_arrive_after_a_change_of_admission_are_held_to_it() -> None:
+    env, _, auctioneer = model(4, bid="FIFO")
+    changed(auctioneer, [(0.5, {"admission": 0.6}), (2.5, {"admission": None})])
+    curve = ValueCurve.linear(2, 6)
+    Source(env, [Workflow(k, k // 4, [10.0], 4, curve=curve) for k in range(12)], into=auctioneer)
+    env.run()
+    # Of four at 0 s the last is finished at 40 s; those of 1 and 2 s may hope for less than 0.6.
+    found = auctioneer.schedule().validate().workflows["outcome"].tolist()
+    assert found == ["finished"] * 4 + ["rejected"] * 8
+
+
+def test_a_bid_that_draws_draws_the_same_whenever_it_is_changed_to() -> None:
+    def starts(first: str, *changes: tuple[float, dict[str, Any]]) -> list[float]:
+        env, _, auctioneer = model(4, bid=first)
+        changed(auctioneer, changes)
+        Source(env, [job(0) for _ in range(9)], into=auctioneer)
+        env.run()
+        return auctioneer.schedule().validate().start_s.tolist()
+
+    drawn = starts("Random")
+    assert starts("FIFO", (0.0, {"bid": "Random"})) == drawn != starts("FIFO")
+    assert starts("Random", (0.0, {"bid": "FIFO"}), (5.0, {"bid": "Random"}))[0] == 0.0
+
+
+def test_rules_that_cannot_be_changed_are_refused_and_all_stays_as_it_is() -> None:
+    env, _, auctioneer = model(4, bid="FIFO")
+    with pytest.raises(UnknownNameError, match="'ccr'; known: bid, backfilling, hol, plus_one, admission"):
+        auctioneer.reconfigure(bid="SRTF", ccr=0.5)
+    with pytest.raises(UnknownNameError, match="unknown bid 'SRTX'"):
+        auctioneer.reconfigure(bid="SRTX")
+    with pytest.raises(RequestError, match="bid 'start' names start"):
+        auctioneer.reconfigure(bid=Bid("start", lambda start: start))
+    auctioneer.reconfigure()
+    assert (auctioneer.options.bid.name, auctioneer.changes) == ("FIFO", 0)
+    queues = [QueueScheduler(env, Cluster(env, name, cores=4)) for name in "ab"]
+    forwarding = Auctioneer(env, queues, forward=True)
+    with pytest.raises(RequestError, match=r"forward=True with .*'greedy'.*; these must be left out"):
+        forwarding.reconfigure(backfilling="greedy")
+
+
+def test_a_changed_bid_that_gives_no_number_is_named_at_the_next_auction() -> None:
+    env, _, auctioneer = model(4, bid="FIFO")
+    changed(auctioneer, [(5.0, {"bid": Bid("none", lambda rank: rank * math.nan)})])
+    Source(env, [job(0), job(0)], into=auctioneer)
+    with pytest.raises(RequestError, match="bid 'none' gives no number"):
+        env.run()
