@@ -68,6 +68,7 @@ class Naive:
     reference: list[tuple[float, int]] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
     fill_order: list[int] | None = None
+    turns: list[tuple[float, str, dict[str, Any]]] = field(default_factory=list)  # to another heuristic, other options
 
     def __post_init__(self) -> None:
         self.option = {
@@ -123,7 +124,7 @@ class Naive:
         arrivals = sorted((r, j) for j, (r, _, _) in enumerate(self.jobs) if self.begin <= r < self.end)
         while True:
             times = [r.end for r in self.running] + [s for s, _ in self.planned.values()]
-            times += [t for t, _ in changes[:1]] + [t for t, _ in arrivals[:1]]
+            times += [t for t, _ in changes[:1]] + [t for t, _ in arrivals[:1]] + [t for t, _, _ in self.turns[:1]]
             now = min(times, default=math.inf)
             if now > self.end:
                 return self
@@ -136,6 +137,8 @@ class Naive:
                 _, machines = changes.pop(0)
                 if machines != self.alive:
                     self.change(machines, now)
+            if self.turns and self.turns[0][0] == now:
+                self.turn(*self.turns.pop(0))
             if not self.targeted:
                 self.fill_machines(now)
             while arrivals and arrivals[0][0] == now:
@@ -169,6 +172,25 @@ class Naive:
             self.replan([r.job for r in killed], before, now)
         else:
             self.waiting = self.in_order([*self.waiting, *(r.job for r in killed)])
+
+    def turn(self, now: float, heuristic: str, options: dict[str, Any]) -> None:
+        """Go over to another heuristic: all that waits is placed again."""
+        waiting = self.in_order([*self.waiting, *self.planned])
+        was_targeted, self.targeted = self.targeted, heuristic != "FirstFit"
+        self.heuristic = heuristic
+        self.option.update(options)
+        self.fill = self.option.get("fill_order", self.fill)
+        self.waiting = [] if self.targeted else waiting
+        self.planned.clear()
+        if not self.targeted:
+            return
+        if not was_targeted:
+            self.stretch = 1.0
+            use = self.least if self.option["initial_use"] == "least" else (self.alive + self.least) // 2
+            self.use = min(max(use, 1), self.alive)
+        for job in waiting:
+            self.place(job, now, fresh=False)
+        self.update(now)
 
     def in_order(self, jobs: list[int]) -> list[int]:
         return sorted(jobs, key=lambda j: (self.jobs[j][0], j))

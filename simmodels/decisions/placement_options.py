@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, Self, get_args
 
@@ -12,7 +12,7 @@ from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.checks import flag, is_whole, number, shown, whole
 from simmodels.decisions.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet
 from simmodels.decisions.new_fleet import new_fleet
-from simmodels.decisions.options import MOST
+from simmodels.decisions.options import MOST, require_changeable
 from simmodels.decisions.planning import FLOOR, NEAREST, PACKS
 from simmodels.decisions.risk import Category, risk_table
 from simmodels.decisions.state import Floats, Ints
@@ -178,21 +178,37 @@ class PlacementOptions:
         for name in options:
             if name not in known:
                 raise UnknownNameError("option", name, tuple(difflib.get_close_matches(name, known)), known)
-        made = cls(heuristic=heuristic, **options)  # type: ignore[arg-type]
+        return cls(heuristic=heuristic, **options).verified(options)  # type: ignore[arg-type]
+
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
+        """Return the same options but for some, by name; refuse as `checked` does.
+
+        Options of another heuristic are kept for when it is chosen.
+
+        Raises
+        ------
+        UnknownNameError
+            No such option, or one that must stay as it is while jobs wait and run.
+        """
+        require_changeable(changes, CHANGEABLE)
+        return replace(self, **changes).verified(changes)
+
+    def verified(self, given: Collection[str]) -> Self:
+        """Return the options with values of the types that compiled code knows; `given` are those that were named."""
         for name, choices in _CHOICES.items():
-            if (given := getattr(made, name)) not in get_args(choices) and not (name == "ties" and given is None):
-                near = tuple(difflib.get_close_matches(str(given), get_args(choices)))
-                raise UnknownNameError(name, str(given), near, get_args(choices))
-        for name in options:
-            if not has_option(heuristic, name):
-                raise RequestError(f"option {name} with {heuristic}", "it is one of another heuristic")
-        made = made._converted()
+            if (value := getattr(self, name)) not in get_args(choices) and not (name == "ties" and value is None):
+                near = tuple(difflib.get_close_matches(str(value), get_args(choices)))
+                raise UnknownNameError(name, str(value), near, get_args(choices))
+        for name in given:
+            if not has_option(self.heuristic, name):
+                raise RequestError(f"option {name} with {self.heuristic}", "it is one of another heuristic")
+        made = self._converted()
         made._check_ranges()  # noqa: SLF001  it is one of this class
-        if "unaware" in options and made.aware:
+        if "unaware" in given and made.aware:
             raise RequestError("option unaware of first fit that is aware", "aware=False is needed with it")
-        if heuristic in _TARGETED and made.reference is None:
+        if made.heuristic in _TARGETED and made.reference is None:
             raise RequestError(
-                f"{heuristic} without a reference", "jobs like those to come (the week before) say risks"
+                f"{made.heuristic} without a reference", "jobs like those to come (the week before) say risks"
             )
         return made
 
@@ -334,6 +350,10 @@ class PlacementOptions:
         if self.reference is not None:
             kept["reference"] = self.reference.name
         return kept
+
+
+CHANGEABLE: Final = tuple(each.name for each in fields(PlacementOptions) if each.name != "checkpoints")
+"""The options that can be changed while jobs wait and run; how a job runs on is settled by how it was begun."""
 
 
 def require_lengths(workload: Workload, cores: int) -> None:

@@ -11,7 +11,7 @@ from simmodels.compiled import compiled
 from simmodels.decisions.fitting import fit_new, queue_up, refill_all, refill_machine
 from simmodels.decisions.fleet import FIRST_FIT, NOWHERE
 from simmodels.decisions.machines import first_fitting, open_machines, reserve, run, stop
-from simmodels.decisions.ordered import insert, remove
+from simmodels.decisions.ordered import copy_slots, insert, remove
 from simmodels.decisions.placement import busy, note_stretch, place, replan, start_planned, tick, unplan, update, weigh
 from simmodels.signals import heed_signals
 
@@ -139,6 +139,46 @@ def plan_again(fleet, now):
     if fleet.kind != FIRST_FIT:
         replan(fleet, now)
         update(fleet, now)
+    return fleet.count
+
+
+@compiled
+def take_over(fleet, old, now):
+    """Go on where another fleet was, which is not used again, with other options; place again all that waits.
+
+    Parameters
+    ----------
+    fleet
+        A new fleet with the columns of the old one, and the same machines open.
+    old
+        The fleet whose place it takes.
+    now
+        The instant.
+    """
+    fleet.left, fleet.machine, fleet.start = old.left, old.machine, old.start
+    fleet.before, fleet.after, fleet.first = old.before, old.after, old.first
+    fleet.arrived, fleet.free, fleet.waiting = old.arrived, old.free, old.waiting
+    for k in range(old.heap_size):
+        fleet.machine[old.heap[k]] = NOWHERE
+        fleet.start[old.heap[k]] = np.inf
+    if fleet.kind == FIRST_FIT:
+        open_machines(fleet, fleet.open, now)  # now that it is known what is free
+        refill_all(fleet, now)
+        return fleet.count
+    if old.kind != FIRST_FIT:
+        fleet.use, fleet.stretch = old.use, old.stretch
+        fleet.use_sum, fleet.use_since = old.use_sum, old.use_since
+    waiting = np.empty(fleet.waiting.size, np.int64)
+    copy_slots(fleet.waiting, waiting)
+    for slot in waiting:
+        weigh(fleet, slot)
+    for first in fleet.first:
+        slot = first
+        while slot != NOWHERE:  # it may lose its machine, and wait again
+            weigh(fleet, slot)
+            slot = fleet.after[slot]
+    replan(fleet, now)
+    update(fleet, now)
     return fleet.count
 
 

@@ -50,20 +50,18 @@ class Placer(Scheduler):
 
     def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
         self.options = PlacementOptions.checked(self.heuristic, **options)
-        if not cluster.machines:
-            what = f"{self.heuristic} on cluster {cluster.name!r}, a pool of cores"
-            raise RequestError(what, "machines= and cores_per_machine= are needed")
-        if self.heuristic != "FirstFit" and not cluster.runs_as_logged:
-            what = f"{self.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
-            raise RequestError(what, "planned starts need lengths that are known exactly")
+        self._require_cluster(cluster, self.options)
         self.size = cluster.machines[0].cores
         if any(machine.cores != self.size for machine in cluster.machines):
             what = f"{self.heuristic} on cluster {cluster.name!r}, whose machines differ in size"
             raise RequestError(what, "machines of one size are needed; a queue takes others")
-        self._seed = env.seed_of("fill order", cluster.name) if self.options.shuffles else env.seed
         super().__init__(env, cluster)
         if self.options.checkpoints is not None:
             self._set_checkpoints(self.options.checkpoints)
+        self._by = self.options  # which the state is made by
+        self._fill_seed: int | None = None
+        self._draw_seed()
+        self.changes = 0
         self._fleet: Any = None  # made at the first instant, of the machines that are on before notice is given then
         self._seen_s = float(env.now)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
@@ -79,7 +77,47 @@ class Placer(Scheduler):
         env.trigger(first, ENDED)
         self._ring()
 
+    @staticmethod
+    def _require_cluster(cluster: Cluster, options: PlacementOptions) -> None:
+        """Refuse a cluster on which jobs cannot be placed so."""
+        if not cluster.machines:
+            what = f"{options.heuristic} on cluster {cluster.name!r}, a pool of cores"
+            raise RequestError(what, "machines= and cores_per_machine= are needed")
+        if options.heuristic != "FirstFit" and not cluster.runs_as_logged:
+            what = f"{options.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
+            raise RequestError(what, "planned starts need lengths that are known exactly")
+
     # -- what happens to it -------------------------------------------------------------------------
+
+    def reconfigure(self, **options: object) -> None:
+        """Change options by name; at the end of this instant, all jobs that wait are placed again.
+
+        Parameters
+        ----------
+        options
+            ``heuristic`` and any other but ``checkpoints``; others stay. Where targets follow targets, the machines
+            used (M_use) and the longest stretch stay as they are; after first fit they begin as at first.
+
+        Raises
+        ------
+        UnknownNameError
+            No such option, or one that cannot be changed, or no such choice.
+        RequestError
+            As when it is made.
+        """
+        changed = self.options.with_changes(options)
+        self._require_cluster(self.cluster, changed)
+        changed.filled(len(self.cluster.machines), 0)  # refuses an order that is none of these machines
+        if changed != self.options:
+            self.options = self._by if changed == self._by else changed
+            self.changes += 1
+            self._draw_seed()
+            self._ring()
+
+    def _draw_seed(self) -> None:
+        """Make the seed of the fill order when one is first drawn."""
+        if self.options.shuffles and self._fill_seed is None:
+            self._fill_seed = self.env.seed_of("fill order", self.cluster.name)
 
     def accept(self, workload: Workload) -> None:
         """Refuse a workload with a job that can never run on a machine."""
@@ -195,17 +233,7 @@ class Placer(Scheduler):
         now = float(self.env.now)
         self._seen_s = now
         room = max(_ROOM, 2 * len(self._resumed))
-        is_open = [machine.takes_jobs for machine in self.cluster.machines]
-        least = self.options.least_machines
-        self._fleet = self.options.open(
-            (np.empty(room), np.empty(room)),
-            np.empty(room, np.int64),
-            size=self.size,
-            is_open=is_open,
-            least=self._least() if least is None else least,
-            now=now,
-            seed=self._seed,
-        )
+        self._fleet = self._opened((np.empty(room), np.empty(room)), np.empty(room, np.int64))
         for job in self._resumed:
             self._enter(job, self._seen_s - job.submit_s)
         placing.begin(self._fleet, len(self._resumed), now)
@@ -214,6 +242,29 @@ class Placer(Scheduler):
         for slot in set(self._jobs) - {attempt.slot for attempt in self.cluster.running}:
             del self._jobs[slot]  # it did not fit
         self._powered = False
+
+    def _opened(self, lengths: tuple[np.ndarray, np.ndarray], cores: np.ndarray) -> Any:  # noqa: ANN401  a fleet
+        """Return the state of the machines that take jobs, by the options, with nothing running."""
+        self._by = self.options
+        return self.options.open(
+            lengths,
+            cores,
+            size=self.size,
+            is_open=[machine.takes_jobs for machine in self.cluster.machines],
+            least=self._least(),
+            now=float(self.env.now),
+            seed=self.env.seed if self._fill_seed is None else self._fill_seed,
+        )
+
+    def _take_over(self, now: float) -> None:
+        """Go on with other options."""
+        if self._by.heuristic == "FirstFit":
+            self._seen_s = now  # the use of machines is seen from here on
+        old = self._fleet
+        submit, length, _, cores, _ = columns(old)
+        self._fleet = self._opened((submit, length), cores)
+        placing.take_over(self._fleet, old, now)
+        self._start_all()
 
     def _begin_alone(self, _: Event) -> None:
         """Make the state before the machines change at the first instant, if no job that ran before had it made."""
@@ -258,6 +309,8 @@ class Placer(Scheduler):
         now = float(self.env.now)
         if self._powered or self._lost:
             self._change(now)
+        if self._by is not self.options:
+            self._take_over(now)
         if self._withdrawn:
             placing.plan_again(self._fleet, now)
             self._start_all()
@@ -309,9 +362,11 @@ class Placer(Scheduler):
         """Return the options by name, as a schedule keeps them, and the mean of the machines used."""
         kept = self.options.about()
         now = float(self.env.now)
-        if self._fleet is not None and self.heuristic != "FirstFit" and now > self._seen_s:
+        if self._fleet is not None and self.options.heuristic != "FirstFit" and now > self._seen_s:
             use, _, use_sum, since = standing(self._fleet)
             kept["mean_machines_used"] = (use_sum + use * (now - since)) / (now - self._seen_s)
+        if self.changes:
+            kept["changes"] = self.changes
         return kept
 
 

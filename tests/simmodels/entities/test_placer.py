@@ -1,0 +1,173 @@
+# ruff: noqa: ANN401  options of any type are handed through
+"""Placers whose options change during a run."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simmodels as sm
+from simmodels.entities.environment import Process
+from simmodels.errors import RequestError, UnknownNameError
+from tests.naive_capacity import Naive
+from tests.on_machines import CHOICES, runs, workload
+
+CLASSES: dict[str, Any] = {
+    "FirstFit": sm.FirstFit,
+    "TargetStretch": sm.TargetStretch,
+    "TargetAsap": sm.TargetAsap,
+    "PackedTargetAsap": sm.PackedTargetAsap,
+}
+Turn = tuple[float, dict[str, Any]]
+
+
+def placed(
+    rows: list[tuple[float, float, int]],
+    heuristic: str,
+    options: dict[str, Any],
+    turns: list[Turn],
+    steps: list[tuple[float, int]],
+    **clock: Any,
+) -> sm.Schedule:
+    env = sm.Environment(**clock)
+    cluster = sm.Cluster(env, "c", machines=5, cores_per_machine=4)
+    sm.TraceCapacity(env, cluster, [sm.CapacityChange(at_s, machines) for at_s, machines in steps])
+    placer = CLASSES[heuristic](env, cluster, **options)
+    sm.Source(env, workload(rows), into=placer)
+
+    def operate() -> Process:
+        for at_s, changes in turns:
+            yield env.at(at_s)
+            placer.reconfigure(**changes)
+
+    env.process(operate())
+    recorder = sm.Recorder(env)
+    env.run(until=500)
+    return recorder.schedule().validate()
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 120), st.integers(1, 50), st.integers(1, 4)), min_size=1, max_size=25).map(
+    lambda rows: sorted((float(release), float(length), cores) for release, length, cores in rows)
+)
+STEPS = st.lists(st.tuples(st.integers(1, 160), st.integers(0, 5)), max_size=6, unique_by=lambda step: step[0]).map(
+    lambda steps: [(0.0, 4), *((float(at_s), machines) for at_s, machines in sorted(steps))]
+)
+FIRST_FIT = {"dispatch": ["event", "instant"], "fill_order": [(4, 2, 0, 1, 3), (0, 1, 2, 3, 4)]}
+
+
+@st.composite
+def chosen(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    heuristic = draw(st.sampled_from(list(CLASSES)))
+    options = CHOICES[heuristic] if heuristic != "FirstFit" else FIRST_FIT
+    kept = {name: draw(st.sampled_from(values)) for name, values in options.items() if name != "least_machines"}
+    return heuristic, kept
+
+
+@given(
+    rows=ROWS,
+    steps=STEPS,
+    heuristics=st.lists(chosen(), min_size=1, max_size=4),
+    times=st.lists(st.integers(1, 150), min_size=3, max_size=3, unique=True).map(sorted),
+    reference=st.lists(st.tuples(st.integers(1, 50), st.integers(1, 4)), min_size=1, max_size=6),
+)
+@settings(max_examples=150)
+def test_a_placer_whose_heuristic_changes_is_the_slow_scheduler(
+    rows: list[tuple[float, float, int]],
+    steps: list[tuple[float, int]],
+    heuristics: list[tuple[str, dict[str, Any]]],
+    times: list[int],
+    reference: list[tuple[int, int]],
+) -> None:
+    of_targets = {"reference": workload([(0.0, float(w), c) for w, c in reference]), "least_machines": 1}
+    all_options = [(name, options | (of_targets if name != "FirstFit" else {})) for name, options in heuristics]
+    turns = [
+        (float(at_s), {"heuristic": name, **options})
+        for at_s, (name, options) in zip(times, all_options[1:], strict=False)
+    ]
+    schedule = placed(rows, *all_options[0], turns, steps)
+
+    def plain(options: dict[str, Any]) -> dict[str, Any]:
+        found = {{"search": "bound"}.get(name, name): value for name, value in options.items()}
+        return found | ({"bound": {"used": "used", "open": "alive"}[found["bound"]]} if "bound" in found else {})
+
+    slow = Naive(
+        rows,
+        steps,
+        4,
+        heuristics[0][0],
+        0.0,
+        500.0,
+        1,
+        [(float(w), c) for w, c in reference],
+        plain(heuristics[0][1]),
+        list(heuristics[0][1].get("fill_order", range(5))),
+        [(float(at_s), name, plain(options)) for at_s, (name, options) in zip(times, heuristics[1:], strict=False)],
+    )
+    slow.simulate()
+    outcome = {"done": 0, "killed": 2, "running": 2}
+    must = [(run.job + 1, run.machine, run.start, outcome[run.outcome]) for run in slow.attempts]
+    assert [(*run[:3], run[4]) for run in runs(schedule)] == sorted(must, key=lambda run: (run[2], run[0]))
+
+
+@given(rows=ROWS, steps=STEPS, heuristic=chosen(), times=st.lists(st.integers(1, 150), max_size=5, unique=True))
+def test_options_that_are_set_again_change_nothing(
+    rows: list[tuple[float, float, int]],
+    steps: list[tuple[float, int]],
+    heuristic: tuple[str, dict[str, Any]],
+    times: list[int],
+) -> None:
+    name, options = heuristic
+    other = {"distance": 7} if name != "FirstFit" else {"dispatch": "event", "fill_order": (2, 1, 0, 3, 4)}
+    options = options | ({"reference": workload([(0.0, 9.0, 1), (0.0, 30.0, 2)])} if name != "FirstFit" else {})
+    back = {each: options[each] for each in other}
+    turns: list[Turn] = [(float(at_s), {"heuristic": name, **options}) for at_s in sorted(times)]
+    # There and back within an instant is no change either.
+    turns += [(200.0, other), (200.0, back)]
+    schedule = placed(rows, name, options, turns, steps)
+    assert runs(schedule) == runs(placed(rows, name, options, [], steps))
+
+
+def test_first_fit_goes_on_as_another_heuristic() -> None:
+    week = workload([(0.0, 10.0, 4), (0.0, 10.0, 4)])
+    rows = [(0.0, 10.0, 3), (1.0, 30.0, 4), (2.0, 30.0, 4), (3.0, 5.0, 1), (12.0, 2.0, 1)]
+    turn: Turn = (5.0, {"heuristic": "TargetAsap", "reference": week})
+    schedule = placed(rows, "FirstFit", {"fill_order": (4, 3, 2, 1, 0)}, [turn], [(0.0, 2)])
+    # Machine 1, machine 0; the third waits, and the fourth fits beside the first. From 5 s on the third is planned on
+    # machine 1, from 10 s on; the last finds a core free on neither before 31 s.
+    assert [run[:3] for run in runs(schedule)] == [(1, 1, 0), (2, 0, 1), (4, 1, 3), (3, 1, 10), (5, 0, 31)]
+    assert schedule.about["heuristic"] == "TargetAsap"
+    assert schedule.about["changes"] == 1
+    assert schedule.about["mean_machines_used"] > 0
+
+
+def test_a_drawn_fill_order_is_the_same_whenever_it_is_changed_to() -> None:
+    rows = [(10.0 * k, 1.0, 4) for k in range(20)]
+    late = placed(rows, "FirstFit", {}, [(15.0, {"aware": False})], [(0.0, 5)], seed=4)
+    drawn = placed(rows, "FirstFit", {"aware": False}, [], [(0.0, 5)], seed=4)
+    assert runs(late)[2:] == runs(drawn)[2:] != runs(placed(rows, "FirstFit", {}, [], [(0.0, 5)]))[2:]
+
+
+class Modelled(sm.Cluster):
+    def runtime_s(self, job: sm.Job) -> float:
+        return 2 * job.runtime_s
+
+
+def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
+    env = sm.Environment()
+    placer = sm.FirstFit(env, sm.Cluster(env, "c", machines=3, cores_per_machine=4))
+    with pytest.raises(UnknownNameError, match=r"option that can be changed 'checkpoints'; .*known: heuristic, aware"):
+        placer.reconfigure(checkpoints=sm.Checkpoints())
+    with pytest.raises(RequestError, match="option distance with FirstFit; it is one of another heuristic"):
+        placer.reconfigure(distance=3)
+    with pytest.raises(RequestError, match="TargetAsap without a reference"):
+        placer.reconfigure(heuristic="TargetAsap")
+    with pytest.raises(UnknownNameError, match="unknown heuristic 'TargetASAP'"):
+        placer.reconfigure(heuristic="TargetASAP")
+    with pytest.raises(RequestError, match="a fill order of 2 machines; each number from 0 to 2"):
+        placer.reconfigure(fill_order=(0, 1))
+    placer.reconfigure()
+    assert (placer.options.heuristic, placer.options.fill_order, placer.changes) == ("FirstFit", None, 0)
+    modelled = sm.FirstFit(env, Modelled(env, "d", machines=1, cores_per_machine=4))
+    with pytest.raises(RequestError, match="TargetAsap on cluster 'd', which says itself how long jobs run"):
+        modelled.reconfigure(heuristic="TargetAsap", reference=workload([(0.0, 1.0, 1)]))
