@@ -172,6 +172,7 @@ class Naive:
             self.replan([r.job for r in killed], before, now)
         else:
             self.waiting = self.in_order([*self.waiting, *(r.job for r in killed)])
+            self.fill_machines(now)
 
     def turn(self, now: float, heuristic: str, options: dict[str, Any]) -> None:
         """Go over to another heuristic: all that waits is placed again."""

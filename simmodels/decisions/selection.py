@@ -1,7 +1,7 @@
-"""Selection: which order to use in the next period, learned from what the periods before cost.
+"""Selection: which order, or other option, to use in the next period, learned from what the periods before cost.
 
 A *strategy* is a state machine without a clock: it observes what a period cost and returns a new memory; from a
-memory, and numbers drawn for it, it chooses. `simmodels.tuning` applies one to a scheduler.
+memory, and numbers drawn for it, it chooses. `simmodels.Tuner` applies one to a scheduler or an auctioneer.
 
 References
 ----------
@@ -17,8 +17,8 @@ Computing 32, 2002, doi:10.1137/S0097539701398375: EXP3.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,18 +42,18 @@ class Period:
     Parameters
     ----------
     used
-        The order that was used, by its place among the strategy's.
-    wait_s
-        The waits of the jobs that finished (or started) in the period, added up.
-    jobs
-        How many these were.
+        What was used, by its place among the strategy's choices.
+    cost
+        What the period cost: as a rule the waits, in seconds, of the jobs that finished (or started) in it, added up.
+    count
+        How many jobs (or workflows) these were.
     simulated_s
-        float64[orders], what each order would have cost: the sum of waits in a simulation; None if nobody simulated.
+        float64[choices], what each order would have cost: the sum of waits in a simulation; None if nobody simulated.
     """
 
     used: int
-    wait_s: float
-    jobs: int
+    cost: float
+    count: int
     simulated_s: Floats | None = None
 
 
@@ -66,13 +66,13 @@ class Memory:
     periods
         How many periods it has observed.
     cost
-        float64[orders], what each order has cost.
+        float64[choices], what each choice has cost.
     count
-        float64[orders], what that is divided by: jobs, or periods.
+        float64[choices], what that is divided by: jobs, or periods.
     used
-        float64[orders], in how many periods each was in use.
+        float64[choices], in how many periods each was in use.
     weight
-        float64[orders], logarithms of weights (EXP3).
+        float64[choices], logarithms of weights (EXP3).
     largest
         The largest cost of a period so far, by which costs are scaled.
     """
@@ -85,38 +85,53 @@ class Memory:
     largest: float = 0.0
 
 
+class _Choices(tuple[Any, ...]):
+    """The choices of a strategy under their earlier name: `dataclasses.replace` hands them on, and they say nothing."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Strategy:
-    """Chooses an order for each period; the base of all strategies.
+    """Chooses an option for each period; the base of all strategies.
 
     Parameters
     ----------
+    choices
+        What it chooses among: values of the option that is tuned, by name or as they are (an `Order`, a `Bid`, a
+        number). By default the twelve orders of the selection study.
     orders
-        The orders among which it chooses, by name.
+        The same, of orders of a queue, checked at once; instead of `choices`.
 
     Raises
     ------
     RequestError
-        There is no order, one is unknown, or one is there twice.
+        There is nothing to choose, an order is unknown, or something is there twice.
     """
 
-    orders: Sequence[str] = TWELVE_ORDERS
+    choices: Sequence[Any] = TWELVE_ORDERS
+    orders: Sequence[Any] = field(default=_Choices(), repr=False, compare=False)
 
     simulates: ClassVar[bool] = False
     """Whether it needs to know what each order would have cost."""
 
     def __post_init__(self) -> None:
-        """Check the orders."""
-        object.__setattr__(self, "orders", tuple(self.orders))
-        if not self.orders:
-            raise RequestError("a strategy without orders", "at least one is needed")
-        found = [find_order(name) for name in self.orders]
-        if len(set(found)) < len(found):
-            raise RequestError(f"a strategy with an order twice: {', '.join(self.orders)}", "each once is allowed")
+        """Check what there is to choose."""
+        of_orders = not isinstance(self.orders, _Choices)
+        given = tuple(self.orders if of_orders else self.choices)
+        what = "order" if of_orders else "choice"
+        if not given:
+            raise RequestError(f"a strategy without {what}s", "at least one is needed")
+        names = [str(name_of(find_order(each) if of_orders else each)) for each in given]
+        if len(set(names)) < len(names):
+            article = "an" if of_orders else "a"
+            raise RequestError(f"a strategy with {article} {what} twice: {', '.join(names)}", "each once is allowed")
+        object.__setattr__(self, "choices", given)
+        object.__setattr__(self, "orders", _Choices(given))
 
     def begin(self) -> Memory:
         """Return the memory of one who has seen nothing."""
-        none = np.zeros(len(self.orders))
+        none = np.zeros(len(self.choices))
         return Memory(0, none, none, none, none)
 
     def observe(self, memory: Memory, period: Period) -> Memory:
@@ -126,7 +141,7 @@ class Strategy:
         return replace(memory, periods=memory.periods + 1, used=used)
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:
-        """Return the order of the next period, by its place.
+        """Return the choice of the next period, by its place.
 
         Parameters
         ----------
@@ -138,16 +153,16 @@ class Strategy:
         raise NotImplementedError
 
     def _any(self, uniform: float) -> int:
-        """Return any of the orders, each as likely as the others."""
-        return int(uniform * len(self.orders))
+        """Return any of the choices, each as likely as the others."""
+        return int(uniform * len(self.choices))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RandomOrder(Strategy):
-    """Any of the orders, each as likely as the others, in each period anew."""
+    """Any of the choices, each as likely as the others, again in each period."""
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:  # noqa: ARG002  it learns nothing
-        """Return the order of the next period, by its place."""
+        """Return the choice of the next period, by its place."""
         return self._any(uniforms[1])
 
 
@@ -157,7 +172,7 @@ class FullFeedback(Strategy):
 
     Parameters
     ----------
-    orders
+    choices, orders
         The orders among which it chooses; of equal costs the first is taken.
     decay
         What a cost is multiplied by when it is a period older, in (0, 1].
@@ -200,18 +215,18 @@ class FullFeedback(Strategy):
         return replace(super().observe(memory, period), cost=self.decay * memory.cost + period.simulated_s)
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:  # noqa: ARG002  it leaves nothing to chance
-        """Return the order of the next period, by its place."""
+        """Return the choice of the next period, by its place."""
         return int(np.argmin(memory.cost))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Bandit(Strategy):
-    """A strategy that sees only what the order in use costs.
+    """A strategy that sees only what the choice in use costs.
 
     Parameters
     ----------
-    orders
-        The orders among which it chooses.
+    choices, orders
+        What it chooses among.
     counts
         Which jobs a period pays for: those that finished in it, or (as the published program has it) started in it.
     """
@@ -227,24 +242,24 @@ class _Bandit(Strategy):
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonGreedy(_Bandit):
-    """Mostly the order whose jobs have waited least in the mean, and now and then any.
+    """Mostly the choice whose jobs have cost least (as a rule, waited least) on average, and now and then any.
 
-    An order none of whose periods has a job counts as the best of all, so each is tried: of several the one that was
+    A choice none of whose periods has a job counts as the best of all, so each is tried: of several the one that was
     used least, and of these the first. Of equal means the first is taken.
 
     Parameters
     ----------
-    orders, counts
+    choices, orders, counts
         See `Strategy`; which jobs a period pays for.
     epsilon
-        How likely any order is taken instead of the best, in [0, 1]. (The published program is told the opposite: how
+        How likely any choice is taken instead of the best, in [0, 1]. (The published program is told the opposite: how
         likely the best is taken.)
     epsilon_decay
         What epsilon is multiplied by from period to period, in (0, 1].
     decay
         What costs and jobs are multiplied by when they are a period older, in (0, 1].
     pseudo_jobs
-        So many jobs that have not waited are added to each order, >= 0; the published program adds one.
+        So many jobs that have not waited are added to each choice, >= 0; the published program adds one.
 
     Raises
     ------
@@ -269,15 +284,15 @@ class EpsilonGreedy(_Bandit):
 
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
-        # What is hardly there any more is kept as it is: as 0 jobs it would be an order that was never tried.
+        # What is hardly there any more is kept as it is: as 0 jobs it would be a choice that was never tried.
         decay = np.where(memory.count > _FAINT, self.decay, 1.0)
         cost, count = decay * memory.cost, decay * memory.count
-        cost[period.used] += period.wait_s
-        count[period.used] += period.jobs
+        cost[period.used] += period.cost
+        count[period.used] += period.count
         return replace(super().observe(memory, period), cost=cost, count=count)
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:
-        """Return the order of the next period, by its place."""
+        """Return the choice of the next period, by its place."""
         if uniforms[0] < self.epsilon * self.epsilon_decay**memory.periods:
             return self._any(uniforms[1])
         count = memory.count + self.pseudo_jobs
@@ -288,15 +303,15 @@ class EpsilonGreedy(_Bandit):
 
 @dataclass(frozen=True, kw_only=True)
 class UCB1(_Bandit):
-    """The order with the highest upper confidence bound (Auer, Cesa-Bianchi and Fischer 2002, figure 1).
+    """The choice with the highest upper confidence bound (Auer, Cesa-Bianchi and Fischer 2002, figure 1).
 
-    The reward of a period is 1 less its mean wait, as a part of the largest mean wait of any period so far; periods
-    without a job teach nothing. Each order is tried at first: of those that have not had a period with a job, the one
+    The reward of a period is 1 less its mean cost, as a part of the largest mean cost of any period so far; periods
+    without a job teach nothing. Each choice is tried at first: of those that have not had a period with a job, the one
     that was used least, and of these the first.
 
     Parameters
     ----------
-    orders, counts
+    choices, orders, counts
         See `Strategy`; which jobs a period pays for.
     exploration
         What the square root is multiplied by, >= 0; the authors' is 1.
@@ -313,17 +328,17 @@ class UCB1(_Bandit):
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
         after = super().observe(memory, period)
-        if not period.jobs:
+        if not period.count:
             return after
-        mean_s = period.wait_s / period.jobs
+        mean = period.cost / period.count
         cost, count = memory.cost.copy(), memory.count.copy()
-        cost[period.used] += mean_s
+        cost[period.used] += mean
         count[period.used] += 1
-        largest = max(memory.largest, mean_s)
+        largest = max(memory.largest, mean)
         return replace(after, cost=cost, count=count, largest=largest)
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:  # noqa: ARG002  it leaves nothing to chance
-        """Return the order of the next period, by its place."""
+        """Return the choice of the next period, by its place."""
         if (memory.count == 0).any():
             return _least_used(memory.used, memory.count == 0)
         mean = memory.cost / memory.count / (memory.largest or 1.0)
@@ -333,13 +348,13 @@ class UCB1(_Bandit):
 
 @dataclass(frozen=True, kw_only=True)
 class EXP3(_Bandit):
-    """An order drawn by weights that grow exponentially with its rewards (Auer et al. 2002, figure 1).
+    """A choice drawn by weights that grow exponentially with its rewards (Auer et al. 2002, figure 1).
 
     The reward is that of `UCB1`.
 
     Parameters
     ----------
-    orders, counts
+    choices, orders, counts
         See `Strategy`; which jobs a period pays for.
     gamma
         The share of the choices that is left to chance, in (0, 1].
@@ -356,29 +371,34 @@ class EXP3(_Bandit):
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
         after = super().observe(memory, period)
-        if not period.jobs:
+        if not period.count:
             return after
-        mean_s = period.wait_s / period.jobs
-        largest = max(memory.largest, mean_s)
-        reward = 1.0 - mean_s / largest if largest else 1.0
+        mean = period.cost / period.count
+        largest = max(memory.largest, mean)
+        reward = 1.0 - mean / largest if largest else 1.0
         weight = memory.weight.copy()
-        weight[period.used] += self.gamma * reward / (self.probabilities(memory)[period.used] * len(self.orders))
+        weight[period.used] += self.gamma * reward / (self.probabilities(memory)[period.used] * len(self.choices))
         return replace(after, weight=weight - weight.max(), largest=largest)
 
     def probabilities(self, memory: Memory) -> Floats:
-        """Return float64[orders], how likely each is chosen."""
+        """Return float64[choices], how likely each is chosen."""
         weights = np.exp(memory.weight - memory.weight.max())
-        mixed: Floats = (1.0 - self.gamma) * weights / weights.sum() + self.gamma / len(self.orders)
+        mixed: Floats = (1.0 - self.gamma) * weights / weights.sum() + self.gamma / len(self.choices)
         return mixed
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:
-        """Return the order of the next period, by its place."""
+        """Return the choice of the next period, by its place."""
         edges = np.cumsum(self.probabilities(memory))
-        return min(int(np.searchsorted(edges, uniforms[1], side="right")), len(self.orders) - 1)
+        return min(int(np.searchsorted(edges, uniforms[1], side="right")), len(self.choices) - 1)
+
+
+def name_of(choice: object) -> object:
+    """Return what a choice is called: its name, if it has one, else itself."""
+    return getattr(choice, "name", getattr(choice, "__name__", choice))
 
 
 def _least_used(used: Floats, among: NDArray[np.bool_]) -> int:
-    """Return the place of the order that was used least; of several the first."""
+    """Return the place of the choice that was used least; of several the first."""
     return int(np.argmin(np.where(among, used, math.inf)))
 
 

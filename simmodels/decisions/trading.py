@@ -298,6 +298,12 @@ def price_of(market, task):
 
 
 @compiled
+def finishes(market):
+    """Return when each job was done, starved by an end or was rejected; NaN for the others (a copy)."""
+    return market.finish[: market.jobs].copy()
+
+
+@compiled
 def add_free(market, cluster, cores):
     """Give a cluster more free cores (take some away, if negative)."""
     market.free[cluster] += cores

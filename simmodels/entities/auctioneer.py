@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from simpy.events import Event
 
+from simmodels.attempts import FINISHED
 from simmodels.decisions import trading
 from simmodels.decisions.auction_options import (
     AuctionOptions,
@@ -26,12 +27,13 @@ from simmodels.decisions.bid import Bid
 from simmodels.decisions.outcomes import judged, schedule_of
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
+from simmodels.entities.decider import Judged
 from simmodels.entities.environment import LAST, ROUTE, Environment
 from simmodels.entities.events import Priced, Submitted
 from simmodels.entities.forwarding import Forwarding
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
-from simmodels.entities.router import Judged, Router
+from simmodels.entities.router import Router
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.place import Terms
@@ -472,12 +474,13 @@ class Auctioneer(Router):
         """Return what became of each workflow that is known."""
         paths_s = self._paths_s()
         price = trading.found(self._market)[3] if self.options.prices else None
-        first = self._first_task
+        first, finish_s = self._first_task, trading.finishes(self._market)
         for number, outcome in enumerate(judged(self._market).tolist()):
             if number in self._jobs:
                 continue
             paid = None if price is None else price[first[number] : first[number + 1]]
-            yield Judged(self.workflows[number], outcome, float(paths_s[number]), paid)
+            finished_s = float(finish_s[number]) if outcome == FINISHED else math.nan
+            yield Judged(self.workflows[number], outcome, float(paths_s[number]), paid, finished_s)
 
     def schedule(self) -> Schedule:
         """Return the schedule so far, of all that is known; a workflow that is not done is unfinished.

@@ -1,10 +1,13 @@
 """Decider: what schedulers and routers share: the process, what they take, whom they serve, and what ends there."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from simpy.events import PENDING, Event
 
+from simmodels.attempts import FINISHED
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
@@ -27,6 +30,39 @@ class Hears(Protocol):
 
     def note_decision(self) -> None:
         """Take note that somebody has decided."""
+
+
+class Judged(NamedTuple):
+    """What became of a workflow so far.
+
+    Parameters
+    ----------
+    workflow
+        The workflow.
+    outcome
+        Its outcome, see `simmodels.attempts.WORKFLOW_OUTCOMES`.
+    critical_path_s
+        The least time from its submission to its finish, in seconds.
+    price
+        float64[tasks], what each task paid; None if nobody pays.
+    finish_s
+        When its last task ended, in seconds; NaN if it is not finished.
+    """
+
+    workflow: Workflow
+    outcome: int
+    critical_path_s: float
+    price: NDArray[np.float64] | None
+    finish_s: float
+
+    @property
+    def lost_value(self) -> float:
+        """Return how much less than its most value it is worth; all of that if it is not finished."""
+        most = self.workflow.most_value
+        if self.outcome != FINISHED:
+            return most
+        slr = (self.finish_s - self.workflow.submit_s) / self.critical_path_s
+        return most - most * self.workflow.curve.factor(slr)
 
 
 class Decider:
@@ -138,6 +174,10 @@ class Decider:
         """
         for name in options:
             raise RequestError(f"{name} of a {type(self).__name__} is to be changed", "it has no option to change")
+
+    def judged(self) -> Iterable[Judged]:
+        """Return what became of each workflow that it knows."""
+        return ()
 
     # -- whom it serves, and what ends there ----------------------------------------------------------
 

@@ -1,11 +1,12 @@
 """Dependencies: a process in front of any scheduler that submits each task of a workflow when its predecessors end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from simmodels.attempts import FINISHED
 from simmodels.entities.attempt import Attempt, Outcome
-from simmodels.entities.decider import Decider
+from simmodels.entities.decider import Decider, Judged
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed, Submitted
 from simmodels.entities.job import TaskRun
@@ -47,6 +48,7 @@ class Dependencies(Decider):
         # By id, of workflows that are not done: how many predecessors of each task, and how many tasks, have not ended.
         self._missing: dict[int, list[int]] = {}
         self._left: dict[int, int] = {}
+        self._finish_s: list[tuple[Workflow, float]] = []
         into.routers = (*into.routers, self)
         env.enter(self)
 
@@ -59,6 +61,11 @@ class Dependencies(Decider):
     def is_idle(self) -> bool:
         """Whether all tasks of the workflows that were submitted here have ended."""
         return not self._left
+
+    def judged(self) -> Iterable[Judged]:
+        """Return what became of each workflow that is finished, however late."""
+        for flow, finish_s in self._finish_s:
+            yield Judged(flow, FINISHED, flow.critical_path_s(0.0), None, finish_s)
 
     def accept(self, given: Workload | Sequence[Workflow]) -> None:
         """Refuse what can never run.
@@ -123,6 +130,7 @@ class Dependencies(Decider):
         self._left[id(flow)] -= 1
         if not self._left[id(flow)]:
             del self._missing[id(flow)], self._left[id(flow)]
+            self._finish_s.append((flow, float(self.env.now)))
         for task in flow.successor[flow.first[run.task] : flow.first[run.task + 1]].tolist():
             missing[task] -= 1
             if not missing[task]:

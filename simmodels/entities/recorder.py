@@ -18,6 +18,7 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.router import Router
 from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
+from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError
 from simmodels.place import Terms
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
@@ -333,6 +334,8 @@ class Recorder:
         served_by = dict.fromkeys(cluster.served_by for cluster in clusters)
         deciders = [each for each in served_by if isinstance(each, Decider)]
         terms, about = self._made(deciders, routers, workload, at, table, as_logged=as_logged, modelled=on_machines)
+        if tuned := [each.about() for each in self.env.all(KnobTuner) if set(each.decider.clusters) & set(clusters)]:
+            about["tuned"] = tuned
         by_cluster = np.zeros(max((each.number for each in self.env.all(Cluster)), default=0) + 1, np.int64)
         by_cluster[[each.number for each in clusters]] = np.arange(len(clusters))
         columns = {name: table[name].to_numpy() for name in ("start_s", "end_s", "outcome")}

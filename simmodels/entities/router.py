@@ -1,10 +1,6 @@
 """Router: a process in front of several schedulers, which says where each job goes."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.decider import Decider
@@ -12,29 +8,7 @@ from simmodels.entities.environment import ROUTE, Environment
 from simmodels.entities.events import Routed
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
-from simmodels.workflow import Workflow
 from simmodels.workload import Job
-
-
-class Judged(NamedTuple):
-    """What became of a workflow so far.
-
-    Parameters
-    ----------
-    workflow
-        The workflow.
-    outcome
-        Its outcome, see `simmodels.attempts.WORKFLOW_OUTCOMES`.
-    critical_path_s
-        The least time from its submission to its finish, in seconds.
-    price
-        float64[tasks], what each task paid; None if nobody pays.
-    """
-
-    workflow: Workflow
-    outcome: int
-    critical_path_s: float
-    price: NDArray[np.float64] | None
 
 
 class Router(Decider):
@@ -157,10 +131,6 @@ class Router(Decider):
     def predict_start(self, job: Job) -> float:
         """Return when a job would start, wherever that is earliest; see `Scheduler.predict_start`."""
         return min(each.predict_start(job) for each in self.fitting(job))
-
-    def judged(self) -> Iterable[Judged]:
-        """Return what became of each workflow that the router knows."""
-        return ()
 
 
 class RoundRobin(Router):

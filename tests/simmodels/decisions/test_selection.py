@@ -1,6 +1,8 @@
 """Strategies as state machines, by hand: what they remember of a period, and what they choose."""
 
+import dataclasses
 import math
+import pickle
 from collections.abc import Sequence
 
 import numpy as np
@@ -167,3 +169,19 @@ def test_numbers_out_of_range_are_refused(strategy: type[Strategy], options: dic
 def test_an_unknown_order_is_refused_with_near_ones() -> None:
     with pytest.raises(UnknownNameError, match="SAF"):
         sm.UCB1(orders=["SAFF"])
+
+
+def test_choices_are_names_or_objects_and_orders_are_another_name_of_them() -> None:
+    mine = sm.Polynomial([0.0, 1.0], ["1", "p"], name="mine")
+    assert sm.UCB1().choices == sm.UCB1().orders == sm.TWELVE_ORDERS
+    assert sm.UCB1(orders=THREE) == sm.UCB1(choices=THREE)
+    strategy = sm.EpsilonGreedy(choices=["PVR", mine, 5.0, None], epsilon=0.25)
+    assert strategy.choices == strategy.orders == ("PVR", mine, 5.0, None)
+    assert dataclasses.replace(strategy, epsilon=0.5).choices == strategy.choices
+    assert dataclasses.replace(strategy, choices=THREE).orders == THREE
+    assert dataclasses.replace(strategy, orders=THREE).choices == THREE
+    assert pickle.loads(pickle.dumps(sm.UCB1(choices=("PVR", "SRTF")))).choices == ("PVR", "SRTF")
+    with pytest.raises(RequestError, match="a strategy without choices"):
+        sm.UCB1(choices=())
+    with pytest.raises(RequestError, match="a strategy with a choice twice: mine, mine"):
+        sm.UCB1(choices=("mine", mine))

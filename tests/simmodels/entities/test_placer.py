@@ -1,6 +1,7 @@
 # ruff: noqa: ANN401  options of any type are handed through
 """Placers whose options change during a run."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -67,7 +68,9 @@ def chosen(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @given(
     rows=ROWS,
     steps=STEPS,
-    heuristics=st.lists(chosen(), min_size=1, max_size=4),
+    heuristics=st.lists(chosen(), min_size=1, max_size=4).filter(
+        lambda each: all(one != other for one, other in pairwise(each))  # else nothing is placed again
+    ),
     times=st.lists(st.integers(1, 150), min_size=3, max_size=3, unique=True).map(sorted),
     reference=st.lists(st.tuples(st.integers(1, 50), st.integers(1, 4)), min_size=1, max_size=6),
 )
