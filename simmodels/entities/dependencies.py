@@ -1,11 +1,17 @@
-"""Dependencies: a process in front of any scheduler that submits each task of a workflow when its predecessors end."""
+"""Dependencies: an entity in front of any scheduler that submits each task of a workflow when its data have come."""
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
+from simpy.events import Event
 
-from simmodels.attempts import FINISHED
+from simmodels.attempts import FINISHED, OPEN
+from simmodels.decisions.auction_options import AuctionOptions, Network
 from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider, Judged
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed, Submitted
@@ -13,20 +19,51 @@ from simmodels.entities.job import TaskRun
 from simmodels.entities.router import Router
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
+from simmodels.place import Terms
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
+
+
+@dataclass(slots=True, eq=False)
+class _Flow:
+    """A workflow that was submitted."""
+
+    workflow: Workflow
+    missing: list[int]  # how many predecessors of each task have not ended
+    left: int  # how many tasks have not ended
+    ended: dict[int, tuple[float, Cluster]] = field(default_factory=dict)  # when and where, by task; if data travel
+    finish_s: float = math.nan
 
 
 class Dependencies(Decider):
     """Stands in front of a scheduler, or router, and sends it the tasks of workflows: each when it may start.
 
-    That is when the workflow is submitted, or the last predecessor of the task has ended; data travel in no time. A
-    `Source` of workflows puts one in front of any scheduler or router that does not take workflows by itself.
+    That is when the workflow is submitted, or the last predecessor of the task has ended and the data of all have come.
+    A `Source` of workflows puts one in front of any scheduler or router that does not take workflows by itself; give
+    one of yours to the source (``into=``) for data that travel.
 
     Parameters
     ----------
     env, into
         The environment, and the scheduler or router.
+    ccr
+        How long data travel, as a share of the runtime of the task that sends them; rounded up to whole ticks.
+    network
+        Where data must travel, as for an `Auctioneer`: ``"cluster"`` (to any other cluster), ``"kind"`` (only between
+        kinds that no cluster offers both; here there are none) or ``"none"``.
+    tick_s
+        The unit of travel times, in seconds.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        An option is not what is allowed, or data travel differently in front of one of the clusters already.
+
+    Notes
+    -----
+    Where a task will run is not known when it is sent. So it is held back until its data would be on every cluster on
+    which it can run: nothing travels in front of one cluster, nor if its predecessors ran on the only one that is large
+    enough.
 
     Examples
     --------
@@ -41,14 +78,27 @@ class Dependencies(Decider):
 
     takes_workflows = True
 
-    def __init__(self, env: Environment, into: Scheduler | Router) -> None:
+    def __init__(
+        self,
+        env: Environment,
+        into: Scheduler | Router,
+        *,
+        ccr: float = 0.0,
+        network: Network = "cluster",
+        tick_s: float = 1.0,
+    ) -> None:
         self.env = env
         self.into = into
         self.clusters = into.clusters
-        # By id, of workflows that are not done: how many predecessors of each task, and how many tasks, have not ended.
-        self._missing: dict[int, list[int]] = {}
-        self._left: dict[int, int] = {}
-        self._finish_s: list[tuple[Workflow, float]] = []
+        terms = AuctionOptions.checked(ccr=ccr, network=network, tick_s=tick_s).terms()
+        self._terms = terms if terms.ccr else Terms()
+        self._travels = bool(ccr) and network == "cluster"
+        for each in env.all(Dependencies):
+            if set(each.clusters) & set(self.clusters) and each.terms() != self._terms:
+                what = f"{_travel(self._terms)} in front of clusters where {_travel(each.terms())}"
+                raise RequestError(what, "all sources must share one Dependencies")
+        self._flows: list[_Flow] = []
+        self._open: dict[int, _Flow] = {}  # by id of the workflow, those that are not done
         into.routers = (*into.routers, self)
         env.enter(self)
 
@@ -60,12 +110,24 @@ class Dependencies(Decider):
     @property
     def is_idle(self) -> bool:
         """Whether all tasks of the workflows that were submitted here have ended."""
-        return not self._left
+        return not self._open
+
+    def about(self) -> dict[str, object]:
+        """Return how data travel by name, as a schedule keeps it; nothing if they do not."""
+        terms = self._terms
+        return {"network": terms.network, "ccr": terms.ccr, "tick_s": terms.tick_s} if terms.ccr else {}
+
+    def terms(self) -> Terms:
+        """Return the terms by which a schedule of it is validated."""
+        return self._terms
 
     def judged(self) -> Iterable[Judged]:
-        """Return what became of each workflow that is finished, however late."""
-        for flow, finish_s in self._finish_s:
-            yield Judged(flow, FINISHED, flow.critical_path_s(0.0), None, finish_s)
+        """Return what became of each workflow; one that is finished is, however late."""
+        for each in self._flows:
+            path_s = each.workflow.critical_path_s(self._terms.ccr, tick_s=self._terms.tick_s)
+            yield Judged(each.workflow, OPEN if each.left else FINISHED, path_s, None, each.finish_s)
+
+    # -- what it takes --------------------------------------------------------------------------------
 
     def accept(self, given: Workload | Sequence[Workflow]) -> None:
         """Refuse what can never run.
@@ -78,10 +140,10 @@ class Dependencies(Decider):
             Tasks ask for kinds, and there are clusters of several kinds: only an `Auctioneer` chooses by them.
         """
         if isinstance(given, Workload):
-            if given.tasks is None:
-                self.into.accept(given)
-                return
-            given = given.tasks.workflows
+            rigid = given.rigid()
+            if rigid.any():
+                self.into.accept(given.take(rigid))
+            given = given.workflows
         for flow in given:
             self._require_flow(flow)
 
@@ -106,32 +168,74 @@ class Dependencies(Decider):
             return
         self._require_flow(job)
         self.env.publish(Submitted, job, self)
-        if id(job) in self._left:
+        if id(job) in self._open:
             raise RequestError(f"job {job.job_id} is submitted again before it is done", "submit a copy (replace(job))")
         missing = np.bincount(job.successor, minlength=len(job)).tolist()
-        self._missing[id(job)], self._left[id(job)] = missing, len(job)
+        self._flows.append(_Flow(job, missing, len(job)))
+        self._open[id(job)] = self._flows[-1]
         for task in [task for task, count in enumerate(missing) if not count]:
-            self._send(TaskRun.of(job, task))
+            self._send_task(job, task)
 
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to a router."""
         self._send(job)
 
+    # -- what it sends --------------------------------------------------------------------------------
+
     def _send(self, job: Job) -> None:
         self.env.publish(Routed, job, self, self.into)
         self.into.enqueue(job)
 
+    def _send_task(self, workflow: Workflow, task: int, _: Event | None = None) -> None:
+        self._send(TaskRun.of(workflow, task))
+
+    def _ring(self) -> None:
+        """Do nothing: what it sends is sent at once."""
+
     def _note_end(self, attempt: Attempt) -> None:
-        """Send the tasks whose last predecessor has ended."""
+        """Send the tasks whose last predecessor has ended, now or when their data will have come."""
         run = attempt.submitted
-        if not isinstance(run, TaskRun) or attempt.outcome is Outcome.LOST or id(run.workflow) not in self._left:
+        if not isinstance(run, TaskRun) or attempt.outcome is Outcome.LOST or id(run.workflow) not in self._open:
             return
-        flow, missing = run.workflow, self._missing[id(run.workflow)]
-        self._left[id(flow)] -= 1
-        if not self._left[id(flow)]:
-            del self._missing[id(flow)], self._left[id(flow)]
-            self._finish_s.append((flow, float(self.env.now)))
-        for task in flow.successor[flow.first[run.task] : flow.first[run.task + 1]].tolist():
-            missing[task] -= 1
-            if not missing[task]:
-                self._send(TaskRun.of(flow, task))
+        now, workflow = float(self.env.now), run.workflow
+        flow = self._open[id(workflow)]
+        flow.left -= 1
+        if not flow.left:
+            flow.finish_s = now
+            del self._open[id(workflow)]
+        if self._travels:
+            flow.ended[run.task] = now, attempt.cluster
+        for task in workflow.successor[workflow.first[run.task] : workflow.first[run.task + 1]].tolist():
+            flow.missing[task] -= 1
+            if flow.missing[task]:
+                continue
+            there_s = self._there_s(flow, task) if self._travels else now
+            if there_s <= now:
+                self._send_task(workflow, task)
+            else:
+                self.env.at(there_s).callbacks.append(partial(self._send_task, workflow, task))
+
+    def _there_s(self, flow: _Flow, task: int) -> float:
+        """Return when the data of a task are on every cluster on which it can run."""
+        workflow, terms = flow.workflow, self._terms
+        delay_s = workflow.delay_s(terms.ccr, tick_s=terms.tick_s)
+        senders = workflow.edges[workflow.edges[:, 1] == task, 0].tolist()
+        return max(
+            flow.ended[sender][0] + (0.0 if flow.ended[sender][1] is cluster else float(delay_s[sender]))
+            for cluster in self.clusters
+            if workflow.cores[task] <= _room(cluster)
+            for sender in senders
+        )
+
+
+def _room(cluster: Cluster) -> int:
+    """Return the most cores that a task may need on a cluster."""
+    server = cluster.served_by
+    return min(cluster.cores, server.widest) if isinstance(server, Decider) else cluster.cores
+
+
+def _travel(terms: Terms) -> str:
+    """Return how data travel, for errors."""
+    if not terms.ccr:
+        return "data travel in no time"
+    return f"data travel with ccr={terms.ccr:g}, network={terms.network!r}, tick_s={terms.tick_s:g}"

@@ -15,7 +15,6 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.events import Ended, Powered, Submitted
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
-from simmodels.entities.router import Router
 from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
@@ -310,7 +309,11 @@ class Recorder:
         schedulers = [each.served_by for each in clusters if isinstance(each.served_by, Scheduler)]
         numbers = self._with_tasks(self._recorded(table, schedulers))
         sources = self.env.all(Source)
-        routers = [each for each in self.env.all(Router) if set(each.clusters) & set(clusters)]
+        routers = [
+            each
+            for each in self.env.all(Decider)
+            if not isinstance(each, Scheduler) and set(each.clusters) & set(clusters)
+        ]
         rows = self._rows_of(sources[0], numbers) if len(sources) == 1 else None
         if rows is not None:
             workload, source = sources[0].workload, sources[0]
@@ -365,7 +368,7 @@ class Recorder:
     def _made(
         self,
         deciders: Sequence[Decider],
-        routers: Sequence[Router],
+        routers: Sequence[Decider],
         workload: Workload,
         at: NDArray[np.int64],
         table: pd.DataFrame,
@@ -419,7 +422,7 @@ class Recorder:
         return pd.concat([parts[columns], more[columns]], ignore_index=True).astype(np.int64)
 
     @staticmethod
-    def _verdicts(routers: Sequence[Router], workload: Workload) -> dict[str, NDArray[np.generic]]:
+    def _verdicts(routers: Sequence[Decider], workload: Workload) -> dict[str, NDArray[np.generic]]:
         """Return what became of the workflows, as far as routers say it."""
         if workload.tasks is None or not routers:
             return {}

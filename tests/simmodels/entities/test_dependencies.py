@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 
 
 def diamond(job_id: int, submit_s: float, cores: int = 2, **more: Any) -> sm.Workflow:  # noqa: ANN401
@@ -144,3 +144,104 @@ def test_a_bandit_learns_from_tasks_too() -> None:
     assert np.isfinite(schedule.start_s).all()
     assert tuner.course.memory.periods > 2
     assert tuner.course.memory.cost.min() > 0
+
+
+# -- data that travel -----------------------------------------------------------------------------------
+
+
+def test_data_travel_where_a_task_could_run_on_another_cluster() -> None:
+    env = sm.Environment()
+    queues = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=cores)) for name, cores in (("a", 4), ("b", 2))]
+    before = sm.Dependencies(env, sm.EarliestStart(env, queues), ccr=0.3, tick_s=2.0)
+    # Tasks 0 and 1 fit on a only: no data travel. Task 2 may go to b: those of task 0 would be there at 10 + 4 (0.3 x
+    # 10 in ticks of 2 s), those of task 1 at 20 + 4. Task 3 waits for those of task 2, which runs for 4 s, up to 30.
+    flow = sm.Workflow(1, 0.0, [10.0, 10.0, 4.0, 1.0], [4, 4, 2, 1], [(0, 1), (0, 2), (1, 2), (2, 3)])
+    sm.Source(env, [flow], into=before)
+    schedule = run(env)
+    assert schedule.start_s.tolist() == [0, 10, 24, 30]
+    assert (schedule.terms.network, schedule.terms.ccr, schedule.terms.tick_s) == ("cluster", 0.3, 2.0)
+    assert schedule.about["routers"][0] == {"network": "cluster", "ccr": 0.3, "tick_s": 2.0}  # type: ignore[index]
+    assert schedule.workflows["critical_path_s"].tolist() == [25.0]
+
+
+@given(
+    flows=FLOWS,
+    router=st.sampled_from([sm.RoundRobin, sm.LeastLoaded, sm.EarliestStart]),
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=3).map(lambda sizes: [*sizes, 4]),
+    ccr=st.sampled_from([0.0, 0.2, 1.5]),
+    tick_s=st.sampled_from([1.0, 3.0]),
+    network=st.sampled_from(["cluster", "kind", "none"]),
+)
+def test_tasks_are_held_back_until_their_data_are_wherever_they_can_run(
+    flows: list[sm.Workflow],
+    router: type[sm.Router],
+    sizes: list[int],
+    ccr: float,
+    tick_s: float,
+    network: Any,  # noqa: ANN401
+) -> None:
+    env = sm.Environment()
+    queues = [sm.QueueScheduler(env, sm.Cluster(env, f"c{k}", cores=size)) for k, size in enumerate(sizes)]
+    before = sm.Dependencies(env, router(env, queues), ccr=ccr, tick_s=tick_s, network=network)
+    sm.Source(env, flows, into=before)
+    sent: dict[tuple[int, int], float] = {}
+    env.on(sm.Routed, lambda event: sent.setdefault((event.job.job_id, event.job.task), env.now))
+    schedule = run(env)
+    assert (schedule.workflows["outcome"] == "finished").all()
+    tasks = schedule.tasks.set_index(["job_id", "task"])
+    for flow in flows:
+        for task in range(len(flow)):
+            there_s = [flow.submit_s]
+            for sender in flow.edges[flow.edges[:, 1] == task, 0].tolist():
+                ran = tasks.loc[flow.job_id, str(sender)]
+                delay_s = np.ceil(ccr * flow.runtime_s[sender] / tick_s) * tick_s
+                can_run = [f"c{k}" for k, size in enumerate(sizes) if flow.cores[task] <= size]
+                travels = network == "cluster" and any(name != ran["cluster"] for name in can_run)
+                there_s.append(ran["end_s"] + (delay_s if travels else 0.0))
+            assert sent[flow.job_id, task] == max(there_s)
+
+
+@given(flows=FLOWS, ccr=st.sampled_from([0.2, 1.5]))
+def test_in_front_of_one_cluster_nothing_travels(flows: list[sm.Workflow], ccr: float) -> None:
+    starts = []
+    for share in (ccr, 0.0):
+        env = sm.Environment()
+        queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+        sm.Source(env, flows, into=sm.Dependencies(env, queue, ccr=share))
+        starts.append(run(env).start_s.tolist())
+    assert starts[0] == starts[1]
+
+
+def test_in_front_of_a_placer_a_task_must_fit_on_a_machine() -> None:
+    env = sm.Environment()
+    wide = sm.Cluster(env, "wide", machines=2, cores_per_machine=2)
+    queues = [sm.FirstFit(env, wide), sm.QueueScheduler(env, sm.Cluster(env, "q", cores=4))]
+    before = sm.Dependencies(env, sm.RoundRobin(env, queues), ccr=1.0)
+    sm.Source(env, [sm.Workflow(1, 0.0, [5.0, 5.0], [4, 3], [(0, 1)])], into=before)
+    env.run()
+    assert env.now == 10, "both can run on q only"
+
+
+def test_travel_that_is_refused() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+    with pytest.raises(RequestError, match="ccr is -1"):
+        sm.Dependencies(env, queue, ccr=-1)
+    with pytest.raises(RequestError, match="tick_s is 0"):
+        sm.Dependencies(env, queue, tick_s=0)
+    with pytest.raises(UnknownNameError, match="unknown network 'clusters'"):
+        sm.Dependencies(env, queue, network="clusters")  # type: ignore[arg-type]
+    sm.Dependencies(env, queue, ccr=0.2).wake(0.0)  # it decides nothing
+    what = "data travel in no time in front of clusters where data travel with ccr=0.2, network='cluster', tick_s=1"
+    with pytest.raises(RequestError, match=f"{what}; all sources must share one Dependencies"):
+        sm.Source(env, [diamond(1, 0.0)], into=queue)
+
+
+def test_what_starved_in_an_auction_starved_beside_a_queue_too() -> None:
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=4)], bid="FIFO")
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=4))
+    curve = sm.ValueCurve.linear(1, 2)
+    sm.Source(env, [sm.Workflow(k, 0.0, [10.0], 4, curve=curve) for k in range(4)], into=auction)
+    sm.Source(env, [sm.Workflow(9, 0.0, [10.0], 4)], into=queue)
+    assert run(env).workflows["outcome"].tolist() == ["finished", "starved", "starved", "starved", "finished"]
