@@ -214,7 +214,7 @@ class Auctioneer(Router):
         return max(self._kinds.largest.values())
 
     def accept(self, workflows: Sequence[Workflow] | Workload) -> None:
-        """Take note of workflows that are to be submitted; ties of bids fall in this order. Or of rigid jobs.
+        """Take note of workflows that are to be submitted; ties of bids fall in this order. And of rigid jobs.
 
         Raises
         ------
@@ -224,14 +224,11 @@ class Auctioneer(Router):
             One of them is known already.
         """
         if isinstance(workflows, Workload):
-            if workflows.tasks is None:  # rigid jobs become known when they are submitted
+            rigid = workflows.rigid()
+            if rigid.any():  # they become known when they are submitted
                 self._require_drain()
-                workflows.require_runnable(self.widest)
-                return
-            if (workflows.tasks.workflow < 0).any():
-                what = f"an Auctioneer got rigid jobs and workflows ({workflows.name!r})"
-                raise RequestError(what, "each must come from a source of its own")
-            workflows = workflows.tasks.workflows
+                workflows.take(rigid).require_runnable(self.widest)
+            workflows = workflows.workflows
         for workflow in workflows:
             if id(workflow) in self._number:
                 what = f"job {workflow.job_id} is to be submitted twice"

@@ -249,11 +249,8 @@ class Recorder:
 
     def _rows_of(self, source: Source, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the rows of a source's workload by number, if what was submitted are its jobs, all and unchanged."""
-        rows = np.concatenate((source.warm, source.rows))
+        rows = np.concatenate((source.warm, source.rows))[: len(self._ids)]
         log = source.workload
-        if log.tasks is not None:  # its rows are workflows: those of their tasks are wanted
-            rows = log.tasks.rows(rows)
-        rows = rows[: len(self._ids)]
         if len(numbers) != len(self._ids) or len(rows) < len(self._ids):
             return None
         if self.cluster is not None and not (source.submitted == len(source.rows) > 0):
@@ -317,20 +314,19 @@ class Recorder:
         rows = self._rows_of(sources[0], numbers) if len(sources) == 1 else None
         if rows is not None:
             workload, source = sources[0].workload, sources[0]
-            left_out = len(workload) - len(source.rows) if workload.is_rigid else 0
+            left_out = len(workload) - len(source.rows)
         else:
             workload, source, rows = self._submitted(numbers), None, np.arange(len(numbers))
             into = {id(each) for each in schedulers}
             here = [each for each in sources if self.cluster is None or id(each.into) in into]
-            left_out = sum(len(each.workload) - len(each.rows) for each in here if each.workload.is_rigid)
+            left_out = sum(len(each.workload) - len(each.rows) for each in here)
         at = rows[np.searchsorted(numbers, table["of"])]
         on_machines = any(cluster.machines for cluster in clusters)
         counted = workload.known()
         if source is not None and (source.windowed or on_machines):
             counted[:] = False
             counted[at] = True
-            submitted = source.rows[: source.submitted]
-            counted[submitted if workload.tasks is None else workload.tasks.rows(submitted)] = True
+            counted[source.rows[: source.submitted]] = True
             left_out = len(workload) - int(counted.sum())
         counted[at] &= table["counted"].to_numpy()
         as_logged = all(cluster.runs_as_logged for cluster in clusters)

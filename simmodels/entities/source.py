@@ -1,4 +1,4 @@
-"""Source: the process that submits the jobs of a workload, or workflows, each at its instant."""
+"""Source: the process that submits the jobs and workflows of a workload, each at its instant."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
@@ -44,29 +44,36 @@ class ResumesJobs(Protocol):
 
 
 class Source:
-    """Submits every job of a workload, or every workflow, into a scheduler, in (submit, input) order.
+    """Submits every job and every workflow of a workload into a scheduler, in (submit, input) order.
 
     Parameters
     ----------
     env
         The environment.
     workload
-        The jobs, or workflows; none may be submitted before ``env.now``. Jobs whose cores or runtime is
-        unknown (see `Workload.known`) are left out.
+        The jobs, workflows, or both (`Workload.concat`); none may be submitted before ``env.now``. Jobs whose cores or
+        runtime is unknown (see `Workload.known`) are left out.
     window_s
         Only the jobs of this half-open window, which begins now; those that were submitted before it and would still
         run come first. They run on where they are put (``into.resume``); a scheduler without that gets them as jobs
         of what they have left. None for all jobs, and for workflows.
     into
         The scheduler, router or auctioneer (or any object with ``accept`` and ``submit``). `Dependencies` are put in
-        front where it does not take workflows by itself.
+        front of workflows where it does not take them by itself.
+
+    Attributes
+    ----------
+    rows
+        int64[n], the rows of the workload that are submitted, in order; those of a workflow's tasks together.
+    submitted
+        How many of them have been.
 
     Raises
     ------
     ImpossibleJobError
         A job can never run there.
     RequestError
-        A job was submitted before the clock's now.
+        A job was submitted before the clock's now, or a row of a workflow was changed.
     """
 
     def __init__(
@@ -79,67 +86,53 @@ class Source:
     ) -> None:
         taker: Any = into  # what it takes is what it is given: the one or the other
         given = workload if isinstance(workload, Workload) else tuple(workload)
-        if isinstance(into, Scheduler | Router) and not into.takes_workflows and _are_workflows(given):
+        if isinstance(into, Scheduler | Router) and not into.takes_workflows and _has_workflows(given):
             taker = Dependencies(env, into)
         taker.accept(given)
-        workload = _unchanged_workflows(given) if isinstance(given, Workload) and given.tasks is not None else given
+        work = given if isinstance(given, Workload) else Workload.of_workflows(given)
+        _require_unchanged(work)
         warm: Rows = np.empty(0, np.int64)
-        if isinstance(workload, Workload):
-            submit_s, job_id = workload.submit_s, workload.job_id
-            rows = np.flatnonzero(workload.known())
-        elif window_s is not None:
+        if window_s is None:
+            rows = _first_rows(work)
+            rows = rows[np.argsort(work.submit_s[rows], kind="stable")]
+        elif work.is_rigid:
+            warm, rows = windowed(work, window_s)
+        else:
             raise RequestError(f"the window {window_s} of workflows", "workflows are all submitted: None is allowed")
-        else:
-            submit_s = np.array([each.submit_s for each in workload], np.float64)
-            job_id = np.array([each.job_id for each in workload])
-            rows = np.arange(len(workload))
-        if isinstance(workload, Workload) and window_s is not None:
-            warm, rows = windowed(workload, window_s)
-        else:
-            rows = rows[np.argsort(submit_s[rows], kind="stable")]
-        if len(rows) and submit_s[rows[0]] < env.now:
+        if len(rows) and work.submit_s[rows[0]] < env.now:
             row = int(rows[0])
             raise RequestError(
-                f"job {job_id[row]} is submitted at {submit_s[row]:g} s",
+                f"job {work.job_id[row]} is submitted at {work.submit_s[row]:g} s",
                 f"the clock is at {env.now:g} s; shift() the workload",
             )
         self.env = env
-        self.workload = given if isinstance(given, Workload) else Workload.of_workflows(given)
+        self.workload = work
         self.windowed = window_s is not None
         self.into = taker
-        self.rows = rows
+        self.rows = _with_tasks(work, rows)
         self.warm = warm
         self.submitted = 0
         env.enter(self)
-        run = self._run(workload) if isinstance(workload, Workload) else self._run_workflows(workload)
-        self.process = env.process(run)
+        self.process = env.process(self._run(work, rows))
 
-    def _run_workflows(self, workflows: Sequence[Workflow]) -> Process:
-        taker: Any = self.into
-        for row in self.rows.tolist():
-            workflow = workflows[row]
-            if workflow.submit_s != self.env.now:
-                yield self.env.at(workflow.submit_s)
-            self.submitted += 1
-            taker.submit(workflow)
-
-    def _run(self, log: Workload) -> Process:
+    def _run(self, work: Workload, all_rows: Rows) -> Process:
         env = self.env
         taker: Any = self.into
         submit = taker.submit
         now = env.now
         if len(self.warm):
-            self._resume(log)
-        for first in range(0, len(self.rows), _CHUNK):
-            rows = self.rows[first : first + _CHUNK]
-            columns = (log.job_id, log.submit_s, log.runtime_s, log.estimate_s, log.cores, log.user_id)
-            for values in zip(*(column[rows].tolist() for column in columns), strict=True):
-                job = Job(*values)
-                if job.submit_s != now:
-                    now = job.submit_s
+            self._resume(work)
+        number = np.full(len(work), -1) if work.tasks is None else work.tasks.workflow
+        for first in range(0, len(all_rows), _CHUNK):
+            rows = all_rows[first : first + _CHUNK]
+            columns = (number, work.job_id, work.submit_s, work.runtime_s, work.estimate_s, work.cores, work.user_id)
+            for workflow, *values in zip(*(column[rows].tolist() for column in columns), strict=True):
+                each: Job | Workflow = Job(*values) if workflow < 0 else work.workflows[workflow]
+                if each.submit_s != now:
+                    now = each.submit_s
                     yield env.at(now)
-                self.submitted += 1
-                submit(job)
+                self.submitted += 1 if workflow < 0 else len(work.workflows[workflow])
+                submit(each)
 
     def _resume(self, log: Workload) -> None:
         """Let jobs that ran before the clock did run on."""
@@ -149,22 +142,35 @@ class Source:
         self.into.resume([log.job(row) for row in self.warm.tolist()])
 
 
-def _are_workflows(given: Workload | Sequence[object]) -> bool:
-    """Return whether there are workflows, and nothing else."""
+def _has_workflows(given: Workload | Sequence[object]) -> bool:
+    """Return whether there are workflows; of a list, whether there is nothing else."""
     if isinstance(given, Workload):
-        return given.tasks is not None and not (given.tasks.workflow < 0).any()
+        return not given.is_rigid
     return bool(given) and all(isinstance(each, Workflow) for each in given)
 
 
-def _unchanged_workflows(workload: Workload) -> tuple[Workflow, ...]:
-    """Return the workflows of a workload that are as they were; refuse one with rigid jobs too, or other columns."""
-    flows = () if workload.tasks is None else workload.tasks.workflows
-    made = Workload.of_workflows(flows)
-    if len(made) != len(workload):
-        what = f"{len(workload) - len(made)} rigid jobs and {len(flows)} workflows of workload {workload.name!r}"
-        raise RequestError(what, "a Source must be given the ones or the others; a model may have several")
+def _first_rows(work: Workload) -> Rows:
+    """Return the rows of known jobs, and of the first tasks of workflows, in input order."""
+    rows = np.flatnonzero(work.known() & work.rigid())
+    return rows if work.tasks is None else np.sort(np.concatenate((rows, work.tasks.first)))
+
+
+def _with_tasks(work: Workload, rows: Rows) -> Rows:
+    """Return rows with those of all tasks of the workflows whose first tasks are among them."""
+    if work.tasks is None:
+        return rows
+    number = work.tasks.workflow[rows]
+    size = np.append([len(flow) for flow in work.workflows], 1)[number]
+    before = np.cumsum(size) - size
+    return np.asarray(np.arange(size.sum()) + np.repeat(rows - before, size), np.int64)
+
+
+def _require_unchanged(work: Workload) -> None:
+    """Refuse a workload whose rows of workflows are not those of the workflows."""
+    if work.tasks is None:
+        return
+    made, rows = Workload.of_workflows(work.workflows), work.tasks.rows()
     for name in ("job_id", "submit_s", "runtime_s", "cores"):
-        if not np.array_equal(getattr(made, name), getattr(workload, name)):
-            what = f"column {name} of workload {workload.name!r} is not that of its workflows"
+        if not np.array_equal(getattr(made, name), getattr(work, name)[rows]):
+            what = f"column {name} of workload {work.name!r} is not that of its workflows"
             raise RequestError(what, "change the workflows")
-    return flows

@@ -1,7 +1,9 @@
+import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -245,3 +247,85 @@ def test_what_starved_in_an_auction_starved_beside_a_queue_too() -> None:
     sm.Source(env, [sm.Workflow(k, 0.0, [10.0], 4, curve=curve) for k in range(4)], into=auction)
     sm.Source(env, [sm.Workflow(9, 0.0, [10.0], 4)], into=queue)
     assert run(env).workflows["outcome"].tolist() == ["finished", "starved", "starved", "starved", "finished"]
+
+
+# -- jobs and workflows of one source -------------------------------------------------------------------
+
+
+def test_rigid_jobs_and_workflows_of_one_source_by_hand() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), backfilling="none")
+    log = sm.Workload([1, 2, 3], [0, 6, 6], [3, 4, -1], [3, 4, 4], [4, 4, 1])
+    source = sm.Source(env, sm.Workload.concat([log, [diamond(9, 1.0)]], name="both"), into=queue)
+    recorder = sm.Recorder(env)
+    env.run(until=2.0)
+    assert source.submitted == 5, "a job, and the four tasks of a workflow"
+    assert source.rows.tolist() == [0, 3, 4, 5, 6, 1]
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert schedule.workload.name == "both"
+    np.testing.assert_array_equal(schedule.start_s, [0, 7, np.nan, 3, 11, 11, 16])
+    assert schedule.about["left_out"] == 1
+    assert schedule.workflows["finish_s"].tolist() == [18]
+
+
+@given(
+    flows=FLOWS,
+    rows=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=9),
+    into=st.sampled_from(["queue", "router", "auction", "forward"]),
+)
+def test_one_source_of_jobs_and_workflows_is_as_two(
+    flows: list[sm.Workflow], rows: list[tuple[int, int, int]], into: str
+) -> None:
+    submit_s, runtime_s, cores = zip(*rows, strict=True)
+    # Whose event comes first in an instant differs with the number of sources, so let nothing come when others end.
+    log = sm.Workload(range(len(rows)), submit_s + np.arange(1, len(rows) + 1) / 64, runtime_s, runtime_s, cores)
+    flows = [dataclasses.replace(each, submit_s=each.submit_s + 0.5 + k / 64) for k, each in enumerate(flows)]
+    found = []
+    for parts in ([sm.Workload.concat([log, flows])], [log, flows]):
+        env = sm.Environment()
+        clusters = [sm.Cluster(env, name, cores=size) for name, size in (("a", 4), ("b", 3))]
+        if into == "auction":
+            taker: Any = sm.Auctioneer(env, clusters)
+        else:
+            queues = [sm.QueueScheduler(env, each, order="SPF") for each in clusters]
+            makers = {"queue": lambda _, each: each[0], "router": sm.LeastLoaded, "forward": forwarding}
+            taker = makers[into](env, queues)
+        for part in parts:
+            sm.Source(env, part, into=taker)
+        schedule = run(env)
+        assert not schedule.about["left_out"]
+        table = pd.DataFrame(
+            {name: getattr(schedule, name) for name in ("start_s", "end_s", "cluster", "outcome")}
+            | {name: getattr(schedule.workload, name) for name in ("job_id", "submit_s", "cores")}
+        )
+        workflows = schedule.workflows.sort_values("job_id", ignore_index=True)
+        tasks = schedule.tasks.sort_values(["job_id", "task"], ignore_index=True)
+        found.append((table.sort_values(list(table.columns), ignore_index=True), tasks, workflows, schedule.terms))
+    for one, two in zip(found[0][:3], found[1][:3], strict=True):
+        pd.testing.assert_frame_equal(one, two)
+    assert found[0][3] == found[1][3]
+
+
+def forwarding(env: sm.Environment, queues: list[sm.QueueScheduler]) -> sm.Auctioneer:
+    return sm.Auctioneer(env, queues, forward=True, rebalance_s=5.0)
+
+
+def test_a_mixed_workload_is_refused_as_its_parts_are() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=4)], end="submit")
+    log, wide = sm.Workload([7], [0], [3], [3], [4]), sm.Workload([7], [0], [3], [3], [5])
+    both = sm.Workload.concat([log, [diamond(9, 1.0)]])
+    for work, text in (
+        (sm.Workload.concat([wide, [diamond(9, 1.0)]]), "job 7: needs 5 cores"),
+        (sm.Workload.concat([log, [diamond(9, 1.0, cores=5)]]), "job 9: task 0 needs 5 cores"),
+    ):
+        with pytest.raises(ImpossibleJobError, match=text):
+            sm.Source(env, work, into=queue)
+    with pytest.raises(RequestError, match="rigid jobs in an auction with end='submit'"):
+        sm.Source(env, both, into=auction)
+    with pytest.raises(RequestError, match=r"the window .* of workflows"):
+        sm.Source(env, both, into=queue, window_s=(0.0, 9.0))
+    with pytest.raises(RequestError, match="column cores of workload 'workload' is not that of its workflows"):
+        sm.Source(env, dataclasses.replace(both, cores=[4, 1, 1, 1, 1]), into=queue)

@@ -160,11 +160,8 @@ def test_workflows_as_rigid_jobs_are_refused_on_both_clocks() -> None:
             sm.simulate(sm.Workload.of_workflows([FLOW]), cores=4, engine=engine)  # type: ignore[arg-type]
 
 
-def test_a_source_of_rigid_jobs_and_workflows_into_an_auctioneer_is_refused() -> None:
-    auctioneer = sm.Auctioneer(sm.Environment(), [sm.Cluster(sm.Environment(), "a", cores=4)])
+def test_a_source_of_a_list_of_jobs_is_refused() -> None:
     queue = sm.QueueScheduler(sm.Environment(), sm.Cluster(sm.Environment(), "a", cores=4))
-    with pytest.raises(RequestError, match=r"an Auctioneer got rigid jobs and workflows \('.*'\); each must come from"):
-        sm.Source(auctioneer.env, sm.Workload.concat([JOBS, FLOW]), into=auctioneer)
     with pytest.raises(RequestError, match="a source got a list with a Job; a Workload is needed"):
         sm.Source(queue.env, [sm.Job(3, 0.0, 1.0, 1.0, 1)], into=queue)  # type: ignore[list-item]
 
@@ -177,8 +174,6 @@ def test_a_workload_of_workflows_alone_goes_into_an_auctioneer() -> None:
     recorder = sm.Recorder(env)
     with pytest.raises(RequestError, match="column runtime_s of workload 'mine' is not that of its workflows"):
         sm.Source(env, dataclasses.replace(given, runtime_s=[9.0]), into=Anything())
-    with pytest.raises(RequestError, match="1 rigid jobs and 1 workflows of workload"):
-        sm.Source(env, sm.Workload.concat([JOBS, FLOW]), into=Anything())
     env.run()
     schedule = recorder.schedule().validate()
     assert (schedule.end_s.tolist(), schedule.workload.name) == ([5], "mine")
