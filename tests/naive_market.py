@@ -1,6 +1,6 @@
 """A second auction, written from the rules alone, as plainly as can be; both clocks must equal it.
 
-Its rules may change at given instants.
+Its rules may change at given instants, and machines of its clusters may be off in given spans: what runs there is lost.
 
 It keeps Python lists, computes every bid at every instant, and shares no code with `simmodels.decisions`,
 `simmodels.replay`, `simmodels.entities`, `simmodels.graph` or `simmodels.curve`. It is slow; use it for a few dozen
@@ -33,6 +33,8 @@ class NaiveTask:
     start: float | None = None
     end: float | None = None
     cluster: int | None = None
+    places: dict[int, int] = field(default_factory=dict)  # machine and cores
+    lost: list[float] = field(default_factory=list)  # when it lost its machine
     price: float | None = None
     gone: bool = False
     queued_at: float | None = None
@@ -84,7 +86,11 @@ class NaiveAuction:
         instants: str = "deadlines",
         changes: Sequence[tuple[float, dict[str, Any]]] = (),
         wakes: bool = False,
+        machines: int = 1,
+        spans: Sequence[tuple[int, int, float, float]] = (),  # cluster, machine, when it is off, when on again
     ) -> None:
+        self.spans = spans
+        self.room = [[cores // machines] * machines for cores, _ in clusters]  # free cores of each machine
         self.changes = list(changes)
         self.wakes = [at for at, _ in changes] if wakes else []
         self.flows, self.clusters, self.bid = workflows, clusters, bid
@@ -157,7 +163,7 @@ class NaiveAuction:
         return [task for tasks in self.tasks for task in tasks]
 
     def _next(self, now: float) -> float:
-        times = [*self.wakes, *(flow.submit_s for flow in self.flows)]
+        times = [*self.wakes, *(flow.submit_s for flow in self.flows), *(at for span in self.spans for at in span[2:])]
         for job, at in enumerate(self.deadline):
             if at < INF and (self.instants == "deadlines" or self.state[job] == "active"):
                 times.append(float(math.ceil(at)))
@@ -173,7 +179,8 @@ class NaiveAuction:
         for task in self._all():
             if task.start is not None and not task.ended and task.start + task.runtime == now:
                 task.end = now
-                self.free[task.cluster] += task.cores
+                self._leave(task)
+        self._power(now)
         for job in range(len(self.flows)):
             if self.state[job] == "active":
                 self._look_at(job, now)
@@ -187,6 +194,39 @@ class NaiveAuction:
         kinds = sorted({self._line(task.kind) for task in self._all()}) if self.hol == "kind" else [None]
         for kind in kinds:
             self._auction(now, kind)
+
+    def _leave(self, task: NaiveTask) -> None:
+        """Free the cores of a task on machines that are on."""
+        for machine, cores in task.places.items():
+            self.room[task.cluster][machine] += cores
+        task.places = {}
+
+    def _is_off(self, cluster: int, machine: int, now: float) -> bool:
+        return any((x, m) == (cluster, machine) and off <= now < on for x, m, off, on in self.spans)
+
+    def _power(self, now: float) -> None:
+        """Lose what runs where a machine is off, and count the cores of those that are on."""
+        for task in self._all():
+            if any(self._is_off(task.cluster, machine, now) for machine in task.places):
+                self._leave(task)
+                task.lost.append(now)
+                task.start = task.cluster = None
+                task.gone = self.state[task.job] != "active"
+        self.free = [
+            sum(cores for m, cores in enumerate(room) if not self._is_off(x, m, now))
+            for x, room in enumerate(self.room)
+        ]
+
+    def _enter(self, task: NaiveTask, cluster: int, now: float) -> None:
+        """Start a task on the lowest machines with free cores."""
+        task.start, task.cluster, left = now, cluster, task.cores
+        self.free[cluster] -= task.cores
+        for machine, cores in enumerate(self.room[cluster]):
+            taken = 0 if self._is_off(cluster, machine, now) else min(cores, left)
+            if taken:
+                task.places[machine] = taken
+                self.room[cluster][machine] -= taken
+                left -= taken
 
     def _change_rules(self, now: float) -> None:
         while self.changes and self.changes[0][0] <= now:
@@ -242,8 +282,7 @@ class NaiveAuction:
             if best is not None and self.free[best] >= task.cores:
                 if held is not None and best == held[1] and now + task.runtime > held[0]:
                     extra -= task.cores
-                task.start, task.cluster = now, best
-                self.free[best] -= task.cores
+                self._enter(task, best, now)
                 if self.backfilling == "none":  # a price is that of the next in line
                     task.price = bids[turn + 1][0] if turn + 1 < len(bids) else 0.0
             elif self.backfilling == "none":

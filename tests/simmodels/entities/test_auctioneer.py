@@ -19,6 +19,7 @@ from simmodels.entities.auctioneer import Auctioneer, TaskRun
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Submitted
+from simmodels.entities.outages import Maintenance
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
@@ -233,6 +234,58 @@ def test_a_platform_of_kinds_is_the_same_by_the_short_way() -> None:
     env.run()
     short = simulate_workflows(jobs, clusters=[("a", 3, "A"), ("b", 3, "B")], bid="PVD", network="kind")
     assert auctioneer.schedule().start_s.tolist() == short.start_s.tolist()
+
+
+# -- machines that are switched off -----------------------------------------------------------------------
+
+
+OFF = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 50), st.integers(1, 20)), max_size=5)
+
+
+@given(
+    jobs=st.lists(flows(), min_size=1, max_size=9),
+    bid=st.sampled_from(NAIVE),
+    rules=RULES,
+    sizes=st.sampled_from([[(4, "A"), (4, "B")], [(6, None), (4, "B")], [(8, None), (4, None)]]),
+    off=OFF,
+)
+@settings(max_examples=150)
+def test_an_auction_on_machines_is_the_plain_one(
+    jobs: list[Workflow],
+    bid: str,
+    rules: dict[str, Any],
+    sizes: list[tuple[int, str | None]],
+    off: list[tuple[int, int, int, int]],
+) -> None:
+    rules = {**rules, "end": "drain"}
+    spans: list[tuple[int, int, float, float]] = []
+    for cluster, machine, off_s, length_s in sorted(off):  # spans of a machine do not overlap, nor touch
+        if not any((cluster, machine) == (c, m) and off_s <= on for c, m, _, on in spans):
+            spans.append((cluster, machine, off_s, off_s + length_s))
+    plain = NaiveAuction(jobs, sizes, bid, machines=2, spans=spans, **rules)
+    env = Environment()
+    places = [
+        Cluster(env, str(i), machines=2, cores_per_machine=cores // 2, kind=kind)
+        for i, (cores, kind) in enumerate(sizes)
+    ]
+    for i, cluster in enumerate(places):
+        for machine in range(2):
+            for _, _, off_s, on_s in [span for span in spans if span[:2] == (i, machine)]:
+                Maintenance(env, cluster, start_s=off_s, duration_s=on_s - off_s, machines=[machine], notice_s=0)
+    auctioneer = Auctioneer(env, places, bid=bid, **rules)
+    Source(env, jobs, into=auctioneer)
+    recorder = Recorder(env)
+    env.run()
+    schedule = recorder.schedule(window_s=(0, max(env.now, 1))).validate()
+    tasks = [task for each in plain.tasks for task in each]
+    runs: list[list[tuple[float, float]]] = [[] for _ in tasks]
+    for row, start_s, end_s in schedule.all_attempts()[["row", "start_s", "end_s"]].itertuples(index=False):
+        if start_s >= 0:
+            runs[row].append((start_s, end_s))
+    assert [len(each) for each in runs] == [len(task.lost) + (task.start is not None) for task in tasks]
+    for each, task in zip(runs, tasks, strict=True):
+        last = [] if task.start is None else [task.end]
+        assert sorted(end_s for _, end_s in each) == [*task.lost, *last]
 
 
 # -- rules that change ----------------------------------------------------------------------------------
