@@ -162,9 +162,14 @@ class Cluster:
     # -- what is left of a job --------------------------------------------------------------------------
 
     @property
-    def _writes(self) -> bool:
-        """Whether jobs write periodic checkpoints."""
-        return self.checkpoints.interval_s != math.inf
+    def checkpoints(self) -> Checkpoints:
+        """How jobs write checkpoints."""
+        return self._checkpoints
+
+    @checkpoints.setter
+    def checkpoints(self, checkpoints: Checkpoints) -> None:
+        self._checkpoints = checkpoints
+        self._writes = checkpoints.interval_s != math.inf  # periodically: asked for each job
 
     def takes_s(self, job: Job, whole_s: float) -> float:
         """Return how long an attempt of a job takes here from now on, if all its work is `whole_s`.

@@ -117,7 +117,7 @@ class Maintenance:
     mode
         What happens to jobs that still run there when it begins: see `simmodels.CapacityChange`.
     repeat_s
-        It begins again each so many seconds; None for once.
+        It begins again after this many seconds, again and again, so the process never ends; None for once.
 
     Raises
     ------

@@ -26,20 +26,16 @@ class Left(NamedTuple):
     earlier_s: float = 0.0
 
 
-class Progress:
-    """What is left of jobs, by job: what a checkpoint saved on one cluster counts wherever the job runs next."""
+class Progress(dict[object, tuple[Job, float, Left]]):
+    """What is left of jobs, by job: what a checkpoint saved on one cluster counts wherever the job runs next.
 
-    def __init__(self) -> None:
-        # By what tells a job: the job itself, so that its id stays its own, all its work, and what is left.
-        self._left: dict[object, tuple[Job, float, Left]] = {}
-
-    def __bool__(self) -> bool:
-        """Return whether something is known."""
-        return bool(self._left)
+    By what tells a job: the job itself, so that its id stays its own, all its work, and what is left. It is a
+    dictionary, since clusters ask for each job whether it is empty.
+    """
 
     def left_of(self, job: Job, whole_s: float) -> Left:
         """Return what is left of a job of which there is, or by its estimate would be, so much work in all."""
-        known = self._left.get(_key(job))
+        known = self.get(_key(job))
         if known is None:
             return Left(whole_s)
         _, all_s, left = known
@@ -47,11 +43,11 @@ class Progress:
 
     def keep(self, job: Job, whole_s: float, left: Left) -> None:
         """Keep what is left of a job whose work is `whole_s` in all."""
-        self._left[_key(job)] = job, whole_s, left
+        self[_key(job)] = job, whole_s, left
 
     def forget(self, job: Job) -> None:
         """Forget a job: it is done, or begins again."""
-        self._left.pop(_key(job), None)
+        self.pop(_key(job), None)
 
     def settle(self, attempt: Attempt, saving: Checkpoints, now: float) -> None:
         """Note how much work an attempt that ends now did, and what is left of its job."""

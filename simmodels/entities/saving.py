@@ -106,9 +106,12 @@ class SleepWhenIdle:
 
     @property
     def _waiting(self) -> list[Job]:
-        """Return the jobs that wait for the cluster."""
+        """Return the jobs that wait for the cluster, at its scheduler or at a router that found no room behind it."""
         by = self.cluster.served_by
-        return by.waiting if isinstance(by, Scheduler | Router) else []
+        if not isinstance(by, Scheduler | Router):
+            return []
+        before = [job for router in by.routers if isinstance(router, Router) for job in router.waiting]
+        return by.waiting + before
 
     @property
     def _may_sleep(self) -> int:

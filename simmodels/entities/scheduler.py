@@ -359,6 +359,7 @@ class QueueScheduler(Scheduler):
             if self._starts_on:
                 self.cluster.places = self._starts_on.pop(slot)
             attempt = self.start(job)
+            self.cluster.places = ()  # if `start` is overridden, to start it elsewhere
             if attempt.job is not job:
                 self._note_change(attempt, job)
             attempt.decider = self

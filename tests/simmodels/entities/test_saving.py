@@ -68,6 +68,18 @@ def test_machines_that_boot_are_not_woken_twice() -> None:
     assert env.now == 21
 
 
+def test_machines_wake_for_jobs_that_wait_for_an_auction() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=2)
+    saving = sm.SleepWhenIdle(env, cluster, after_s=10, boot_s=5)
+    auction = sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)])
+    sm.Source(env, sm.Workload([1, 2], [0, 100], [5, 7], [5, 7], [1, 4]), into=auction)
+    recorder = sm.Recorder(env)
+    env.run()
+    assert recorder.schedule().validate().start_s.tolist() == [0, 105]
+    assert [machine.state for machine in saving.asleep] == ["off", "off"]
+
+
 JOBS = st.lists(st.tuples(st.integers(0, 99), st.integers(1, 30), st.integers(1, 2)), min_size=1, max_size=20)
 
 
