@@ -1,6 +1,7 @@
 """Router: a process in front of several schedulers, which says where each job goes."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.decider import Decider
@@ -60,9 +61,9 @@ class Router(Decider):
 
     # -- what happens to it -------------------------------------------------------------------------
 
-    @property
-    def widest(self) -> int:
-        """Return the most cores that a job may need, wherever it goes."""
+    @cached_property
+    def widest(self) -> int:  # kept, for it is asked for each job
+        """The most cores that a job may need, wherever it goes."""
         return max(each.widest for each in self.into)
 
     def enqueue(self, job: Job) -> None:

@@ -1,5 +1,4 @@
 import dataclasses
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from tests.simmodels.entities.test_serving import AsTheyCome
 
 
 def diamond(job_id: int, submit_s: float, cores: int = 2, **more: Any) -> sm.Workflow:  # noqa: ANN401
@@ -71,15 +71,6 @@ def test_the_schedule_is_that_of_rigid_jobs_that_are_submitted_when_tasks_are(
     started = dict(zip(zip(tasks["job_id"], tasks["task"], strict=True), tasks["start_s"], strict=True))
     assert [started[job.job_id, str(job.task)] for _, job in sent] == rigid.start_s.tolist()
     assert (schedule.workflows["outcome"] == "finished").all()
-
-
-class AsTheyCome(sm.Scheduler):
-    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
-        free = self.cluster.free_cores
-        for job in self.waiting:
-            if job.cores <= free:
-                free -= job.cores
-                yield sm.Placement(job)
 
 
 @given(

@@ -336,7 +336,7 @@ def test_whatever_is_forwarded_is_done_in_order_and_once(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "text"),
     [
         ({"forward": True, "prices": True}, "prices=True"),
         ({"forward": True, "backfilling": "easy"}, "backfilling='easy'"),
@@ -347,9 +347,9 @@ def test_whatever_is_forwarded_is_done_in_order_and_once(
         ({"bid": early_end}, "names start; it must be that of an Auctioneer before schedulers"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], told: str) -> None:
+def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], text: str) -> None:
     env = sm.Environment()
-    with pytest.raises(RequestError, match=told):
+    with pytest.raises(RequestError, match=text):
         sm.Auctioneer(env, queues(env, 4), **options)
 
 
