@@ -13,7 +13,7 @@ from experiments.inputs import told
 from experiments.outputs import drawn_window, require_figure, require_writable, table_writer
 from experiments.tables import workflow_table
 from experiments.workflow_inputs import WorkflowFolder
-from simmodels.decisions.bid import BUILT_IN, Bid
+from simmodels.decisions.priority import Priority
 from simmodels.errors import RequestError, SimModelsError
 from simmodels.schedule import Place, Schedule
 from simmodels.simulate import simulate_workflows
@@ -46,7 +46,7 @@ class Auction:
     """
 
     clusters: Sequence[Place]
-    bid: Bid
+    bid: Priority
     rules: Mapping[str, Any] = field(default_factory=dict)
     engine: str = "auto"
     seed: int = 0
@@ -73,7 +73,7 @@ class Auction:
         )
 
 
-def _alike(bid: Bid, workflows: Sequence[Workflow]) -> str:
+def _alike(bid: Priority, workflows: Sequence[Workflow]) -> str:
     """Return a warning of a bid that looks at value curves where no job loses value: all tasks bid the same."""
     asked = [name for name in bid.needs if name in _OF_CURVES]
     if not asked or not workflows or any(workflow.curve.points[-1][0] < math.inf for workflow in workflows):
@@ -112,8 +112,7 @@ def simulate(
         try:
             schedule = auction.run(workflows)
         except Exception as error:
-            built_in = BUILT_IN.get(auction.bid.name) is auction.bid
-            if built_in or isinstance(error, SimModelsError):
+            if auction.bid.is_built_in or isinstance(error, SimModelsError):
                 raise
             complain(f"bid {auction.bid.name!r} failed: {told(error, [inspect.getfile(auction.bid.function)])}")
             return FAILED

@@ -9,8 +9,11 @@ from typing import Final
 
 from experiments.inputs import LARGEST, run_file
 from simmodels.curve import ValueCurve
-from simmodels.decisions.bid import Bid, find_bid
 from simmodels.decisions.bid import bid as make_bid
+from simmodels.decisions.naming import as_bid
+from simmodels.decisions.polynomial import Polynomial
+from simmodels.decisions.priority import Priority
+from simmodels.documents import SUFFIXES
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.schedule import Place
 from simmodels.units import SECOND
@@ -48,11 +51,11 @@ def parse_clusters(text: str) -> tuple[Place, ...]:
     return tuple(places)
 
 
-def named_bid(text: str) -> Bid:
-    """Return the bid of this name, or the one that ``path/to/file.py:name`` defines.
+def named_bid(text: str) -> Priority:
+    """Return the bid or order of this name, or the one that ``path/to/file.py:name`` or ``fit.toml`` defines.
 
-    The file is run as a module, with its folder on the path. What `name` is there may be a bid (`simmodels.bid`) or
-    a plain function; without a name, the file must define exactly one bid.
+    A Python file is run as a module, with its folder on the path. What `name` is there may be a bid
+    (`simmodels.bid`), an order, or a plain function; without a name, the file must define exactly one bid.
 
     Raises
     ------
@@ -61,11 +64,13 @@ def named_bid(text: str) -> Bid:
     RequestError
         The file cannot be read, fails when it is run, or does not define one bid.
     """
+    if text.lower().endswith(SUFFIXES):
+        return Polynomial.read(text)
     path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
     if not path.lower().endswith(".py"):
-        return find_bid(text)
+        return as_bid(text)
     names = {key: value for key, value in run_file(path, "bid").items() if not key.startswith("__")}
-    defined = {key: value for key, value in names.items() if isinstance(value, Bid)}
+    defined = {key: value for key, value in names.items() if isinstance(value, Priority)}
     if not name:
         if len(set(defined.values())) != 1:
             has = f"it has {', '.join(defined)}; say {path}:NAME" if defined else "decorate one with @sm.bid"

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from simmodels import graph
 from simmodels.curve import tails
-from simmodels.decisions.bid import OF_A_PLACE, Bid, find_bid
 from simmodels.decisions.market import BACKFILLINGS, NETWORKS, TRENDS, Market, append, new_market
+from simmodels.decisions.naming import as_bid
 from simmodels.decisions.options import require_changeable
+from simmodels.decisions.priority import Priority
+from simmodels.decisions.vocabulary import OF_A_PLACE
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.place import Terms
 from simmodels.streams import entropy
@@ -42,7 +44,7 @@ _CHOICES: Final = {
 class AuctionOptions:
     """The rules of an auction, as `simmodels.Auctioneer` documents them; made by `checked`."""
 
-    bid: Bid
+    bid: Priority
     ccr: float
     network: Network
     hol: HeadOfLine
@@ -62,7 +64,7 @@ class AuctionOptions:
     def checked(
         cls,
         *,
-        bid: str | Bid = "PVR",
+        bid: str | Priority = "PVR",
         ccr: float = 0.2,
         network: Network = "cluster",
         hol: HeadOfLine = "kind",
@@ -98,7 +100,7 @@ class AuctionOptions:
         if admission is not None and not 0 <= admission <= 1:
             raise RequestError(f"admission is {admission}", "None or a share of the value from 0 to 1 is allowed")
         delays(np.empty(0), ccr)
-        found = find_bid(bid)
+        found = as_bid(bid)
         of_a_place = ", ".join(sorted(OF_A_PLACE.intersection(found.needs)))
         if of_a_place and not forward:
             what = f"bid {found.name!r} names {of_a_place}"
@@ -194,7 +196,12 @@ def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> tuple[Any, 
             options.budgets,
             options.instants == "deadlines",
         ),
-        (float(options.plus_one), float(options.admission or 0.0), options.tick_s),
+        (
+            float(options.plus_one),
+            float(options.admission or 0.0),
+            options.tick_s,
+            1.0 if bid.in_seconds else options.tick_s,
+        ),
         (
             TRENDS["any" if options.budgets else bid.trend],  # what is paid changes the bids of a job at once
             NETWORKS[options.network],
@@ -301,7 +308,7 @@ def _offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
-def raise_refused_bid(bid: Bid, job_id: int, task: str, now: float) -> NoReturn:
+def raise_refused_bid(bid: Priority, job_id: int, task: str, now: float) -> NoReturn:
     """Raise the error of a bid that gave no number for a task.
 
     Raises

@@ -5,59 +5,19 @@ C functions of all characteristics, which the auction calls by their address.
 """
 
 import difflib
-import importlib
-import inspect
 import math
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Final, Literal, overload
+from typing import ClassVar, Final, overload
 
-from numba import types
-
-from simmodels.decisions.functions import PythonFunction, c_function, signature_of
-from simmodels.decisions.order import Order
+from simmodels.decisions.functions import PythonFunction
+from simmodels.decisions.priority import Priority, Trend, Wins, named_in
+from simmodels.decisions.vocabulary import CHARACTERISTICS, plain_word
 from simmodels.errors import RequestError, UnknownNameError
-
-Wins = Literal["high", "low"]
-Trend = Literal["fixed", "worsens", "improves", "any"]
-
-CHARACTERISTICS: Final = (
-    "submit",  # when the job was submitted
-    "now",
-    "wait",  # since the job was submitted
-    "runtime",  # of the task; of a rigid job its estimate
-    "cores",  # of the task
-    "rank",  # the longest way from the task's start to the job's end (T_R)
-    "critical_path",  # of the job (CP)
-    "slr",  # the SLR that the job gets if the task starts now and nothing waits after it (P-SLR)
-    "factor",  # of the job's value curve at that SLR
-    "area",  # under the curve from that SLR on
-    "value",  # the most that the job can be worth (V_max)
-    "successor_sum",  # the work of the task and of what follows it (T_succ_sum)
-    "deadline",  # of the job: submit + D_final CP
-    "soft_deadline",  # submit + D_initial CP
-    "longest",  # the longest critical path of the jobs in the queue that is auctioned
-    "draw",  # a number in [0, 1) drawn for each task and instant from the simulation's seed
-    "estimate",  # as `runtime`
-    "start",  # when it would start at a place, as predicted; where tasks are forwarded
-    "queue",  # how many jobs wait at the place; where tasks are forwarded
-    "speed",  # of the place: how many seconds of a job its slowest machine does in a second; where tasks are forwarded
-)
-"""What a bid may name, each a float; times in ticks (of `tick_s` seconds), volumes in core-ticks."""
-
-BID_FUNCTION: Final = types.FunctionType(signature_of(CHARACTERISTICS))
-"""The numba type of a compiled bid."""
-
-OF_A_PLACE: Final = frozenset({"start", "queue", "speed"})
-"""The characteristics that differ from place to place."""
-
-_MOVING: Final = {"now", "wait", "slr", "factor", "area", "longest", "draw", *OF_A_PLACE}
 
 
 @dataclass(frozen=True, eq=False)
-class Bid:
+class Bid(Priority):
     """A bid: its function, who wins, and what the reference says of it.
 
     Parameters
@@ -83,20 +43,20 @@ class Bid:
         The function names something that is no characteristic of a task, or `wins` or `trend` is none of those.
     """
 
-    name: str
-    function: Callable[..., float]
     wins: Wins = "high"
     trend: Trend = None  # type: ignore[assignment]  # None is filled in below
     formula: str = ""
     source: str = ""
 
+    in_seconds: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         """Check the names."""
-        unknown = [name for name in self.needs if name not in CHARACTERISTICS]
+        unknown = [name for name in self.needs if plain_word(name) not in CHARACTERISTICS]
         if unknown:
             what = f"bid {self.name!r} names {', '.join(unknown)}"
             raise RequestError(what, f"a bid may name {', '.join(CHARACTERISTICS)}")
-        moves = not _MOVING.isdisjoint(self.needs)
+        moves = self.moves_in_auctions
         if self.trend is None:
             object.__setattr__(self, "trend", "any" if moves else "fixed")
         if self.wins not in {"high", "low"}:
@@ -109,45 +69,23 @@ class Bid:
             raise RequestError(what, "'any' is allowed: its bids can rise at any time")
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        """Return the characteristics it names."""
-        return tuple(inspect.signature(self.function).parameters)
-
-    @cached_property
-    def bid_function(self) -> object:
-        """Return the C function of all `CHARACTERISTICS` that compiled code calls."""
-        return c_function(self.function, CHARACTERISTICS)
-
-    @property
     def compiled(self) -> bool:
         """Return whether numba could compile it."""
         return not isinstance(self.bid_function, PythonFunction)
 
-    def take_raised(self) -> BaseException | None:
-        """Return, once, what a Python function raised during an auction."""
-        function = self.bid_function
-        if not isinstance(function, PythonFunction):
-            return None
-        raised, function.raised = function.raised, None
-        return raised
-
-    def __call__(self, *args: float, **kwargs: float) -> float:
-        """Return the bid of a task, as the plain function does."""
-        return self.function(*args, **kwargs)
+    @property
+    def is_built_in(self) -> bool:
+        """Return whether it is one of the registry's own."""
+        return BUILT_IN.get(self.name) is self
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by its name in the registry or its module, else by its fields; what is compiled stays behind."""
-        if BUILT_IN.get(self.name) is self:
+        if self.is_built_in:
             return find_bid, (self.name,)
-        home, name = self.function.__module__, getattr(self.function, "__name__", "")
-        if getattr(sys.modules.get(home), name, None) is self:
-            return _named, (home, name)
+        home = self.home()
+        if home is not None:
+            return named_in, home
         return Bid, (self.name, self.function, self.wins, self.trend, self.formula, self.source)
-
-
-def _named(module: str, name: str) -> object:
-    """Return what a module calls by a name."""
-    return getattr(importlib.import_module(module), name)
 
 
 BUILT_IN: Final[dict[str, Bid]] = {}
@@ -217,12 +155,14 @@ def find_bid(name: str | Bid | Callable[..., float]) -> Bid:
     ------
     UnknownNameError
         No bid has the name; near ones are offered.
+    RequestError
+        It is no name, bid or function.
     """
     if isinstance(name, Bid):
         return name
     if not isinstance(name, str):
-        if isinstance(name, Order) or not callable(name):
-            raise RequestError(f"a bid must be a name, a Bid or a function (got {type(name).__name__})")
+        if isinstance(name, Priority) or not callable(name):
+            raise RequestError(f"a bid must be a name, a Bid, an Order or a function (got {type(name).__name__})")
         return Bid(getattr(name, "__name__", "bid"), name)
     found = _users.get(name) or BUILT_IN.get(_BY_UPPER.get(name.upper(), ""))
     if found is None:

@@ -54,8 +54,8 @@ def key_at(market, task, now, longest, start, queue, speed):
     m = market
     job = m.job[task]
     tick = m.tick
-    submit = m.submit[job] / tick
-    wait = (now - m.submit[job]) / tick
+    unit = m.unit
+    scale = tick / unit  # 1 for those that are in ticks already
     path = m.critical_path[job]
     first = m.first_point[job]
     slr = 0.0
@@ -63,7 +63,7 @@ def key_at(market, task, now, longest, start, queue, speed):
     area = 0.0
     draw = 0.0
     if m.needs_slr:
-        slr = (m.rank[task] + wait + m.plus) / path
+        slr = (m.rank[task] + (now - m.submit[job]) / tick + m.plus) / path
         last = m.first_point[job + 1]
         if m.needs_factor:
             factor = factor_at(slr, m.slr, m.factor, first, last)
@@ -72,24 +72,24 @@ def key_at(market, task, now, longest, start, queue, speed):
     if m.needs_draw:
         draw = drawn(m.seed, now / tick, task)
     value = m.bid(
-        submit,
-        now / tick,
-        wait,
-        m.runtime[task] / tick,
+        m.submit[job] / unit,
+        now / unit,
+        (now - m.submit[job]) / unit,
+        m.runtime[task] / unit,
         float(m.cores[task]),
-        m.rank[task],
-        path,
+        m.rank[task] * scale,
+        path * scale,
         slr,
         factor,
         area,
-        m.value[job],
-        m.successor_sum[task],
-        m.deadline[job],
-        submit + m.slr[first] * path,
-        longest,
+        m.value[job] * scale,
+        m.successor_sum[task] * scale,
+        m.deadline[job] * scale,
+        m.submit[job] / unit + m.slr[first] * path * scale,
+        longest * scale,
         draw,
-        m.runtime[task] / tick,
-        start / tick,
+        m.runtime[task] / unit,
+        start / unit,
         queue,
         speed,
     )

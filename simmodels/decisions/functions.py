@@ -1,7 +1,6 @@
 """Plain functions whose parameter names say what they need, as C functions of all that there is to need."""
 
 import ctypes
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,11 +14,10 @@ from simmodels.compiled import interrupts_heard
 class PythonFunction(types.WrapperAddressProtocol):
     """A function that numba cannot compile, as a C function that calls back into Python."""
 
-    def __init__(self, function: Callable[..., float], parameters: tuple[str, ...]) -> None:
+    def __init__(self, function: Callable[..., float], parameters: tuple[str, ...], arguments: tuple[str, ...]) -> None:
         self.raised: BaseException | None = None
         self._signature = signature_of(parameters)
-        names = tuple(inspect.signature(function).parameters)
-        at = tuple(parameters.index(name) for name in names)
+        at = tuple(map(parameters.index, arguments))
 
         def call(*values: float) -> float:
             try:
@@ -44,9 +42,9 @@ def signature_of(parameters: tuple[str, ...]) -> Signature:
     return types.float64(*[types.float64] * len(parameters))
 
 
-def c_function(function: Callable[..., float], parameters: tuple[str, ...]) -> object:
-    """Return the C function of all `parameters` that compiled code calls, of a function of some of them by name."""
-    call = f"float(function({', '.join(inspect.signature(function).parameters)}))"
+def c_function(function: Callable[..., float], parameters: tuple[str, ...], arguments: tuple[str, ...]) -> object:
+    """Return the C function of all `parameters` that compiled code calls; it hands `arguments`, some of them, on."""
+    call = f"float(function({', '.join(arguments)}))"
     # No exception crosses a C function: one that is raised inside becomes NaN, which is refused after the pass.
     source = f"def key({', '.join(parameters)}):\n try:\n  return {call}\n except Exception:\n  return nan\n"
     try:
@@ -55,4 +53,4 @@ def c_function(function: Callable[..., float], parameters: tuple[str, ...]) -> o
             exec(source, scope)  # noqa: S102  the names are checked by the caller; numba takes no keyword arguments here
             return cfunc(signature_of(parameters), error_model="numpy")(scope["key"])
     except Exception:  # noqa: BLE001  numba breaks in many ways on what it does not know; then Python is called
-        return PythonFunction(function, parameters)
+        return PythonFunction(function, parameters, arguments)

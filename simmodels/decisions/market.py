@@ -12,8 +12,8 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.compiled import compiled
-from simmodels.decisions.bid import BID_FUNCTION
 from simmodels.decisions.columns import longer
+from simmodels.decisions.priority import BID_FUNCTION
 from simmodels.decisions.structure import Structure
 
 # What a task is doing.
@@ -146,6 +146,7 @@ MARKET: Final = MarketType(
         ("every_deadline", types.boolean),  # an auction is held also at the deadlines of jobs that are done
         ("seed", types.int64),
         ("tick", types.float64),
+        ("unit", types.float64),  # of the bid's times, in seconds
         # the work that is promised, by kind: for admission
         ("promised", _F1),  # core-seconds that have not started
         ("busy_cores", _F1),
@@ -235,7 +236,7 @@ def set_rules(market, group, groups, bid, flags, numbers, codes):
     m.high, m.needs_slr, m.needs_factor, m.needs_area = flags[0], flags[1], flags[2], flags[3]
     m.needs_longest, m.needs_draw, m.prices, m.budgets = flags[4], flags[5], flags[6], flags[7]
     m.every_deadline = flags[8]
-    m.plus, m.admission, m.tick = numbers
+    m.plus, m.admission, m.tick, m.unit = numbers
     m.trend, m.network, m.backfilling, m.seed = codes
     m.group = group
     m.heap = np.empty((groups, 64), np.int64)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
-from simmodels.decisions.order import KEY_FUNCTION, Order
+from simmodels.decisions.order import Order
 from simmodels.decisions.ordered import ORDERED, copy_slots, new_ordered
+from simmodels.decisions.priority import KEY_FUNCTION
 from simmodels.decisions.profile import PROFILE, new_profile
 from simmodels.decisions.structure import Structure
 

@@ -23,8 +23,8 @@ from simmodels.decisions.auction_options import (
     raise_refused_bid,
     rules_of,
 )
-from simmodels.decisions.bid import Bid
 from simmodels.decisions.outcomes import judged, schedule_of
+from simmodels.decisions.priority import Priority
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Judged
@@ -58,7 +58,8 @@ class Auctioneer(Router):
     env, clusters
         The environment, and the clusters, or schedulers instead; those of no kind take any task.
     bid
-        What tasks offer: a name of the registry (`simmodels.bids`), or a bid of yours (`simmodels.bid`).
+        What tasks offer: a name of the registry (`simmodels.bids`), or a bid of yours (`simmodels.bid`). Or an order,
+        such as a `simmodels.Polynomial`: the task with the smallest value wins, and times are in seconds.
     ccr
         How long data travel, as a share of the runtime of the task that sends them; rounded up to whole ticks.
     network
@@ -118,7 +119,7 @@ class Auctioneer(Router):
         env: Environment,
         clusters: Sequence[Cluster] | Sequence[Scheduler],
         *,
-        bid: str | Bid = "PVR",
+        bid: str | Priority = "PVR",
         ccr: float = 0.2,
         network: Network = "cluster",
         hol: HeadOfLine = "kind",
@@ -200,7 +201,7 @@ class Auctioneer(Router):
             what = f"rebalance_s={self.rebalance_s} with forward={self.forward}"
             raise RequestError(what, "with forward=True it must be a number of seconds > 0; else None")
 
-    def _seed(self, bid: Bid) -> int:
+    def _seed(self, bid: Priority) -> int:
         """Return the seed of what a bid draws."""
         if self._draw_seed is None and "draw" in bid.needs:
             self._draw_seed = self.env.seed_of("bid", *(cluster.name for cluster in self.clusters))

@@ -7,8 +7,8 @@ import numpy as np
 
 from simmodels.decisions import trading
 from simmodels.decisions.auction_options import AuctionOptions
-from simmodels.decisions.bid import OF_A_PLACE
 from simmodels.decisions.market import Market
+from simmodels.decisions.vocabulary import OF_A_PLACE
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed

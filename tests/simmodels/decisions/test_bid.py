@@ -59,7 +59,7 @@ def test_a_python_function_that_numba_cannot_compile_is_called() -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Bid("x", lambda memory: memory), f"names memory; a bid may name {', '.join(CHARACTERISTICS)}"),
+        (lambda: Bid("x", lambda colour: colour), f"names colour; a bid may name {', '.join(CHARACTERISTICS)}"),
         (lambda: Bid("x", lambda cores: cores, wins="both"), "wins 'both'"),
         (lambda: Bid("x", lambda wait: wait, trend="fixed"), "has trend 'fixed'"),
         (lambda: Bid("x", lambda draw: draw, trend="improves"), "has trend 'improves'"),

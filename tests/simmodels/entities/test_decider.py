@@ -228,8 +228,7 @@ def test_machines_of_unequal_size_are_refused() -> None:
         Uneven(sm.Environment(), "a", machines=2, cores_per_machine=4)
 
 
-@pytest.mark.parametrize("given", [sm.Polynomial([0.0, 1.0], ["1", "p"]), sm.orders()["SAF"], 5])
-def test_what_is_no_bid_is_refused(given: Any) -> None:  # noqa: ANN401
-    kind = type(given).__name__
-    with pytest.raises(RequestError, match=f"a bid must be a name, a Bid or a function .got {kind}."):
+def test_what_is_no_bid_is_refused() -> None:
+    given: Any = 5
+    with pytest.raises(RequestError, match=r"a bid must be a name, a Bid, an Order or a function \(got int\)"):
         sm.Auctioneer(sm.Environment(), [sm.Cluster(sm.Environment(), "a", cores=4)], bid=given)
