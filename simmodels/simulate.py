@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from simmodels.decisions.auction_options import AuctionOptions
 from simmodels.decisions.options import MOST, Backfilling, Decide, Overrun, QueueOptions
-from simmodels.decisions.order import Order
+from simmodels.decisions.priority import Priority
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
@@ -28,9 +28,9 @@ def simulate(
     workload: Workload,
     *,
     cores: int | None = None,
-    order: str | Order = "FCFS",
+    order: str | Priority = "FCFS",
     backfilling: Backfilling = "easy",
-    backfill_order: str | Order | None = None,
+    backfill_order: str | Priority | None = None,
     threshold_s: float | None = None,
     decide: Decide = "instant",
     overrun: Overrun = "run",
@@ -50,7 +50,8 @@ def simulate(
         The size of the pool; by default ``workload.max_cores``.
     order
         Which waiting job goes first: a name of the registry (`simmodels.orders`), or an order of
-        yours. Smaller values first; ties by submit, then input position.
+        yours. Smaller values first; ties by submit, then input position. A bid may stand there, too: who would win
+        goes first.
     backfilling
         ``"none"`` (the head of the queue blocks), ``"greedy"`` (any that fits starts), ``"easy"``
         (any that fits and does not delay the head starts), ``"conservative"`` (any that fits and

@@ -42,7 +42,7 @@ class Task:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
 class Workflow:
     """A job of tasks: it is submitted as a whole, and done when its last task is.
 

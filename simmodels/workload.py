@@ -1,6 +1,6 @@
 """Workload: the jobs that go into a simulation, as immutable columns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -36,6 +36,8 @@ class Job:
         How many cores it needs (>= 1).
     user_id
         The number of its user; -1 when unknown.
+    extras
+        Further numbers by name, which orders may name; None for none.
     """
 
     job_id: int
@@ -44,6 +46,37 @@ class Job:
     estimate_s: float
     cores: int
     user_id: int = -1
+    extras: Mapping[str, float] | None = field(default=None, repr=False, compare=False)
+
+
+class Numbers(Mapping[str, float]):
+    """The numbers of one row of further columns, read when they are asked for.
+
+    Parameters
+    ----------
+    columns
+        The columns, by name.
+    row
+        The row.
+    """
+
+    __slots__ = ("_columns", "_row")
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]], row: int) -> None:
+        self._columns = columns
+        self._row = row
+
+    def __getitem__(self, name: str) -> float:
+        """Return a number by name."""
+        return float(self._columns[name][self._row])
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names."""
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        """Return how many they are."""
+        return len(self._columns)
 
 
 def _frozen(given: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
@@ -432,7 +465,13 @@ class Workload:
             float(self.estimate_s[row]),
             int(self.cores[row]),
             int(self.user_id[row]),
+            Numbers(self.numbers, row),
         )
+
+    @property
+    def numbers(self) -> dict[str, NDArray[Any]]:
+        """Return the `extras` that are numbers, which orders may name."""
+        return {name: column for name, column in self.extras.items() if column.dtype.kind in "iufb"}
 
     # -- what can run -----------------------------------------------------------------------------
 

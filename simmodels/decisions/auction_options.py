@@ -14,7 +14,7 @@ from simmodels.decisions.market import BACKFILLINGS, NETWORKS, TRENDS, Market, a
 from simmodels.decisions.naming import as_bid
 from simmodels.decisions.options import require_changeable
 from simmodels.decisions.priority import Priority
-from simmodels.decisions.vocabulary import OF_A_PLACE
+from simmodels.decisions.vocabulary import CHARACTERISTICS, OF_A_PLACE, plain_word
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.place import Terms
 from simmodels.streams import entropy
@@ -101,6 +101,10 @@ class AuctionOptions:
             raise RequestError(f"admission is {admission}", "None or a share of the value from 0 to 1 is allowed")
         delays(np.empty(0), ccr)
         found = as_bid(bid)
+        unknown = [name for name in found.needs if plain_word(name) not in CHARACTERISTICS]
+        if unknown:
+            what = f"bid {found.name!r} names {', '.join(unknown)}"
+            raise RequestError(what, f"a bid may name {', '.join(CHARACTERISTICS)}")
         of_a_place = ", ".join(sorted(OF_A_PLACE.intersection(found.needs)))
         if of_a_place and not forward:
             what = f"bid {found.name!r} names {of_a_place}"

@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, overload
 
-from simmodels.decisions.functions import PythonFunction
 from simmodels.decisions.priority import Priority, Trend, Wins, named_in
-from simmodels.decisions.vocabulary import CHARACTERISTICS, plain_word
 from simmodels.errors import RequestError, UnknownNameError
 
 
@@ -40,7 +38,12 @@ class Bid(Priority):
     Raises
     ------
     RequestError
-        The function names something that is no characteristic of a task, or `wins` or `trend` is none of those.
+        `wins` or `trend` is none of those.
+
+    Notes
+    -----
+    An auction refuses a bid that names what it does not know of tasks. A queue takes bids as orders: times are in
+    seconds there.
     """
 
     wins: Wins = "high"
@@ -52,10 +55,6 @@ class Bid(Priority):
 
     def __post_init__(self) -> None:
         """Check the names."""
-        unknown = [name for name in self.needs if plain_word(name) not in CHARACTERISTICS]
-        if unknown:
-            what = f"bid {self.name!r} names {', '.join(unknown)}"
-            raise RequestError(what, f"a bid may name {', '.join(CHARACTERISTICS)}")
         moves = self.moves_in_auctions
         if self.trend is None:
             object.__setattr__(self, "trend", "any" if moves else "fixed")
@@ -67,11 +66,6 @@ class Bid(Priority):
         if self.trend != "any" and ("draw" in self.needs or (self.trend == "worsens" and "longest" in self.needs)):
             what = f"bid {self.name!r} of {', '.join(self.needs)} has trend {self.trend!r}"
             raise RequestError(what, "'any' is allowed: its bids can rise at any time")
-
-    @property
-    def compiled(self) -> bool:
-        """Return whether numba could compile it."""
-        return not isinstance(self.bid_function, PythonFunction)
 
     @property
     def is_built_in(self) -> bool:
@@ -122,7 +116,7 @@ def bid(
     Raises
     ------
     RequestError
-        A parameter is no characteristic of a task, or the name is that of a built-in bid.
+        The name is that of a built-in bid.
 
     Examples
     --------

@@ -5,9 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, NoReturn, Self, get_args
 
+from simmodels.decisions.naming import as_order
 from simmodels.decisions.order import Order
-from simmodels.decisions.orders import find_order
+from simmodels.decisions.priority import Priority
+from simmodels.decisions.rows import Rows
 from simmodels.decisions.state import Floats, Ints, Queue, open_queue
+from simmodels.decisions.vocabulary import IN_QUEUES, OF_AUCTIONS
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.workload import Job
 
@@ -28,9 +31,9 @@ _CHOICES: Final = {"backfilling": Backfilling, "decide": Decide, "overrun": Over
 class QueueOptions:
     """How a queue is scheduled, as `simmodels.simulate` documents it; made by `checked`."""
 
-    order: Order
+    order: Priority
     backfilling: Backfilling
-    backfill_order: Order | None
+    backfill_order: Priority | None
     threshold_s: float | None
     decide: Decide
     overrun: Overrun
@@ -41,9 +44,9 @@ class QueueOptions:
     def checked(
         cls,
         *,
-        order: str | Order = "FCFS",
+        order: str | Priority = "FCFS",
         backfilling: Backfilling = "easy",
-        backfill_order: str | Order | None = None,
+        backfill_order: str | Priority | None = None,
         threshold_s: float | None = None,
         decide: Decide = "instant",
         overrun: Overrun = "run",
@@ -65,7 +68,7 @@ class QueueOptions:
                 raise UnknownNameError(kind, str(name), tuple(difflib.get_close_matches(str(name), known)), known)
         if backfill_order is not None and backfilling != "easy":
             raise RequestError(
-                f"a backfill order ({find_order(backfill_order).name}) with backfilling {backfilling!r}",
+                f"a backfill order ({as_order(backfill_order).name}) with backfilling {backfilling!r}",
                 'only backfilling "easy" has an order of its own',
             )
         if threshold_s is not None and not threshold_s >= 0:
@@ -74,10 +77,16 @@ class QueueOptions:
             raise RequestError(f"queue_depth is {queue_depth}", "None or a whole number from 1 to 2^53 is allowed")
         if not (0 <= warm_jobs <= MOST and int(warm_jobs) == warm_jobs):
             raise RequestError(f"warm_jobs is {warm_jobs}", "a whole number from 0 to 2^53 is allowed")
+        first, second = as_order(order), None if backfill_order is None else as_order(backfill_order)
+        for each in (first, second):
+            unknown = [] if each is None else [name for name in each.needs if name in OF_AUCTIONS]
+            if each is not None and unknown:
+                what = f"order {each.name!r} of a queue names {', '.join(unknown)}"
+                raise RequestError(what, f"it may name {', '.join(IN_QUEUES)}, and columns of the workload")
         return cls(
-            find_order(order),
+            first,
             backfilling,
-            None if backfill_order is None else find_order(backfill_order),
+            second,
             None if threshold_s is None else float(threshold_s),
             decide,
             overrun,
@@ -85,7 +94,7 @@ class QueueOptions:
             int(warm_jobs),
         )
 
-    def with_order(self, order: str | Order, backfill_order: str | Order | None) -> Self:
+    def with_order(self, order: str | Priority, backfill_order: str | Priority | None) -> Self:
         """Return the same options with another order; refuse as `checked` does."""
         return self.with_changes({"order": order, "backfill_order": backfill_order})
 
@@ -112,9 +121,21 @@ class QueueOptions:
     @property
     def may_refuse(self) -> bool:
         """Return whether an order may give no number for a job; built-in orders give one for every job."""
-        return not (self.order.is_built_in and (self.backfill_order is None or self.backfill_order.is_built_in))
+        return not all(isinstance(each, Order) and each.is_built_in for each in self.both)
 
-    def open(self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats | None) -> Queue:
+    @property
+    def both(self) -> tuple[Priority, Priority]:
+        """Return the order and the backfill order, which may be the same."""
+        return self.order, self.order if self.backfill_order is None else self.backfill_order
+
+    def rows(self, slots: int) -> Rows:
+        """Return room for what the orders know of so many jobs beyond the columns of a queue."""
+        first, second = self.both
+        return Rows((first.columns, () if second is first else second.columns), slots)
+
+    def open(
+        self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats | None, rows: Rows
+    ) -> Queue:
         """Return an empty queue with these options (see `simmodels.decisions.state.open_queue`)."""
         return open_queue(
             columns,
@@ -126,6 +147,7 @@ class QueueOptions:
             queue_depth=self.queue_depth,
             warm_jobs=self.warm_jobs,
             draw=draw,
+            rows=rows.matrices,
         )
 
     def about(self) -> dict[str, object]:
@@ -148,7 +170,7 @@ def require_changeable(names: Iterable[str], changeable: tuple[str, ...]) -> Non
             raise UnknownNameError("option that can be changed", name, close, changeable)
 
 
-def raise_refused(job: Job, now: float, order: Order, backfill_order: Order | None) -> NoReturn:
+def raise_refused(job: Job, now: float, order: Priority, backfill_order: Priority | None) -> NoReturn:
     """Raise the error of an order that gave no number for a job.
 
     Raises
@@ -163,7 +185,7 @@ def raise_refused(job: Job, now: float, order: Order, backfill_order: Order | No
         raised = each.take_raised()
         if raised is None and each.compiled:
             try:
-                each.value(job, now)
+                each.key(job, now)
             except Exception as error:  # noqa: BLE001  whatever a user's function raises is raised again below
                 raised = error
         if raised is not None:

@@ -2,11 +2,7 @@
 
 from dataclasses import dataclass
 
-from simmodels.decisions.functions import PythonFunction
 from simmodels.decisions.priority import Priority, named_in
-from simmodels.decisions.vocabulary import REGISTERS as PARAMETERS
-from simmodels.errors import RequestError
-from simmodels.workload import Job
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +14,7 @@ class Order(Priority):
     name
         What the registry, the command line and the tables call it.
     function
-        A plain function of some of `PARAMETERS`, by name; the job with the smaller value goes first.
+        A plain function of characteristics of a job, by name; the job with the smaller value goes first.
     formula
         The formula as the reference prints it (r submit, p estimate, q cores, w wait).
     source
@@ -26,33 +22,15 @@ class Order(Priority):
     is_built_in
         Whether it is one of the registry's own, which give a number for every job.
 
-    Raises
-    ------
-    RequestError
-        The function names something that is no characteristic of a job.
+    Notes
+    -----
+    A parameter that is no word of the vocabulary is a column of the workload (`Workload.extras`); a job without such a
+    number is refused when it is submitted.
     """
 
     formula: str = ""
     source: str = ""
     is_built_in: bool = False
-
-    def __post_init__(self) -> None:
-        """Check the parameter names."""
-        unknown = [name for name in self.needs if name not in PARAMETERS]
-        if unknown or not callable(self.function):
-            what = f"order {self.name!r} names {', '.join(unknown)}"
-            raise RequestError(what, f"an order may name {', '.join(PARAMETERS)}")
-
-    @property
-    def compiled(self) -> bool:
-        """Return whether numba could compile it."""
-        return not isinstance(self.key_function, PythonFunction)
-
-    def value(self, job: Job, now: float) -> float:
-        """Return the value of a job that waits at an instant, by the plain function (a draw counts as 0)."""
-        known = (job.submit_s, job.estimate_s, job.runtime_s, float(job.cores), now - job.submit_s, now, 0.0)
-        values = dict(zip(PARAMETERS, known, strict=True))
-        return float(self.function(*(values[name] for name in self.needs)))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by its name in the module that defines it, else by its fields; what is compiled stays behind."""

@@ -32,8 +32,10 @@ def order(
     Parameters
     ----------
     function
-        A function of some of `PARAMETERS`, by name. The job with the smaller value goes first. If it
-        names ``wait`` or ``now`` it is evaluated anew at each pass, else once, when the job arrives.
+        A function of characteristics of a job, by name: words of the vocabulary
+        (`simmodels.decisions.vocabulary`), and columns of the workload. The job with the smaller value goes first. If
+        it names ``wait``, ``now``, ``slr``, ``factor`` or ``area``, it is evaluated at each pass, else once, when the
+        job arrives.
     name
         The order's name; the function's by default.
     formula, source
@@ -42,7 +44,7 @@ def order(
     Raises
     ------
     RequestError
-        A parameter is no characteristic of a job, or the name is that of a built-in order.
+        The name is that of a built-in order.
 
     Examples
     --------

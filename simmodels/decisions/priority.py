@@ -13,21 +13,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final, Literal
 
+import numpy as np
 from numba import types
 
-from simmodels.decisions.functions import PythonFunction, c_function, signature_of
-from simmodels.decisions.vocabulary import CHARACTERISTICS, MOVING, OF_A_PLACE, REGISTERS, plain_word
+from simmodels.decisions.functions import ROW, Call, PythonFunction, signature_of
+from simmodels.decisions.rows import READERS, arguments_of, columns_of, row_of
+from simmodels.decisions.vocabulary import CHARACTERISTICS, MOVING, OF_AUCTIONS, REGISTERS, plain_word
+from simmodels.workload import Job
 
 Wins = Literal["high", "low"]
 Trend = Literal["fixed", "worsens", "improves", "any"]
 
-KEY_FUNCTION: Final = types.FunctionType(signature_of(REGISTERS))
+_OF_QUEUES: Final = (*REGISTERS, ROW)
+KEY_FUNCTION: Final = types.FunctionType(signature_of(_OF_QUEUES))
 """The numba type of what a queue calls."""
 
 BID_FUNCTION: Final = types.FunctionType(signature_of(CHARACTERISTICS))
 """The numba type of what an auction calls."""
 
-_MOVING: Final = MOVING | OF_A_PLACE | {"longest", "draw"}
+_MOVING: Final = MOVING | OF_AUCTIONS | {"draw"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +92,37 @@ class Priority:
         """Return whether it asks for a drawn number."""
         return "draw" in self.needs
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns of the row that a queue keeps of each job for it."""
+        return columns_of(self.words)
+
+    @property
+    def _call(self) -> Call:
+        """Return how a queue calls it: the job with the smallest key goes first."""
+        return Call(self.function, _OF_QUEUES, arguments_of(self.words), READERS, negated=self.wins == "high")
+
     @cached_property
     def key_function(self) -> object:
-        """Return the C function of `REGISTERS` that a queue calls."""
-        return c_function(self.function, REGISTERS, self.words)
+        """Return the C function that a queue calls: of `REGISTERS`, and the address of the job's row."""
+        return self._call.compiled()
 
     @cached_property
     def bid_function(self) -> object:
         """Return the C function of all `CHARACTERISTICS` that an auction calls."""
-        return c_function(self.function, CHARACTERISTICS, self.words)
+        return Call(self.function, CHARACTERISTICS, self.words).compiled()
+
+    @property
+    def compiled(self) -> bool:
+        """Return whether numba could compile it."""
+        of_auctions = not OF_AUCTIONS.isdisjoint(self.words)
+        return not isinstance(self.bid_function if of_auctions else self.key_function, PythonFunction)
+
+    def key(self, job: Job, now: float) -> float:
+        """Return the key of a job that waits in a queue at an instant, by the plain function (a draw counts as 0)."""
+        known = (job.submit_s, job.estimate_s, job.runtime_s, float(job.cores), now - job.submit_s, now, 0.0)
+        row = np.array(row_of(self.columns, job), np.float64)
+        return self._call.in_python()(*known, row.ctypes.data)
 
     def take_raised(self) -> BaseException | None:
         """Return, once, what a Python function raised."""

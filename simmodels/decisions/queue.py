@@ -26,13 +26,22 @@ _AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all o
 
 
 @compiled
-def _key(queue, order, slot, now):
-    """Return the key of a waiting job in an order."""
+def _key(queue, order, row, slot, now):
+    """Return the key of a waiting job in an order; `row` says where the rows are that the order reads."""
     if slot < queue.warm or slot < queue.judged:
         return _AHEAD
     draw = queue.draw[slot] if slot < queue.draw.size else 0.0
     submit = queue.submit[slot]
-    value = order(submit, queue.estimate[slot], queue.runtime[slot], float(queue.cores[slot]), now - submit, now, draw)
+    value = order(
+        submit,
+        queue.estimate[slot],
+        queue.runtime[slot],
+        float(queue.cores[slot]),
+        now - submit,
+        now,
+        draw,
+        row[0] + slot * row[1],
+    )
     if np.isnan(value):
         queue.refused = slot
         queue.refused_at = now
@@ -41,9 +50,9 @@ def _key(queue, order, slot, now):
 
 
 @compiled
-def place_of(queue, estimate, runtime, cores, now):
+def place_of(queue, estimate, runtime, cores, row, now):
     """Return how many of those that wait, as last sorted, stand before a job that would be submitted now (draw 0.5)."""
-    key = queue.order(now, estimate, runtime, cores, 0.0, now, 0.5)
+    key = queue.order(now, estimate, runtime, cores, 0.0, now, 0.5, np.int64(row.ctypes.data))
     before = 0
     for c in range(queue.waiting.blocks):
         b = queue.waiting.chain[c]
@@ -80,7 +89,7 @@ def has_fitting(queue):
 
 
 @compiled
-def sort_again(queue, ordered, order, key, now):
+def sort_again(queue, ordered, order, row, key, now):
     """Compute the keys of an ordered list anew, and sort it."""
     n = 0
     for c in range(ordered.blocks):
@@ -88,7 +97,7 @@ def sort_again(queue, ordered, order, key, now):
         b = ordered.chain[c]
         for i in range(ordered.count[b]):
             slot = ordered.slot[b, i]
-            value = _key(queue, order, slot, now)
+            value = _key(queue, order, row, slot, now)
             key[slot] = value
             queue.ends[n] = value
             queue.slots[n] = slot
@@ -134,9 +143,9 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
                 n += 1
         refill(backfill, queue.ends, queue.slots, queue.cores, queue.estimate, n)
         queue.backfill = backfill
-        sort_again(queue, backfill, backfill_order, queue.backfill_key, now)
+        sort_again(queue, backfill, backfill_order, queue.backfill_row, queue.backfill_key, now)
     queue.same = same
-    sort_again(queue, queue.waiting, order, queue.key, now)
+    sort_again(queue, queue.waiting, order, queue.row, queue.key, now)
 
 
 @compiled
@@ -171,11 +180,11 @@ def take_over(queue, old, start, now):
 @compiled
 def _enter(queue, slot, now):
     """Put a job into the queue's lists."""
-    key = _key(queue, queue.order, slot, now)
+    key = _key(queue, queue.order, queue.row, slot, now)
     queue.key[slot] = key
     insert(queue.waiting, key, slot, queue.cores[slot], queue.estimate[slot])
     if not queue.same:
-        key = _key(queue, queue.backfill_order, slot, now)
+        key = _key(queue, queue.backfill_order, queue.backfill_row, slot, now)
         queue.backfill_key[slot] = key
         insert(queue.backfill, key, slot, queue.cores[slot], queue.estimate[slot])
     if queue.backfilling == CONSERVATIVE:
@@ -318,9 +327,9 @@ def start_placed(queue, first, n, now):
 def _pass(queue, now, placed):
     """Write the slots that start now into `placed`; return how many."""
     if queue.moving:
-        sort_again(queue, queue.waiting, queue.order, queue.key, now)
+        sort_again(queue, queue.waiting, queue.order, queue.row, queue.key, now)
     if not queue.same and queue.backfill_moving:
-        sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_key, now)
+        sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_row, queue.backfill_key, now)
     if queue.backfilling == NONE:
         return start_heads(queue.free, queue.waiting, placed, queue.arrived)
     if queue.backfilling == GREEDY:

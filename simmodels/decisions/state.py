@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
-from simmodels.decisions.order import Order
 from simmodels.decisions.ordered import ORDERED, copy_slots, new_ordered
-from simmodels.decisions.priority import KEY_FUNCTION
+from simmodels.decisions.priority import KEY_FUNCTION, Priority
 from simmodels.decisions.profile import PROFILE, new_profile
 from simmodels.decisions.structure import Structure
 
@@ -48,7 +47,9 @@ class Queue(structref.StructRefProxy):
 structref.define_boxing(QueueType, Queue)
 
 _F1 = types.float64[::1]
+_F2 = types.float64[:, ::1]
 _I1 = types.int64[::1]
+_AT = types.UniTuple(types.int64, 2)
 QUEUE: Final = QueueType(
     [
         # columns by slot
@@ -62,6 +63,11 @@ QUEUE: Final = QueueType(
         ("expected_end", _F1),
         ("reserved", _F1),
         ("phase", types.int8[::1]),
+        # what orders name beyond these: a row a slot, see `simmodels.decisions.rows`
+        ("rows", _F2),
+        ("backfill_rows", _F2),
+        ("row", _AT),  # the address of the first row, and how many bytes a row has
+        ("backfill_row", _AT),
         # the lists
         ("waiting", ORDERED),
         ("backfill", ORDERED),
@@ -100,10 +106,20 @@ QUEUE: Final = QueueType(
 
 
 @compiled
+def set_rows(queue, rows, backfill_rows):
+    """Give the queue the rows of its slots, for both orders."""
+    queue.rows = rows
+    queue.backfill_rows = backfill_rows
+    queue.row = np.int64(rows.ctypes.data), 8 * rows.shape[1]
+    queue.backfill_row = np.int64(backfill_rows.ctypes.data), 8 * backfill_rows.shape[1]
+
+
+@compiled
 def _new_queue(
     free,
     cores,
     columns,
+    rows,
     made_columns,
     phase,
     backfilling,
@@ -121,6 +137,7 @@ def _new_queue(
     made.key, made.backfill_key, made.expected_end, made.reserved = made_columns
     made.cores = cores
     made.phase = phase
+    set_rows(made, rows[0], rows[1])
     made.waiting = new_ordered(64)
     made.backfill = made.waiting if same else new_ordered(64)
     made.running = new_ordered(64)
@@ -220,13 +237,14 @@ def open_queue(
     columns: tuple[Floats, Floats, Floats, Ints],
     *,
     free: int,
-    order: Order,
+    order: Priority,
     backfilling: str,
-    backfill_order: Order | None = None,
+    backfill_order: Priority | None = None,
     threshold_s: float | None = None,
     queue_depth: int | None = None,
     warm_jobs: int = 0,
     draw: Floats | None = None,
+    rows: tuple[Floats, Floats] | None = None,
 ) -> Queue:
     """Return the state of an empty queue.
 
@@ -241,6 +259,8 @@ def open_queue(
         As in `simmodels.simulate`.
     draw
         float64[n], a uniform number a slot, for orders that ask for it.
+    rows
+        float64[n, k] for either order, see `simmodels.decisions.rows`; None if they name nothing of it.
     """
     submit, runtime, estimate, cores = columns
     slots = len(submit)
@@ -251,6 +271,7 @@ def open_queue(
         free,
         cores,
         (submit, runtime, estimate, _EMPTY if draw is None else draw),
+        (np.empty((slots, 0)),) * 2 if rows is None else rows,
         tuple(
             np.full(slots if needed else 0, np.nan) for needed in (True, not same, code >= EASY, code == CONSERVATIVE)
         ),

@@ -190,9 +190,9 @@ def instant_under_notice(queue, now, ended, ends, arrivals, goes, free, running)
     while queue.waiting.size:
         heed_signals()
         if queue.moving:
-            sort_again(queue, queue.waiting, queue.order, queue.key, now)
+            sort_again(queue, queue.waiting, queue.order, queue.row, queue.key, now)
         if not queue.same and queue.backfill_moving:
-            sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_key, now)
+            sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_row, queue.backfill_key, now)
         warm = queue.warm_started < queue.warm
         sliding = queue.admitted < queue.arrived  # the next job enters the window as soon as one starts
         most = 1 if sliding else queue.waiting.size

@@ -5,6 +5,14 @@ from typing import Final
 REGISTERS: Final = ("submit", "estimate", "runtime", "cores", "wait", "now", "draw")
 """The characteristics that a queue hands to its order as numbers; the others it keeps in a row for each job."""
 
+OF_ROWS: Final = frozenset(
+    {"user", "rank", "critical_path", "successor_work", "slr", "factor", "area", "value", "deadline", "soft_deadline"}
+)
+"""What the row of a job says beyond them, apart from further columns of its workload."""
+
+IN_QUEUES: Final = (*REGISTERS, *sorted(OF_ROWS))
+"""What a queue knows of a job."""
+
 CHARACTERISTICS: Final = (
     "submit",  # when the job was submitted
     "now",
@@ -31,6 +39,9 @@ CHARACTERISTICS: Final = (
 
 OF_A_PLACE: Final = frozenset({"start", "queue", "speed"})
 """The characteristics that differ from place to place."""
+
+OF_AUCTIONS: Final = OF_A_PLACE | {"longest"}
+"""What a queue does not know."""
 
 MOVING: Final = frozenset({"now", "wait", "slr", "factor", "area"})
 """The characteristics that change while a job waits."""

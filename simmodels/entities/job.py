@@ -26,4 +26,4 @@ class TaskRun(Job):
     def of(cls, workflow: Workflow, task: int) -> Self:
         """Return a task of a workflow, by its number."""
         runtime_s, cores = float(workflow.runtime_s[task]), int(workflow.cores[task])
-        return cls(workflow.job_id, workflow.submit_s, runtime_s, runtime_s, cores, -1, workflow, task)
+        return cls(workflow.job_id, workflow.submit_s, runtime_s, runtime_s, cores, -1, None, workflow, task)

@@ -8,7 +8,8 @@ import numpy as np
 
 from simmodels.decisions import queue, state
 from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
-from simmodels.decisions.order import Order
+from simmodels.decisions.priority import Priority
+from simmodels.decisions.rows import Rows, require_columns, row_of
 from simmodels.decisions.under_notice import instant_under_notice
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
@@ -20,7 +21,7 @@ from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.place import Terms
 from simmodels.streams import stream
-from simmodels.workload import Job
+from simmodels.workload import Job, Workload
 
 _ROOM: Final = 1024  # slots at first
 _REASONS: Final[dict[Backfilling, Reason]] = {
@@ -55,9 +56,9 @@ class QueueScheduler(Scheduler):
         env: Environment,
         cluster: Cluster,
         *,
-        order: str | Order = "FCFS",
+        order: str | Priority = "FCFS",
         backfilling: Backfilling = "easy",
-        backfill_order: str | Order | None = None,
+        backfill_order: str | Priority | None = None,
         threshold_s: float | None = None,
         decide: Decide = "instant",
         overrun: Overrun = "run",
@@ -86,7 +87,8 @@ class QueueScheduler(Scheduler):
         self._room = _ROOM
         columns = (np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64))
         self._submit, self._runtime, self._estimate, self._cores = columns
-        self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM))
+        self._rows = self.options.rows(_ROOM)
+        self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM), rows=self._rows)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._waiting = 0  # how many wait
         self._turn = 0
@@ -97,6 +99,17 @@ class QueueScheduler(Scheduler):
         self._shadow_s = math.nan  # the reservation of the first that waits, where machines are about to go
 
     # -- what happens to it -------------------------------------------------------------------------
+
+    def accept(self, workload: Workload) -> None:
+        """Refuse a workload with a job that can never run here, or without a column that an order names."""
+        super().accept(workload)
+        require_columns(self._rows.names, workload)
+
+    def enqueue(self, job: Job) -> None:
+        """Take a job that was submitted already, to a router; refuse one without a number that an order names."""
+        if self._rows.names:
+            row_of(self._rows.names, job)
+        super().enqueue(job)
 
     def resume(self, jobs: Sequence[Job]) -> None:
         """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
@@ -128,7 +141,7 @@ class QueueScheduler(Scheduler):
         self._powered += more
         super().note_power(machine, more)
 
-    def set_order(self, order: str | Order, backfill_order: str | Order | None = None) -> None:
+    def set_order(self, order: str | Priority, backfill_order: str | Priority | None = None) -> None:
         """Go over to another order, from the next decision on.
 
         Raises
@@ -136,10 +149,13 @@ class QueueScheduler(Scheduler):
         RequestError, UnknownNameError
             No such order, or a backfill order for a backfilling that has none.
         """
-        self.options = self.options.with_order(order, backfill_order)
+        changed = self.options.with_order(order, backfill_order)
+        self._rows = self._filled_rows(changed)
+        self.options = changed
         self.order_changes += 1
         self._may_refuse = self.options.may_refuse
-        second = self.order if self.backfill_order is None else self.backfill_order
+        _, second = self.options.both
+        state.set_rows(self._queue, *self._rows.matrices)
         state.set_draw(self._queue, self._drawn(self._room))
         queue.set_order(
             self._queue,
@@ -173,6 +189,7 @@ class QueueScheduler(Scheduler):
         if not options.keys() - {"order", "backfill_order"}:
             self.set_order(changed.order, changed.backfill_order)
             return
+        self._rows = self._filled_rows(changed)
         self._overruns.add(changed.overrun)
         self._kill = changed.overrun == "kill"
         self.options = changed
@@ -183,18 +200,18 @@ class QueueScheduler(Scheduler):
             if attempt.decider is self:
                 start_s[attempt.slot] = attempt.start_s
         columns = (self._submit, self._runtime, self._estimate, self._cores)
-        old, self._queue = self._queue, changed.open(columns, free=0, draw=self._drawn(self._room))
+        old, self._queue = self._queue, changed.open(columns, free=0, draw=self._drawn(self._room), rows=self._rows)
         queue.take_over(self._queue, old, start_s, float(self.env.now))
 
     # -- what can be seen of it ---------------------------------------------------------------------
 
     @property
-    def order(self) -> Order:
+    def order(self) -> Priority:
         """Return who is first; `set_order` changes it."""
         return self.options.order
 
     @property
-    def backfill_order(self) -> Order | None:
+    def backfill_order(self) -> Priority | None:
         """Return who is backfilled first; None for those who are first in `order`."""
         return self.options.backfill_order
 
@@ -303,12 +320,26 @@ class QueueScheduler(Scheduler):
             self._room *= 2
             grown = state.grow(self._queue, self._room, self._drawn(self._room))
             self._submit, self._runtime, self._estimate, self._cores = grown
+            self._rows.grow(self._room)
+            state.set_rows(self._queue, *self._rows.matrices)
+        if self._rows.names:
+            self._rows.fill(slot, job)
         self._submit[slot] = now
         self._cores[slot] = job.cores
         self._set_lengths(slot, job)
         self._jobs[slot] = job
         self._arrived = slot + 1
         self._waiting += 1
+
+    def _filled_rows(self, options: QueueOptions) -> Rows:
+        """Return what orders know of the jobs that are not done, beyond the columns of the queue."""
+        rows = options.rows(self._room)
+        if rows.names:
+            for slot, job in self._jobs.items():
+                rows.fill(slot, job)
+            for job in self._submitted:
+                row_of(rows.names, job)
+        return rows
 
     def _set_lengths(self, slot: int, job: Job) -> None:
         """Say how long a job takes from now on."""
@@ -328,7 +359,8 @@ class QueueScheduler(Scheduler):
         if any(each is job for each in self.waiting):
             return self.waiting
         now = float(self.env.now)
-        place = queue.place_of(self._queue, job.estimate_s, job.runtime_s, float(job.cores), now)
+        row = np.array(row_of(self.order.columns, job), np.float64)
+        place = queue.place_of(self._queue, job.estimate_s, job.runtime_s, float(job.cores), row, now)
         queued = len(self.queued)
         return self.waiting[:place] + self.waiting[queued:]
 

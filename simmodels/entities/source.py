@@ -12,7 +12,7 @@ from simmodels.entities.router import Router
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.workflow import Workflow
-from simmodels.workload import Job, Workload
+from simmodels.workload import Job, Numbers, Workload
 
 _CHUNK: Final = 8192  # jobs turned into Python numbers at a time, so that memory does not grow with the log
 
@@ -120,14 +120,21 @@ class Source:
         taker: Any = self.into
         submit = taker.submit
         now = env.now
+        numbers = work.numbers
         if len(self.warm):
             self._resume(work)
         number = np.full(len(work), -1) if work.tasks is None else work.tasks.workflow
         for first in range(0, len(all_rows), _CHUNK):
             rows = all_rows[first : first + _CHUNK]
             columns = (number, work.job_id, work.submit_s, work.runtime_s, work.estimate_s, work.cores, work.user_id)
-            for workflow, *values in zip(*(column[rows].tolist() for column in columns), strict=True):
-                each: Job | Workflow = Job(*values) if workflow < 0 else work.workflows[workflow]
+            for row, workflow, *values in zip(
+                rows.tolist(), *(column[rows].tolist() for column in columns), strict=True
+            ):
+                each: Job | Workflow
+                if workflow < 0:
+                    each = Job(*values, extras=Numbers(numbers, row) if numbers else None)
+                else:
+                    each = work.workflows[workflow]
                 if each.submit_s != now:
                     now = each.submit_s
                     yield env.at(now)

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.decisions.options import QueueOptions, raise_refused
-from simmodels.decisions.order import Order
+from simmodels.decisions.priority import Priority
 from simmodels.decisions.queue import set_order
-from simmodels.decisions.state import refused, set_draw, waiting_slots
+from simmodels.decisions.rows import Rows
+from simmodels.decisions.state import refused, set_draw, set_rows, waiting_slots
 from simmodels.errors import RequestError
 from simmodels.replay.clock import new_clock, replay
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
@@ -62,7 +63,7 @@ class Replay:
         self.submit_s = columns[0]
         slots = len(self.submit_s)
         self._by_event = options.decide == "event"
-        self._queue = options.open(columns, free=cores, draw=self._drawn())
+        self._queue = options.open(columns, free=cores, draw=self._drawn(), rows=self._filled_rows(options))
         self._clock = new_clock(slots, self._by_event)
         self.start_s = np.full(slots, np.nan)
         self.end_s = np.full(slots, np.nan)
@@ -98,7 +99,7 @@ class Replay:
             job = self.workload.job(slot if self._rows is None else int(self._rows[slot]))
             raise_refused(job, now, self.options.order, self.options.backfill_order)
 
-    def set_order(self, order: str | Order, backfill_order: str | Order | None = None, *, now_s: float) -> None:
+    def set_order(self, order: str | Priority, backfill_order: str | Priority | None = None, *, now_s: float) -> None:
         """Go over to another order, from the next decision on; see `simmodels.QueueScheduler.set_order`.
 
         Parameters
@@ -113,10 +114,13 @@ class Replay:
         RequestError, UnknownNameError
             No such order, or a backfill order for a backfilling that has none.
         """
-        self.options = self.options.with_order(order, backfill_order)
+        changed = self.options.with_order(order, backfill_order)
+        rows = self._filled_rows(changed)
+        self.options = changed
         self._changes += 1
+        set_rows(self._queue, *rows.matrices)
         set_draw(self._queue, self._drawn_or_empty())
-        first, second = self.options.order, self.options.backfill_order or self.options.order
+        first, second = self.options.both
         set_order(
             self._queue,
             first.key_function,
@@ -130,6 +134,12 @@ class Replay:
     def _drawn(self) -> NDArray[np.float64] | None:
         """Return a uniform number for each slot, if an order asks for it."""
         return stream(self.seed, "order", "draw").random(len(self.submit_s)) if self.options.draws else None
+
+    def _filled_rows(self, options: QueueOptions) -> Rows:
+        """Return what orders know of each slot beyond the columns of a queue."""
+        rows = options.rows(len(self.submit_s))
+        rows.fill_all(self.workload, slice(None) if self._rows is None else self._rows)
+        return rows
 
     def _drawn_or_empty(self) -> NDArray[np.float64]:
         drawn = self._drawn()

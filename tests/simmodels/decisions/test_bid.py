@@ -3,7 +3,9 @@ import pickle
 
 import pytest
 
-from simmodels.decisions.bid import BUILT_IN, CHARACTERISTICS, TEN_BIDS, Bid, bid, bids, find_bid
+from simmodels.decisions.auction_options import AuctionOptions
+from simmodels.decisions.bid import BUILT_IN, TEN_BIDS, Bid, bid, bids, find_bid
+from simmodels.decisions.vocabulary import CHARACTERISTICS
 from simmodels.errors import RequestError, UnknownNameError
 
 
@@ -59,7 +61,10 @@ def test_a_python_function_that_numba_cannot_compile_is_called() -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Bid("x", lambda colour: colour), f"names colour; a bid may name {', '.join(CHARACTERISTICS)}"),
+        (
+            lambda: AuctionOptions.checked(bid=Bid("x", lambda colour: colour)),
+            f"names colour; a bid may name {', '.join(CHARACTERISTICS)}",
+        ),
         (lambda: Bid("x", lambda cores: cores, wins="both"), "wins 'both'"),
         (lambda: Bid("x", lambda wait: wait, trend="fixed"), "has trend 'fixed'"),
         (lambda: Bid("x", lambda draw: draw, trend="improves"), "has trend 'improves'"),

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.decisions import orders as registry
-from simmodels.decisions.order import PARAMETERS, Order
+from simmodels.decisions.order import Order
 from simmodels.decisions.orders import BUILT_IN, TWELVE_ORDERS, find_order, order, orders
+from simmodels.decisions.vocabulary import REGISTERS
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.simulate import simulate
 from simmodels.workload import Workload
@@ -31,7 +32,7 @@ def registry_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def key(of: Order, **given_values: float) -> float:
     """The value that compiled code sees."""
-    return float(of.key_function.ctypes(*(float(given_values.get(name, 0.0)) for name in PARAMETERS)))
+    return float(of.key_function.ctypes(*(float(given_values.get(name, 0.0)) for name in REGISTERS), 0))
 
 
 def jobs(count: int = 40, seed: int = 1) -> Workload:
@@ -179,11 +180,10 @@ def test_the_name_of_a_built_in_order_is_refused(name: str) -> None:
     assert name not in registry._users
 
 
-def test_a_parameter_that_is_no_characteristic_is_refused_with_those_that_are() -> None:
-    with pytest.raises(
-        RequestError, match=r"order 'mine' names color, user; an order may name submit, estimate, .*draw"
-    ):
-        Order("mine", lambda cores, color, user: cores + color + user)
+def test_a_parameter_that_no_job_has_a_number_for_is_refused_with_those_it_has() -> None:
+    mine = Order("mine", lambda cores, color, user: cores + color + user)
+    with pytest.raises(RequestError, match=r"an order names color, and job 1 has no such number; it has .*user"):
+        simulate(jobs(), cores=8, order=mine)
 
 
 def test_a_plain_function_can_be_handed_over_without_the_registry() -> None:

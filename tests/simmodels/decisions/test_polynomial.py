@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.decisions.order import PARAMETERS, Order
+from simmodels.decisions.order import Order
 from simmodels.decisions.orders import BUILT_IN
 from simmodels.decisions.polynomial import FORMS, Polynomial, as_powers, as_terms
+from simmodels.decisions.vocabulary import REGISTERS
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.simulate import simulate
 from simmodels.workload import Job, Workload
@@ -32,7 +33,7 @@ def polynomials(draw: st.DrawFn) -> Polynomial:
 
 def compiled_value(of: Order, p: float, q: float, r: float) -> float:
     known = {"estimate": p, "cores": q, "submit": r}
-    return float(of.key_function.ctypes(*(known.get(name, 0.0) for name in PARAMETERS)))
+    return float(of.key_function.ctypes(*(known.get(name, 0.0) for name in REGISTERS), 0))
 
 
 # -- terms ----------------------------------------------------------------------------------------------
@@ -295,4 +296,4 @@ def test_a_polynomial_that_cannot_be_is_refused_by_its_file_in_a_line(
 
 def test_a_polynomial_of_as_many_terms_as_may_be_is_an_order() -> None:
     order = Polynomial([1.0] * 100, terms_of(100))
-    assert order.value(Job(1, 0.0, 1.0, 1.0, 1), 0.0) == sum(1.0 for term in order.terms if "r" not in term)
+    assert order.key(Job(1, 0.0, 1.0, 1.0, 1), 0.0) == sum(1.0 for term in order.terms if "r" not in term)
