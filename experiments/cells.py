@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 
 from experiments.inputs import LARGEST, named_order, told
 from simmodels.decisions.options import QueueOptions
-from simmodels.decisions.order import Order
+from simmodels.decisions.priority import Priority
 from simmodels.errors import RequestError, SimModelsError, UnknownNameError
 from simmodels.schedule import Schedule
 from simmodels.simulate import Engine, simulate
@@ -37,7 +37,7 @@ class Setup:
     """
 
     backfilling: str = "easy"
-    backfill_order: str | Order | None = None
+    backfill_order: str | Priority | None = None
     threshold_s: float | None = None
     decide: str = "instant"
     overrun: str = "run"
@@ -63,7 +63,7 @@ class Setup:
         if self.queue_depth is not None and self.queue_depth > LARGEST:
             raise RequestError(f"queue_depth is {self.queue_depth}", f"at most {LARGEST} is allowed")
         QueueOptions.checked(order="FCFS", **(self._queue() | {"backfill_order": None}))
-        if isinstance(self.backfill_order, Order) and self.backfilling != "easy":
+        if isinstance(self.backfill_order, Priority) and self.backfilling != "easy":
             what = f"backfill order {self.backfill_order.name} with backfilling {self.backfilling!r}"
             raise RequestError(what, 'only backfilling "easy" has an order of its own')
 
@@ -84,12 +84,12 @@ class Setup:
             what = f"warm_jobs is {self.warm_jobs}, and {workload.name!r} has {jobs} jobs"
             raise RequestError(what, "less is allowed: nothing would be measured")
 
-    def simulate(self, workload: Workload, order: Order) -> Schedule:
+    def simulate(self, workload: Workload, order: Priority) -> Schedule:
         """Return the schedule of a workload under an order; its ``max_cores`` is the machine."""
         schedule = simulate(workload, order=order, engine=self.engine, seed=self.seed, **self._queue())  # type: ignore[arg-type]  # checked
         return schedule.validate() if self.validate else schedule
 
-    def run(self, workload: Workload, order: Order) -> "Cell":
+    def run(self, workload: Workload, order: Priority) -> "Cell":
         """Return what came of an order: never an error, but one told."""
         try:
             schedule = self.simulate(workload, order)
@@ -100,16 +100,16 @@ class Setup:
                 raise  # our own mistake
             return Cell(order, error=told(error, files))
 
-    def _files_of_the_user(self, order: Order) -> list[str]:
+    def _files_of_the_user(self, order: Priority) -> list[str]:
         """Return the files in which the orders that are no built-in ones are defined."""
-        asked = [o for o in (order, self.backfill_order) if isinstance(o, Order)]
+        asked = [o for o in (order, self.backfill_order) if isinstance(o, Priority)]
         return [inspect.getfile(inspect.unwrap(o.function)) for o in asked if not o.is_built_in]
 
     def table(self) -> dict[str, object]:
         """Return the values by name, as tables and JSON hold them: an order by its name."""
         second = self.backfill_order
         given = {**self._queue(), "seed": self.seed, "tau_s": self.tau_s}
-        return given | {"backfill_order": second.name if isinstance(second, Order) else second}
+        return given | {"backfill_order": second.name if isinstance(second, Priority) else second}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Cell:
         What went wrong; None if nothing did.
     """
 
-    order: Order
+    order: Priority
     schedule: Schedule | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     error: str | None = None

@@ -23,8 +23,9 @@ from experiments.outputs import (
 from experiments.tables import comparison_table, listing, metrics_table
 from simmodels.decisions.bid import bids
 from simmodels.decisions.options import Backfilling, Decide, Overrun
-from simmodels.decisions.order import Order
 from simmodels.decisions.orders import orders
+from simmodels.decisions.priority import Priority
+from simmodels.decisions.rows import require_columns
 from simmodels.simulate import Engine
 from simmodels.workload import Workload
 from workloads.cleaning import FILTERS
@@ -105,6 +106,7 @@ def simulate(
         shown.begin("reading the workload")
         workload = log.read()
         setup.check(workload)
+        require_columns(chosen.columns, workload)
         _introduce(workload, shown)
         shown.begin(f"{chosen.name} ({FIRST})")
         cell = setup.run(workload, chosen)
@@ -206,11 +208,11 @@ def _introduce(workload: Workload, shown: Steps) -> None:
         shown.remark(f"  {line}")
 
 
-def _title(workload: Workload, setup: Setup, orders: Sequence[Order]) -> str:
+def _title(workload: Workload, setup: Setup, orders: Sequence[Priority]) -> str:
     """Return the title of a table."""
     parts = [f"{workload.name}", f"{workload.max_cores:,} cores", *(order.name for order in orders)]
     parts.append(f"{setup.backfilling} backfilling" if setup.backfilling != "none" else "no backfilling")
-    if isinstance(setup.backfill_order, Order):
+    if isinstance(setup.backfill_order, Priority):
         parts[-1] += f" by {setup.backfill_order.name}"
     if setup.threshold_s is not None:
         parts.append(f"threshold {setup.threshold_s:,.10g} s")

@@ -16,7 +16,7 @@ from experiments.answering import plain
 from experiments.cells import FIRST, Cell, Setup
 from experiments.inputs import named_order
 from experiments.outputs import made_folder, write_json
-from simmodels.decisions.order import Order
+from simmodels.decisions.priority import Priority
 from simmodels.errors import RequestError
 from simmodels.files import replacing, write_csv
 from simmodels.version import __version__
@@ -53,7 +53,7 @@ class Comparison:
         return {cell.order.name: cell.error for cell in self.cells if cell.error is not None}
 
 
-def chosen_orders(orders: Sequence[str | Order]) -> tuple[Order, ...]:
+def chosen_orders(orders: Sequence[str | Priority]) -> tuple[Priority, ...]:
     """Return the orders of these names (see `experiments.inputs.named_order`), each once.
 
     Raises
@@ -61,7 +61,7 @@ def chosen_orders(orders: Sequence[str | Order]) -> tuple[Order, ...]:
     UnknownNameError, RequestError
         A name is unknown, there is none, or two orders have the same name.
     """
-    found = tuple(order if isinstance(order, Order) else named_order(order) for order in orders)
+    found = tuple(order if isinstance(order, Priority) else named_order(order) for order in orders)
     if not found:
         raise RequestError("a comparison of no orders", "at least one is needed")
     files: dict[str, str] = {}
@@ -74,14 +74,14 @@ def chosen_orders(orders: Sequence[str | Order]) -> tuple[Order, ...]:
     return found
 
 
-def steps(orders: Sequence[Order]) -> int:
+def steps(orders: Sequence[Priority]) -> int:
     """Return of how many steps `compare` will tell."""
     return len(orders) + 1
 
 
 def compare(
     workload: Workload,
-    orders: Sequence[str | Order],
+    orders: Sequence[str | Priority],
     *,
     out: str | os.PathLike[str],
     setup: Setup | None = None,
@@ -170,7 +170,7 @@ def summary(workload: Workload) -> dict[str, object]:
     }
 
 
-def _file_name(order: Order) -> str:
+def _file_name(order: Priority) -> str:
     """Return the name of an order's file, of characters that all file systems take."""
     return re.sub(r"[^\w.+-]", "_", order.name).lstrip(".") + ".parquet"
 

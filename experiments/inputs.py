@@ -11,10 +11,11 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import Final
 
-from simmodels.decisions.order import Order
-from simmodels.decisions.orders import BUILT_IN, find_order
+from simmodels.decisions.naming import as_order
+from simmodels.decisions.orders import BUILT_IN
 from simmodels.decisions.orders import order as make_order
 from simmodels.decisions.polynomial import Polynomial
+from simmodels.decisions.priority import Priority
 from simmodels.documents import SUFFIXES
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, UnknownNameError
 from simmodels.files import open_regular
@@ -161,7 +162,7 @@ def remarks(counts: Mapping[str, int]) -> list[str]:
 # -- orders -----------------------------------------------------------------------------------------
 
 
-def named_order(text: str) -> Order:
+def named_order(text: str) -> Priority:
     """Return the order of this name, the one that ``path/to/file.py:name`` defines, or that of ``path/to/fit.toml``.
 
     A Python file is run as a module, with its folder on the path. What `name` is there may be an order
@@ -182,9 +183,9 @@ def named_order(text: str) -> Order:
         return _polynomial(text)
     path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
     if not path.lower().endswith(".py"):
-        return find_order(text)
+        return as_order(text)
     names = {key: value for key, value in run_file(path, "order").items() if not key.startswith("__")}
-    defined = {key: value for key, value in names.items() if isinstance(value, Order)}
+    defined = {key: value for key, value in names.items() if isinstance(value, Priority)}
     if not name:
         if len(set(defined.values())) != 1:
             has = f"it has {', '.join(defined)}; say {path}:NAME" if defined else "decorate one with @sm.order"

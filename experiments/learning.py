@@ -16,8 +16,8 @@ from experiments.outputs import require_writable
 from experiments.studies.windows import windows
 from experiments.tables import number
 from simmodels.decisions.options import Backfilling, QueueOptions
-from simmodels.decisions.order import Order
 from simmodels.decisions.polynomial import as_terms
+from simmodels.decisions.priority import Priority
 from simmodels.documents import SUFFIXES
 from simmodels.errors import RequestError
 from simmodels.learning.pairs import draw_pairs
@@ -101,7 +101,7 @@ class Lesson:
         source = f"{jobs.name}, {len(jobs)} jobs, {self.pairs} pairs, {self.estimator}, {self.trials} trials"
         return fit_polynomial(scores, self.form, source=source)
 
-    def slowdowns(self, held_out: Sequence[Workload], order: Order) -> np.ndarray:
+    def slowdowns(self, held_out: Sequence[Workload], order: Priority) -> np.ndarray:
         """Return float64[windows], the mean bounded slowdown in each under an order."""
         found = [
             simulate(window, order=order, backfilling=self.backfilling, warm_jobs=self.warm_jobs).metrics(self.tau_s)

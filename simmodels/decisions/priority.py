@@ -63,6 +63,11 @@ class Priority:
         return "any" if self.moves_in_auctions else "fixed"
 
     @property
+    def formula(self) -> str:
+        """Return the formula, for tables."""
+        return ""
+
+    @property
     def is_built_in(self) -> bool:
         """Return whether it is one of the registry's own."""
         return False

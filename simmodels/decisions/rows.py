@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simmodels.compiled import compiled
 from simmodels.curve import FOREVER, ValueCurve, area_at, factor_at, tails
-from simmodels.decisions.vocabulary import IN_QUEUES, OF_ROWS, REGISTERS
+from simmodels.decisions.vocabulary import IN_QUEUES, REGISTERS
 from simmodels.errors import RequestError
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
@@ -116,7 +116,7 @@ _OF_RIGID: Final = {  # of a Job, or of the columns of a Workload
     _SINCE: lambda of: of.submit_s,
     _CURVE: lambda _: float(_FOREVER.ctypes.data),
 }
-assert set(_OF_RIGID) >= OF_ROWS - _COMPUTED.keys()  # noqa: S101
+assert set(IN_QUEUES) == {*_OF_RIGID, *REGISTERS, *_COMPUTED} - {_SINCE, _CURVE}  # noqa: S101
 
 _known: WeakKeyDictionary[Workflow, dict[str, Floats]] = WeakKeyDictionary()  # what tasks need, once for each workflow
 

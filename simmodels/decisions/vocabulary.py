@@ -1,55 +1,66 @@
 """Vocabulary: the words that an order or a bid may name as its parameters."""
 
-from typing import Final
+from typing import Final, NamedTuple
+
+
+class Word(NamedTuple):
+    """A word: what it says of a task of a workflow, and of a rigid job if that is another thing."""
+
+    of_task: str
+    of_rigid: str = ""
+
+
+WORDS: Final = {
+    "submit": Word("when its job was submitted; in a queue, when the task came there"),
+    "now": Word("the instant of the decision"),
+    "wait": Word("how long it has waited: now - submit"),
+    "runtime": Word("its runtime", "its real runtime, which nobody knows in practice; in an auction its estimate"),
+    "cores": Word("its cores"),
+    "rank": Word("the longest way from its start to the end of its job (upward rank)", "its estimate"),
+    "critical_path": Word("the longest way through its job", "its estimate"),
+    "slr": Word(
+        "(rank + time since its job was submitted) / critical path", "(wait + estimate) / estimate; 1 for 0 / 0"
+    ),
+    "factor": Word("the share of its value that its job has at that SLR", "1"),
+    "area": Word("the area under the value curve of its job from that SLR on", "infinity"),
+    "value": Word("the most that its job can be worth", "its estimate times its cores"),
+    "successor_work": Word(
+        "its work and that of all that follows it, in cores times time", "its estimate times its cores"
+    ),
+    "deadline": Word("when the worth of its job reaches 0", "infinity"),
+    "soft_deadline": Word("when the worth of its job begins to fall", "infinity"),
+    "longest": Word("the longest critical path of the jobs in the queue that is auctioned"),
+    "draw": Word("a number in [0, 1) from the seed: in a queue one for each job, in an auction one for each auction"),
+    "estimate": Word("its runtime", "its estimate"),
+    "start": Word("when it would start at a place, as predicted; where tasks are forwarded"),
+    "queue": Word("how many jobs wait at the place; where tasks are forwarded"),
+    "speed": Word("the speed of the place; where tasks are forwarded"),
+    "user": Word("-1", "the number of its user; -1 when unknown"),
+}
+"""Every word, each a float. Times are in seconds; in an auction, those of a bid are in ticks (of `tick_s` seconds)."""
 
 REGISTERS: Final = ("submit", "estimate", "runtime", "cores", "wait", "now", "draw")
-"""The characteristics that a queue hands to its order as numbers; the others it keeps in a row for each job."""
-
-OF_ROWS: Final = frozenset(
-    {"user", "rank", "critical_path", "successor_work", "slr", "factor", "area", "value", "deadline", "soft_deadline"}
-)
-"""What the row of a job says beyond them, apart from further columns of its workload."""
-
-IN_QUEUES: Final = (*REGISTERS, *sorted(OF_ROWS))
-"""What a queue knows of a job."""
-
-CHARACTERISTICS: Final = (
-    "submit",  # when the job was submitted
-    "now",
-    "wait",  # since the job was submitted
-    "runtime",  # of the task; of a rigid job its estimate
-    "cores",  # of the task
-    "rank",  # the longest way from the task's start to the job's end (T_R)
-    "critical_path",  # of the job (CP)
-    "slr",  # the SLR that the job gets if the task starts now and nothing waits after it (P-SLR)
-    "factor",  # of the job's value curve at that SLR
-    "area",  # under the curve from that SLR on
-    "value",  # the most that the job can be worth (V_max)
-    "successor_work",  # the work of the task and of what follows it (T_succ_sum)
-    "deadline",  # of the job: submit + D_final CP
-    "soft_deadline",  # submit + D_initial CP
-    "longest",  # the longest critical path of the jobs in the queue that is auctioned
-    "draw",  # a number in [0, 1) drawn for each task and instant from the simulation's seed
-    "estimate",  # as `runtime`
-    "start",  # when it would start at a place, as predicted; where tasks are forwarded
-    "queue",  # how many jobs wait at the place; where tasks are forwarded
-    "speed",  # of the place: how many seconds of a job its slowest machine does in a second; where tasks are forwarded
-)
-"""What an auction knows of a task, each a float; in the order in which it hands them over."""
+"""The words that a queue hands to its order as numbers; the others it keeps in a row for each job."""
 
 OF_A_PLACE: Final = frozenset({"start", "queue", "speed"})
-"""The characteristics that differ from place to place."""
+"""The words for what differs from place to place."""
 
 OF_AUCTIONS: Final = OF_A_PLACE | {"longest"}
-"""What a queue does not know."""
+"""The words for what a queue does not know."""
+
+IN_QUEUES: Final = (*REGISTERS, *(word for word in WORDS if word not in {*REGISTERS, *OF_AUCTIONS}))
+"""The words for what a queue knows of a job; it also knows the further columns of its workload."""
+
+CHARACTERISTICS: Final = tuple(word for word in WORDS if word != "user")
+"""The words for what an auction knows of a task, in the order in which `bidding.key_at` hands them over."""
 
 MOVING: Final = frozenset({"now", "wait", "slr", "factor", "area"})
-"""The characteristics that change while a job waits."""
+"""The words for what changes while a job waits."""
 
 ALIASES: Final = {"successor_sum": "successor_work"}
-"""Other names of characteristics."""
+"""Other names of words."""
 
 
 def plain_word(name: str) -> str:
-    """Return the characteristic that a parameter of this name stands for."""
+    """Return the word that a parameter of this name stands for."""
     return ALIASES.get(name, name)

@@ -396,7 +396,7 @@ WRONG = {
     "simulate -w log.swf --order mine.py:mime": "unknown order of mine.py 'mime'; did you mean mine?",
     "simulate -w log.swf --order mine.py": "mine.py defines 2 orders; it has mine, other; say mine.py:NAME",
     "simulate -w log.swf --order mine.py:SAF": "order 'SAF' is built in",
-    "simulate -w log.swf --order mine.py:weight": "order 'weight' names mass; an order may name submit",
+    "simulate -w log.swf --order mine.py:weight": "an order names mass, and job 1 has no such number; it has submit",
     "simulate -w log.swf --order mine.py:NUMBER": "'NUMBER' of mine.py is no function",
     "simulate -w log.swf --order broken.py:x": "broken.py, line 1: invalid syntax",
     "simulate -w log.swf --order raises.py:x": "raises.py, line 2: ZeroDivisionError: division by zero",

@@ -14,7 +14,7 @@ import workloads as wl
 from experiments.cli import main
 from experiments.figures import save
 from experiments.workflow_figures import gantt_by_cluster, graph_by_rank
-from experiments.workflow_inputs import parse_clusters, parse_curve
+from experiments.workflow_inputs import named_bid, parse_clusters, parse_curve
 from simmodels.errors import RequestError
 
 Run = Callable[..., tuple[int, str, str]]
@@ -186,3 +186,9 @@ def test_a_graph_is_drawn_by_rank_and_its_critical_path_is_bold() -> None:
     low, high = axes.get_xlim()
     assert low > high, "the end of the job is at the right"
     assert len(graph_by_rank(sm.Workflow(1, 0.0, [5.0])).axes) == 1
+
+
+def test_an_order_or_the_file_of_a_polynomial_is_named_where_a_bid_is(tmp_path: Path) -> None:
+    sm.Polynomial([1.0], ["pq"], name="area").write(tmp_path / "fit.toml")
+    assert named_bid("saf") is sm.orders()["SAF"]
+    assert named_bid(str(tmp_path / "fit.toml")).name == "area"
