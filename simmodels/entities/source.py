@@ -132,7 +132,7 @@ class Source:
             ):
                 each: Job | Workflow
                 if workflow < 0:
-                    each = Job(*values, extras=Numbers(numbers, row) if numbers else None)
+                    each = Job(*values, Numbers(numbers, row) if numbers else None)  # type: ignore[call-arg]  # the columns are all but these
                 else:
                     each = work.workflows[workflow]
                 if each.submit_s != now:
