@@ -324,7 +324,14 @@ class Auctioneer(Router):
         """Return the tasks, and rigid jobs, that wait for an auction."""
         groups = 1 if self.options.hol == "global" else len(self._kinds.names) + 2
         numbers = [trading.waiting_tasks(self._market, group) for group in range(groups)]
-        return [self._run_of(number) for number in sorted(np.concatenate(numbers).tolist())]
+        arrived = [first for job in self._arrived for first in self._first_tasks(job)]  # in the auction of this instant
+        return [self._run_of(number) for number in sorted([*np.concatenate(numbers).tolist(), *arrived])]
+
+    def _first_tasks(self, job: int) -> list[int]:
+        """Return the numbers of the tasks of a job that have no predecessor."""
+        flow = self.workflows[job]
+        first = np.flatnonzero(np.bincount(flow.successor, minlength=len(flow)) == 0)
+        return (first + self._first_task[job]).tolist()
 
     @property
     def is_idle(self) -> bool:

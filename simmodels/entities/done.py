@@ -67,5 +67,10 @@ class _Watch:
     def _look(self, _: Event) -> None:
         self._looks = False
         fed = not any(source.process.is_alive for source in self._sources)
-        if fed and not self.done.triggered and all(each.is_idle for each in self._deciders):
+        if fed and not self.done.triggered and all(map(_has_nothing_to_do, self._deciders)):
             self.env.trigger(self.done, END)
+
+
+def _has_nothing_to_do(decider: Decider) -> bool:
+    """Return whether all is done, or whoever decides decides no more and nothing runs."""
+    return decider.is_idle or (decider.closed and not any(cluster.running for cluster in decider.clusters))

@@ -92,6 +92,11 @@ class Machine:
         """Whether jobs of any length may start on it: it is on, and no notice of its removal has been given."""
         return self.is_on and not self._notices and not self._drains
 
+    @property
+    def wakes_after_s(self) -> float:
+        """How long it takes to come for a job that asks for it, if it only sleeps; else infinity."""
+        return max((getattr(holder, "wakes_after_s", np.inf) for holder in self.holders), default=np.inf)
+
     def leaves_by(self, owner: object) -> Leaves | None:
         """Return when it goes by what one owner said."""
         return "once idle" if owner in self._drains else "at an instant" if owner in self._notices else None
@@ -159,6 +164,8 @@ class Machine:
             self._notices[owner] = goes_s
         if before != (self.leaves, self.goes_s):
             self.cluster.tell(self)
+        if leaves == "once idle" and not self.running:
+            self._go_after(_CHANGES)
 
     def _forget(self, owner: object) -> None:
         """Forget what an owner said of its going."""

@@ -1,7 +1,9 @@
 """Saving: machines that are switched off while they have nothing to do."""
 
+from simmodels.decisions.checks import is_whole
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.cluster import Cluster
+from simmodels.entities.decider import Decider
 from simmodels.entities.environment import END, Environment, Process
 from simmodels.entities.events import Ended, Powered, Routed, Started, Submitted
 from simmodels.entities.machine import Machine
@@ -43,11 +45,12 @@ class SleepWhenIdle:
         self.cluster = cluster
         self.after_s = require_seconds("after_s", after_s, positive=False)
         self.boot_s = require_seconds("boot_s", boot_s, positive=False)
-        if not 0 <= awake <= len(cluster.machines):
+        if not is_whole(awake, 0, len(cluster.machines)):
             raise RequestError(f"awake must be an integer from 0 to {len(cluster.machines)} (got {awake})")
-        self.awake = awake
+        self.awake = int(awake)
         on = [machine for machine in cluster.machines if machine.is_on]
         self._idle = dict.fromkeys(on, float(env.now))  # since when, the longest first
+        self._heard: Decider | None = None
         self._looks = False  # whether it will look at the end of this instant
         self._waits = False  # whether it will look when the first of those that are idle has been for long enough
         env.on(Started, lambda event: self._see_start(event.attempt))
@@ -61,6 +64,11 @@ class SleepWhenIdle:
     def __repr__(self) -> str:
         """Return a line about it."""
         return f"<SleepWhenIdle of {self.cluster.name!r}: {len(self.asleep)} machines asleep>"
+
+    @property
+    def wakes_after_s(self) -> float:
+        """How long a machine takes to come when a job asks for it, in seconds."""
+        return self.boot_s
 
     @property
     def asleep(self) -> list[Machine]:
@@ -96,37 +104,64 @@ class SleepWhenIdle:
     def _look(self) -> None:
         """Wake machines for jobs that wait, or see when the next one is to sleep."""
         self._looks = False
+        self._hear()
         wanted = sum(job.cores for job in self._waiting)
-        if wanted:
-            self._wake(wanted - self.cluster.free_cores)
-        elif self._idle and not self._waits and self._may_sleep > 0:
+        self._wake(wanted - self.cluster.free_cores if wanted else 0, -self._may_sleep)
+        if not wanted and self._idle and not self._waits and self._may_sleep > 0:
             self._waits = True
             due_s = next(iter(self._idle.values())) + self.after_s
             self.env.process(self._sleep(max(due_s, float(self.env.now))))
 
+    def _hear(self) -> None:
+        """Hear what is decided for the cluster: a task may be ready, and wait, though nothing was submitted here."""
+        by = self.cluster.served_by
+        if isinstance(by, Decider) and by is not self._heard:
+            self._heard = by
+            by.routers = (*by.routers, self)
+
+    def note_end(self, _: Attempt) -> None:
+        """Take note that an attempt has ended where jobs of the cluster come from."""
+        self._ring()
+
+    def note_decision(self) -> None:
+        """Take note that somebody has decided where jobs of the cluster come from."""
+        self._ring()
+
+    def note_room(self) -> None:
+        """Take note that jobs may find cores, of which decisions follow."""
+
     @property
     def _waiting(self) -> list[Job]:
         """Return the jobs that wait for the cluster, at its scheduler or at a router that found no room behind it."""
-        by = self.cluster.served_by
-        if not isinstance(by, Scheduler | Router):
-            return []
-        before = [job for router in by.routers if isinstance(router, Router) for job in router.waiting]
-        return by.waiting + before
+        found: dict[int, Job] = {}
+        ahead: list[object] = [self.cluster.served_by]
+        for each in ahead:
+            if isinstance(each, Scheduler | Router):
+                found |= {id(job): job for job in each.waiting}
+                ahead.extend(each.routers)
+        return list(found.values())
 
     @property
     def _may_sleep(self) -> int:
         """Return how many more machines may sleep."""
         return sum(machine.takes_jobs for machine in self.cluster.machines) - self.awake
 
-    def _wake(self, cores: int) -> None:
-        """Wake machines until so many more cores are on their way."""
-        asleep = self.asleep
-        cores -= sum(machine.cores for machine in asleep if machine.boots)
+    def _wake(self, cores: int, machines: int) -> None:
+        """Wake machines until so many more cores, and so many more machines, are on their way.
+
+        Those that something else holds off come when that lets them; they do not count.
+        """
+        asleep = sorted(self.asleep, key=lambda machine: (len(machine.holders) > 1, machine.index))
+        coming = [machine for machine in asleep if machine.boots and len(machine.holders) == 1]
+        cores -= sum(machine.cores for machine in coming)
+        machines -= len(coming)
         for machine in asleep:
-            if cores > 0 and not machine.boots and len(machine.holders) == 1:
+            if (cores > 0 or machines > 0) and not machine.boots:
                 machine.boots = True
-                cores -= machine.cores
                 self.env.process(self._boot(machine))
+                if len(machine.holders) == 1:
+                    cores -= machine.cores
+                    machines -= 1
 
     def _boot(self, machine: Machine) -> Process:
         if self.boot_s:
@@ -134,6 +169,7 @@ class SleepWhenIdle:
         yield self.env.powering()
         machine.boots = False
         machine.release(self)
+        self._ring()
 
     def _sleep(self, at_s: float) -> Process:
         """Let the machines sleep that have been idle for long enough, if nothing waits by then."""

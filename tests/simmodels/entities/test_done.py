@@ -53,3 +53,13 @@ def test_a_model_without_jobs_is_done_at_once() -> None:
     sm.QueueScheduler(env, sm.Cluster(env, "c", cores=1))
     env.run(until=sm.all_done(env))
     assert env.now == 5
+
+
+def test_an_auction_that_is_closed_is_done_when_nothing_runs() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "a", machines=1, cores_per_machine=4)
+    auction = sm.Auctioneer(env, [cluster], end="submit")
+    sm.Failures(env, cluster, mtbf_s=1e6, repair_s=1)
+    sm.Source(env, [sm.Workflow(i, 0.0, [5.0, 5.0], 4, [(0, 1)]) for i in (1, 2)], into=auction)
+    env.run(until=sm.all_done(env))
+    assert env.now == 5

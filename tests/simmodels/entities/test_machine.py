@@ -128,3 +128,12 @@ def test_holds_add_up_and_cores_are_counted(acts: list[tuple[int, str, int, bool
     env.run()
     schedule: Any = recorder.schedule().validate()
     assert (schedule.outcome == 0).all()
+
+
+def test_an_idle_machine_that_drains_goes_at_once() -> None:
+    env = sm.Environment()
+    (machine,) = sm.Cluster(env, "c", machines=1, cores_per_machine=1).machines
+    env.run(until=1)
+    machine.leave("once idle")
+    env.run(until=2)
+    assert (machine.state, list(machine.holders)) == ("off", ["script"])

@@ -93,3 +93,74 @@ def test_every_job_is_done_and_sleeping_costs_at_most_the_boots(
     assert (schedule.outcome == 0).all()
     if awake == 3:
         assert not off(schedule)
+
+
+def test_a_sleeping_machine_that_is_maintained_too_is_woken() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=4)
+    queue = sm.QueueScheduler(env, cluster)
+    sm.SleepWhenIdle(env, cluster, after_s=1)
+    sm.Maintenance(env, cluster, start_s=10, duration_s=20, notice_s=0)
+    sm.Source(env, sm.Workload([1], [15], [5], [5], [4]), into=queue)
+    recorder = sm.Recorder(env)
+    env.run(until=1000)
+    assert recorder.schedule().validate().start_s.tolist() == [30]
+
+
+def test_a_machine_that_is_taken_while_it_boots_is_replaced() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=4)
+    queue = sm.QueueScheduler(env, cluster)
+    sm.SleepWhenIdle(env, cluster, after_s=1, boot_s=10)
+    sm.Maintenance(env, cluster, start_s=25, duration_s=1e6, notice_s=0, machines=[0])
+    sm.Source(env, sm.Workload([1], [20], [5], [5], [4]), into=queue)
+    recorder = sm.Recorder(env)
+    env.run(until=1000)
+    assert recorder.schedule().validate().start_s.tolist() == [
+        40
+    ]  # the second is woken at 30, when the first was to be on
+
+
+def test_a_task_that_becomes_ready_elsewhere_wakes_machines() -> None:
+    env = sm.Environment()
+    a, b = (sm.Cluster(env, name, machines=1, cores_per_machine=4, kind=name) for name in "ab")
+    auction = sm.Auctioneer(env, [a, b])
+    sm.SleepWhenIdle(env, b, after_s=1)
+    sm.Source(env, [sm.Workflow(1, 0.0, [5.0, 5.0], 1, [(0, 1)], ("a", "b"))], into=auction)
+    env.run(until=sm.all_done(env))
+    assert env.now == 11  # data travel for a tick
+
+
+@pytest.mark.parametrize("kind", ["queue", "auction"])
+def test_no_machine_falls_asleep_under_a_job_of_the_same_instant(kind: str) -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=4)
+    taker = sm.QueueScheduler(env, cluster) if kind == "queue" else sm.Auctioneer(env, [cluster])
+    sm.SleepWhenIdle(env, cluster, after_s=10, boot_s=7)
+    sm.Source(env, [sm.Workflow(1, 10.0, [5.0], 1)], into=taker)
+    recorder = sm.Recorder(env)
+    env.run()
+    assert recorder.schedule().validate().start_s.tolist() == [10]
+
+
+def test_those_that_stay_awake_are_replaced_when_they_fail() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1)
+    sm.SleepWhenIdle(env, cluster, after_s=1, awake=1)
+    sm.Maintenance(env, cluster, start_s=10, duration_s=20, notice_s=0, machines=[0])
+    env.run(until=5)
+    assert [machine.is_on for machine in cluster.machines] == [True, False]
+    env.run(until=15)
+    assert [machine.is_on for machine in cluster.machines] == [False, True]
+
+
+def test_a_sleeping_cluster_is_predicted_to_wake() -> None:
+    env = sm.Environment()
+    a, b = (sm.Cluster(env, name, machines=1, cores_per_machine=4) for name in "ab")
+    sm.SleepWhenIdle(env, a, after_s=1, boot_s=7)
+    queues = [sm.QueueScheduler(env, cluster) for cluster in (a, b)]
+    sm.Source(env, sm.Workload([1], [5], [1000], [1000], [4]), into=queues[1])
+    sm.Source(env, sm.Workload([2], [20], [10], [10], [4]), into=sm.EarliestStart(env, queues))
+    recorder = sm.Recorder(env)
+    env.run()
+    assert recorder.schedule().validate().start_s.tolist() == [5, 27]
