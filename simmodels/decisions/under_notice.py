@@ -62,6 +62,34 @@ def _take(profiles, goes, start, end, cores, taken):
 
 
 @compiled
+def predicted_under_notice(now, goes, free, ends, of, freed, lengths, needed):
+    """Return the start of the last of some jobs that wait, if each gets the earliest hole, in order; or infinity.
+
+    Parameters
+    ----------
+    now, goes, free
+        As in `instant_under_notice`.
+    ends, of, freed
+        float64[k], int64[k], int64[k]: when cores come back by what is known, their class, and how many.
+    lengths, needed
+        float64[n], int64[n]: how long the jobs that wait are expected to run, and their cores, in order.
+    """
+    profiles = [new_profile(now, cores) for cores in free]
+    for k in range(ends.size):
+        end = max(ends[k], np.nextafter(now, np.inf))
+        if end <= goes[of[k]]:
+            add(profiles[of[k]], end, np.inf, freed[k])
+    none = np.empty(goes.size, np.int64)
+    start = now
+    for k in range(lengths.size):
+        start = _earliest(profiles, goes, now, needed[k], lengths[k])
+        if start == np.inf:
+            break
+        _take(profiles, goes, start, lasts_until(start, lengths[k]), needed[k], none)
+    return start
+
+
+@compiled
 def _profiles(queue, now, goes, free, parts, n):
     """Return the profile of each class, by what is free and what runs."""
     profiles = [new_profile(now, cores) for cores in free]

@@ -149,13 +149,9 @@ class Cluster:
             runs = duration_s(attempt.left, attempt.speed, self.checkpoints)
         elif attempt.speed != 1.0:
             runs /= attempt.speed
-        limit_s = attempt.limit_s
-        if limit_s is not None:
-            if attempt.speed != self.speed:  # it was said for the slowest machine
-                limit_s *= self.speed / attempt.speed
-            if limit_s < runs:
-                runs = limit_s
-                attempt.outcome = Outcome.KILLED
+        if attempt.limit_s is not None and attempt.limit_s < runs:
+            runs = attempt.limit_s
+            attempt.outcome = Outcome.KILLED
         attempt.executed_s = runs
         return runs
 
@@ -171,7 +167,7 @@ class Cluster:
         self._checkpoints = checkpoints
         self._writes = checkpoints.interval_s != math.inf  # periodically: asked for each job
 
-    def takes_s(self, job: Job, whole_s: float) -> float:
+    def takes_s(self, job: Job, whole_s: float, *, speed: float | None = None) -> float:
         """Return how long an attempt of a job takes here from now on, if all its work is `whole_s`.
 
         That is what is left of it after what checkpoints saved, with coming back and the checkpoints to be written.
@@ -181,16 +177,23 @@ class Cluster:
         job
             The job, as it was submitted.
         whole_s
-            Its runtime, its estimate, or what else it may take in all, in seconds.
+            Its runtime, its estimate, or what else it may take in all, in seconds at speed 1.
+        speed
+            Of the machines it has; None for the slowest.
         """
+        speed = self.speed if speed is None else speed
         if self._progress or self._writes:
-            return max(duration_s(self._progress.left_of(job, whole_s), self.speed, self.checkpoints), 0.0)
-        return whole_s if self.speed == 1.0 else whole_s / self.speed
+            return max(duration_s(self._progress.left_of(job, whole_s), speed, self.checkpoints), 0.0)
+        return whole_s if speed == 1.0 else whole_s / speed
 
     def ran_before(self, job: Job, ran_s: float) -> None:
         """Take note that a job, which starts now, ran for some time before the clock began."""
         whole_s = self.runtime_s(job)
         self._progress.keep(job, whole_s, Left(whole_s, 0.0, ran_s))
+
+    def forget(self, job: Job) -> None:
+        """Forget what is left of a job that will not go on."""
+        self._progress.forget(job)
 
     def work_so_far_s(self, attempt: Attempt) -> float:
         """Return for how long an attempt has done work by now, in seconds."""
@@ -203,6 +206,7 @@ class Cluster:
         job: Job,
         *,
         limit_s: float | None = None,
+        limit_work_s: float | None = None,
         then: Callable[[Attempt], None] | None = None,
         machine: Machine | None = None,
         machines: Sequence[Machine] | None = None,
@@ -216,6 +220,8 @@ class Cluster:
             The job.
         limit_s
             How long it may run at most.
+        limit_work_s
+            How much work it may be in all, in seconds at speed 1: its estimate, where jobs are killed at it.
         then
             Called with the attempt when it has ended and its cores are free.
         machine, machines
@@ -239,6 +245,8 @@ class Cluster:
             self.free_cores -= job.cores
         for each, cores in places:
             self._occupy(attempt, each, cores)
+        if limit_work_s is not None:
+            attempt.limit_s = self.takes_s(attempt.submitted, limit_work_s, speed=attempt.speed)
         self.env.publish(Started, attempt)
         if self._only_waits:
             attempt.timeout = Timeout(self.env, self._runs_s(attempt), attempt)

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from simmodels.entities.attempt import Attempt
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.machine import Machine
 
@@ -31,18 +32,23 @@ class Going:
         machines = [machine for machine in cluster.machines if machine.state in {"on", "noticed"}]
         self.goes_s: NDArray[np.float64] = np.unique([*(machine.goes_s for machine in machines), np.inf])
         number = {machine: int(np.searchsorted(self.goes_s, machine.goes_s)) for machine in machines}
+        self._number = number
         self._free: list[list[tuple[Machine, int]]] = [[] for _ in self.goes_s]
         for machine, of in number.items():
             self._free[of].append((machine, machine.free_cores))
         self.free = np.array([sum(cores for _, cores in each) for each in self._free], np.int64)
         rows = [
-            (attempt.slot, number[machine], cores)
+            (attempt.slot, *part)
             for attempt in cluster.running
             if attempt.decider is decider
-            for machine, cores in attempt.places
-            if machine in number
+            for part in self.cores_of(attempt)
         ]
         self.running = np.array(rows, np.int64).reshape(-1, 3)
+
+    def cores_of(self, attempt: Attempt) -> list[tuple[int, int]]:
+        """Return class and cores of an attempt, of each machine that it has and that does not drain."""
+        number = self._number
+        return [(number[machine], cores) for machine, cores in attempt.places if machine in number]
 
     def places(self, had: NDArray[np.int64]) -> dict[int, list[tuple[Machine, int]]]:
         """Return the machines, the lowest first, of those that start, and how many cores of each.

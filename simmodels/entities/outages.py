@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Iterable
-from typing import get_args
+from typing import Final, get_args
 
 from simmodels.capacity import Mode
-from simmodels.decisions.checks import is_whole
+from simmodels.decisions.checks import is_number, is_whole
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.streams import stream
 from simmodels.units import DAY
+
+_LEAST_SHAPE: Final = 0.05
+"""Below, one time in a million is 10^100 times as long as the mean: no clock gets there."""
 
 
 def require_machines(cluster: Cluster) -> None:
@@ -34,7 +37,7 @@ def require_seconds(name: str, value: float, *, positive: bool = True) -> float:
     RequestError
         It is out of its range.
     """
-    if not (0 < value < math.inf or (value == 0 and not positive)):
+    if not is_number(value) or not (0 < value < math.inf or (value == 0 and not positive)):
         raise RequestError(f"{name} must be a finite number of seconds {'>' if positive else '>='} 0 (got {value})")
     return float(value)
 
@@ -77,8 +80,8 @@ class Failures:
         self.cluster = cluster
         self.mtbf_s = require_seconds("mtbf_s", mtbf_s)
         self.repair_s = require_seconds("repair_s", repair_s)
-        if not 0 < shape < math.inf:
-            raise RequestError(f"shape must be a finite number > 0 (got {shape})")
+        if not is_number(shape) or not _LEAST_SHAPE <= shape < math.inf:
+            raise RequestError(f"shape must be a finite number >= {_LEAST_SHAPE} (got {shape})")
         self.shape = shape
         self._seed = env.seed_of("failures", cluster.name)
         env.enter(self)
@@ -151,7 +154,7 @@ class Maintenance:
         if mode not in get_args(Mode):
             raise UnknownNameError("mode", str(mode), (), get_args(Mode))
         self.mode = mode
-        chosen = list(range(len(cluster.machines))) if machines is None else list(machines)
+        chosen = _listed(cluster, machines)
         last = len(cluster.machines) - 1
         for index in chosen:
             if not is_whole(index, 0, last):
@@ -189,3 +192,13 @@ class Maintenance:
             if self.repeat_s is None:
                 return
             begin_s += self.repeat_s
+
+
+def _listed(cluster: Cluster, machines: object) -> list[int]:
+    """Return the numbers of machines: of all, if it is not said which."""
+    if machines is None:
+        return list(range(len(cluster.machines)))
+    found = list(machines) if isinstance(machines, Iterable) else []
+    if not found:
+        raise RequestError(f"machines must be None, or the numbers of at least one machine (got {machines})")
+    return found

@@ -67,6 +67,7 @@ class Placer(Scheduler):
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._resumed: list[Job] = []
         self._lost: list[Attempt] = []
+        self._starting: set[int] = set()
         self._powered = True
         self._withdrawn = False  # since the last decision, a job
         self._timer_s = np.inf
@@ -177,7 +178,7 @@ class Placer(Scheduler):
     def waiting(self) -> list[Job]:
         """Return the jobs that wait, planned or not, in order of arrival."""
         others = {attempt.slot for attempt in (*self.cluster.running, *self._ended)}
-        others |= {attempt.slot for attempt in self._lost if attempt not in self._again}
+        others |= {attempt.slot for attempt in self._lost if attempt not in self._again} | self._starting
         return [job for slot, job in self._jobs.items() if slot not in others] + self._submitted
 
     def _places(self) -> tuple[list[int], Callable[[Attempt], int]]:
@@ -240,7 +241,7 @@ class Placer(Scheduler):
         self._resumed.clear()
         self._start_all()
         for slot in set(self._jobs) - {attempt.slot for attempt in self.cluster.running}:
-            del self._jobs[slot]  # it did not fit
+            self.cluster.forget(self._jobs.pop(slot))  # it did not fit
         self._powered = False
 
     def _opened(self, lengths: tuple[np.ndarray, np.ndarray], cores: np.ndarray) -> Any:  # noqa: ANN401  a fleet
@@ -349,10 +350,12 @@ class Placer(Scheduler):
 
     def _start_all(self) -> None:
         slots, machines = placing.started(self._fleet)
+        self._starting = set(slots.tolist())  # they wait no more, whatever an observer of a start asks
         for slot, machine in zip(slots.tolist(), machines.tolist(), strict=True):
             attempt = self.start(self._jobs[slot], self.cluster.machines[machine])
             attempt.decider = self
             attempt.slot = slot
+        self._starting = set()
 
     def start(self, job: Job, machine: Machine) -> Attempt:  # type: ignore[override]  # the pass says which
         """Start a job on the machine that the pass chose."""

@@ -450,5 +450,4 @@ class QueueScheduler(Scheduler):
 
     def start(self, job: Job) -> Attempt:  # type: ignore[override]  # the machines are always the lowest
         """Start a job that the pass chose; if overridden, with as many cores as it asked for."""
-        limit_s = self.cluster.takes_s(job, job.estimate_s) if self._kill else None
-        return self.cluster.start(job, limit_s=limit_s, then=self.ended)
+        return self.cluster.start(job, limit_work_s=job.estimate_s if self._kill else None, then=self.ended)

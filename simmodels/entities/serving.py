@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simmodels.decisions.prediction import predicted_start
+from simmodels.decisions.under_notice import predicted_under_notice
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import Environment
+from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
 from simmodels.workload import Job
@@ -164,22 +167,50 @@ class Scheduler(Decider):
         Returns
         -------
         float
-            The instant, in seconds; infinity if the machines that are on have too few cores for it, or for one before
-            it that never gets a hole.
+            The instant, in seconds; infinity if the machines that are on, or sleep, have too few cores for it, or for
+            one before it that never gets a hole.
         """
+        line = [*itertools.takewhile(lambda each: each is not job, self._ahead_of(job)), job]
+        lengths = np.array([self._expected_s(each) for each in line], np.float64)
+        needed = np.array([each.cores for each in line], np.int64)
+        if self.cluster.leaving and not self._by_machine:
+            return self._predicted_under_notice(lengths, needed)
         free, where = self._places()
         known = [attempt for attempt in self.running if where(attempt) >= 0]
-        line = [*itertools.takewhile(lambda each: each is not job, self._ahead_of(job)), job]
+        back = [(self._end_s(attempt), where(attempt), _returned(attempt)) for attempt in known]
+        if not self._by_machine:
+            back += [(end_s, 0, cores) for end_s, cores in self._asleep()]
+        ends, of, freed = np.array(back, np.float64).reshape(-1, 3).T
         start: float = predicted_start(
             float(self.env.now),
             np.array(free, np.int64),
-            np.array([where(attempt) for attempt in known], np.int64),
-            np.array([attempt.start_s + self._expected_s(attempt.submitted) for attempt in known], np.float64),
-            np.array([_returned(attempt) for attempt in known], np.int64),
-            np.array([self._expected_s(each) for each in line], np.float64),
-            np.array([each.cores for each in line], np.int64),
+            of.astype(np.int64),
+            ends.copy(),
+            freed.astype(np.int64),
+            lengths,
+            needed,
         )
         return start
+
+    def _predicted_under_notice(self, lengths: NDArray[np.float64], needed: NDArray[np.int64]) -> float:
+        """Return when the last of some jobs would start where machines are about to go."""
+        going = Going(self.cluster, self)
+        stay = len(going.goes_s) - 1
+        back = [(self._end_s(attempt), *part) for attempt in self.running for part in going.cores_of(attempt)]
+        back += [(end_s, stay, cores) for end_s, cores in self._asleep()]
+        ends, of, freed = np.array(back, np.float64).reshape(-1, 3).T
+        given = (going.goes_s, going.free, ends.copy(), of.astype(np.int64), freed.astype(np.int64))
+        start: float = predicted_under_notice(float(self.env.now), *given, lengths, needed)
+        return start
+
+    def _end_s(self, attempt: Attempt) -> float:
+        """Return when an attempt is expected to end."""
+        return attempt.start_s + self._expected_s(attempt.submitted)
+
+    def _asleep(self) -> list[tuple[float, int]]:
+        """Return when machines that only sleep could be on, and their cores."""
+        off = [machine for machine in self.cluster.machines if machine.wakes_after_s < np.inf]
+        return [(self.env.now + machine.wakes_after_s, machine.cores) for machine in off]
 
     def _places(self) -> tuple[list[int], Callable[[Attempt], int]]:
         """Return the cores that are free at each place where a job may run, and where an attempt runs (-1: nowhere)."""
@@ -209,11 +240,14 @@ class Scheduler(Decider):
             self._in_line[id(job)] = self._arrived, job
             self._arrived += 1
         self._submitted.clear()
+        chosen = []
         for placement in list(self.decide(float(self.env.now))):
             number, _ = self._in_line.pop(id(placement.job), (-1, None))
             if number < 0:
                 what = f"{type(self).__name__}.decide placed job {placement.job.job_id}, which does not wait"
                 raise RequestError(what, "jobs of self.waiting must be placed, each once")
+            chosen.append((placement, number))
+        for placement, number in chosen:  # they wait no more, whatever an observer of a start asks
             attempt = self.start(placement.job, placement.machines)
             attempt.submitted = placement.job
             attempt.decider = self

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from simmodels.decisions.checks import is_whole
+from simmodels.decisions.checks import is_number, is_whole
 from simmodels.decisions.options import MOST
 from simmodels.errors import RequestError
 
@@ -50,7 +50,7 @@ def require_speed(speed: float) -> None:
     RequestError
         It is none.
     """
-    if not 0 < speed < np.inf:
+    if not is_number(speed) or not 0 < speed < np.inf:
         raise RequestError(f"speed must be a finite number > 0 (got {speed})")
 
 

@@ -42,7 +42,7 @@ class KnobTuner:
         if not (callable(cost) or cost in _COSTS):
             raise UnknownNameError("cost", str(cost), tuple(difflib.get_close_matches(str(cost), _COSTS)), _COSTS)
         self.env = env
-        self.decider, self.option = knob if isinstance(knob, tuple) else (knob, "order")
+        self.decider, self.option = _knob(knob)
         self.strategy = strategy
         self.cost = cost
         self.period_s = period_s
@@ -186,3 +186,13 @@ def _end_s(attempt: Attempt) -> float:
 def parted(of: list[_Item], first: Callable[[_Item], bool]) -> tuple[list[_Item], list[_Item]]:
     """Return what is of the first kind, and what is not, each in the order given."""
     return [one for one in of if first(one)], [one for one in of if not first(one)]
+
+
+def _knob(given: object) -> tuple[Decider, str]:
+    """Return whose option is turned, and which: that of a scheduler alone is its order."""
+    pair = given if isinstance(given, tuple) else (given, "order")
+    if len(pair) == 2 and isinstance(pair[0], Decider) and isinstance(pair[1], str):
+        return pair[0], pair[1]
+    raise RequestError(
+        f"a tuner of {given!r}", "a scheduler or router, or one with the name of an option, must be given"
+    )

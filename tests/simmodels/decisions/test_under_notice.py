@@ -129,3 +129,21 @@ def test_a_queue_on_machines_is_that_of_the_plain_simulator(
     )
     found = run(rows, sizes, spans, backfilling=backfilling, order=order, backfill_order=backfill_order)
     assert found == [row.runs for row in plain]
+
+
+def test_a_prediction_under_notice_is_the_start() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 4), sm.Machines(1, 2)])
+    queue = sm.QueueScheduler(env, cluster, backfilling="conservative")
+    sm.Maintenance(env, cluster, start_s=100, duration_s=10, machines=[0], notice_s=100)
+    work = sm.Workload([1, 2, 3, 4], [1, 1, 1, 1], [20, 90, 60, 70], [20, 90, 60, 70], [4, 2, 4, 2])
+    sm.Source(env, work, into=queue)
+    recorder = sm.Recorder(env)
+    predicted = {}
+    env.at(2).callbacks.append(
+        lambda _: predicted.update({job.job_id: queue.predict_start(job) for job in queue.waiting})
+    )
+    env.run()
+    start_s = recorder.schedule().validate().start_s
+    assert start_s.tolist() == [1, 1, 21, 91]
+    assert predicted == {3: 21, 4: 91}

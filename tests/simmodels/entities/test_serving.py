@@ -293,6 +293,28 @@ def test_what_a_checkpoint_saved_counts_wherever_the_job_goes() -> None:
     assert schedule.end_s.tolist() == [12 + 13 + 4]
 
 
+@pytest.mark.parametrize("kind", [sm.FirstFit, AsTheyCome])
+@pytest.mark.parametrize("who", [1, 2])
+def test_what_is_being_started_cannot_be_withdrawn(kind: type[sm.Scheduler], who: int) -> None:
+    env = sm.Environment()
+    scheduler = kind(env, sm.Cluster(env, "c", machines=2, cores_per_machine=4))
+    jobs = [sm.Job(number, 0.0, 5.0, 5.0, 4) for number in (1, 2)]
+    seen = []
+
+    def see(event: sm.Started) -> None:
+        if event.attempt.job.job_id == 1:
+            seen.append([job.job_id for job in scheduler.waiting])
+            with pytest.raises(RequestError, match="where it does not wait"):
+                scheduler.withdraw(jobs[who - 1])
+
+    env.on(sm.Started, see)
+    for job in jobs:
+        scheduler.submit(job)
+    env.run()
+    assert seen == [[]]
+    assert env.now == 5
+
+
 def test_cores_of_a_machine_that_drains_do_not_come_back() -> None:
     env = sm.Environment()
     cluster = sm.Cluster(env, "a", machines=2, cores_per_machine=4)

@@ -149,3 +149,15 @@ def test_a_uniform_speed_is_a_change_of_units(
     fast, plain = run(speed, 1.0), run(1.0, speed)
     assert fast.start_s.tolist() == plain.start_s.tolist()
     assert fast.end_s.tolist() == plain.end_s.tolist()
+
+
+def test_a_limit_counts_work_and_leaves_checkpoints_out() -> None:
+    """50 s at speed 2, and nine checkpoints of 5 s, are no more than 100 s of work."""
+    env = sm.Environment()
+    saving = sm.Checkpoints(interval_s=10, cost_s=5)
+    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 4, 2.0), sm.Machines(1, 4, 1.0)], checkpoints=saving)
+    sm.Source(env, sm.Workload([1], [0], [100], [100], [4]), into=sm.QueueScheduler(env, cluster, overrun="kill"))
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert (schedule.outcome.tolist(), schedule.end_s.tolist()) == ([0], [95])

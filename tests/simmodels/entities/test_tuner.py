@@ -275,3 +275,11 @@ def test_what_cannot_be_tuned_is_refused_when_the_tuner_is_made() -> None:
     sm.Tuner(env, one, sm.UCB1(), cost="lost_value")
     with pytest.raises(RequestError, match="cost='lost_value' for order of a QueueScheduler of rigid jobs; workflows"):
         run(env, LOG, one)
+
+
+@pytest.mark.parametrize("pick", [lambda queue: (queue,), lambda queue: queue.cluster, lambda queue: (queue, 5)])
+def test_what_is_no_knob_is_refused(pick: Any) -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+    with pytest.raises(RequestError, match="a scheduler or router, or one with the name of an option, must be given"):
+        sm.Tuner(env, pick(queue), sm.EpsilonGreedy(choices=("FCFS", "SAF")))
