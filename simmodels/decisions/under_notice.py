@@ -22,7 +22,7 @@ _ALL: Final = np.iinfo(np.int64).max
 
 @compiled
 def _fits(profiles, goes, start, end, cores):
-    """Return whether a job can have so many cores from an instant to another."""
+    """Return whether `cores` cores are free for one job from an instant to another."""
     found = 0
     for c in range(goes.size):
         if goes[c] >= end:

@@ -23,7 +23,7 @@ def all_done(env: Environment) -> Event:
     >>> import simmodels as sm
     >>> env = sm.Environment()
     >>> cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=4)
-    >>> sm.MarkovCapacity(env, cluster, low=1, high=2, step=1, period_s=10)  # for ever
+    >>> sm.MarkovCapacity(env, cluster, low=1, high=2, step=1, period_s=10)  # without an end
     >>> sm.Source(env, sm.Workload([1], [0.0], [5.0], [5.0], [4]), into=sm.QueueScheduler(env, cluster))
     >>> env.run(until=sm.all_done(env))
     >>> env.now

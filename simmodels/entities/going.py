@@ -16,7 +16,7 @@ class Going:
     cluster
         The cluster.
     decider
-        Who asks: only attempts on which it decided are told of.
+        Who asks: only attempts on which it decided are listed.
 
     Attributes
     ----------

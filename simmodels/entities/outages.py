@@ -45,8 +45,8 @@ def require_seconds(name: str, value: float, *, positive: bool = True) -> float:
 class Failures:
     """Machines fail without notice, each by itself, and are off until they are repaired.
 
-    A machine fails on and on, whether it is on or off for another reason; what runs on it is lost, but for what
-    periodic checkpoints saved. The process never ends: say until when the clock runs, for example
+    A machine fails whether it is on or held off by something else. What runs on it is lost, except for what periodic
+    checkpoints saved. The process never ends: say until when the clock runs, for example
     ``env.run(until=sm.all_done(env))``.
 
     Parameters

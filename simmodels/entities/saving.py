@@ -147,7 +147,7 @@ class SleepWhenIdle:
         return sum(machine.takes_jobs for machine in self.cluster.machines) - self.awake
 
     def _wake(self, cores: int, machines: int) -> None:
-        """Wake machines until so many more cores, and so many more machines, are on their way.
+        """Wake machines until at least `cores` more cores and `machines` more machines are on their way.
 
         Those that something else holds off come when that lets them; they do not count.
         """
