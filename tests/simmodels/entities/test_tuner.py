@@ -258,8 +258,8 @@ def test_what_cannot_be_tuned_is_refused_when_the_tuner_is_made() -> None:
         sm.Tuner(env, (one, "decide"), sm.UCB1(choices=("instant", "event")))
     with pytest.raises(UnknownNameError, match="unknown order 'FCF'; did you mean FCFS"):
         sm.Tuner(env, one, sm.UCB1(choices=("FCF",)))
-    with pytest.raises(UnknownNameError, match="unknown bid 'FCFS'"):
-        sm.Tuner(bids.env, (bids, "bid"), sm.UCB1())
+    with pytest.raises(UnknownNameError, match="unknown bid 'FCF'"):  # FCFS would do: an order works as a bid
+        sm.Tuner(bids.env, (bids, "bid"), sm.UCB1(choices=("FCF",)))
     router = sm.RoundRobin(env, [one])
     with pytest.raises(RequestError, match="order of a RoundRobin is to be changed; it has no option to change"):
         sm.Tuner(env, router, sm.UCB1())
