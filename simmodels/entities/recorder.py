@@ -1,7 +1,9 @@
 """Recorder: an observer that keeps every attempt, and makes a schedule of them."""
 
+import math
 from array import array
 from collections.abc import Sequence
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -22,9 +24,40 @@ from simmodels.errors import RequestError
 from simmodels.place import Terms
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workflow import Workflow
-from simmodels.workload import Job, Workload
+from simmodels.workload import COLUMNS, Job, Workload
 
-_CODES = {Outcome.COMPLETED: COMPLETED, Outcome.KILLED: KILLED, Outcome.LOST: UNFINISHED}
+# One record a job, and one an attempt, as bytes: a row of a table takes a third of the time of a column each.
+_JOB = np.dtype(
+    [
+        ("job_id", np.int64),
+        ("submit_s", np.float64),
+        ("runtime_s", np.float64),
+        ("estimate_s", np.float64),
+        ("cores", np.int64),
+        ("user_id", np.int64),
+    ]
+)
+_ATTEMPT = np.dtype(
+    [
+        ("of", np.int64),  # the number of its job
+        ("start_s", np.float64),
+        ("end_s", np.float64),
+        ("executed_s", np.float64),
+        ("outcome", np.int8),
+        ("counted", np.bool_),
+        ("on", np.int32),  # the number of its cluster in the environment
+        ("machine", np.int64),  # its lowest machine; -1 in a pool
+        ("work_s", np.float64),  # what it did that is not lost; NaN where only its outcome says it
+    ]
+)
+
+
+def _packing(record: np.dtype[np.void]) -> Struct:
+    """Return what packs the values of a record."""
+    return Struct("=" + "".join(record[name].char.replace("l", "q") for name in record.names or ()))
+
+
+_pack_job, _pack_attempt = _packing(_JOB).pack, _packing(_ATTEMPT).pack
 
 
 class Recorder:
@@ -43,26 +76,13 @@ class Recorder:
     def __init__(self, env: Environment, cluster: Cluster | None = None) -> None:
         self.env = env
         self.cluster = cluster
-        # Of each submitted job, and each task of a submitted workflow, its columns; its place in them is its number.
-        self._ids = array("q")
-        self._submits = array("d")
-        self._runtimes = array("d")
-        self._estimates = array("d")
-        self._cores = array("q")
-        self._users = array("q")
+        self._jobs = bytearray()  # a record of each submitted job, and of each task of a submitted workflow
+        self._count = 0  # of these; the place of one among them is its number
         # By id, what is not done: its (first) number, and the object itself, so that its id stays its own.
         self._undone: dict[int, tuple[int, Job | Workflow]] = {}
         self._back: set[int] = set()  # ids of those that were lost, and wait again: perhaps somewhere else
         self._flows: list[tuple[int, Workflow]] = []  # every submitted workflow, and the number of its first task
-        self._of = array("q")  # of each attempt that has ended: the number of its job
-        self._start = array("d")
-        self._end = array("d")
-        self._executed = array("d")
-        self._code = array("b")
-        self._counted = array("b")
-        self._on = array("i")  # the number of its cluster in the environment
-        self._machine = array("q")  # the (lowest) machine of it; -1 in a pool
-        self._work = array("d")  # what it did that is not lost; NaN where only its outcome says it
+        self._ended = bytearray()  # a record of each attempt that has ended
         self._parts: list[tuple[int, int, int]] = []  # attempts on several machines: their place here, machine, cores
         self._lost = False
         self._replaced = False  # whether a scheduler started another job in the place of one
@@ -73,12 +93,13 @@ class Recorder:
                 if not machine.is_on:
                     self._see_power(machine)
         env.on(Powered, lambda event: self._see_power(event.machine))
-        env.on(Submitted, lambda event: self._see_submit(event.job))
-        env.on(Ended, lambda event: self._see_end(event.attempt))
+        env.on(Submitted, self._see_submit)
+        env.on(Ended, self._see_end)
 
     # -- what it sees -------------------------------------------------------------------------------
 
-    def _see_submit(self, job: Job | Workflow) -> None:
+    def _see_submit(self, event: Submitted) -> None:
+        job = event.job
         key = id(job)
         if key in self._back:
             self._back.remove(key)
@@ -87,56 +108,57 @@ class Recorder:
             raise RequestError(
                 f"job {job.job_id} is submitted again before it is done", "a copy is allowed (replace(job))"
             )
-        self._undone[key] = (len(self._ids), job)
+        self._undone[key] = (self._count, job)
         if isinstance(job, Workflow):
-            tasks = len(job)
-            self._flows.append((len(self._ids), job))
-            self._ids.extend([job.job_id] * tasks)
-            self._submits.extend([job.submit_s] * tasks)
-            self._runtimes.extend(job.runtime_s)
-            self._estimates.extend(job.runtime_s)
-            self._cores.extend(job.cores.tolist())
-            self._users.extend([-1] * tasks)
+            self._flows.append((self._count, job))
+            for runtime_s, cores in zip(job.runtime_s.tolist(), job.cores.tolist(), strict=True):
+                self._jobs += _pack_job(job.job_id, job.submit_s, runtime_s, runtime_s, cores, -1)
+            self._count += len(job)
             return
-        self._ids.append(job.job_id)
-        self._submits.append(job.submit_s)
-        self._runtimes.append(job.runtime_s)
-        self._estimates.append(job.estimate_s)
-        self._cores.append(job.cores)
-        self._users.append(job.user_id)
+        self._jobs += _pack_job(job.job_id, job.submit_s, job.runtime_s, job.estimate_s, job.cores, job.user_id)
+        self._count += 1
 
-    def _see_end(self, attempt: Attempt) -> None:
+    def _see_end(self, event: Ended) -> None:
+        attempt = event.attempt
         submitted = attempt.submitted
-        task = isinstance(submitted, TaskRun)
-        lost = attempt.outcome is Outcome.LOST
+        outcome = attempt.outcome
         if self.cluster is None or attempt.cluster is self.cluster:
-            self._of.append(self._number(submitted))
             self._keep(attempt)
-            self._lost |= lost
-        if task:
+        if isinstance(submitted, TaskRun):
             return  # a workflow is known for ever: its other tasks may be lost, or still to come
-        if lost:
-            if id(submitted) in self._undone:
-                self._back.add(id(submitted))
-        else:
-            self._back.discard(id(submitted))
+        if outcome is not Outcome.LOST:
+            if self._back:
+                self._back.discard(id(submitted))
             self._undone.pop(id(submitted), None)
+        elif id(submitted) in self._undone:
+            self._back.add(id(submitted))
 
     def _keep(self, attempt: Attempt) -> None:
         """Keep what is known of an attempt that has ended."""
-        self._start.append(attempt.start_s)
-        self._executed.append(attempt.executed_s)  # type: ignore[arg-type]  # it has ended
-        self._end.append(attempt.end_s)  # type: ignore[arg-type]  # it has ended
-        self._code.append(_CODES[attempt.outcome])  # type: ignore[index]  # the same
-        self._counted.append(attempt.counted)
-        self._replaced |= attempt.job is not attempt.submitted
-        self._on.append(attempt.cluster.number)
+        if attempt.outcome is Outcome.COMPLETED:
+            code = COMPLETED
+        elif attempt.outcome is Outcome.KILLED:
+            code = KILLED
+        else:
+            code = UNFINISHED
+            self._lost = True
+        if attempt.job is not attempt.submitted:
+            self._replaced = True
         places = attempt.places
-        self._machine.append(places[0][0].index if places else -1)
         if len(places) > 1:
-            at = len(self._machine) - 1
+            at = len(self._ended) // _ATTEMPT.itemsize
             self._parts += [(at, machine.index, cores) for machine, cores in places]
-        self._work.append(np.nan if attempt.work_s is None else attempt.work_s)
+        self._ended += _pack_attempt(
+            self._number(attempt.submitted),
+            attempt.start_s,
+            attempt.end_s,
+            attempt.executed_s,
+            code,
+            attempt.counted,
+            attempt.cluster.number,
+            places[0][0].index if places else -1,
+            math.nan if attempt.work_s is None else attempt.work_s,
+        )
 
     def _see_power(self, machine: Machine) -> None:
         if self.cluster is None or machine.cluster is self.cluster:
@@ -145,39 +167,38 @@ class Recorder:
     def _number(self, job: Job) -> int:
         """Return the number of a job, or a task, that was submitted and is not done."""
         key, after = (id(job.workflow), job.task) if isinstance(job, TaskRun) else (id(job), 0)
-        if key not in self._undone:
+        known = self._undone.get(key)
+        if known is None:
             raise RequestError(
                 f"job {job.job_id} runs, but this recorder has not seen it submitted",
                 "make the recorder before the clock runs; if a job is changed at its start, set attempt.submitted",
             )
-        return self._undone[key][0] + after
+        return known[0] + after
 
     # -- what it has seen ---------------------------------------------------------------------------
+
+    def _submitted(self) -> NDArray[np.void]:
+        """Return the records of what was submitted; a copy, for there is more to come."""
+        return np.frombuffer(bytes(self._jobs), _JOB)
+
+    def _attempts_that_ended(self) -> NDArray[np.void]:
+        """Return the records of attempts; a copy, for there is more to come."""
+        return np.frombuffer(bytes(self._ended), _ATTEMPT)
 
     def _clusters(self) -> list[Cluster]:
         """Return the clusters that belong to the schedule: all that somebody serves, or on which something ran."""
         if self.cluster is not None:
             return [self.cluster]
-        used = set(self._on)
+        used = set(self._attempts_that_ended()["on"].tolist())
         clusters = self.env.all(Cluster)
         kept = [each for each in clusters if each.served_by is not None or each.number in used or each.running]
         return kept or clusters
 
     def _table(self, clusters: Sequence[Cluster]) -> pd.DataFrame:
         """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt, by start."""
-        columns = {
-            "of": np.array(self._of),
-            "start_s": np.array(self._start),
-            "end_s": np.array(self._end),
-            "executed_s": np.array(self._executed),
-            "outcome": np.array(self._code),
-            "counted": np.array(self._counted, np.bool_),
-            "on": np.array(self._on, np.int64),
-            "machine": np.array(self._machine),
-            "work_s": np.array(self._work),
-            "at": np.arange(len(self._of)),  # where it is kept; -1 of those that run
-        }
-        table = pd.DataFrame(columns)
+        ended = self._attempts_that_ended()
+        columns = {name: ended[name].copy() for name in _ATTEMPT.names or ()}
+        table = pd.DataFrame(columns | {"at": np.arange(len(ended))})  # where it is kept; -1 of those that run
         work_s = np.where(table["outcome"] == UNFINISHED, 0.0, table["executed_s"])
         table["work_s"] = table["work_s"].where(table["work_s"].notna(), work_s)
         running: list[dict[str, Any]] = []
@@ -208,23 +229,23 @@ class Recorder:
         Outcomes are codes as in `Schedule`: 0 completed, 1 killed, 2 lost or still running.
         """
         table = self._table(self._clusters())
-        table.insert(0, "job_id", np.array(self._ids)[table["of"].to_numpy()])
+        table.insert(0, "job_id", self._submitted()["job_id"][table["of"].to_numpy()])
         table.insert(1, "attempt", table.groupby("of").cumcount() + 1)
         return table[list(ATTEMPT_COLUMNS)]
 
     def _recorded(self, table: pd.DataFrame, schedulers: Sequence[Scheduler]) -> NDArray[np.int64]:
         """Return the numbers of the jobs that belong to what is recorded: all, or those of the one cluster."""
         if self.cluster is None:
-            return np.arange(len(self._ids))
+            return np.arange(self._count)
         held = [
             self._number(job) for scheduler in schedulers for job in scheduler.jobs_not_done if id(job) in self._undone
         ]
         return np.union1d(table["of"].to_numpy(), np.array(held, np.int64))
 
-    def _submitted(self, numbers: NDArray[np.int64]) -> Workload:
+    def _workload(self, numbers: NDArray[np.int64]) -> Workload:
         """Return the jobs and tasks of these numbers, in order of submission."""
-        columns = (self._ids, self._submits, self._runtimes, self._estimates, self._cores, self._users)
-        given: list[Any] = [np.array(column)[numbers] for column in columns]
+        jobs = self._submitted()
+        given: list[Any] = [jobs[name][numbers] for name in COLUMNS]
         rigid = Workload(*given)
         if not self._flows:
             return rigid
@@ -249,15 +270,14 @@ class Recorder:
 
     def _rows_of(self, source: Source, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the rows of a source's workload by number, if what was submitted are its jobs, all and unchanged."""
-        rows = np.concatenate((source.warm, source.rows))[: len(self._ids)]
+        rows = np.concatenate((source.warm, source.rows))[: self._count]
         log = source.workload
-        if len(numbers) != len(self._ids) or len(rows) < len(self._ids):
+        if len(numbers) != self._count or len(rows) < self._count:
             return None
         if self.cluster is not None and not (source.submitted == len(source.rows) > 0):
             return None  # jobs that are still to come may go elsewhere
-        seen = (self._ids, self._submits, self._runtimes, self._estimates, self._cores)
-        given = (log.job_id, log.submit_s, log.runtime_s, log.estimate_s, log.cores)
-        same = all(np.array_equal(np.array(a), b[rows]) for a, b in zip(seen, given, strict=True))
+        jobs = self._submitted()
+        same = all(np.array_equal(jobs[name], getattr(log, name)[rows]) for name in COLUMNS[:-1])
         return rows if same else None
 
     def _off(self, clusters: Sequence[Cluster]) -> tuple[NDArray[np.int64], NDArray[np.int64], Any, Any]:
@@ -316,7 +336,7 @@ class Recorder:
             workload, source = sources[0].workload, sources[0]
             left_out = len(workload) - len(source.rows)
         else:
-            workload, source, rows = self._submitted(numbers), None, np.arange(len(numbers))
+            workload, source, rows = self._workload(numbers), None, np.arange(len(numbers))
             into = {id(each) for each in schedulers}
             here = [each for each in sources if self.cluster is None or id(each.into) in into]
             left_out = sum(len(each.workload) - len(each.rows) for each in here)
