@@ -1,5 +1,6 @@
 """Router: a process in front of several schedulers, which says where each job goes."""
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
@@ -54,7 +55,7 @@ class Router(Decider):
                 raise RequestError(what, "schedulers, and routers of jobs, are needed")
         clusters = [cluster for each in self.into for cluster in each.clusters]
         self.clusters = tuple(dict.fromkeys(clusters))
-        self._ready: list[Job] = []
+        self._ready: dict[int, Job] = {}  # those that are to be sent, by id
         for each in self.into:
             each.routers = (*each.routers, self)
         self._join()
@@ -68,13 +69,13 @@ class Router(Decider):
 
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to another router."""
-        self._ready.append(job)
+        self._ready[id(job)] = job
         self._ring()
 
     @property
     def waiting(self) -> list[Job]:
         """Return the jobs that have not been routed."""
-        return list(self._ready)
+        return list(self._ready.values())
 
     @property
     def is_idle(self) -> bool:
@@ -94,9 +95,8 @@ class Router(Decider):
 
     def _instant(self) -> None:
         """Send jobs on, as the rule says."""
-        ready = {id(job): job for job in self._ready}
-        for job, taker in list(self.route(list(self._ready), float(self.env.now))):
-            if ready.pop(id(job), None) is None:
+        for job, taker in list(self.route(self.waiting, float(self.env.now))):
+            if self._ready.pop(id(job), None) is None:
                 what = f"{type(self).__name__}.route sent job {job.job_id}, which is not ready"
                 raise RequestError(what, "jobs of `ready` must be sent, each once")
             if taker not in self.into:
@@ -106,7 +106,6 @@ class Router(Decider):
                 what = f"{type(self).__name__}.route sent job {job.job_id} of {job.cores} cores to {taker!r}"
                 raise RequestError(what, f"jobs of at most {taker.widest} cores can run there")
             self._send(job, taker)
-        self._ready = list(ready.values())
 
     def _send(self, job: Job, taker: "Scheduler | Router") -> None:
         """Send a job on."""
@@ -141,11 +140,13 @@ class RoundRobin(Router):
 
     def route(self, ready: Sequence[Job], now: float) -> Iterable[tuple[Job, Scheduler | Router]]:  # noqa: ARG002
         """Return where jobs go."""
+        count = len(self.into)
         for job in ready:
-            while job.cores > self.into[self._next].widest:
-                self._next = (self._next + 1) % len(self.into)
-            yield job, self.into[self._next]
-            self._next = (self._next + 1) % len(self.into)
+            place = self._next
+            while job.cores > self.into[place].widest:
+                place = (place + 1) % count
+            self._next = (place + 1) % count
+            yield job, self.into[place]
 
 
 class LeastLoaded(Router):
@@ -172,8 +173,11 @@ class LeastLoaded(Router):
     def route(self, ready: Sequence[Job], now: float) -> Iterable[tuple[Job, Scheduler | Router]]:  # noqa: ARG002
         """Return where jobs go, each as if those before it had gone."""
         for job in ready:
-            fitting = [place for place, each in enumerate(self.into) if job.cores <= each.widest]
-            best = min(fitting, key=lambda place: self._work_core_s[place] / self._sizes[place])
+            loads = [
+                work / size if job.cores <= each.widest else math.inf
+                for work, size, each in zip(self._work_core_s, self._sizes, self.into, strict=True)
+            ]
+            best = loads.index(min(loads))
             self._sent[id(job)] = best
             self._work_core_s[best] += job.cores * job.estimate_s
             yield job, self.into[best]
@@ -186,6 +190,6 @@ class EarliestStart(Router):
     """
 
     def _instant(self) -> None:
-        for job in self._ready:
+        for job in self.waiting:
+            del self._ready[id(job)]
             self._send(job, min(self.fitting(job), key=lambda each: each.predict_start(job)))
-        self._ready = []
