@@ -415,14 +415,18 @@ def decide(queue, now):
 
 
 @compiled
-def instant(queue, now, ended, ends, arrivals):
-    """Let the slots ended[:ends] end and the next `arrivals` slots arrive, decide, and return what starts.
+def instant(queue, now, slots, ends, arrivals):
+    """Let slots[:ends] end and the next `arrivals` slots arrive, decide, and return how many start.
 
-    One call an instant: it saves the process clock a crossing from Python for each event.
+    Their slots are in slots[:starts] then, if they have room there; else in queue.placed alone.
+
+    One call an instant: it saves the process clock a crossing from Python for each event, and an array that is made.
     """
     for k in range(ends):
-        finish(queue, ended[k], now)
+        finish(queue, slots[k], now)
     for _ in range(arrivals):
         arrive(queue, now)
-    n = decide(queue, now)
-    return queue.placed[:n]
+    starts = decide(queue, now)
+    if starts <= slots.size:
+        slots[:starts] = queue.placed[:starts]
+    return starts

@@ -43,6 +43,9 @@ class QueueType(Structure):
 class Queue(structref.StructRefProxy):
     """A Python handle on a queue's state; made by `open_queue`."""
 
+    # Read each time that compiled code is called with it: the slot itself, where numba has a property.
+    _numba_type_ = structref.StructRefProxy._type  # type: ignore[attr-defined]  # noqa: SLF001
+
 
 structref.define_boxing(QueueType, Queue)
 
@@ -209,6 +212,14 @@ def waiting_slots(queue):
     """Return int64[waiting], the slots that wait (in the window of queue_depth), in order."""
     out = np.empty(queue.waiting.size, np.int64)
     copy_slots(queue.waiting, out)
+    return out
+
+
+@compiled
+def started_slots(queue, starts, room):
+    """Return int64[room]: first the slots that the last decision started."""
+    out = np.empty(room, np.int64)
+    out[:starts] = queue.placed[:starts]
     return out
 
 

@@ -3,7 +3,7 @@
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from simpy.events import URGENT, Event, Timeout
+from simpy.events import URGENT, Event
 from simpy.events import Process as SimPyProcess
 
 from simmodels.workload import Job
@@ -107,7 +107,7 @@ class Attempt:
         self.slot = -1  # its job's number in the scheduler's queue, in order of arrival
         self.turn = -1  # its own number there, in order of start
         self.process: SimPyProcess | None = None
-        self.timeout: Timeout | None = None  # what it waits for, if it is no process
+        self.timeout: Event | None = None  # what it waits for, if it is no process
         self.decider: TakesNote | None = None  # who decided on it
         self.then: Callable[[Attempt], None] | None = None
         self.warned_s: float | None = None

@@ -453,7 +453,7 @@ class Auctioneer(Router):
         attempt = self.start(run, cluster)
         attempt.decider = self
         attempt.slot = number
-        if self.options.prices and self.env.has_observer(Priced):
+        if self.options.prices and Priced in self.env.observed:
             self.env.publish(Priced, attempt, float(trading.price_of(self._market, number)))
 
     def start(self, run: Job, cluster: Cluster) -> Attempt:

@@ -186,6 +186,12 @@ class Cluster:
             return max(duration_s(self._progress.left_of(job, whole_s), speed, self.checkpoints), 0.0)
         return whole_s if speed == 1.0 else whole_s / speed
 
+    def lengths_s(self, job: Job) -> tuple[float, float]:
+        """Return what `takes_s` says of the runtime and of the estimate of a job."""
+        if self.speed == 1.0 and not (self._progress or self._writes):
+            return job.runtime_s, job.estimate_s
+        return self.takes_s(job, job.runtime_s), self.takes_s(job, job.estimate_s)
+
     def ran_before(self, job: Job, ran_s: float) -> None:
         """Take note that a job, which starts now, ran for some time before the clock began."""
         whole_s = self.runtime_s(job)
@@ -249,7 +255,7 @@ class Cluster:
             attempt.limit_s = self.takes_s(attempt.submitted, limit_work_s, speed=attempt.speed)
         self.env.publish(Started, attempt)
         if self._only_waits:
-            attempt.timeout = Timeout(self.env, self._runs_s(attempt), attempt)
+            attempt.timeout = self.env.at(attempt.start_s + self._runs_s(attempt), attempt)
             attempt.timeout.callbacks.append(self._timed_out)
         else:
             attempt.process = self.env.process(self._run(attempt))
@@ -268,10 +274,12 @@ class Cluster:
             Fewer cores are free than it needs.
         """
         found, self.places = self.places, ()
+        if chosen is None and not found:
+            self._require_free(job, self.free_cores, "cluster")
+            return self._lowest(job.cores) if self.machines else ()
         if chosen is None:
-            if found or job.cores > self.free_cores:
-                self._require_free(job, sum(cores for _, cores in found) if found else self.free_cores, "cluster")
-            return found or self._lowest(job.cores)
+            self._require_free(job, sum(cores for _, cores in found), "cluster")
+            return found
         places, need = [], job.cores
         for machine in chosen:
             if machine.counts or self._ends_before(job, machine):
@@ -288,9 +296,9 @@ class Cluster:
             raise ImpossibleJobError(job.job_id, what)
 
     def _lowest(self, need: int) -> Sequence[tuple[Machine, int]]:
-        """Return the free cores of the lowest machines that take jobs; nothing, if this is a pool."""
+        """Return the free cores of the lowest machines that take jobs."""
         places: list[tuple[Machine, int]] = []
-        while need and self.machines:
+        while need:
             machine = self.machines[self._with_room[0]]
             taken = min(machine.free_cores, need) if machine.counts else 0
             if taken:

@@ -150,19 +150,20 @@ class Decider:
             raise RequestError(f"a source got a list with a {strange}", "a Workload is needed, or a list of workflows")
         return Workload.of_workflows(flows)
 
+    def _require(self, job: Job) -> None:
+        """Refuse what is no job, or can never run here."""
+        if not isinstance(job, Job):
+            self.require_job(job)
+        if not 1 <= job.cores <= self.widest:
+            what = f"needs {job.cores} cores; 1 to {self.widest} are allowed"
+            raise ImpossibleJobError(job.job_id, f"{what} on a machine here" if self._by_machine else f"{what} here")
+
     @staticmethod
     def require_job(job: Job) -> None:
         """Refuse what is no job."""
         if not isinstance(job, Job):
             what = f"a scheduler got {type(job).__name__} {getattr(job, 'job_id', '')}".rstrip()
             raise RequestError(what, "a Job is needed; Dependencies, or an Auctioneer, take workflows")
-
-    def _require(self, job: Job) -> None:
-        """Refuse what is no job, or can never run here."""
-        self.require_job(job)
-        if not 1 <= job.cores <= self.widest:
-            what = f"needs {job.cores} cores; 1 to {self.widest} are allowed"
-            raise ImpossibleJobError(job.job_id, f"{what} on a machine here" if self._by_machine else f"{what} here")
 
     def reconfigure(self, **options: object) -> None:
         """Change options by name, from the next decision on; for a decision at this instant, call `wake` too.
@@ -254,12 +255,14 @@ class Decider:
             self.env.trigger(bell, self._priority)
 
     def _run(self) -> Process:
+        bell = self._bell
         while not self.closed:
-            yield self._bell
-            self._bell = Event(self.env)
+            yield bell
+            bell.callbacks, bell._value = [], PENDING  # noqa: SLF001  it rings again; a new one an instant costs more
             self._instant()
-            for router in self.routers:
-                router.note_decision()
+            if self.routers:
+                for router in self.routers:
+                    router.note_decision()
 
     def _instant(self) -> None:
         """Decide after all events of the instant."""

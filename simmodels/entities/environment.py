@@ -4,6 +4,7 @@ import gc
 import itertools
 from collections.abc import Callable, Generator
 from heapq import heappush
+from operator import attrgetter
 from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
@@ -71,6 +72,10 @@ class Environment(simpy.Environment):
         self._entities: list[object] = []
         self._shared: dict[object, Any] = {}
         self._observers: dict[object, list[Callable[[Any], object]]] = {}  # by class of events
+        self.observed = self._observers.keys()
+        """The classes of events that have observers."""
+
+    now = property(attrgetter("_now"), doc="The instant, in seconds.")  # SimPy's, without a call of Python
 
     def run(self, until: float | Event | None = None) -> Any:  # noqa: ANN401  as simpy.Environment
         """Run until an instant (before its events), until an event happens, or until nothing is left to happen.
@@ -134,8 +139,15 @@ class Environment(simpy.Environment):
         """Return the entities of a kind (of a class or its subclasses), in the order they were made."""
         return [entity for entity in self._entities if isinstance(entity, kind)]
 
-    def at(self, time_s: float) -> Event:
+    def at(self, time_s: float, value: object = None) -> Event:
         """Return an event at just this instant; a timeout of ``time_s - now`` may miss it by rounding.
+
+        Parameters
+        ----------
+        time_s
+            The instant, in seconds.
+        value
+            The value of the event.
 
         Raises
         ------
@@ -146,7 +158,7 @@ class Environment(simpy.Environment):
             raise RequestError(f"an event at {time_s:g} s", f"it is {self._now:g} s already")
         event = Event(self)
         event._ok = True  # noqa: SLF001  as simpy.Timeout does it
-        event._value = None  # noqa: SLF001
+        event._value = value  # noqa: SLF001
         heappush(self._queue, (time_s, NORMAL, next(self._eid), event))
         return event
 
@@ -166,7 +178,7 @@ class Environment(simpy.Environment):
         """Let a pending event happen at this instant, after those of a lower priority number."""
         event._ok = True  # noqa: SLF001  as Event.succeed does it, with a priority
         event._value = None  # noqa: SLF001
-        self.schedule(event, priority)
+        heappush(self._queue, (self._now, priority, next(self._eid), event))
 
     def ring(self, priority: EventPriority) -> Event:
         """Return an event of this instant, which happens after those of a lower priority number."""
@@ -202,10 +214,6 @@ class Environment(simpy.Environment):
         if not isinstance(kind, type):
             raise RequestError(f"env.on({kind!r}, ...)", "the event must be given as a class, such as simmodels.Ended")
         self._observers.setdefault(kind, []).append(observer)
-
-    def has_observer(self, kind: type) -> bool:
-        """Return whether events of a class are observed."""
-        return kind in self._observers
 
     def publish(self, kind: Callable[_Parts, object], *parts: _Parts.args, **named: _Parts.kwargs) -> None:
         """Create an event and call its observers; if it has none, do nothing.

@@ -92,7 +92,7 @@ class QueueScheduler(Scheduler):
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._waiting = 0  # how many wait
         self._turn = 0
-        self._finished = np.empty(64, np.int64)  # scratch
+        self._slots = np.empty(64, np.int64)  # what ended, then what starts
         self._powered = 0  # cores gained (lost) since the last decision
         self._reserved_s: dict[int, float] = {}  # by slot, as last published
         self._starts_on: dict[int, list[tuple[Machine, int]]] = {}  # of slots that start where machines are about to go
@@ -109,7 +109,8 @@ class QueueScheduler(Scheduler):
         """Take a job that was submitted already, to a router; refuse one without a number that an order names."""
         if self._rows.names:
             row_of(self._rows.names, job)
-        super().enqueue(job)
+        self._submitted.append(job)
+        self._ring()
 
     def resume(self, jobs: Sequence[Job]) -> None:
         """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
@@ -127,7 +128,7 @@ class QueueScheduler(Scheduler):
             self.cluster.ran_before(job, ran_s)
             self._enter(job, now)
         # All fit, so they all start, whatever the order.
-        self._start_all(queue.instant(self._queue, now, self._finished, 0, self._arrived - before).tolist())
+        self._start_all(self._decided(now, 0, self._arrived - before))
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
@@ -251,7 +252,7 @@ class QueueScheduler(Scheduler):
         if self._by_event:
             self._next_event()
             return
-        now = self.env.now
+        now = float(self.env.now)
         arrivals = len(self._submitted)
         if arrivals:
             for job in self._submitted:
@@ -260,31 +261,38 @@ class QueueScheduler(Scheduler):
         finished = 0
         ended = self._ended
         if ended:
-            if len(ended) > len(self._finished):
-                self._finished = np.empty(2 * len(ended), np.int64)
+            if len(ended) > len(self._slots):
+                self._slots = np.empty(2 * len(ended), np.int64)
             for attempt in ended:
                 if attempt in self._again:
                     self._requeue(attempt.slot, now)
                 else:
-                    self._finished[finished] = attempt.slot
+                    self._slots[finished] = attempt.slot
                     finished += 1
                     del self._jobs[attempt.slot]
             ended.clear()
             self._again.clear()
-        self._start_all(self._decided(finished, arrivals))
+        self._start_all(self._decided(now, finished, arrivals))
 
-    def _decided(self, finished: int, arrivals: int) -> list[int]:
+    def _decided(self, now: float, finished: int, arrivals: int) -> list[int]:
         """Let what ended end, and what came arrive; return the slots that start now."""
-        now = float(self.env.now)
-        slots: list[int]
-        if not self.cluster.leaving:
-            slots = queue.instant(self._queue, now, self._finished, finished, arrivals).tolist()
-            return slots
+        if self.cluster.leaving:
+            return self._decided_under_notice(now, finished, arrivals)
+        starts = queue.instant(self._queue, now, self._slots, finished, arrivals)
+        if not starts:
+            return []
+        if starts > len(self._slots):
+            self._slots = state.started_slots(self._queue, starts, 2 * starts)
+        slots: list[int] = self._slots[:starts].tolist()
+        return slots
+
+    def _decided_under_notice(self, now: float, finished: int, arrivals: int) -> list[int]:
+        """Decide as `_decided` does while machines are about to go."""
         going = Going(self.cluster, self)
-        given = (self._finished, finished, arrivals, going.goes_s, going.free, going.running)
+        given = (self._slots, finished, arrivals, going.goes_s, going.free, going.running)
         started, had, self._shadow_s = instant_under_notice(self._queue, now, *given)
         self._starts_on = going.places(had)
-        slots = started.tolist()
+        slots: list[int] = started.tolist()
         return slots
 
     def _next_event(self) -> None:
@@ -309,7 +317,7 @@ class QueueScheduler(Scheduler):
             elif attempt.slot in self._jobs:
                 del self._jobs[attempt.slot]
                 queue.finish(self._queue, attempt.slot, now)
-        self._start_all(self._decided(0, 0))
+        self._start_all(self._decided(now, 0, 0))
         if self._submitted or self._ended:
             self._ring()
 
@@ -326,7 +334,7 @@ class QueueScheduler(Scheduler):
             self._rows.fill(slot, job)
         self._submit[slot] = now
         self._cores[slot] = job.cores
-        self._set_lengths(slot, job)
+        self._runtime[slot], self._estimate[slot] = self.cluster.lengths_s(job)
         self._jobs[slot] = job
         self._arrived = slot + 1
         self._waiting += 1
@@ -340,11 +348,6 @@ class QueueScheduler(Scheduler):
             for job in self._submitted:
                 row_of(rows.names, job)
         return rows
-
-    def _set_lengths(self, slot: int, job: Job) -> None:
-        """Say how long a job takes from now on."""
-        self._runtime[slot] = self.cluster.takes_s(job, job.runtime_s)
-        self._estimate[slot] = self.cluster.takes_s(job, job.estimate_s)
 
     def _withdraw(self, job: Job) -> None:
         """Take a job out of the queue."""
@@ -366,7 +369,7 @@ class QueueScheduler(Scheduler):
 
     def _requeue(self, slot: int, now: float) -> None:
         """Let a job that lost its machine wait again: what is left of it."""
-        self._set_lengths(slot, self._jobs[slot])
+        self._runtime[slot], self._estimate[slot] = self.cluster.lengths_s(self._jobs[slot])
         queue.requeue(self._queue, slot, now)
         self._waiting += 1
 
@@ -383,25 +386,27 @@ class QueueScheduler(Scheduler):
             slot, now = state.refused(self._queue)
             if slot >= 0:
                 raise_refused(self._jobs[slot], now, self.order, self.backfill_order)
-        warm = self.options.warm_jobs
-        self._waiting -= len(slots)
         attempts = []
+        self._waiting -= len(slots)
         for slot in slots:
             job = self._jobs[slot]
             if self._starts_on:
                 self.cluster.places = self._starts_on.pop(slot)
-            attempt = self.start(job)
-            self.cluster.places = ()  # if `start` is overridden, to start it elsewhere
+                attempt = self.start(job)
+                self.cluster.places = ()  # if `start` is overridden, to start it elsewhere
+            else:
+                attempt = self.start(job)
             if attempt.job is not job:
                 self._note_change(attempt, job)
             attempt.decider = self
             attempt.slot = slot
             attempt.turn = self._turn
             self._turn += 1
-            if slot < warm:
+            if slot < self.options.warm_jobs:
                 attempt.counted = False
             attempts.append(attempt)
-        if self.env.has_observer(Backfilled) or self.env.has_observer(Reserved):
+        observed = self.env.observed
+        if Backfilled in observed or Reserved in observed:
             self._explain(attempts)
 
     def _explain(self, attempts: Sequence[Attempt]) -> None:

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -77,9 +78,9 @@ class Scheduler(Decider):
 
     # -- what happens to it -------------------------------------------------------------------------
 
-    @property
-    def widest(self) -> int:
-        """Return the most cores that a job may need here."""
+    @cached_property
+    def widest(self) -> int:  # kept, for it is asked for each job
+        """The most cores that a job may need here."""
         return self.cluster.cores
 
     def enqueue(self, job: Job) -> None:

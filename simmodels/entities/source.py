@@ -1,6 +1,7 @@
 """Source: the process that submits the jobs and workflows of a workload, each at its instant."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -120,25 +121,14 @@ class Source:
         taker: Any = self.into
         submit = taker.submit
         now = env.now
-        numbers = work.numbers
         if len(self.warm):
             self._resume(work)
-        number = np.full(len(work), -1) if work.tasks is None else work.tasks.workflow
         for first in range(0, len(all_rows), _CHUNK):
-            rows = all_rows[first : first + _CHUNK]
-            columns = (number, work.job_id, work.submit_s, work.runtime_s, work.estimate_s, work.cores, work.user_id)
-            for row, workflow, *values in zip(
-                rows.tolist(), *(column[rows].tolist() for column in columns), strict=True
-            ):
-                each: Job | Workflow
-                if workflow < 0:
-                    each = Job(*values, Numbers(numbers, row) if numbers else None)  # type: ignore[call-arg]  # the columns are all but these
-                else:
-                    each = work.workflows[workflow]
+            for each in _each(work, all_rows[first : first + _CHUNK]):
                 if each.submit_s != now:
                     now = each.submit_s
                     yield env.at(now)
-                self.submitted += 1 if workflow < 0 else len(work.workflows[workflow])
+                self.submitted += 1 if isinstance(each, Job) else len(each)
                 submit(each)
 
     def _resume(self, log: Workload) -> None:
@@ -154,6 +144,18 @@ def _has_workflows(given: Workload | Sequence[object]) -> bool:
     if isinstance(given, Workload):
         return not given.is_rigid
     return bool(given) and all(isinstance(each, Workflow) for each in given)
+
+
+def _each(work: Workload, rows: Rows) -> Iterator[Job | Workflow]:
+    """Return the job, or the workflow, of each of some rows."""
+    columns = (work.job_id, work.submit_s, work.runtime_s, work.estimate_s, work.cores, work.user_id)
+    numbers = work.numbers
+    extras = (Numbers(numbers, row) for row in rows.tolist()) if numbers else itertools.repeat(None)
+    jobs = map(Job, *(column[rows].tolist() for column in columns), extras)
+    if work.tasks is None:
+        return jobs
+    workflow = work.tasks.workflow[rows].tolist()
+    return (job if number < 0 else work.workflows[number] for job, number in zip(jobs, workflow, strict=True))
 
 
 def _first_rows(work: Workload) -> Rows:

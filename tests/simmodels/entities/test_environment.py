@@ -98,7 +98,7 @@ def test_observers_of_a_class_of_ones_own_are_called_in_order() -> None:
     env.on(Full, lambda event: seen.append(("second", event)))
     env.publish(Full, 4)
     assert seen == [("first", Full(4)), ("second", Full(4))]
-    assert env.has_observer(Full)
+    assert Full in env.observed
 
 
 def test_without_an_observer_no_event_is_created() -> None:
