@@ -1,6 +1,5 @@
 """Cells: one simulation of a comparison, and how all of its cells are run."""
 
-import difflib
 import inspect
 import math
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from typing import Any, Final, get_args
 from experiments.inputs import LARGEST, named_order, told
 from simmodels.decisions.options import QueueOptions
 from simmodels.decisions.priority import Priority
-from simmodels.errors import RequestError, SimModelsError, UnknownNameError
+from simmodels.errors import RequestError, SimModelsError, require_known
 from simmodels.schedule import Schedule
 from simmodels.simulate import Engine, simulate
 from simmodels.workload import Workload
@@ -52,10 +51,7 @@ class Setup:
         """Check the values, before anything is run."""
         if isinstance(self.backfill_order, str):
             object.__setattr__(self, "backfill_order", named_order(self.backfill_order))
-        engines = get_args(Engine)
-        if self.engine not in engines:
-            near = tuple(difflib.get_close_matches(self.engine, engines))
-            raise UnknownNameError("engine", self.engine, near, engines)
+        require_known("engine", self.engine, get_args(Engine))
         if self.seed < 0:
             raise RequestError(f"seed is {self.seed}", "an integer >= 0 is allowed")
         if not 0 < self.tau_s < math.inf:

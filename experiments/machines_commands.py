@@ -1,6 +1,5 @@
 """Machine commands: what ``machines`` does, once its options are read."""
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from experiments.outputs import drawn_window, require_figure, require_writable, 
 from experiments.tables import machines_table
 from simmodels.capacity import CAPACITY_MODES, Capacity, Mode
 from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, UnknownNameError, require_known
 from simmodels.schedule import Schedule
 from simmodels.simulate_on_machines import Engine
 from simmodels.units import WEEK
@@ -208,8 +207,7 @@ class Fleet:
         """Check the options, before anything is read."""
         known = (*FIVE, *QUEUES)
         for name in self.names:
-            if name not in known:
-                raise UnknownNameError("heuristic", name, tuple(difflib.get_close_matches(name, known)), known)
+            require_known("heuristic", name, known)
         if not self.names or len(set(self.names)) < len(self.names):
             raise RequestError(f"heuristics {','.join(self.names)!r}", "one or more, each once, are allowed")
         if not 1 <= self.cores_per_machine <= LARGEST:

@@ -1,6 +1,5 @@
 """Workflow inputs: what the words of a request mean, as clusters, a bid, workflows over time."""
 
-import difflib
 import inspect
 import re
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from simmodels.decisions.naming import as_bid
 from simmodels.decisions.polynomial import Polynomial
 from simmodels.decisions.priority import Priority
 from simmodels.documents import SUFFIXES
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.schedule import Place
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
@@ -78,7 +77,7 @@ def named_bid(text: str) -> Priority:
         return next(iter(defined.values()))
     if name not in names:
         known = tuple(defined) or tuple(key for key, value in names.items() if callable(value))
-        raise UnknownNameError(f"bid of {path}", name, tuple(difflib.get_close_matches(name, known)), known)
+        require_known(f"bid of {path}", name, known)
     if name in defined:
         return defined[name]
     function = names[name]

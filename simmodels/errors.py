@@ -5,8 +5,10 @@ pickle it. So every class hands *all* its fields to ``super().__init__`` and mak
 ``__str__``.
 """
 
+import difflib
 import reprlib
 import unicodedata
+from collections.abc import Iterable
 from typing import Final
 
 _UNPRINTABLE: Final = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
@@ -109,6 +111,34 @@ class UnknownNameError(RequestError):
         """Return the text of the error."""
         hint = f"did you mean {' or '.join(self.near)}? " if self.near else ""
         return f"{_said(self.what)}; {hint}{printable(self.allowed)}"
+
+
+def require_known(kind: str, name: object, known: Iterable[str]) -> None:
+    """Refuse a name that is not among those known; the error offers the near ones.
+
+    Parameters
+    ----------
+    kind
+        What the name is to name, for example ``"order"``.
+    name
+        The name as given, a text or not.
+    known
+        All known names.
+
+    Raises
+    ------
+    UnknownNameError
+        The name is none of them.
+
+    Examples
+    --------
+    >>> require_known("engine", "simpi", ("auto", "simpy", "replay"))
+    Traceback (most recent call last):
+    simmodels.errors.UnknownNameError: unknown engine 'simpi'; did you mean simpy? known: auto, simpy, replay
+    """
+    names = tuple(known)
+    if name not in names:
+        raise UnknownNameError(kind, str(name), tuple(difflib.get_close_matches(str(name), names)), names)
 
 
 class FileFormatError(SimModelsError, ValueError):

@@ -1,6 +1,5 @@
 """simulate: the short way in, by the fastest exact clock."""
 
-import difflib
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -13,7 +12,7 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.place import Place
 from simmodels.replay.auction import replay_auction
 from simmodels.replay.run import Replay
@@ -180,8 +179,6 @@ def simulate_workflows(
 
 
 def _check_engine(engine: str, seed: int) -> None:
-    known = get_args(Engine)
-    if engine not in known:
-        raise UnknownNameError("engine", str(engine), tuple(difflib.get_close_matches(str(engine), known)), known)
+    require_known("engine", engine, get_args(Engine))
     if seed < 0:
         raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")

@@ -1,6 +1,5 @@
 """simulate_on_machines: the short way in for machines that come and go, by the fastest exact clock."""
 
-import difflib
 import math
 import operator
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ from simmodels.entities.placer import FirstFit, PackedTargetAsap, Placer, Target
 from simmodels.entities.powering import TraceCapacity
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.replay.powered_run import replay_on_machines
 from simmodels.schedule import Schedule
 from simmodels.workload import Workload
@@ -84,9 +83,7 @@ def simulate_on_machines(
     >>> schedule.start_s.tolist(), schedule.metrics()["kills"]
     ([0.0, 10.0], 1)
     """
-    if engine not in get_args(Engine):
-        known = get_args(Engine)
-        raise UnknownNameError("engine", str(engine), tuple(difflib.get_close_matches(str(engine), known)), known)
+    require_known("engine", engine, get_args(Engine))
     table = Capacity.of(capacity)
     most = max(int(table.machines.max()), 1) if machines is None else machines
     for name, value in (("cores_per_machine", cores_per_machine), ("machines", most)):

@@ -14,14 +14,13 @@ times", SC 2015, doi:10.1145/2807591.2807646 (`published`).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.instants import too_far
 from simmodels.units import WEEK
 from simmodels.workload import Workload
@@ -108,8 +107,7 @@ def clean(workload: Workload, filters: str | Sequence[str] = "strong", *, cores:
     size = workload.max_cores if cores is None else cores
     counts = dict(workload.counts)
     for name in [filters] if isinstance(filters, str) else filters:
-        if name not in FILTERS:
-            raise UnknownNameError("filter", name, tuple(get_close_matches(name, FILTERS)), tuple(FILTERS))
+        require_known("filter", name, FILTERS)
         chosen = FILTERS[name]
         if size is None:
             what = f"filter {name!r} needs the cores of the machine, and workload {workload.name!r} does not say them"

@@ -1,6 +1,5 @@
 """Powering: processes that switch the machines of a cluster on and off."""
 
-import difflib
 from collections import deque
 from collections.abc import Iterable
 from typing import Literal, get_args
@@ -13,7 +12,7 @@ from simmodels.decisions import switching
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Leaves, Machine
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.streams import stream
 
 _Removes = Literal["highest", "random"]
@@ -57,9 +56,7 @@ class CapacityProcess:
         removes: _Removes = "highest",
         longest_notice_s: float = 0.0,
     ) -> None:
-        if removes not in get_args(_Removes):
-            near = tuple(difflib.get_close_matches(str(removes), get_args(_Removes)))
-            raise UnknownNameError("removes", str(removes), near, get_args(_Removes))
+        require_known("removes", removes, get_args(_Removes))
         self.env = env
         self.cluster = cluster
         self.removes = removes

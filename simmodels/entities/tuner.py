@@ -1,6 +1,5 @@
 """KnobTuner: a process that turns one option of a scheduler, or of an auctioneer, period by period."""
 
-import difflib
 import math
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NoReturn, TypeVar, get_args
@@ -15,7 +14,7 @@ from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Started
 from simmodels.entities.source import Source
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.units import DAY
 
 Knob = Decider | tuple[Decider, str]
@@ -39,8 +38,8 @@ class KnobTuner:
         name: str = "",
     ) -> None:
         require_period(period_s)
-        if not (callable(cost) or cost in _COSTS):
-            raise UnknownNameError("cost", str(cost), tuple(difflib.get_close_matches(str(cost), _COSTS)), _COSTS)
+        if not callable(cost):
+            require_known("cost", cost, _COSTS)
         self.env = env
         self.decider, self.option = _knob(knob)
         self.strategy = strategy

@@ -6,7 +6,6 @@ Rosa, Carastan-Santos, Goldman 2023, "An experimental analysis of regression-obt
 the scheme is that of Carastan-Santos, de Camargo 2017, doi 10.1145/3126908.3126955.
 """
 
-import difflib
 import math
 import operator
 from collections.abc import Iterable
@@ -16,7 +15,7 @@ from typing import Final, Literal, Self, get_args
 import numpy as np
 
 from simmodels.decisions.options import MOST
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.streams import stream
 from simmodels.workload import Workload
 
@@ -151,9 +150,7 @@ class Pair:
         RequestError
             The delay is no finite number >= 0.
         """
-        if initial_state not in get_args(Initial):
-            near = difflib.get_close_matches(str(initial_state), get_args(Initial))
-            raise UnknownNameError("initial state", str(initial_state), tuple(near), get_args(Initial))
+        require_known("initial state", initial_state, get_args(Initial))
         require_finite("dispatch_delay_s", dispatch_delay_s, least=0.0)
         time_s = 0.0
         limit_s = math.inf if initial_state == "started" else float(self.jobs.submit_s[self.initial_jobs - 1])

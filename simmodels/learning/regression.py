@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simmodels.decisions.polynomial import FORMS, LETTERS, Polynomial, as_powers, as_terms
 from simmodels.documents import json_text, read_document, toml_text, write_document
-from simmodels.errors import FileFormatError, RequestError, UnknownNameError, brief
+from simmodels.errors import FileFormatError, RequestError, UnknownNameError, brief, require_known
 
 Vif = Literal["paper", "centred"]
 
@@ -87,8 +87,7 @@ class Fit:
             There is no such kind.
         """
         kinds = {"paper": self.vif_paper, "centred": self.vif_centred}
-        if vif not in kinds:
-            raise UnknownNameError("VIF", str(vif), tuple(difflib.get_close_matches(str(vif), kinds)), tuple(kinds))
+        require_known("VIF", vif, kinds)
         return {term: value for term, value in zip(self.terms, kinds[vif], strict=True) if value is not None}
 
     def predict(self, p: ArrayLike, q: ArrayLike, r: ArrayLike) -> NDArray[np.float64]:

@@ -10,7 +10,6 @@ References
 Rosa, Carastan-Santos, Goldman 2023, "An experimental analysis of regression-obtained HPC scheduling heuristics", JSSPP.
 """
 
-import difflib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -22,7 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.learning.kernel import BLOCK, SWAP_ANY, UNIFORM, Problem, new_lanes, run_blocks, run_orders
 from simmodels.learning.pairs import Initial, Pair, require_count, require_finite, require_pairs
 from simmodels.streams import entropy
@@ -153,8 +152,8 @@ def score_jobs(
     N trials and A its mean: var s_j = mean of (a 1[j first] - s_j a)^2 / (N A^2).
     """
     found = require_pairs(pairs)
-    _require_name("estimator", estimator, get_args(Estimator))
-    _require_name("shuffle", shuffle, get_args(Shuffle))
+    require_known("estimator", estimator, get_args(Estimator))
+    require_known("shuffle", shuffle, get_args(Shuffle))
     stratified = estimator == "stratified"
     if stratified and shuffle != "uniform":
         raise RequestError(f"shuffle {shuffle!r} with the stratified estimator", 'only "uniform" is allowed')
@@ -281,11 +280,6 @@ def _problem(pair: Pair, initial_state: Initial, dispatch_delay_s: float, tau_s:
 
 
 # -- what is given ----------------------------------------------------------------------------------
-
-
-def _require_name(kind: str, name: str, known: tuple[str, ...]) -> None:
-    if name not in known:
-        raise UnknownNameError(kind, str(name), tuple(difflib.get_close_matches(str(name), known)), known)
 
 
 def _as_orders(orders: ArrayLike, jobs: int) -> NDArray[np.uint8]:
