@@ -1,21 +1,20 @@
 """AuctionOptions: the rules of an auction, checked once for both clocks; and how its state is made of them."""
 
-import difflib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Final, Literal, NoReturn, Self, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal, NoReturn, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simmodels import graph
 from simmodels.curve import tails
+from simmodels.decisions.changes import Changeable
 from simmodels.decisions.market import BACKFILLINGS, NETWORKS, TRENDS, Market, append, new_market
 from simmodels.decisions.naming import as_bid
-from simmodels.decisions.options import require_changeable
 from simmodels.decisions.priority import Priority
 from simmodels.decisions.vocabulary import CHARACTERISTICS, OF_A_PLACE, plain_word
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.place import Terms
 from simmodels.streams import entropy
 from simmodels.workflow import Workflow, delays
@@ -26,9 +25,6 @@ SuccessorSum = Literal["recursive", "unique"]
 Backfilling = Literal["none", "greedy", "easy"]
 End = Literal["drain", "submit"]
 Instants = Literal["deadlines", "starvation"]
-
-CHANGEABLE: Final = ("bid", "backfilling", "hol", "plus_one", "admission")
-"""The rules that can be changed while tasks wait and run."""
 
 _CHOICES: Final = {
     "network": Network,
@@ -41,8 +37,10 @@ _CHOICES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class AuctionOptions:
+class AuctionOptions(Changeable):
     """The rules of an auction, as `simmodels.Auctioneer` documents them; made by `checked`."""
+
+    changeable: ClassVar = ("bid", "backfilling", "hol", "plus_one", "admission")
 
     bid: Priority
     ccr: float
@@ -92,9 +90,7 @@ class AuctionOptions:
         """
         chosen = (network, hol, successor_sum, backfilling, end, instants)
         for kind, name in zip(_CHOICES, chosen, strict=True):
-            known = get_args(_CHOICES[kind])
-            if name not in known:
-                raise UnknownNameError(kind, str(name), tuple(difflib.get_close_matches(str(name), known)), known)
+            require_known(kind, name, get_args(_CHOICES[kind]))
         if not (tick_s > 0 and np.isfinite(tick_s)):
             raise RequestError(f"tick_s is {tick_s}", "a finite number of seconds > 0 is allowed")
         if admission is not None and not 0 <= admission <= 1:
@@ -122,21 +118,6 @@ class AuctionOptions:
         kept = (network, hol, successor_sum, bool(plus_one), float(tick_s), backfilling)
         share = None if admission is None else float(admission)
         return cls(found, float(ccr), *kept, share, paid, bool(budgets), end, instants, bool(forward))
-
-    def with_changes(self, changes: Mapping[str, object]) -> Self:
-        """Return the same rules but for some, by name; refuse as `checked` does.
-
-        Raises
-        ------
-        UnknownNameError
-            No such rule, or one that must stay as it is while tasks wait and run.
-        """
-        require_changeable(changes, CHANGEABLE)
-        return self.checked(**{**self.by_name(), **changes})
-
-    def by_name(self) -> dict[str, Any]:
-        """Return the rules by name, as `checked` takes them."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def about(self) -> dict[str, object]:
         """Return the rules by name, as a schedule keeps them."""

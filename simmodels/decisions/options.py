@@ -1,17 +1,16 @@
 """QueueOptions: how a queue is scheduled; checked once, for both clocks."""
 
-import difflib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Final, Literal, NoReturn, Self, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal, NoReturn, Self, get_args
 
+from simmodels.decisions.changes import Changeable
 from simmodels.decisions.naming import as_order
 from simmodels.decisions.order import Order
 from simmodels.decisions.priority import Priority
 from simmodels.decisions.rows import Rows
 from simmodels.decisions.state import Floats, Ints, Queue, open_queue
 from simmodels.decisions.vocabulary import IN_QUEUES, OF_AUCTIONS
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.workload import Job
 
 Backfilling = Literal["none", "greedy", "easy", "conservative"]
@@ -21,15 +20,14 @@ Overrun = Literal["run", "kill"]
 MOST: Final = 2**53
 """The most cores and jobs that can be counted: beyond it, whole numbers are not exact as floats."""
 
-CHANGEABLE: Final = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")
-"""The options that can be changed while jobs wait and run."""
-
 _CHOICES: Final = {"backfilling": Backfilling, "decide": Decide, "overrun": Overrun}
 
 
 @dataclass(frozen=True, slots=True)
-class QueueOptions:
+class QueueOptions(Changeable):
     """How a queue is scheduled, as `simmodels.simulate` documents it; made by `checked`."""
+
+    changeable: ClassVar = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")
 
     order: Priority
     backfilling: Backfilling
@@ -63,9 +61,7 @@ class QueueOptions:
             A number is out of its range, or a backfill order is given where nothing is backfilled by it.
         """
         for kind, name in (("backfilling", backfilling), ("decide", decide), ("overrun", overrun)):
-            known = get_args(_CHOICES[kind])
-            if name not in known:
-                raise UnknownNameError(kind, str(name), tuple(difflib.get_close_matches(str(name), known)), known)
+            require_known(kind, name, get_args(_CHOICES[kind]))
         if backfill_order is not None and backfilling != "easy":
             raise RequestError(
                 f"a backfill order ({as_order(backfill_order).name}) with backfilling {backfilling!r}",
@@ -97,21 +93,6 @@ class QueueOptions:
     def with_order(self, order: str | Priority, backfill_order: str | Priority | None) -> Self:
         """Return the same options with another order; refuse as `checked` does."""
         return self.with_changes({"order": order, "backfill_order": backfill_order})
-
-    def with_changes(self, changes: Mapping[str, object]) -> Self:
-        """Return the options with some changed, by name; refuse as `checked` does.
-
-        Raises
-        ------
-        UnknownNameError
-            No such option, or one that must stay as it is while jobs wait and run.
-        """
-        require_changeable(changes, CHANGEABLE)
-        return self.checked(**{**self.by_name(), **changes})
-
-    def by_name(self) -> dict[str, Any]:
-        """Return the options by name, as `checked` takes them."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def draws(self) -> bool:
@@ -154,20 +135,6 @@ class QueueOptions:
         """Return the options by name, as a schedule keeps them."""
         second = None if self.backfill_order is None else self.backfill_order.name
         return {**self.by_name(), "order": self.order.name, "backfill_order": second}
-
-
-def require_changeable(names: Iterable[str], changeable: tuple[str, ...]) -> None:
-    """Refuse names that are not among the options that can be changed during a run.
-
-    Raises
-    ------
-    UnknownNameError
-        Naming the first, and those that can be.
-    """
-    for name in names:
-        if name not in changeable:
-            close = tuple(difflib.get_close_matches(name, changeable))
-            raise UnknownNameError("option that can be changed", name, close, changeable)
 
 
 def raise_refused(job: Job, now: float, order: Priority, backfill_order: Priority | None) -> NoReturn:

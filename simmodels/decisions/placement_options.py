@@ -1,6 +1,5 @@
 """PlacementOptions: how jobs are placed on machines that come and go; checked once, for both clocks."""
 
-import difflib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -8,15 +7,16 @@ from typing import Any, Final, Literal, Self, get_args
 
 import numpy as np
 
+from simmodels.decisions.changes import Changeable
 from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.checks import flag, is_whole, number, shown, whole
 from simmodels.decisions.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet
 from simmodels.decisions.new_fleet import new_fleet
-from simmodels.decisions.options import MOST, require_changeable
+from simmodels.decisions.options import MOST
 from simmodels.decisions.planning import FLOOR, NEAREST, PACKS
 from simmodels.decisions.risk import Category, risk_table
 from simmodels.decisions.state import Floats, Ints
-from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.errors import ImpossibleJobError, RequestError, require_known
 from simmodels.place import Terms
 from simmodels.streams import stream
 from simmodels.units import WEEK
@@ -77,7 +77,7 @@ PLACED: Final = Terms(modelled=True, adds_up=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementOptions:
+class PlacementOptions(Changeable):
     """How jobs are placed on machines that come and go; the defaults are the resolutions of the published readings.
 
     Parameters
@@ -176,29 +176,19 @@ class PlacementOptions:
         """
         known = tuple(each.name for each in fields(cls))
         for name in options:
-            if name not in known:
-                raise UnknownNameError("option", name, tuple(difflib.get_close_matches(name, known)), known)
+            require_known("option", name, known)
         return cls(heuristic=heuristic, **options).verified(options)  # type: ignore[arg-type]
 
-    def with_changes(self, changes: Mapping[str, Any]) -> Self:
-        """Return the same options but for some, by name; refuse as `checked` does.
-
-        Options of another heuristic are kept for when it is chosen.
-
-        Raises
-        ------
-        UnknownNameError
-            No such option, or one that must stay as it is while jobs wait and run.
-        """
-        require_changeable(changes, CHANGEABLE)
+    def _changed(self, changes: Mapping[str, Any]) -> Self:
+        """Return the options with these changed; options of another heuristic are kept for when it is chosen."""
         return replace(self, **changes).verified(changes)
 
     def verified(self, given: Collection[str]) -> Self:
         """Return the options with values of the types that compiled code knows; `given` are those that were named."""
         for name, choices in _CHOICES.items():
-            if (value := getattr(self, name)) not in get_args(choices) and not (name == "ties" and value is None):
-                near = tuple(difflib.get_close_matches(str(value), get_args(choices)))
-                raise UnknownNameError(name, str(value), near, get_args(choices))
+            value = getattr(self, name)
+            if not (name == "ties" and value is None):
+                require_known(name, value, get_args(choices))
         for name in given:
             if not has_option(self.heuristic, name):
                 raise RequestError(f"option {name} with {self.heuristic}", "it is one of another heuristic")
@@ -352,8 +342,8 @@ class PlacementOptions:
         return kept
 
 
-CHANGEABLE: Final = tuple(each.name for each in fields(PlacementOptions) if each.name != "checkpoints")
-"""The options that can be changed while jobs wait and run; how a job runs on is settled by how it was begun."""
+# How a job runs on is settled by how it was begun.
+PlacementOptions.changeable = tuple(each.name for each in fields(PlacementOptions) if each.name != "checkpoints")
 
 
 def require_lengths(workload: Workload, cores: int) -> None:
