@@ -1,6 +1,6 @@
 """Every part combines with every other: work x who decides x capacity, each cell run, proved, and added up."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -9,20 +9,10 @@ import pytest
 import simmodels as sm
 from simmodels.capacity import Mode
 from simmodels.decisions.options import Backfilling
+from tests.own_schedulers import ShortestThatFits
 
 CLUSTERS, MACHINES, CORES = 2, 4, 4
 Taker = sm.Scheduler | sm.Router
-
-
-class Own(sm.Scheduler):
-    """Starts the shortest that fits, one machine after the other."""
-
-    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
-        free = self.cluster.free_cores
-        for job in sorted(self.waiting, key=lambda job: job.estimate_s):
-            if job.cores <= free:
-                free -= job.cores
-                yield sm.Placement(job)
 
 
 def queue(backfilling: Backfilling) -> Callable[[sm.Environment, list[sm.Cluster]], Taker]:
@@ -47,7 +37,7 @@ DECIDERS: dict[str, tuple[int, Callable[[sm.Environment, list[sm.Cluster]], Take
     "first fit": (1, lambda env, clusters: sm.FirstFit(env, clusters[0])),
     "target ASAP": (1, lambda env, clusters: sm.TargetAsap(env, clusters[0], reference=log())),
     "target stretch": (1, lambda env, clusters: sm.TargetStretch(env, clusters[0], reference=log())),
-    "own decide": (1, lambda env, clusters: Own(env, clusters[0])),
+    "own decide": (1, lambda env, clusters: ShortestThatFits(env, clusters[0])),
     "auction": (2, lambda env, clusters: sm.Auctioneer(env, clusters, bid="SRTF")),
     "auction before queues": (2, auction_before_queues),
     "earliest start": (2, earliest_start),

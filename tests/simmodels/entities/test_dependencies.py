@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
-from tests.simmodels.entities.test_serving import AsTheyCome
+from tests.own_schedulers import AsTheyCome
 
 
 def diamond(job_id: int, submit_s: float, cores: int = 2, **more: Any) -> sm.Workflow:  # noqa: ANN401

@@ -1,6 +1,6 @@
 """What is left of a job that was interrupted is the same under every scheduler: the cluster keeps account of it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import hypothesis.strategies as st
 import pytest
@@ -9,6 +9,7 @@ from hypothesis import given
 import simmodels as sm
 from simmodels.capacity import Mode
 from simmodels.decisions.options import Backfilling
+from tests.own_schedulers import AsTheyCome
 
 Make = Callable[[sm.Environment, sm.Cluster], sm.Scheduler | sm.Router]
 SCHEDULERS: dict[str, Make] = {
@@ -18,21 +19,8 @@ SCHEDULERS: dict[str, Make] = {
     "placer": sm.FirstFit,
     "auction": lambda env, cluster: sm.Auctioneer(env, [cluster]),
     "forward": lambda env, cluster: sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)], forward=True),
+    "own": AsTheyCome,
 }
-
-
-class Own(sm.Scheduler):
-    """Starts what fits."""
-
-    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
-        free = self.cluster.free_cores
-        for job in self.waiting:
-            if job.cores <= free:
-                free -= job.cores
-                yield sm.Placement(job)
-
-
-SCHEDULERS["own"] = Own
 
 
 def interrupted(scheduler: Make, checkpoints: sm.Checkpoints | None, *, mode: Mode = "checkpoint") -> sm.Schedule:

@@ -12,17 +12,9 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.entities.environment import Process
 from simmodels.errors import ImpossibleJobError, RequestError
+from tests.own_schedulers import AsTheyCome, ShortestThatFits
 
 # -- a scheduler of one's own --------------------------------------------------------------------------
-
-
-class ShortestThatFits(sm.Scheduler):
-    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
-        free = self.cluster.free_cores
-        for job in sorted(self.waiting, key=lambda job: job.estimate_s):
-            if job.cores <= free:
-                free -= job.cores
-                yield sm.Placement(job)
 
 
 ROWS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9), st.integers(1, 4)), min_size=1, max_size=25)
@@ -123,15 +115,6 @@ def test_placements_that_cannot_be_are_refused(decide: Any, error: type[Exceptio
 
 
 # -- what can be asked of any scheduler ------------------------------------------------------------------
-
-
-class AsTheyCome(sm.Scheduler):
-    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
-        free = self.cluster.free_cores
-        for job in self.waiting:
-            if job.cores <= free:
-                free -= job.cores
-                yield sm.Placement(job)
 
 
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative", None])

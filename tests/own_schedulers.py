@@ -1,0 +1,29 @@
+"""Schedulers of a user's own: each overrides `decide`, and nothing else."""
+
+from collections.abc import Iterable
+
+import simmodels as sm
+
+
+class AsTheyCome(sm.Scheduler):
+    """Starts what fits, in order of arrival."""
+
+    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
+        """Yield the jobs that start now."""
+        free = self.cluster.free_cores
+        for job in self.waiting:
+            if job.cores <= free:
+                free -= job.cores
+                yield sm.Placement(job)
+
+
+class ShortestThatFits(sm.Scheduler):
+    """Starts what fits, the shortest job first."""
+
+    def decide(self, now: float) -> Iterable[sm.Placement]:  # noqa: ARG002
+        """Yield the jobs that start now."""
+        free = self.cluster.free_cores
+        for job in sorted(self.waiting, key=lambda job: job.estimate_s):
+            if job.cores <= free:
+                free -= job.cores
+                yield sm.Placement(job)
