@@ -9,11 +9,7 @@ from simpy.events import PENDING, Event
 from simmodels.decisions import placing
 from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.fleet import columns, grow, standing
-from simmodels.decisions.placement_options import (
-    Heuristic,
-    PlacementOptions,
-    require_lengths,
-)
+from simmodels.decisions.placement_options import Heuristic, PlacementOptions, require_lengths
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, Environment
@@ -52,12 +48,9 @@ class Placer(Scheduler):
         self.options = PlacementOptions.checked(self.heuristic, **options)
         self._require_cluster(cluster, self.options)
         self.size = cluster.machines[0].cores
-        if any(machine.cores != self.size for machine in cluster.machines):
-            what = f"{self.heuristic} on cluster {cluster.name!r}, whose machines differ in size"
-            raise RequestError(what, "machines of one size are needed; a queue takes others")
         super().__init__(env, cluster)
         if self.options.checkpoints is not None:
-            self._set_checkpoints(self.options.checkpoints)
+            cluster.checkpoints = self.options.checkpoints
         self._by = self.options  # which the state is made by
         self._fill_seed: int | None = None
         self._draw_seed()
@@ -84,9 +77,15 @@ class Placer(Scheduler):
         if not cluster.machines:
             what = f"{options.heuristic} on cluster {cluster.name!r}, a pool of cores"
             raise RequestError(what, "machines= and cores_per_machine= are needed")
+        if len({machine.cores for machine in cluster.machines}) > 1:
+            what = f"{options.heuristic} on cluster {cluster.name!r}, whose machines differ in size"
+            raise RequestError(what, "machines of one size are needed; a queue takes others")
         if options.heuristic != "FirstFit" and not cluster.runs_as_logged:
             what = f"{options.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
             raise RequestError(what, "planned starts need lengths that are known exactly")
+        if options.checkpoints is not None and cluster.checkpoints not in (Checkpoints(), options.checkpoints):
+            what = f"{options.checkpoints} for cluster {cluster.name!r}, which has {cluster.checkpoints}"
+            raise RequestError(what, "one of them must be given, or the same")
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -151,13 +150,6 @@ class Placer(Scheduler):
         super()._require(job)
         if not job.runtime_s > 0:
             raise ImpossibleJobError(job.job_id, f"runs for {job.runtime_s:g} s; more than 0 s is allowed")
-
-    def _set_checkpoints(self, checkpoints: Checkpoints) -> None:
-        """Let jobs of the cluster write checkpoints, as they did already, or none was said to."""
-        if self.cluster.checkpoints not in (Checkpoints(), checkpoints):
-            what = f"{checkpoints} for cluster {self.cluster.name!r}, which has {self.cluster.checkpoints}"
-            raise RequestError(what, "one of them must be given, or the same")
-        self.cluster.checkpoints = checkpoints
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
