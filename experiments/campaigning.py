@@ -125,7 +125,7 @@ def report_on(folder: Path, *, study: str | None, trust: bool, json: bool) -> in
         _show(campaign, report)
     remark(f"{campaign.plan.study.name}: {campaign.done:,} of {len(campaign.plan.cells):,} cells are done")
     if campaign.changed:
-        remark("the code has changed since these cells were run: running the study now would run them anew")
+        remark("the code has changed since these cells were run: running the study now would run them again")
     _tell_failures(campaign, retried=False)
     remark(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
     return FAILED if campaign.failed or campaign.damaged else DONE

@@ -40,7 +40,7 @@ def machines(
     most: Annotated[int | None, of(_SUPPLY, "N", "No more machines than these.", "what the series allows")] = None,
     series_from: Annotated[str, of(_SUPPLY, "TIME", "The window begins so long after the series does.")] = "0",
     repeat: Annotated[
-        bool, typer.Option("--repeat", rich_help_panel=_SUPPLY, help="It begins anew at its end.")
+        bool, typer.Option("--repeat", rich_help_panel=_SUPPLY, help="The series starts again at its end.")
     ] = False,
     notice: Annotated[str, of(_SUPPLY, "TIME", "How long before a change it is told.")] = "0",
     mode: Annotated[str, of(_SUPPLY, "kill|drain|checkpoint", "What happens to jobs on machines that go.")] = "kill",

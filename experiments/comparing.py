@@ -91,7 +91,7 @@ def compare(
     """Run a workload under each of the orders, and write what came of it to a folder.
 
     The folder gets ``jobs/ORDER.parquet`` (`Schedule.to_parquet`) for each order; ``metrics.parquet``
-    and ``metrics.csv``, a row an order; ``wait_s`` and ``bounded_slowdown`` as SVG and PNG; and last
+    and ``metrics.csv``, one row per order; ``wait_s`` and ``bounded_slowdown`` as SVG and PNG; and last
     ``provenance.json``, which names these files and says how to make them again. The same request
     makes the same files, byte for byte. Files of an earlier comparison in the same folder go first.
 
@@ -188,7 +188,7 @@ def _clear(folder: Path) -> None:
 
 
 def _write_metrics(folder: Path, workload: Workload, setup: Setup, cells: Sequence[Cell]) -> list[str]:
-    """Write the table of metrics, a row an order; return the files' names."""
+    """Write the table of metrics, one row per order; return the files' names."""
     about = {"workload": workload.name, "cores": workload.max_cores}
     table = pd.DataFrame([{**about, "order": cell.order.name, **setup.table(), **cell.metrics} for cell in cells])
     # Columns of None alone have their type all the same, so that tables of several comparisons go together.

@@ -45,7 +45,7 @@ _QUANTITIES: Final = {"wait_s": "wait", "response_s": "response time", "bounded_
 _DASHES: Final = ("-", "--", "-.", ":")
 _MOST_STEPS: Final = 1500  # longer step functions are drawn in slices of time
 _SLICES: Final = 400
-_MOST_POINTS: Final = 1000  # longer distributions are drawn by so many of their points
+_MOST_POINTS: Final = 1000  # longer distributions are drawn by this many of their points
 
 
 def utilisation_and_queue(

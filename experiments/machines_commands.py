@@ -50,7 +50,7 @@ class Supply:
     series_from_s
         The window begins with what the series says so long after its begin.
     repeat
-        Whether the series begins anew where it ends.
+        Whether the series starts again where it ends.
     notice_s, mode
         As in `simmodels.CapacityChange`.
     seed

@@ -39,7 +39,7 @@ def machines_gantt(
     title: str | None = None,
     size_in: tuple[float, float] = (10.0, 5.6),
 ) -> Figure:
-    """Return a Gantt chart with a row a machine, the safest at the bottom: dark spans, jobs, attempts that were lost.
+    """Return a Gantt chart, one row per machine, the safest at the bottom: dark spans, jobs, attempts that were lost.
 
     A job is a rectangle as high as the part of its machine's cores that it has, in the colour of its length. Attempts
     that lost their machine are hatched and end in a cross. What still runs at the window's end runs to the edge.

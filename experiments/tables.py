@@ -42,7 +42,7 @@ def number(value: float, *, whole: bool = False) -> str:
 
 
 def metrics_table(metrics: Mapping[str, float], *, tau_s: float) -> Table:
-    """Return the figures of merit of one schedule: a row a quantity, then those of the machine."""
+    """Return the figures of merit of one schedule: one row per quantity, then those of the machine."""
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
     table.add_column("of the jobs")
     for heading in ("mean", "median", "95 %", "max"):
@@ -100,7 +100,7 @@ _SHARES: Final = ("goodput", "aborted", "idle", "completed_share")
 
 
 def machines_table(found: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return the figures of merit of several heuristics on machines that come and go, a row a heuristic."""
+    """Return the figures of merit of several heuristics on machines that come and go, one row per heuristic."""
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
     table.add_column("heuristic")
     for heading in _ON_MACHINES.values():
@@ -112,7 +112,7 @@ def machines_table(found: Mapping[str, Mapping[str, float]]) -> Table:
 
 
 def comparison_table(cells: Sequence[Cell]) -> Table:
-    """Return the figures of merit of several orders, a row an order, in the order given; the best ones bold."""
+    """Return the figures of merit of several orders, one row per order, in the order given; the best ones bold."""
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
     table.add_column("order")
     done = [cell for cell in cells if cell.error is None]

@@ -157,7 +157,7 @@ class WorkflowFolder:
             raise RequestError(f"{given} without a rate of submission", "--load or --gap says it")
 
     def read(self, cores: int) -> list[Workflow]:
-        """Return the workflows, as they are submitted to a platform of so many cores.
+        """Return the workflows, as they are submitted to a platform of this many cores.
 
         Raises
         ------

@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class CapacityChange:
-    """From an instant on there are so many machines.
+    """A step change in the number of available machines.
 
     Parameters
     ----------
@@ -190,12 +190,12 @@ class Capacity:
         return type(self)(self.time_s + by_s, self.machines, self.notice_s, self.mode)
 
     def repeat(self, *, length_s: float, until_s: float) -> Self:
-        """Return the capacity that begins anew every `length_s` seconds from its first change on, up to an instant.
+        """Return the capacity that starts again every `length_s` seconds from its first change on, up to an instant.
 
         Parameters
         ----------
         length_s
-            Changes at or after the first one's instant + `length_s` are left out, and it begins anew there.
+            Changes at or after the first one's instant + `length_s` are left out, and it starts again there.
         until_s
             No change is made at or after this instant.
 
@@ -260,7 +260,7 @@ def walk_moves(
 ) -> Iterator[tuple[int, int]]:
     """Hand out the steps (1, 2, ...) at which the bounded walk moves, and how many machines there are then.
 
-    For ever; nothing if it can never move. See `next_machines`.
+    Forever; nothing if it can never move. See `next_machines`.
     """
     moves = low < high if law == "two_way" else machines - step >= low or machines + step <= high
     number = 0

@@ -62,7 +62,7 @@ def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> 
     """Return a read-only column of the type and length that it must have."""
     column = np.ascontiguousarray(values, dtype=dtype)
     if column.shape != (rows,):
-        raise RequestError(f"column {name} has shape {column.shape}", f"({rows},) is allowed, a row a job")
+        raise RequestError(f"column {name} has shape {column.shape}", f"({rows},) is allowed, one row per job")
     column = column.view()
     column.flags.writeable = False
     return column
@@ -439,7 +439,7 @@ class Schedule:
 
     @property
     def jobs(self) -> pd.DataFrame:
-        """A table, built anew at each call: one row per job, input order.
+        """A table, built at each call: one row per job, input order.
 
         Of rigid jobs the columns ``job_id, submit_s, start_s, end_s, wait_s, response_s, executed_s, runtime_s,
         estimate_s, cores, user_id, outcome, counted``, and ``attempts`` (how many) if a table of
@@ -481,7 +481,7 @@ class Schedule:
 
     @property
     def tasks(self) -> pd.DataFrame:
-        """A table, built anew at each call: one row per task, input order; a rigid job is one task.
+        """A table, built at each call: one row per task, input order; a rigid job is one task.
 
         Columns ``job_id, task, kind, cores, runtime_s, start_s, end_s, cluster`` (a name, None where it never
         started), ``outcome`` (completed, running, never started), and ``price`` if tasks paid.
@@ -512,7 +512,7 @@ class Schedule:
 
     @property
     def workflows(self) -> pd.DataFrame:
-        """A table, built anew at each call: one row per workflow, input order.
+        """A table, built at each call: one row per workflow, input order.
 
         Columns ``job_id, submit_s, finish_s, outcome, slr, value, most_value, volume_core_s, critical_path_s, tasks``.
         """

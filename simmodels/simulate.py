@@ -67,9 +67,9 @@ def simulate(
         What happens to a job that reaches its estimate. ``"run"``: it runs on, and is expected to end
         at any moment; ``"kill"``: it is stopped.
     queue_depth
-        Only the so many earliest-submitted waiting jobs are considered; None for all.
+        Only this many waiting jobs, those submitted first, are considered; None for all.
     warm_jobs
-        The first so many jobs run first come first served, before any other, and stand outside the
+        This many jobs, the first ones, run first come first served, before any other, and stand outside the
         metrics.
     engine
         ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the

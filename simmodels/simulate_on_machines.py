@@ -60,7 +60,7 @@ def simulate_on_machines(
     window_s
         From when to when, the end included; jobs that were submitted before and would still run are run on, those
         submitted at its end or later are left out. None: from the first submit until all is done, or if machines stay
-        dark for ever until the last change.
+        dark forever until the last change.
     engine
         ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the
         compiled one: the schedule is the same to the last bit).

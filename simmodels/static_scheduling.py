@@ -180,7 +180,7 @@ class _Processor:
         self.free = [cores]
 
     def earliest(self, ready: float, runtime: float, cores: int) -> float:
-        """Return the first instant from `ready` on at which so many cores are free for so long (insertion)."""
+        """Return the first instant from `ready` on at which `cores` cores are free for `runtime` (insertion)."""
         i = max(int(np.searchsorted(self.times, ready, side="right")) - 1, 0)
         start = ready
         while True:
@@ -263,7 +263,7 @@ def solve(problem: Problem, method: Method = "HEFT", *, start_at: float = 0.0) -
 
 
 def _critical_path(problem: Problem, priority: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return by task the processor it is bound to: -1 but for the tasks of the critical path (CPOP).
+    """Return by task the processor it is bound to: -1 except for the tasks of the critical path (CPOP).
 
     Where no processor can run the whole path (kinds), each task is bound to the best of those that can run it.
     """

@@ -41,7 +41,7 @@ class Case:
     Notes
     -----
     Where the literature leaves a rule open, `why` says which one is meant: jobs past their estimates count as ending
-    now, and conservative reservations are made anew, in the queue's order, while such a job runs.
+    now, and conservative reservations are made again, in the queue's order, while such a job runs.
     """
 
     name: str

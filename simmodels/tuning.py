@@ -39,7 +39,7 @@ class Feedback:
     jobs
         The jobs, of all periods, in order of arrival.
     cores, options
-        The machine, and how its queue is scheduled, but for the order.
+        The machine, and how its queue is scheduled, except the order.
     orders
         The orders.
     """

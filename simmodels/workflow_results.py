@@ -99,7 +99,7 @@ class WorkflowResults:
         )
 
     def metrics(self, cores: int) -> dict[str, float]:
-        """Return the figures of merit by name, on a platform of so many cores; see `Schedule.metrics`.
+        """Return the figures of merit by name, on a platform of `cores` cores; see `Schedule.metrics`.
 
         References
         ----------

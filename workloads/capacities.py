@@ -231,11 +231,11 @@ def capacity_from(
     most, least
         No more, and no fewer, machines than these.
     start_s
-        Begin with what the series says so many seconds after its begin.
+        Offset into the series, in seconds, at which to begin.
     until_s
         No change is made at or after this instant; None for the series' end (needed to repeat).
     repeat
-        Whether the series begins anew where it ends.
+        Whether the series starts again where it ends.
     begin_s
         The instant at which the capacity begins.
     notice_s, mode
@@ -250,7 +250,7 @@ def capacity_from(
     if not 0 < per_machine < np.inf:
         raise RequestError(f"per_machine is {per_machine}", "a finite number > 0 is allowed")
     if repeat and until_s is None:
-        raise RequestError("a series that repeats for ever", "until_s= says when it ends")
+        raise RequestError("a series that repeats forever", "until_s= says when it ends")
     for name, instant in (("start_s", start_s), ("until_s", until_s), ("begin_s", begin_s)):
         if instant is not None and not np.isfinite(instant):
             raise RequestError(f"{name} is {instant}", "a finite number of seconds is allowed")

@@ -61,7 +61,7 @@ class LublinParameters:
     day_start_slot
         The slot (1 to 48) with which the cycle begins; those before it are of the next day.
     longest_log_runtime, longest_log_gap
-        ln of the runtime, and of the time between arrivals, beyond which a value is drawn anew: 12 is
+        ln of the runtime, and of the time between arrivals, beyond which a value is drawn again: 12 is
         45 hours, 13 is 5 days.
     """
 
@@ -325,7 +325,7 @@ def _runtimes(size: NDArray[np.int64], chosen: LublinParameters, seed: int, kind
 def _gamma_below(
     rng: np.random.Generator, shape: NDArray[np.float64], scale: NDArray[np.float64], limit: float
 ) -> NDArray[np.float64]:
-    """Return gamma variates of these shapes and scales, each drawn anew until it is at most `limit`."""
+    """Return gamma variates of these shapes and scales, each drawn again until it is at most `limit`."""
     values = rng.gamma(shape, scale)
     while (beyond := np.flatnonzero(values > limit)).size:
         values[beyond] = rng.gamma(shape[beyond], scale[beyond])

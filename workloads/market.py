@@ -48,7 +48,7 @@ class MarketParameters:
     edge_share
         What share of m / log10(m) becomes edges, with m the ordered pairs of a job's tasks.
     tries
-        How often a job's edges are drawn anew until all find a place (see `market_workload`).
+        How often a job's edges are drawn again until all find a place (see `market_workload`).
     initial_slr, final_slr
         Between which two SLRs a value curve begins to fall, and between which two it reaches 0.
     curve_points
@@ -171,7 +171,7 @@ def market_workload(
     O(jobs) time: 1 s for 10,000 jobs of 120,000 tasks, most of it to make the records; at load 1 on 4000
     cores they span about 80 days. Where the text
     and the program are silent or differ: volumes keep their ends (`MarketParameters.ends`); edges are at
-    most half the ordered pairs; if not all find a place, degrees and edges are drawn anew, up to 40
+    most half the ordered pairs; if not all find a place, degrees and edges are drawn again, up to 40
     times, and the try with the most edges is kept; what UUniFast leaves over is rounded down at each step.
 
     Examples
@@ -221,7 +221,7 @@ def market_workload(
 
 
 def _volumes(jobs: int, chosen: MarketParameters, seed: int) -> Ints:
-    """Return int64[jobs], the core-minutes of each job; those too small for the least number of tasks drawn anew."""
+    """Return int64[jobs], the core-minutes of each job; those too small for the least number of tasks drawn again."""
     rng = stream(seed, "market", "volumes")
     low, high = chosen.log10_volume
     found = np.empty(0, dtype=np.int64)

@@ -126,7 +126,7 @@ def draw_graphs(rng: np.random.Generator, parts: Ints, share: float, tries: int)
         Of m = tasks * (tasks - 1) ordered pairs, share * m / log10(m) become edges, rounded up and at
         most m / 2.
     tries
-        So often are degrees and edges drawn anew until all edges find a place; else the try with the
+        So often are degrees and edges drawn again until all edges find a place; else the try with the
         most is kept.
 
     Returns

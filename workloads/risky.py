@@ -28,7 +28,7 @@ _SHARES: Final = (64.0, 16.0, 4.0, 1.0)  # of the classes of LogScale
 
 
 def mean_length_s(jobs_per_week: int, cores_per_machine: int = 24, load: float = _LOAD) -> float:
-    """Return the mean length at which so many jobs a week are work for so many machines, in seconds.
+    """Return the mean length, in seconds, at which this many jobs per week keep `load` machines busy.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ ROUND_S: Final = (*(hours * HOUR for hours in (200, 100, 50, 10, 5, 2, 1)), 20 *
 """Multiples of these complete the head: of the first that gives one, from the largest estimate downwards."""
 
 DISTINCT: Final = ((0, 20, 200, 1000, 10_000, 70_000, 250_000), (0, 10, 20, 35, 90, 340, 565))
-"""So many jobs use so many distinct estimates; straight lines in between."""
+"""Numbers of jobs, and how many distinct estimates they use; straight lines in between."""
 
 RANKS: Final = (
     (3, 1, 1, 1),

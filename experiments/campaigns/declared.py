@@ -115,7 +115,7 @@ def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], ty
     _check(content, _STUDY, "the file", needed=("study",))
     named = content["study"]
     base = find_class(str(path.parent / named) if named.lower().endswith((".py", ".toml")) else named)
-    # What the file says of a name stands at all scales of the base, but for what it says itself of a scale.
+    # What the file says of a name stands at all scales of the base, except what it says itself of a scale.
     named_here = {*content.get("parameters", {}), *content.get("factors", {})}
     scales = {
         name: Scale(

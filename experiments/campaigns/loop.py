@@ -23,7 +23,7 @@ _BATCH_S: Final = 1.0
 _SHORTEST_S: Final = 0.1
 _LARGEST_BATCH: Final = 5_000
 _AHEAD: Final = 2
-"""So many batches a worker are under way, so that none waits for the runner."""
+"""Batches per worker that are under way, so that none waits for the runner."""
 _MANY: Final = 16
 """With more workers than this, batches last longer: the runner would be the slowest."""
 _FIRST_ALONE_S: Final = 60.0

@@ -29,7 +29,7 @@ _PATIENCE_S: Final = 60.0
 _CONNECTING_S: Final = 30.0
 _TALKERS: Final = ("distributed", "distributed.client", "tornado.application")
 _STILLBORN: Final = 5
-"""So many workers in a row that die before they are ready: it is not by chance."""
+"""If this many workers in a row die before they are ready, it is not by chance."""
 
 
 class Place(ABC):
@@ -149,7 +149,7 @@ class _Crew(Executor):
     """Processes, each at the end of a line of its own, with a thread here that holds the other end.
 
     Why not `ProcessPoolExecutor`: its workers share one line. One that is killed while it tells a result leaves half a
-    message there, for the rest of which the runner waits for ever; and when one dies, all others are ended.
+    message there, for the rest of which the runner waits forever; and when one dies, all others are ended.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ class Results:
         return bootstrap(values.to_numpy(), statistic=statistic, seed=self.seed) if len(values) else None
 
     def summary(self, measures: Sequence[str] = ()) -> pd.DataFrame:
-        """Return median and quartiles of the measures, a row a measure and combination of factors.
+        """Return median and quartiles of the measures, one row per measure and combination of factors.
 
         Parameters
         ----------

@@ -116,7 +116,7 @@ def bootstrap_rows(
     Parameters
     ----------
     rows
-        Shape (n, columns): a row a replication; all finite.
+        Shape (n, columns): one row per replication; all finite.
     statistic
         Given float64[..., n, columns], what is measured, float64[...].
     confidence

@@ -41,11 +41,11 @@ from simmodels.files import remove_leftovers, replacing
 
 MANIFEST: Final = "manifest.json"
 LOOSE: Final = 256
-"""So many small files are left as they are; more are put together."""
+"""Up to this many small files are left as they are; more are put together."""
 _LARGEST: Final = 4_000_000
-"""Files are put together up to so many values, which fit in memory; one of half as many is small no more."""
+"""Files are put together up to this many values, which fit in memory; one of half as many is small no more."""
 _MOST_FILES: Final = 5_000
-"""Of so many files at a time, though they be small: each takes some memory of its own."""
+"""At most this many files at a time, though they be small: each takes some memory of its own."""
 _MANY_ROWS: Final = 10_000
 _ATTEMPTS: Final = 20
 _KINDS: Final = {"bool": "a bool", "int64": "a whole number", "double": "a float", "string": "a text"}
@@ -230,7 +230,7 @@ class Store:
         Parameters
         ----------
         more_than
-            So many small files are left as they are.
+            Up to this many small files are left as they are.
         """
         small = {}
         for path in self._files():
@@ -270,7 +270,7 @@ class Store:
         """
         found: dict[str, T] = {}
         seen: set[Path] = set()
-        for _ in range(_ATTEMPTS):  # others may go on adding cells for ever
+        for _ in range(_ATTEMPTS):  # others may go on adding cells forever
             new = [path for path in self._files() if path not in seen]
             if not new:
                 break

@@ -158,7 +158,7 @@ class Study(ABC):
     name: str = ""
     """What it is called, on the command line and in its results; by default its class's name, as ``my_study``."""
     version: int = 1
-    """Raise it, and all cells are run anew; changes of the code that a cell runs are noticed anyway."""
+    """Raise it, and all cells are run again; changes of the code that a cell runs are noticed anyway."""
     parameters: Mapping[str, Value] = NONE
     """What is the same in all cells, by name."""
     factors: Mapping[str, Sequence[Value]] = NONE
@@ -278,7 +278,7 @@ class Study(ABC):
     def uses(self, cell: Cell) -> Collection[str] | None:  # noqa: ARG002  those with several inputs override it
         """Return the names of the inputs that a cell uses, and gets; None for all.
 
-        A change of another input is then no reason to run it anew.
+        A change of another input is then no reason to run it again.
         """
         return None
 

@@ -168,7 +168,7 @@ def _measured(schedule: Schedule) -> dict[str, Any]:
 
 
 def _by_week(used: Sequence[int], period_s: float) -> Iterator[dict[str, Any]]:
-    """Hand out a row a week: the order used in most of its periods; of several, the first in the list of orders."""
+    """Hand out one row per week: the order used in most of its periods; of several, the first in the list of orders."""
     weeks: dict[int, Counter[int]] = {}
     for period, order in enumerate(used):
         weeks.setdefault(int(period * period_s // WEEK), Counter())[order] += 1

@@ -21,13 +21,13 @@ _NEAR: Final = 0.05
 _SHORT_H: Final = 1.0 / 60.0
 """A mean wait below this is hardly one."""
 _SETTLED: Final = 0.8
-"""A tuner has found it when from then on it uses good orders in so many of the weeks ..."""
+"""A tuner has found it when from then on it uses good orders in this share of the weeks ..."""
 _LEAST_LEFT: Final = 0.25
-"""... and so much of the weeks is left then: at the end, luck would do."""
+"""... and this share of the weeks is left then: at the end, luck would do."""
 _OVERLOAD: Final = 1.1
-"""So much more work than the machine could do while it came is a mistake in the number of cores, or hopeless."""
+"""This many times the work that the machine could do while it came is a mistake in the number of cores, or hopeless."""
 _MANY: Final = 0.05
-"""So many jobs left out, or without a limit, are a word of warning worth."""
+"""A larger share of jobs that are left out, or without a limit, is worth a warning."""
 
 
 # -- tables -----------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def _changes(whole: pd.DataFrame, results: Results, policy: str, threshold_h: ob
 
 
 def orders_of(results: Results) -> pd.DataFrame:
-    """Return a row an order and threshold: on the log, and against what there is now on resamples."""
+    """Return one row per order and threshold: on the log, and against what there is now on resamples."""
     whole = _whole(results)
     current, base_h = _current(results)
     against = f"mean wait against {current} {in_words(base_h)} on resamples (%)"
@@ -97,7 +97,7 @@ def orders_of(results: Results) -> pd.DataFrame:
 
 
 def tuners_of(results: Results) -> pd.DataFrame:
-    """Return a row a tuner: its waits against the best fixed order of each resample, and when it found a good one."""
+    """Return one row per tuner: its waits against each resample's best fixed order, and when it found a good one."""
     table = results.table[results.table["trace"] == RESAMPLE] if len(results.table) else results.table
     if "used" not in table:
         return pd.DataFrame()
@@ -146,7 +146,7 @@ def _settled(hits: NDArray[np.bool_]) -> float:
 
 
 def weights_of(results: Results) -> pd.DataFrame:
-    """Return a row an order: the weights most like it, how much like it they are, and the waits under them."""
+    """Return one row per order: the weights most like it, how much like it they are, and the waits under them."""
     whole = _whole(results)
     if "alike" not in whole:
         return pd.DataFrame()

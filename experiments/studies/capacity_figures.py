@@ -99,7 +99,7 @@ def _goodput(found: Found, workload: str, name: str, value: object, heuristic: s
 
 
 def _panels(count: int, *, across: int, height_in: float = 2.5, width_in: float = 4.6) -> tuple[Figure, list[Axes]]:
-    """Return a figure of so many panels, so many of them in a row, with room for a legend below."""
+    """Return a figure of `count` panels, `across` of them in a row, with room for a legend below."""
     rows = -(-count // across)
     figure = Figure(figsize=(width_in * min(across, count), height_in * rows + 0.7), layout="constrained")
     return figure, [figure.add_subplot(rows, min(across, count), number + 1) for number in range(count)]

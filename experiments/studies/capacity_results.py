@@ -152,7 +152,7 @@ def tables_of(found: Found) -> dict[str, pd.DataFrame]:
 
 
 def _centre(found: Found) -> Iterator[dict[str, Any]]:
-    """Hand out a row a workload and heuristic."""
+    """Hand out one row per workload and heuristic."""
     for workload in found.workloads:
         for heuristic in found.heuristics:
             theirs = INDEPENDENT.get(workload, {}).get(heuristic, (None, None, None))
@@ -177,7 +177,7 @@ def _less(effect: Effect, their: float | None) -> float | None:
 
 
 def _sweeps(found: Found) -> Iterator[dict[str, Any]]:
-    """Hand out a row a point of the sweeps and heuristic."""
+    """Hand out one row per point of the sweeps and heuristic."""
     for workload in found.workloads:
         for name in SWEEPS:
             values = found.swept(name, workload)
@@ -222,7 +222,7 @@ def _interval(name: str, effect: Effect, prefix: str = "") -> dict[str, float | 
 
 
 def _program(found: Found) -> Iterator[dict[str, Any]]:
-    """Hand out a row a workload and heuristic of which the authors' program's goodput is known."""
+    """Hand out one row per workload and heuristic of which the authors' program's goodput is known."""
     for workload in found.workloads:
         for heuristic, their in zip(_SWEPT, AUTHORS.get(workload, ()), strict=False):
             effect = found.effect(found.values("goodput", workload, heuristic, variant="program"))

@@ -29,7 +29,7 @@ CENTRE: Final[Mapping[str, Any]] = {
 }
 """The point that all sweeps have in common, if its value is among those of a factor; else the factor's first one is."""
 _ALIKE: Final = {48: (12, 4), 32: (18, 6), 24: (24, 8), 16: (36, 12), 8: (72, 16)}
-"""Machines and radius that go with so many cores a machine, as printed."""
+"""Machines and radius by cores per machine, as printed."""
 _LEAST_CORES: Final = 8  # of the widest job
 
 
@@ -142,7 +142,7 @@ def points(factors: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
 
 
 def alike(cores: int, centre: Mapping[str, Any]) -> tuple[int, int]:
-    """Return machines and radius that go with so many cores a machine."""
+    """Return the machines and the radius that go with this many cores per machine."""
     if all(centre[name] == CENTRE[name] for name in ("machines", "radius", "cores_per_machine")) and cores in _ALIKE:
         return _ALIKE[cores]
     times = centre["cores_per_machine"] / cores

@@ -31,7 +31,7 @@ _ALL_OF_THEM: Final = "least over loads"
 
 @dataclass(slots=True)
 class _Found:
-    """What was measured at one end of the runs: of each measure a row a workload, a column a load and bid."""
+    """What was measured at one end of the runs: of each measure one row per workload, one column per load and bid."""
 
     results: Results
     end: str

@@ -68,7 +68,7 @@ def enough_jobs(results: Results) -> bool:
 
 
 def grid(results: Results, measure: str, end: str = "drain", rule: str = PLAIN) -> pd.DataFrame:
-    """Return a measure: a row a workload of which nothing is missing, a column a load and bid."""
+    """Return a measure: one row per workload of which nothing is missing, one column per load and bid."""
     table = results.table
     if table.empty or measure not in table:
         return pd.DataFrame(columns=pd.MultiIndex.from_arrays([[], []], names=["load", "bid"]))
@@ -77,7 +77,7 @@ def grid(results: Results, measure: str, end: str = "drain", rule: str = PLAIN) 
 
 
 def by_load(results: Results, measure: str) -> pd.DataFrame:
-    """Return the means over the workloads: a row an end and load, a column a bid."""
+    """Return the means over the workloads: one row per end and load, one column per bid."""
     rows = []
     for end in _ends(results):
         means = grid(results, measure, end).mean()
@@ -109,7 +109,7 @@ def differences(results: Results, end: str, measure: str) -> dict[tuple[float, s
 
 
 def against_prototype(results: Results) -> pd.DataFrame:
-    """Return our means beside the prototype's: a row an end, load, bid and measure."""
+    """Return our means beside the prototype's: one row per end, load, bid and measure."""
     rows = []
     for end in _ends(results):
         for measure in ("value", "starved"):
@@ -122,7 +122,7 @@ def against_prototype(results: Results) -> pd.DataFrame:
 
 
 def by_decile(results: Results, measure: str) -> pd.DataFrame:
-    """Return means over the workloads by tenths of the jobs, the smallest first: a row a load and bid."""
+    """Return means over the workloads by tenths of the jobs, the smallest first: one row per load and bid."""
     columns = {f"{measure}_{tenth}": str(tenth) for tenth in TENTHS}
     table = results.table
     if table.empty or f"{measure}_1" not in table:
@@ -160,7 +160,7 @@ def _columns(measure: str, effect: Effect | None) -> dict[str, float | None]:
 
 
 def alone(results: Results) -> pd.DataFrame:
-    """Return how long workflows take that have the platform to themselves: a row a plan or bid."""
+    """Return how long workflows take that have the platform to themselves: one row per plan or bid."""
     table = results.table
     rows = table if table.empty else table[table["rule"] == ALONE]
     if rows.empty:

@@ -148,7 +148,7 @@ class Regression(Study):
         return fit if cell["part"] == FIT else (f"windows of {cell['workload']}", *fit)
 
     def run_cell(self, cell: Cell) -> Rows:
-        """Return a row a coefficient; a row a number of trials; or the figures of merit of one window."""
+        """Return one row per coefficient; one row per number of trials; or the figures of merit of one window."""
         if cell["part"] == FIT:
             return list(_rows_of(cell.inputs[_fit_name(cell["scores"], cell["order"])]))
         if cell["part"] == CONVERGENCE:
@@ -306,7 +306,7 @@ def _scored(pairs: Sequence[Pair], scores: str, trials: int, of: Mapping[str, An
 
 
 def _rows_of(fit: Fit) -> Iterator[dict[str, Any]]:
-    """Hand out a row a term."""
+    """Hand out one row per term."""
     for place, term in enumerate(fit.terms):
         yield {
             "term": term,
@@ -326,7 +326,7 @@ _FEWEST: Final = 1_024
 
 
 def _converging(pairs: Sequence[Pair], cell: Cell) -> Iterator[dict[str, Any]]:
-    """Hand out a row a number of trials: how far scores of other random numbers are from each other (figure 1)."""
+    """Hand out one row per number of trials: how far scores of other random numbers are from each other (figure 1)."""
     few = pairs[:_CONVERGING]
     trials, most = _FEWEST, max(cell["trials"], cell["uniform_trials"])
     while trials <= most:

@@ -55,7 +55,7 @@ def label_of(order: str, scores: str | float | None) -> str:
 
 
 def coefficients(results: Results) -> pd.DataFrame:
-    """Return a row a term of each fit: the coefficient, its error, the variance inflation factors, and how it fits."""
+    """Return one row per term of each fit: coefficient, error, variance inflation factors, and how it fits."""
     table = _part(results, FIT)
     if table.empty:
         return pd.DataFrame()
@@ -75,7 +75,7 @@ def coefficients(results: Results) -> pd.DataFrame:
 
 
 def medians(results: Results) -> pd.DataFrame:
-    """Return the median over the windows: a row a workload and order, a column a mode and queue depth."""
+    """Return the median over the windows: one row per workload and order, one column per mode and queue depth."""
     table = _part(results, ONLINE)
     if table.empty:
         return pd.DataFrame()
@@ -205,7 +205,7 @@ def _of_q(results: Results, scores: str, form: str) -> Effect | None:
 
 
 def _windows(results: Results, workload: str, scores: str, depth: int | None) -> dict[str, pd.DataFrame]:
-    """Return for each mode the AVGbsld: a row a window of which nothing is missing, a column an order."""
+    """Return for each mode the AVGbsld: one row per window of which nothing is missing, one column per order."""
     table = _part(results, ONLINE)
     if table.empty:
         return {}

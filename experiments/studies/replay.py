@@ -163,7 +163,7 @@ def _one(design: Design, name: str) -> Value:
 
 
 def _require_number(name: str, value: Value) -> None:
-    """Refuse what is no number, but for None where it may be."""
+    """Refuse what is no number, except None where it may be."""
     if value is None and name in {"cores", "threshold_h"}:
         return
     kinds = int if name in {"cores", "jobs"} else int | float
@@ -172,7 +172,7 @@ def _require_number(name: str, value: Value) -> None:
 
 
 def _windows(log: Workload, days: float) -> int:
-    """Return how many whole windows of so many days a log has; 0 days: one window, all of it."""
+    """Return how many whole windows of `days` days a log has; 0 days: one window, all of it."""
     if days == 0:
         return 1
     span_s = float(np.ptp(log.submit_s))

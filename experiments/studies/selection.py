@@ -122,11 +122,11 @@ class Selection(Study):
         return found
 
     def uses(self, cell: Cell) -> Collection[str]:
-        """Return the log of a cell: another log is no reason to run it anew."""
+        """Return the log of a cell: another log is no reason to run it again."""
         return (_input(cell["workload"], cell["variant"]),)
 
     def run_cell(self, cell: Cell) -> Rows:
-        """Return a row a week: the waits of jobs that started in it, the orders used; the last row has the sums."""
+        """Return one row per week: the waits of jobs that started in it, the orders used; the last row has the sums."""
         log = cell.inputs[_input(cell["workload"], cell["variant"])]
         world = _World.of(log, cell)
         strategy: str = cell["strategy"]

@@ -58,7 +58,7 @@ def noise_of(results: Results, variant: str) -> float:
 
 
 def last_of(results: Results) -> Results:
-    """Return the results without the rows of the weeks: a row a cell."""
+    """Return the results without the rows of the weeks: one row per cell."""
     if "total_wait_s" not in results.table:
         return results
     return replace(results, table=results.table.dropna(subset=["total_wait_s"]))
@@ -82,7 +82,7 @@ def _relative(last: Results, variant: str, workload: str, strategy: str, against
 
 
 def _totals(last: Results, variant: str, workload: str) -> pd.DataFrame:
-    """Return the total waits: a row for each replication of which nothing is missing, a column a strategy."""
+    """Return the total waits: a row for each replication of which nothing is missing, one column per strategy."""
     if "total_wait_s" not in last.table:
         return pd.DataFrame()
     table = last.where(variant=variant, workload=workload)
@@ -90,7 +90,7 @@ def _totals(last: Results, variant: str, workload: str) -> pd.DataFrame:
 
 
 def against_base(last: Results, strategies: Sequence[str]) -> pd.DataFrame:
-    """Return in per cent, against FCFS, with intervals: a row a log, variant and strategy."""
+    """Return in per cent, against FCFS, with intervals: one row per log, variant and strategy."""
     rows = []
     for variant, workload in settings_of(last):
         printed = dict(zip(OTHERS, published_of(workload) or (), strict=False))

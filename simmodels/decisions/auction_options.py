@@ -289,7 +289,7 @@ def _joined(columns: list[Any], dtype: type[np.generic]) -> NDArray[Any]:
 
 
 def _offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each of so many rows begins, and the end."""
+    """Return where each run of rows begins, and the end."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 

@@ -28,7 +28,7 @@ class Bid(Priority):
         ``"high"``: the highest bid wins; ``"low"``: the lowest.
     trend
         How a waiting task's prospects move with time. ``"fixed"``: its bid does not change. ``"worsens"``: it never
-        comes nearer to winning. ``"improves"``: it never falls back, but at most once, to last for ever; nor does it
+        comes nearer to winning. ``"improves"``: it never falls back, except at most once, and for good; nor does it
         when the longest critical path gets shorter. ``"any"``: nothing is known, and the bids of the whole queue are
         computed at each auction; with the others only those that could be the best. None: fixed if the function
         names nothing that moves, else any.

@@ -121,7 +121,7 @@ def _set_bound(market, task, now):
         ahead = m.ahead[task]
         longest = m.longest_bound[m.group[m.kind[task]]]
         here = key_of(m, task, now, longest)
-        if here == np.inf:  # it has fallen back, to last for ever
+        if here == np.inf:  # it has fallen back, and stays so
             m.bound[task] = np.inf
             m.expiry[task] = np.inf
             return

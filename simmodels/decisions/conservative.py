@@ -7,7 +7,7 @@ doi 10.1109/71.932708, "compression"; in the queue's order as in
 Srinivasan et al. 2002). While estimates hold, no job starts later than first promised.
 
 A job that runs past its estimate breaks the plan: then, as for the other backfillings, it counts as
-ending now, and all reservations are made anew, in the queue's order, at every decision until it ends.
+ending now, and all reservations are made again, in the queue's order, at every decision until it ends.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from simmodels.signals import heed_signals
 
 @compiled
 def plan_anew(now, free, running, waiting, estimate, profile, reserved):
-    """Make the profile and every reservation anew, in the queue's order; return the earliest reserved start.
+    """Make the profile and every reservation again, in the queue's order; return the earliest reserved start.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def start_reserved(now, free, waiting, running, estimate, profile, reserved, due
     fresh
         Whether a waiting job has no reservation yet.
     stale
-        Whether the plan must be made anew (cores were lost or added, a job overran, the order changed).
+        Whether the plan must be made again (cores were lost or added, a job overran, the order changed).
     placed
         int64[>= size], where the slots started are written.
 

@@ -87,7 +87,7 @@ FLEET: Final = FleetType(
         ("plans", _I1),  # how many jobs are planned on each machine and have not started
         ("heap", _I1),  # of planned jobs, by start
         ("heap_size", types.int64),
-        ("use", types.int64),  # the first so many ranks are used (M_use)
+        ("use", types.int64),  # this many ranks, the first ones, are used (M_use)
         ("load", types.int64),  # the sum of u over these, in cores
         ("stretch", types.float64),  # the longest stretch so far
         ("use_sum", types.float64),  # the integral of `use` ...

@@ -42,7 +42,7 @@ class PythonFunction(types.WrapperAddressProtocol):
 
 
 def signature_of(parameters: tuple[str, ...]) -> Signature:
-    """Return the numba signature of a function of so many floats (`ROW` is an address) that gives a float."""
+    """Return the numba signature of a function that takes this many floats (`ROW`: an address) and returns one."""
     return types.float64(*(types.int64 if name == ROW else types.float64 for name in parameters))
 
 

@@ -24,7 +24,7 @@ def _set_leaf(fleet, machine):
 
 @compiled
 def first_fitting(fleet, cores):
-    """Return the first open machine in fill order with so many cores free; NOWHERE without one. O(log machines)."""
+    """Return the first open machine in fill order with `cores` cores free; NOWHERE without one. O(log machines)."""
     tree = fleet.tree
     if tree[1] < cores:
         return NOWHERE
@@ -63,7 +63,7 @@ def open_machines(fleet, is_open, now):
 
 @compiled
 def rebuild(fleet, now):
-    """Make the profile of each open machine anew from what runs there; nothing is planned."""
+    """Make the profile of each open machine again, from what runs there; nothing is planned."""
     for machine in range(fleet.open.size):
         fleet.plans[machine] = 0
         if fleet.open[machine]:

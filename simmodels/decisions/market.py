@@ -266,7 +266,7 @@ def _written(column, at, values):
 
 @compiled
 def _filled(column, at, rows, value):
-    """Return the column with so many rows of a value from `at` on; a longer one if it has no room."""
+    """Return the column with `rows` rows of a value from `at` on; a longer one if it has no room."""
     if at + rows > column.size:
         column = longer(column, at + rows if column.size < 2 else max(2 * column.size, at + rows))
     for i in range(at, at + rows):

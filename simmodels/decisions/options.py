@@ -110,7 +110,7 @@ class QueueOptions(Changeable):
         return self.order, self.order if self.backfill_order is None else self.backfill_order
 
     def rows(self, slots: int) -> Rows:
-        """Return room for what the orders know of so many jobs beyond the columns of a queue."""
+        """Return rows for `slots` jobs, for what the orders name beyond the columns of a queue."""
         first, second = self.both
         return Rows((first.columns, () if second is first else second.columns), slots)
 

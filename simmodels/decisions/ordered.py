@@ -103,7 +103,7 @@ def copy_slots(ordered, out):
 
 @compiled
 def _summarise(ordered, b):
-    """Compute the least and the sums of a block anew."""
+    """Recompute the least and the sums of a block."""
     least_cores = ordered.cores[b, 0]
     least_estimate = ordered.estimate[b, 0]
     total = 0

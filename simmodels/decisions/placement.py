@@ -3,7 +3,7 @@
 Perotin, Zhang, Wijayawardana, Benoit, Robert, Chien: Risk-aware scheduling algorithms for variable capacity
 resources, SC-W 2023 (doi 10.1145/3624062.3624194), section 4: TargetStretch, TargetASAP and PackedTargetASAP.
 Lengths are known exactly, so a planned start holds until the number of machines changes; then all is planned
-anew. A job may go before jobs that were planned earlier where there is a hole, and delays none.
+again. A job may go before jobs that were planned earlier where there is a hole, and delays none.
 
 A placement looks at no more than 2 x distance + 1 machines, whatever their number; a change of the number of
 machines costs O(machines + running jobs) and a placement for each job that has not started.
@@ -149,7 +149,7 @@ def note_stretch(fleet, slot, end):
 
 @compiled
 def replan(fleet, now):
-    """Place all jobs that have not started anew, in order of submission."""
+    """Place again all jobs that have not started, in order of submission."""
     waits, at, machine, start = fleet.heap, fleet.place, fleet.machine, fleet.start
     for k in range(fleet.heap_size):
         slot = waits[k]

@@ -58,7 +58,7 @@ _OWNERS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("stay_on_target", "requeue_immediate"), _ASAP),
     **dict.fromkeys(("packing", "pack_size"), ("PackedTargetAsap",)),
 }
-"""Whose option each is; those that are not named are of all that have targets."""
+"""Which heuristics accept each option; unlisted options apply to all that have targets."""
 
 
 def has_option(heuristic: str, name: str) -> bool:
@@ -115,7 +115,7 @@ class PlacementOptions(Changeable):
         TargetASAP: step 3 of the paper's text, which the authors' program does not have: a job waits for its
         target as long as its stretch stays below the longest so far.
     requeue_immediate
-        TargetASAP: whether a job that is placed anew may take the nearest machine that it can start on at once.
+        TargetASAP: whether a job that is placed again may take the nearest machine that it can start on at once.
     alternative
         TargetStretch, when the target is too late: the machine of the ``"earliest"`` start, or the ``"first"`` one on
         which the stretch stays below the longest so far.
@@ -129,7 +129,7 @@ class PlacementOptions(Changeable):
         Equal starts on machines beside the target: the lowest ``"index"``, or the first in the ``"window"``; None for
         ``"index"`` for TargetASAP without `stay_on_target`, else ``"window"``.
     replan_on_add
-        Whether all is planned anew when machines are added ``"always"``, or only (``"util"``) if all machines were
+        Whether all is planned again when machines are added ``"always"``, or only (``"util"``) if all machines were
         used and U was above `raise_above`.
     packing, pack_size
         PackedTargetASAP: targets are the first machines of ``"packs"`` of the machines used, or the targets of
@@ -347,7 +347,7 @@ PlacementOptions.changeable = tuple(each.name for each in fields(PlacementOption
 
 
 def require_lengths(workload: Workload, cores: int) -> None:
-    """Refuse a workload with a job that can never run on a machine of so many cores, or that has no length.
+    """Refuse a workload with a job that can never run on a machine of `cores` cores, or that has no length.
 
     Raises
     ------

@@ -70,7 +70,7 @@ def complete(fleet, ended, ends, now):
 def change(fleet, is_open, lost, again, losses, now):
     """Let these machines be open; of the slots lost[:losses], which ran on machines that went, lost[:again] wait again.
 
-    First fit fills what is free. Targets are chosen anew for all jobs that have not started (section 4.3);
+    First fit fills what is free. Targets are chosen again for all jobs that have not started (section 4.3);
     with `replan_if_full`, after an addition only if all machines were used, and U was high.
     """
     fleet.count = 0

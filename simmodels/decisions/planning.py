@@ -2,7 +2,7 @@
 
 A job looks at no more than 2 x distance + 1 machines, its *search window*, and at few of these in earnest: for
 each machine and each class of jobs (widths to an octave, lengths to an octave) a bound is kept before which no
-job of the class can start there. Profiles only fill up until they are made anew, so a bound holds until then.
+job of the class can start there. Profiles only fill up until they are made again, so a bound holds until then.
 The machine of the least bound is searched from the bound on; if the job can start at the bound itself, no other
 machine can be earlier; else what was found is its bound, and the least one is tried again. A bound is made exact for
 all lengths of a width at once, when it is the least and a job has been planned on its machine since: so on a log of
@@ -161,7 +161,7 @@ def plan(fleet, slots, done, now, fresh):
         low = max(target - distance, 0)
         n = min(target + distance + 1, machines) - low
         middle = target - low
-        if fresh:  # else the profiles have just been made anew
+        if fresh:  # else the profiles have just been made again
             for rank in range(low, low + n):
                 machine = ranked[rank]
                 segments[machine] = trim(time, free, machine * room, segments[machine], now)

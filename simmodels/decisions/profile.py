@@ -40,7 +40,7 @@ PROFILE: Final = ProfileType([("time", types.float64[::1]), ("free", types.int64
 
 @compiled
 def new_profile(now, free):
-    """Return a profile with `free` cores from `now` on for ever."""
+    """Return a profile with `free` cores free from `now` on."""
     made = structref.new(PROFILE)
     made.time = np.empty(64, np.float64)
     made.free = np.empty(64, np.int64)

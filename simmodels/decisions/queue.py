@@ -90,7 +90,7 @@ def has_fitting(queue):
 
 @compiled
 def sort_again(queue, ordered, order, row, key, now):
-    """Compute the keys of an ordered list anew, and sort it."""
+    """Recompute the keys of an ordered list, and sort it."""
     n = 0
     for c in range(ordered.blocks):
         heed_signals()
@@ -120,7 +120,7 @@ def make_scratch(queue):
 
 @compiled
 def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
-    """Go over to another order; what waits is sorted anew."""
+    """Go over to another order; what waits is sorted again."""
     queue.refused = -1
     queue.stale = True
     queue.order = order
@@ -373,7 +373,7 @@ def _pass(queue, now, placed):
 
 @compiled
 def make_room(queue, slots):
-    """Let `placed` have room for so many slots; those in it stay."""
+    """Grow `placed` to at least `slots` entries, keeping its contents."""
     if slots > queue.placed.size:
         queue.placed = longer(queue.placed, 2 * slots)
 

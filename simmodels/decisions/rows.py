@@ -205,7 +205,7 @@ class Rows:
         self.matrices: tuple[Floats, Floats] = (_empty(slots, columns[0]), _empty(slots, columns[1]))
 
     def grow(self, slots: int) -> None:
-        """Make room for so many slots."""
+        """Grow to at least `slots` slots."""
         first, second = (_empty(slots, columns) for columns in self.columns)
         for longer, matrix in zip((first, second), self.matrices, strict=True):
             longer[: len(matrix)] = matrix

@@ -30,9 +30,9 @@ Floats = NDArray[np.float64]
 Jobs = Literal["finished", "started"]
 
 UNIFORMS: Final = 2
-"""So many uniform numbers are drawn for each choice, whether it needs them or not."""
+"""This many uniform numbers are drawn for each choice, whether it needs them or not."""
 _FAINT: Final = 1e-100
-"""So many jobs (old ones count for less) are as good as none."""
+"""Up to this many jobs (old ones count for less) are as good as none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ class EpsilonGreedy(_Bandit):
     decay
         What costs and jobs are multiplied by when they are a period older, in (0, 1].
     pseudo_jobs
-        So many jobs that have not waited are added to each choice, >= 0; the published program adds one.
+        This many jobs that have not waited are added to each choice, >= 0; the published program adds one.
 
     Raises
     ------

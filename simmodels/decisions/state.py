@@ -66,7 +66,7 @@ QUEUE: Final = QueueType(
         ("expected_end", _F1),
         ("reserved", _F1),
         ("phase", types.int8[::1]),
-        # what orders name beyond these: a row a slot, see `simmodels.decisions.rows`
+        # what orders name beyond these: one row per slot, see `simmodels.decisions.rows`
         ("rows", _F2),
         ("backfill_rows", _F2),
         ("row", _AT),  # the address of the first row, and how many bytes a row has
@@ -81,7 +81,7 @@ QUEUE: Final = QueueType(
         ("same", types.boolean),  # backfill order = order
         ("order", KEY_FUNCTION),
         ("backfill_order", KEY_FUNCTION),
-        ("moving", types.boolean),  # the order is computed anew at every pass that could start something
+        ("moving", types.boolean),  # the order is computed again at every pass that could start something
         ("backfill_moving", types.boolean),
         ("threshold", types.float64),
         ("depth", types.int64),

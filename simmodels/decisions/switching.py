@@ -53,7 +53,7 @@ def _leave(states, told, count, to, draws, now):
 
 @compiled
 def warn(states, told, machines, draws, now):
-    """Let no more than so many machines take jobs, and as many as are on and may; return how many draws it took.
+    """Let at most `machines` machines take jobs, and as many as are on and may; return how many draws it took.
 
     `now` is when notice was given; see `_leave`.
     """
@@ -70,7 +70,7 @@ def warn(states, told, machines, draws, now):
 
 @compiled
 def take_effect(states, by, told, number, machines, mode, draws, now):
-    """Carry out change `number`: let so many machines be on, beside those that drain; return how many draws it took.
+    """Carry out change `number`: let `machines` machines be on, beside those that drain; return how many draws it took.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Attempt:
     start_s
         When it started.
     limit_s
-        How long it may run at most; None for ever.
+        How long it may run at most; None: no limit.
     end_s
         When it ended; None while it runs.
     executed_s

@@ -178,7 +178,7 @@ class Machine:
             self._go_after(_CHANGES)
 
     def _go_after(self, turns: int) -> None:
-        """Switch it off, after so many turns of power changes, if it still drains: it may have been called back."""
+        """Switch it off, after this many turns of power changes, if it still drains: it may have been called back."""
         turn = self.cluster.env.powering()
         turn.callbacks.append(lambda _: self._go_after(turns - 1) if turns > 1 else self._go())
 

@@ -181,7 +181,7 @@ class TraceCapacity(CapacityProcess):
     start_s
         The instant at which the table's first change is made; None: as its times say.
     repeat_s
-        It begins anew each so many seconds; None: the last change holds for ever.
+        The series starts again after each such period (s); None: the last change holds forever.
 
     Raises
     ------
@@ -304,7 +304,7 @@ class MarkovCapacity(CapacityProcess):
         return self.low
 
     def changes(self) -> Iterable[CapacityChange]:
-        """Return one change after the other, for ever; those that change nothing are left out."""
+        """Return one change after the other, forever; those that change nothing are left out."""
         begin, walk = float(self.env.now), stream(self._seed, "capacity", "walk")
         moves = walk_moves(self.start, walk, low=self.low, high=self.high, step=self.step, law=self.law)
         for number, machines in moves:

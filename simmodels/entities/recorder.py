@@ -125,7 +125,7 @@ class Recorder:
         if self.cluster is None or attempt.cluster is self.cluster:
             self._keep(attempt)
         if isinstance(submitted, TaskRun):
-            return  # a workflow is known for ever: its other tasks may be lost, or still to come
+            return  # a workflow is known forever: its other tasks may be lost, or still to come
         if outcome is not Outcome.LOST:
             if self._back:
                 self._back.discard(id(submitted))

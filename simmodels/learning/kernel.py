@@ -91,7 +91,7 @@ class Lanes(NamedTuple):
 
 
 def new_lanes(jobs: int, running: int) -> Lanes:
-    """Return room for trials of so many jobs, beside so many that run already."""
+    """Return room for trials of `jobs` jobs, beside `running` that run already."""
     words = [aligned(rows, np.uint64) for rows in (MOST_JOBS, MOST_JOBS, 4)]
     rows = (jobs, jobs, jobs, jobs + running + 1, jobs + running + 1, 1)
     return Lanes(*(aligned(count) for count in rows), *words)

@@ -174,7 +174,7 @@ def fit_polynomial(
     Parameters
     ----------
     scores
-        A row a job: columns ``p`` (runtime in s), ``q`` (cores), ``r`` (submit in s) and ``score``, as `score_jobs`
+        One row per job: columns ``p`` (runtime in s), ``q`` (cores), ``r`` (submit in s) and ``score``, as `score_jobs`
         gives them, and ``pair`` if it is known; others are left alone.
     terms
         A form of the source (``"LIN"``, ``"QDR"``, ``"CUB"``, ``"QUA"``), or monomials of your own (see `Polynomial`).

@@ -98,7 +98,7 @@ def score_jobs(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Return the scores of the jobs of Q: a table with a row a job, pair by pair.
+    """Return the scores of the jobs of Q: a table with one row per job, pair by pair.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ RUNS: Final = RunsType(
 
 @compiled
 def new_runs(undone, earlier, machines):
-    """Return an empty record for so many slots: the work each has, and how long it has run before the window."""
+    """Return an empty record; by slot, `undone` is the work, and `earlier` how long it ran before the window."""
     made = structref.new(RUNS)
     room = undone.size + 64
     made.slot = np.empty(room, np.int64)

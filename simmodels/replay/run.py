@@ -78,7 +78,7 @@ class Replay:
         until_s
             Seconds since the trace's zero; what happens at that instant is left for the next call.
         slots
-            Only the first so many slots arrive; when these have all ended, the next call begins with an empty
+            Only this many slots, the first ones, arrive; when these have all ended, the next call begins with an empty
             machine, whatever the instant. None for all.
 
         Raises

@@ -1,7 +1,7 @@
 """What all attacks share: arguments, a bound in cases and in time, a table, a JSON file, an exit status.
 
 An attack is a module `tests.attacks.NAME` with a constant `CASES` (how many it does by default) and a function
-`cases(seed)` that yields callables for ever; each does one case and returns the name of its result, and raises
+`cases(seed)` that yields callables forever; each does one case and returns the name of its result, and raises
 `Broken` where the project failed. Run by `make attack`, or `python -m tests.attacks NAME [--cases N] [--seconds S]`.
 """
 

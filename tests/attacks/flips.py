@@ -18,7 +18,7 @@ from simmodels.errors import SimModelsError
 from tests.attacks.attack import Broken, Case
 
 CASES = 5_000
-REPEATED = 10  # of so many cases one runs the campaign again
+REPEATED = 10  # one case of this many runs the campaign again
 STUDY = """
     from experiments.campaigns import Claim, Scale, Study
 

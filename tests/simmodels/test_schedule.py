@@ -43,7 +43,7 @@ def drawn() -> Schedule:
     """Five jobs on four cores.
 
     1: 2 cores, 0 to 10. 2: all cores, waits for it, 10 to 14. 3: 0 s, waits for job 2, at 14.
-    4: 3 cores, 20 to 80, where it is killed, with 40 s to do. 5: from 30 on it waits for ever.
+    4: 3 cores, 20 to 80, where it is killed, with 40 s to do. 5: from 30 on it waits forever.
     """
     jobs = workload((0, 10, 2), (0, 4, 4), (5, 0, 1), (20, 100, 3, 60), (30, 5, 2))
     start_s, end_s = np.array([0, 10, 14, 20, NAN]), np.array([10, 14, 14, 80, NAN])

@@ -56,7 +56,7 @@ def small(**changes: object) -> Workload:
 
 
 def same(one: Workload, other: Workload, *but: str) -> bool:
-    """Return whether two workloads have equal fields, with equal types, but for those named."""
+    """Return whether two workloads have equal fields, with equal types, except those named."""
     for field in fields(Workload):
         a, b = getattr(one, field.name), getattr(other, field.name)
         if field.name in but:

@@ -333,7 +333,7 @@ BLANKS = st.sampled_from([" ", "  ", "\t", " \t "])
 
 @st.composite
 def lines_with_jobs(draw: st.DrawFn, fields: int) -> str:
-    """Return a line of so many fields; those that must be whole are."""
+    """Return a line of `fields` fields; those that must be whole are."""
     whole = {0, 4, 7, 11}
     tokens = [draw(st.integers(-1, 9).map(str) if at in whole else NUMBERS) for at in range(min(fields, 18))]
     tokens += draw(st.lists(NUMBERS | st.just("word"), min_size=fields - len(tokens), max_size=fields - len(tokens)))

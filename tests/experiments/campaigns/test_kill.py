@@ -296,7 +296,7 @@ def test_a_runner_that_is_killed_whenever_it_touches_the_disk_comes_to_the_same(
 def test_a_campaign_whose_workers_are_killed_again_and_again_comes_to_the_same(
     start: Callable[..., Started], undisturbed: tuple[bytes, bytes], log: Path, tmp_path: Path
 ) -> None:
-    """Whenever so many cells have begun: the worker that began the last of them, in the midst of it."""
+    """Whenever this many cells have begun: the worker that began the last of them, in the midst of it."""
     process = start("--workers=2")
     for begun in (1, 2, 5, 11, 20, 28, 37):
         until(lambda: len(ran(log)) >= begun, process)  # noqa: B023  it is called at once

@@ -473,7 +473,7 @@ def test_thousands_of_cells_in_files_of_their_own_are_put_together_and_read_back
 def test_a_file_that_goes_while_the_folder_is_read_takes_nothing_out_of_it(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another runner puts files together just after they were listed, each time anew."""
+    """Another runner puts files together just after they were listed, each time again."""
     add(store, {place: {"x": place} for place in range(12)}, together=False)
     before, files, times = table(store), Store._files, 0
 

@@ -148,7 +148,7 @@ def test_reset_forgets_everything() -> None:
     [(1, 3.0, 0.0), (2, 3.0, 4.0), (2, 2.0, 0.0), (3, 0.0, 4.0), (4, 1.0, 10.0), (5, 1.0, math.inf)],
 )
 def test_earliest_of_a_drawn_profile(cores: int, duration: float, start: float) -> None:
-    # free: 2 from 0, 1 from 2, 3 from 4, 4 from 10 for ever
+    # free: 2 from 0, 1 from 2, 3 from 4, 4 from 10 on
     profile, _ = built(0.0, 4, [(0.0, 10.0, -1), (0.0, 4.0, -1), (2.0, 2.0, -1)])
     assert profile.steps() == [(0.0, 2), (2.0, 1), (4.0, 3), (10.0, 4)]
     assert earliest(profile, 0.0, cores, duration) == start

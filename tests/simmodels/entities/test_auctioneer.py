@@ -97,7 +97,7 @@ def test_a_lost_task_bids_again_and_machines_come_and_go() -> None:
 
     env.process(power())
     env.run()
-    # At 4 the wide task is lost and blocks the queue; at 6 it starts anew, at 16 the other.
+    # At 4 the wide task is lost and blocks the queue; at 6 it starts again, at 16 the other.
     assert auctioneer.schedule().validate().start_s.tolist() == [6, 16]
 
 

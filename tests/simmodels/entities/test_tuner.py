@@ -214,7 +214,7 @@ def test_a_bandit_over_bids_of_an_auction_on_machines_that_are_switched() -> Non
         "periods": {name: tuner.course.used.count(place) for place, name in enumerate(("PVR", "SRTF", "learned"))},
     }
     assert tuner.course.memory.cost.sum() > 0
-    assert not tuner.process.is_alive, "it ends with the work, though machines are switched for ever"
+    assert not tuner.process.is_alive, "it ends with the work, though machines are switched forever"
 
 
 def test_a_router_is_tuned_until_what_it_sends_is_done() -> None:
