@@ -1,7 +1,7 @@
 """Workload: the jobs that go into a simulation, as immutable columns."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -11,96 +11,14 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.instants import too_far, too_far_text
+from simmodels.job import Job, Numbers
 from simmodels.workflow import Workflow
+
+__all__ = ["COLUMNS", "Job", "Numbers", "Tasks", "Workload"]
 
 COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
 _UNKNOWN: Final = -1
 _FLOATS: Final = ("submit_s", "runtime_s", "estimate_s")
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Job:
-    """One rigid job: it needs all its cores, at once, for its whole runtime.
-
-    Parameters
-    ----------
-    job_id
-        The job's number, unique in its workload.
-    submit_s
-        When it is submitted, in seconds since the trace's zero.
-    runtime_s
-        How long it really runs, in seconds (>= 0); schedulers do not see it.
-    estimate_s
-        How long its user said it would run at most, in seconds (>= 0).
-    cores
-        How many cores it needs (>= 1).
-    user_id
-        The number of its user; -1 when unknown.
-    extras
-        Further numbers by name, which orders may name; None for none.
-    """
-
-    job_id: int
-    submit_s: float
-    runtime_s: float
-    estimate_s: float
-    cores: int
-    user_id: int = -1
-    extras: Mapping[str, float] | None = field(default=None, repr=False, compare=False)
-
-    def __init__(
-        self,
-        job_id: int,
-        submit_s: float,
-        runtime_s: float,
-        estimate_s: float,
-        cores: int,
-        user_id: int = -1,
-        extras: Mapping[str, float] | None = None,
-    ) -> None:
-        _set_job_id(self, job_id)
-        _set_submit(self, submit_s)
-        _set_runtime(self, runtime_s)
-        _set_estimate(self, estimate_s)
-        _set_cores(self, cores)
-        _set_user(self, user_id)
-        _set_extras(self, extras)
-
-
-# The slots themselves: a million jobs are made in half the time that an __init__ by object.__setattr__ takes.
-_set_job_id, _set_submit, _set_runtime, _set_estimate, _set_cores, _set_user, _set_extras = (
-    getattr(Job, each.name).__set__ for each in fields(Job)
-)
-
-
-class Numbers(Mapping[str, float]):
-    """The numbers of one row of further columns, read when they are asked for.
-
-    Parameters
-    ----------
-    columns
-        The columns, by name.
-    row
-        The row.
-    """
-
-    __slots__ = ("_columns", "_row")
-
-    def __init__(self, columns: Mapping[str, NDArray[Any]], row: int) -> None:
-        self._columns = columns
-        self._row = row
-
-    def __getitem__(self, name: str) -> float:
-        """Return a number by name."""
-        return float(self._columns[name][self._row])
-
-    def __iter__(self) -> Iterator[str]:
-        """Return the names."""
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        """Return how many they are."""
-        return len(self._columns)
 
 
 def _frozen(given: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
