@@ -78,7 +78,7 @@ class Setup:
         jobs = int(workload.known().sum())
         if self.warm_jobs >= jobs:
             what = f"warm_jobs is {self.warm_jobs}, and {workload.name!r} has {jobs} jobs"
-            raise RequestError(what, "less is allowed: nothing would be measured")
+            raise RequestError(what, "it must be less, or nothing would be measured")
 
     def simulate(self, workload: Workload, order: Priority) -> Schedule:
         """Return the schedule of a workload under an order; its ``max_cores`` is the machine."""

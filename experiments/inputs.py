@@ -207,7 +207,7 @@ def _polynomial(path: str) -> Polynomial:
     """Return the polynomial of a file, under a name that no built-in order has."""
     found = Polynomial.read(path)
     if found.name.upper() in BUILT_IN:
-        raise RequestError(f"the order of {path} is named {found.name!r}, as a built-in one", "another name is allowed")
+        raise RequestError(f"the order of {path} is named {found.name!r}, as a built-in one", "choose another name")
     return found
 
 

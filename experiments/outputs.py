@@ -198,7 +198,7 @@ def _require_text(path: Path, what: str) -> None:
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        raise RequestError(f"{what}: its name is no text in UTF-8", "another name is allowed") from None
+        raise RequestError(f"{what}: its name is no text in UTF-8", "choose another name") from None
 
 
 def _require_folder(folder: Path, what: str) -> None:

@@ -107,7 +107,7 @@ def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:
     strange = np.flatnonzero(found != 1)
     if len(strange):
         what, times = f"attempts of job {wanted[strange[0]]}", found[strange[0]]
-        raise RequestError(what, f"the workload has {times} jobs of this number; 1 is allowed")
+        raise RequestError(what, f"the workload has {times} jobs of this number; one is needed")
     return order[at]
 
 

@@ -107,7 +107,8 @@ class Capacity:
         notice_s = np.full(rows, notice_s) if notice_s.ndim == 0 else notice_s
         if not (machines.shape == notice_s.shape == (rows,) and len(mode) == rows):
             raise RequestError(
-                f"columns of {rows}, {machines.size}, {notice_s.size}, {len(mode)} rows", "one length is allowed"
+                f"columns of {rows}, {machines.size}, {notice_s.size}, {len(mode)} rows",
+                "all must have the same length",
             )
         bad = ~np.isfinite(time_s) | ~(machines >= 0) | (machines != np.floor(machines)) | ~(notice_s >= 0)
         bad |= ~np.isfinite(notice_s) | ~np.isin(mode, CAPACITY_MODES) | too_far(time_s)
@@ -116,7 +117,7 @@ class Capacity:
             CapacityChange(time_s[row], machines[row], notice_s[row], mode[row])  # type: ignore[arg-type]  # it refuses
         if (np.diff(time_s) <= 0).any():
             row = int(np.flatnonzero(np.diff(time_s) <= 0)[0]) + 1
-            raise RequestError(f"row {row}: time_s {time_s[row]:g} after {time_s[row - 1]:g}", "increasing is allowed")
+            raise RequestError(f"row {row}: time_s {time_s[row]:g} after {time_s[row - 1]:g}", "instants must increase")
         object.__setattr__(self, "time_s", _frozen(time_s, np.float64))
         object.__setattr__(self, "machines", _frozen(machines, np.int64))
         object.__setattr__(self, "notice_s", _frozen(notice_s, np.float64))

@@ -207,7 +207,7 @@ class Schedule:
             raise RequestError(f"a machine of {self.cores} cores", "at least 1 is allowed")
         cores = sum(place.cores for place in self.places)
         if cores != self.cores:
-            raise RequestError(f"a schedule of {self.cores} cores on clusters of {cores}", "the sum is allowed")
+            raise RequestError(f"a schedule of {self.cores} cores on clusters of {cores}", "both must be the same")
         strange = np.flatnonzero((self.outcome < COMPLETED) | (self.outcome > UNFINISHED))
         if len(strange):
             raise RequestError(f"column outcome, row {strange[0]}: {self.outcome[strange[0]]}", "0, 1, 2 are allowed")

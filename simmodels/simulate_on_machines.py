@@ -159,4 +159,6 @@ def _require_own_numbers(workload: Workload, window_s: tuple[float, float]) -> N
     bad = rows[np.isin(workload.job_id[rows], numbers[times > 1])]
     if len(bad):
         job_id = workload.job_id[bad[0]]
-        raise RequestError(f"{np.sum(workload.job_id == job_id)} jobs have the number {job_id}", "1 is allowed")
+        raise RequestError(
+            f"{np.sum(workload.job_id == job_id)} jobs have the number {job_id}", "each number may occur once"
+        )

@@ -127,7 +127,7 @@ def read_series(path: str | PathLike[str], *, column: str | None = None) -> pd.D
     late = np.flatnonzero((np.diff(seconds) < 0) | ((np.diff(seconds) == 0) & (np.diff(parts) <= 0)))
     if len(late):
         row = int(late[0]) + 1
-        what = f"{read.times[row]} after {read.times[row - 1]}: increasing is allowed"
+        what = f"{read.times[row]} after {read.times[row - 1]}: instants must increase"
         raise FileFormatError(str(where), read.lines[row], what)
     carried, parts = np.divmod(parts - parts[0], _PARTS["ns"])
     time_s = (seconds - seconds[0] + carried) + parts / _PARTS["ns"]
@@ -289,4 +289,4 @@ def _require_rows(time_s: NDArray[Any], value: NDArray[Any]) -> None:
     if len(late):
         row = int(late[0]) + 1
         what = f"row {row} of the series: time_s {time_s[row]:.10g} after {time_s[row - 1]:.10g}"
-        raise RequestError(what, "increasing is allowed")
+        raise RequestError(what, "instants must increase")

@@ -108,7 +108,7 @@ class MarketParameters:
             raise RequestError(f"kinds is {dict(self.kinds)}", "probabilities from 0 to 1 are allowed")
         if abs(math.fsum(self.kinds.values()) - 1) > 1e-9:
             what = f"the probabilities of the kinds sum up to {math.fsum(self.kinds.values()):g}"
-            raise RequestError(what, "1 is allowed")
+            raise RequestError(what, "they must sum up to 1")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor's arguments (a read-only mapping cannot be pickled)."""

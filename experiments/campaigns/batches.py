@@ -196,7 +196,7 @@ def _records(table: pd.DataFrame) -> list[dict[Any, Any]]:
         raise ValueError(f"the DataFrame has the index {names}, which no column holds; reset_index() makes it columns")
     if not table.columns.is_unique:
         twice = ", ".join(map(str, table.columns[table.columns.duplicated()].unique()))
-        raise ValueError(f"the DataFrame has several columns named {twice}; each once is allowed")
+        raise ValueError(f"the DataFrame has several columns named {twice}; each may occur once")
     # Where a text or an object is missing, pandas has NaN, which as a value is a number.
     others = {name for name, kind in table.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)}
     return [

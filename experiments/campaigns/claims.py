@@ -67,7 +67,7 @@ class Claim:
                 f"claim {self.text!r} has no bound", "more_than, less_than, at_least or at_most is needed"
             )
         if not low <= high or (low == high and open_):
-            raise RequestError(f"claim {self.text!r} holds for no value", "bounds that leave room are allowed")
+            raise RequestError(f"claim {self.text!r} holds for no value", "the bounds must leave room")
 
     def _bounds(self) -> tuple[float, float, bool]:
         """Return the least and the largest value allowed, and whether one of these is itself excluded."""

@@ -107,7 +107,7 @@ class Plan:
         seen: dict[str, Cell] = {}
         for key, cell in zip(keys, cells, strict=True):
             if key in seen:
-                raise RequestError(f"study {study.name} has the cell twice: {cell}", "each once is allowed")
+                raise RequestError(f"study {study.name} has the cell twice: {cell}", "each may occur once")
             if cell.seed != seed or dict(cell.parameters) != dict(design.parameters):
                 what = f"the cell {cell} of study {study.name} has a seed or parameters of its own"
                 raise RequestError(what, "those of the campaign are allowed; what is varied is a factor")

@@ -380,9 +380,11 @@ def factor_values(name: str, values: object) -> tuple[Value, ...]:
         raise RequestError(f"factor {name!r} has no values", "at least one is needed")
     kinds = {_kind(value) for value in found if value is not None}
     if len(kinds) > 1:
-        raise RequestError(f"factor {name!r} has values that are {' and '.join(sorted(kinds))}", "one kind is allowed")
+        raise RequestError(
+            f"factor {name!r} has values that are {' and '.join(sorted(kinds))}", "values of one kind are needed"
+        )
     if len(set(found)) < len(found):  # 1 and 1.0 are one value: a column of the table has them as the same
-        raise RequestError(f"factor {name!r} has a value twice: {', '.join(map(str, found))}", "each once is allowed")
+        raise RequestError(f"factor {name!r} has a value twice: {', '.join(map(str, found))}", "each may occur once")
     return found
 
 

@@ -199,7 +199,7 @@ def _require_allowed(design: Design) -> None:
     bids = [find_bid(str(value)).name for value in factors["bid"]]
     for name in bids:
         if bids.count(name) > 1:
-            raise RequestError(f"bid {name!r} twice, in two spellings", "each once is allowed")
+            raise RequestError(f"bid {name!r} twice, in two spellings", "each may occur once")
     for load in factors["load"]:
         if not _is_number(load) or load <= 0:
             raise RequestError(f"load is {load!r}", "numbers > 0 are allowed")
@@ -224,7 +224,7 @@ def _require_parameters(of: Mapping[str, Any]) -> None:
             Workflow.of([task], job_id=0, submit_s=0.0).require_runnable(largest)
         except ImpossibleJobError as error:
             what = f"clusters is {of['clusters']!r}, and a task may need {task.cores} cores of {kind}"
-            raise RequestError(what, "clusters that can run it are allowed") from error
+            raise RequestError(what, "clusters that can run it are needed") from error
 
 
 def _is_number(value: object) -> TypeGuard[float]:

@@ -130,7 +130,7 @@ def bid(
     def enter(function: Callable[..., float]) -> Bid:
         made = Bid(name or function.__name__, function, wins, trend, formula, source)  # type: ignore[arg-type]
         if made.name.upper() in _BY_UPPER:
-            raise RequestError(f"bid {made.name!r} is built in", "another name is allowed")
+            raise RequestError(f"bid {made.name!r} is built in", "choose another name")
         _users[made.name] = made
         return made
 

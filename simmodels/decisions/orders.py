@@ -58,7 +58,7 @@ def order(
     def enter(function: Callable[..., float]) -> Order:
         made = Order(name or function.__name__, function, formula, source)
         if made.name.upper() in BUILT_IN:
-            raise RequestError(f"order {made.name!r} is built in", "another name is allowed")
+            raise RequestError(f"order {made.name!r} is built in", "choose another name")
         _users[made.name] = made
         return made
 

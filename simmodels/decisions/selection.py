@@ -125,7 +125,7 @@ class Strategy:
         names = [str(name_of(find_order(each) if of_orders else each)) for each in given]
         if len(set(names)) < len(names):
             article = "an" if of_orders else "a"
-            raise RequestError(f"a strategy with {article} {what} twice: {', '.join(names)}", "each once is allowed")
+            raise RequestError(f"a strategy with {article} {what} twice: {', '.join(names)}", "each may occur once")
         object.__setattr__(self, "choices", given)
         object.__setattr__(self, "orders", _Choices(given))
 

@@ -99,7 +99,7 @@ class Source:
         elif work.is_rigid:
             warm, rows = windowed(work, window_s)
         else:
-            raise RequestError(f"the window {window_s} of workflows", "workflows are all submitted: None is allowed")
+            raise RequestError(f"the window {window_s} of workflows", "workflows are all submitted: it must be None")
         if len(rows) and work.submit_s[rows[0]] < env.now:
             row = int(rows[0])
             raise RequestError(

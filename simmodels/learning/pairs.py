@@ -89,7 +89,7 @@ class Pair:
             job = self.jobs.job(int(short[0]))
             raise RequestError(f"job {job.job_id} runs for {job.runtime_s:g} s", "more than 0 s is allowed")
         if (np.diff(self.jobs.submit_s) < 0).any():
-            raise RequestError(f"the jobs of pair {self.number} are not sorted by submit", "sorted ones are allowed")
+            raise RequestError(f"the jobs of pair {self.number} are not sorted by submit", "they must be")
 
     @classmethod
     def at(

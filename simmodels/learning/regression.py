@@ -300,7 +300,7 @@ def _weights(columns: Sequence[NDArray[np.float64]], weights: ArrayLike | None) 
     else:
         found, what = np.asarray(weights, dtype=np.float64), "weight"
         if found.shape != columns[0].shape:
-            raise RequestError(f"weights have the shape {found.shape}", f"{columns[0].shape}, one a row, is allowed")
+            raise RequestError(f"weights have the shape {found.shape}", f"{columns[0].shape} is needed, one per row")
     good = np.isfinite(found) & (found > 0)
     _require(good, what, found, "a finite number > 0 is allowed: a row that is not to count is left out")
     scaled: NDArray[np.float64] = found / found.max(initial=0.0)

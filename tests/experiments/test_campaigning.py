@@ -373,7 +373,7 @@ def test_what_new_writes_runs_as_it_is(name: str, ending: str, run: Run) -> None
 
 def test_what_is_there_is_not_overwritten(run: Run) -> None:
     answer = run("new", "counting")
-    assert answer == (2, "", "error: counting.py is there already; another name is allowed\n")
+    assert answer == (2, "", "error: counting.py is there already; choose another name\n")
     assert Path("counting.py").read_text() == STUDY
 
 

@@ -77,7 +77,7 @@ def test_a_series_becomes_machines(tmp_path: Path) -> None:
         ("soon,1,1", "'soon': an instant is needed"),
         ("now,1,1", "'now': an instant is needed"),
         ("123456-01-01,1,1", "'123456-01-01': an instant is needed"),
-        ("2020-01-01 01:00:00,1,1", "2020-01-01 01:00:00 after 2020-01-01 01:00:00: increasing is allowed"),
+        ("2020-01-01 01:00:00,1,1", "2020-01-01 01:00:00 after 2020-01-01 01:00:00: instants must increase"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, what: str) -> None:
@@ -154,7 +154,7 @@ def test_a_capacity_of_a_series_is_refused_in_one_sentence(options: dict[str, fl
         ([0.0, 10.0], [3.0, np.nan], "row 1 of the series: value is nan; a finite number is allowed"),
         ([0.0, 10.0], [np.inf, 1.0], "row 0 of the series: value is inf; a finite number is allowed"),
         ([0.0, np.nan], [3.0, 1.0], "row 1 of the series: time_s is nan; a finite number is allowed"),
-        ([0.0, 10.0, 10.0], [3.0, 1.0, 2.0], "row 2 of the series: time_s 10 after 10; increasing is allowed"),
+        ([0.0, 10.0, 10.0], [3.0, 1.0, 2.0], "row 2 of the series: time_s 10 after 10; instants must increase"),
     ],
 )
 def test_a_row_that_says_no_number_of_machines_is_named(time_s: list[float], value: list[float], what: str) -> None:

@@ -90,8 +90,8 @@ def test_what_could_not_be_measured_is_undecided(found: Effect | None) -> None:
         ({}, "claim 'it is' has no bound; more_than, less_than, at_least or at_most is needed"),
         ({"more_than": math.nan}, "claim 'it is' has the bound > nan; finite numbers are allowed"),
         ({"at_least": 1, "more_than": math.inf}, "claim 'it is' has the bound > inf, ≥ 1; finite numbers are allowed"),
-        ({"more_than": 1, "at_most": 1}, "claim 'it is' holds for no value; bounds that leave room are allowed"),
-        ({"at_least": 2, "at_most": 1}, "claim 'it is' holds for no value; bounds that leave room are allowed"),
+        ({"more_than": 1, "at_most": 1}, "claim 'it is' holds for no value; the bounds must leave room"),
+        ({"at_least": 2, "at_most": 1}, "claim 'it is' holds for no value; the bounds must leave room"),
     ],
 )
 def test_a_claim_that_cannot_be_checked_is_refused(bounds: dict[str, float], text: str) -> None:

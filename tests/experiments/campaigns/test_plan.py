@@ -97,7 +97,7 @@ def test_an_unknown_scale_is_told(write: Write) -> None:
         ("def cells(self, scale, seed):\n    yield 3", "cells of study mine handed out 3; a Cell is allowed"),
         (
             "def cells(self, scale, seed):\n    for _ in range(2):\n        yield Cell({}, 0, seed, self.parameters)",
-            "study mine has the cell twice: replication 0; each once is allowed",
+            "study mine has the cell twice: replication 0; each may occur once",
         ),
         (
             "def cells(self, scale, seed):\n    yield Cell({}, 0, seed + 1, self.parameters)",
@@ -113,7 +113,7 @@ def test_an_unknown_scale_is_told(write: Write) -> None:
         ),
         (
             "def cells(self, scale, seed):\n    for x in (1, 'y'):\n        yield Cell({'x': x}, 0, seed, {'base': 1})",
-            "factor 'x' has values that are numbers and texts; one kind is allowed",
+            "factor 'x' has values that are numbers and texts; values of one kind are needed",
         ),
         ("def cells(self, scale, seed):\n    yield 1 / 0", "cells of study mine: {path}, line 12: ZeroDivisionError"),
         ("def inputs(self, scale):\n    raise KeyError('x')", "inputs of study mine: {path}, line 12: KeyError: 'x'"),

@@ -107,10 +107,16 @@ def test_a_name_that_makes_no_folder_is_refused(name: str) -> None:
     ("parts", "text"),
     [
         ({"factors": {"a": ()}}, "factor 'a' has no values; at least one is needed"),
-        ({"factors": {"a": (1, 1)}}, "factor 'a' has a value twice: 1, 1; each once is allowed"),
-        ({"factors": {"a": (1, 1.0)}}, "factor 'a' has a value twice: 1, 1.0; each once is allowed"),
-        ({"factors": {"a": (1, "x")}}, "factor 'a' has values that are numbers and texts; one kind is allowed"),
-        ({"factors": {"a": (1, True)}}, "factor 'a' has values that are bools and numbers; one kind is allowed"),
+        ({"factors": {"a": (1, 1)}}, "factor 'a' has a value twice: 1, 1; each may occur once"),
+        ({"factors": {"a": (1, 1.0)}}, "factor 'a' has a value twice: 1, 1.0; each may occur once"),
+        (
+            {"factors": {"a": (1, "x")}},
+            "factor 'a' has values that are numbers and texts; values of one kind are needed",
+        ),
+        (
+            {"factors": {"a": (1, True)}},
+            "factor 'a' has values that are bools and numbers; values of one kind are needed",
+        ),
         ({"factors": {"a": (math.nan,)}}, "a is nan; finite numbers are allowed; None stands for absence"),
         ({"factors": {"a": (math.inf,)}}, "a is inf; finite numbers are allowed; None stands for absence"),
         ({"factors": {"a": (2**53 + 1,)}}, "a is 9007199254740993; whole numbers up to 2^53 are allowed"),

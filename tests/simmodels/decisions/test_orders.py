@@ -175,7 +175,7 @@ def test_an_order_of_a_users_enters_the_registry_under_its_name() -> None:
 
 @pytest.mark.parametrize("name", ["FCFS", "fcfs", "Saf"])
 def test_the_name_of_a_built_in_order_is_refused(name: str) -> None:
-    with pytest.raises(RequestError, match=f"order '{name}' is built in; another name is allowed"):
+    with pytest.raises(RequestError, match=f"order '{name}' is built in; choose another name"):
         order(name=name)(lambda cores: cores)
     assert name not in registry._users
 

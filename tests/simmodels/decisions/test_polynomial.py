@@ -97,8 +97,8 @@ def test_each_monomial_has_one_spelling(powers: tuple[int, int, int]) -> None:
     ("terms", "text"),
     [
         ([], "a polynomial without terms; at least one is needed"),
-        (["p", "q", "p"], "term 'p' is given twice; each once is allowed"),
-        (["pq", (1, 1, 0)], "term 'pq' is given twice; each once is allowed"),
+        (["p", "q", "p"], "term 'p' is given twice; each may occur once"),
+        (["pq", (1, 1, 0)], "term 'pq' is given twice; each may occur once"),
         ("pq", "terms 'pq'; a list of monomials such as"),
     ],
 )

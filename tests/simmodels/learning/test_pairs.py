@@ -166,7 +166,7 @@ def test_a_machine_of_unknown_size_is_refused() -> None:
             "1 of 66 jobs are S, and 65 Q; at least 1 in S and 1 to 64 in Q are allowed",
         ),
         ([(0, 1, 1), (1, 0, 1)], 1, "job 2 runs for 0 s; more than 0 s is allowed"),
-        ([(1, 1, 1), (0, 1, 1)], 1, "the jobs of pair 0 are not sorted by submit; sorted ones are allowed"),
+        ([(1, 1, 1), (0, 1, 1)], 1, "the jobs of pair 0 are not sorted by submit; they must be"),
     ],
 )
 def test_a_pair_of_ones_own_is_checked(rows: list[tuple[int, int, int]], initial_jobs: int, text: str) -> None:

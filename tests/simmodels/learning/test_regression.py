@@ -188,7 +188,7 @@ def test_more_rows_than_terms_are_needed(rows: int) -> None:
         (np.zeros(300), "weight, row 0: 0.0; a finite number > 0 is allowed: a row that is not to count is left out"),
         (np.full(300, -1.0), "weight, row 0: -1.0; a finite number > 0"),
         (np.full(300, np.nan), "weight, row 0: nan; a finite number > 0"),
-        (np.ones(5), "weights have the shape (5,); (300,), one a row, is allowed"),
+        (np.ones(5), "weights have the shape (5,); (300,) is needed, one per row"),
     ],
 )
 def test_weights_are_checked(weights: object, text: str) -> None:
