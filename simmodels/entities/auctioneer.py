@@ -30,7 +30,7 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Judged
 from simmodels.entities.environment import LAST, ROUTE, Environment
 from simmodels.entities.events import Priced, Submitted
-from simmodels.entities.forwarding import Forwarding
+from simmodels.entities.forwarding import Forwarding, require_forwarding, schedulers_of
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.router import Router
@@ -136,7 +136,7 @@ class Auctioneer(Router):
         rebalance_s: float | None = None,
     ) -> None:
         self.env = env
-        places = self.into = _schedulers(clusters)
+        places = self.into = schedulers_of(clusters)
         self.clusters = tuple(each.cluster if isinstance(each, Scheduler) else each for each in clusters)
         self.forward = forward
         self.rebalance_s = rebalance_s
@@ -157,7 +157,7 @@ class Auctioneer(Router):
             instants=instants,
             forward=forward,
         )
-        self._require_forwarding(places)
+        require_forwarding(places, forward=forward, rebalance_s=rebalance_s)
         if not places:
             self._serve(*self.clusters)
         for each in places:
@@ -190,16 +190,6 @@ class Auctioneer(Router):
             if not places and cluster.free_cores != cluster.cores:
                 trading.add_free(self._market, i, cluster.free_cores - cluster.cores)
         self._join()
-
-    def _require_forwarding(self, places: Sequence[Scheduler]) -> None:
-        """Refuse options that do not go together with where tasks are sent."""
-        if self.forward and not places:
-            raise RequestError("forward=True in front of clusters", "schedulers must be given: a cluster has no queue")
-        if not self.forward and any(each.widest < each.cluster.cores for each in places):
-            raise RequestError("forward=False in front of a placer", "forward=True is needed: it chooses the machine")
-        if self.rebalance_s is not None and not (self.forward and 0 < self.rebalance_s < np.inf):
-            what = f"rebalance_s={self.rebalance_s} with forward={self.forward}"
-            raise RequestError(what, "with forward=True it must be a number of seconds > 0; else None")
 
     def _seed(self, bid: Priority) -> int:
         """Return the seed of what a bid draws."""
@@ -507,16 +497,3 @@ class Auctioneer(Router):
         path_s = self._paths_s()
         work = Workload.of_workflows(self.workflows)
         return schedule_of(self._market, work, places, path_s, self.options, about, modelled=terms.modelled)
-
-
-def _schedulers(given: Sequence[Cluster] | Sequence[Scheduler]) -> tuple[Scheduler, ...]:
-    """Return the schedulers that an auctioneer stands in front of: none, if it is given clusters."""
-    for each in given:
-        if not isinstance(each, Cluster | Scheduler):
-            raise RequestError(
-                f"an Auctioneer in front of {type(each).__name__}", "clusters or schedulers must be given"
-            )
-    found = tuple(each for each in given if isinstance(each, Scheduler))
-    if found and len(found) < len(given):
-        raise RequestError("an Auctioneer in front of clusters and schedulers", "all must be clusters, or schedulers")
-    return found

@@ -10,9 +10,11 @@ from simmodels.decisions.auction_options import AuctionOptions
 from simmodels.decisions.market import Market
 from simmodels.decisions.vocabulary import OF_A_PLACE
 from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed
 from simmodels.entities.serving import Scheduler
+from simmodels.errors import RequestError
 from simmodels.workload import Job
 
 _ENDLESS = 2**50  # cores that a place seems to have: its queue takes everything
@@ -165,3 +167,38 @@ class Forwarding:
                 self.into[sent.place].withdraw(sent.run)
                 trading.lose(self._market, sent.number, now)
                 del self._sent[id(sent.run)]
+
+
+def schedulers_of(given: Sequence[Cluster] | Sequence[Scheduler]) -> tuple[Scheduler, ...]:
+    """Return the schedulers that an auctioneer stands in front of: none, if it is given clusters.
+
+    Raises
+    ------
+    RequestError
+        Some are neither, or clusters stand beside schedulers.
+    """
+    for each in given:
+        if not isinstance(each, Cluster | Scheduler):
+            what = f"an Auctioneer in front of {type(each).__name__}"
+            raise RequestError(what, "clusters or schedulers must be given")
+    found = tuple(each for each in given if isinstance(each, Scheduler))
+    if found and len(found) < len(given):
+        raise RequestError("an Auctioneer in front of clusters and schedulers", "all must be clusters, or schedulers")
+    return found
+
+
+def require_forwarding(places: Sequence[Scheduler], *, forward: bool, rebalance_s: float | None) -> None:
+    """Refuse options that do not go together with where tasks are sent.
+
+    Raises
+    ------
+    RequestError
+        Tasks would be forwarded to clusters or moved without being forwarded, or a placer gets no queue.
+    """
+    if forward and not places:
+        raise RequestError("forward=True in front of clusters", "schedulers must be given: a cluster has no queue")
+    if not forward and any(each.widest < each.cluster.cores for each in places):
+        raise RequestError("forward=False in front of a placer", "forward=True is needed: it chooses the machine")
+    if rebalance_s is not None and not (forward and 0 < rebalance_s < np.inf):
+        what = f"rebalance_s={rebalance_s} with forward={forward}"
+        raise RequestError(what, "with forward=True it must be a number of seconds > 0; else None")
