@@ -8,6 +8,7 @@ import numpy as np
 
 from simmodels.compiled import compiled
 from simmodels.curve import factor_at
+from simmodels.decisions.agenda import pop, push
 from simmodels.decisions.bidding import auction, enter, key_at, withdraw
 from simmodels.decisions.columns import longer
 from simmodels.decisions.market import (
@@ -29,54 +30,13 @@ from simmodels.decisions.meeting import arrival_on
 
 
 @compiled
-def _push_event(times, numbers, size, time, number):
-    """Put an event into a heap by (instant, number); there is room."""
-    at = size
-    while at > 0:
-        parent = (at - 1) // 2
-        if times[parent] < time or (times[parent] == time and numbers[parent] <= number):
-            break
-        times[at] = times[parent]
-        numbers[at] = numbers[parent]
-        at = parent
-    times[at] = time
-    numbers[at] = number
-
-
-@compiled
-def _drop_event(times, numbers, size):
-    """Take the first event off a heap; return the new size."""
-    size -= 1
-    time = times[size]
-    number = numbers[size]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        if child + 1 < size and (
-            times[child + 1] < times[child]
-            or (times[child + 1] == times[child] and numbers[child + 1] < numbers[child])
-        ):
-            child += 1
-        if time < times[child] or (time == times[child] and number <= numbers[child]):
-            break
-        times[at] = times[child]
-        numbers[at] = numbers[child]
-        at = child
-    times[at] = time
-    numbers[at] = number
-    return size
-
-
-@compiled
 def _announce(market, time, task):
     """Take note that data of a task arrive at an instant."""
     m = market
     if m.data_size == m.data_time.size:
         m.data_time = longer(m.data_time, 2 * m.data_size)
         m.data_task = longer(m.data_task, 2 * m.data_size)
-    _push_event(m.data_time, m.data_task, m.data_size, time, task)
+    push(m.data_time, m.data_task, m.data_size, time, task)
     m.data_size += 1
 
 
@@ -177,8 +137,8 @@ def _due_now(market, now):
     """Let the jobs starve whose deadline is reached."""
     m = market
     while m.due_size and m.due_time[0] <= now:
-        job = m.due_job[0]
-        m.due_size = _drop_event(m.due_time, m.due_job, m.due_size)
+        job = pop(m.due_time, m.due_job, m.due_size)
+        m.due_size -= 1
         if m.state[job] == ACTIVE:
             m.state[job] = STARVED
             m.finish[job] = np.nan
@@ -218,7 +178,7 @@ def arrive(market, job, now):
         if m.due_size == m.due_time.size:
             m.due_time = longer(m.due_time, 2 * m.due_size)
             m.due_job = longer(m.due_job, 2 * m.due_size)
-        _push_event(m.due_time, m.due_job, m.due_size, due, job)
+        push(m.due_time, m.due_job, m.due_size, due, job)
         m.due_size += 1
     for task in range(m.first_task[job], m.first_task[job + 1]):
         m.promised[m.kind[task]] += m.runtime[task] * m.cores[task]
@@ -231,7 +191,8 @@ def next_wake(market):
     """Return the next instant at which data arrive or a deadline is reached; infinity if there is none."""
     m = market
     while not m.every_deadline and m.due_size and m.state[m.due_job[0]] != ACTIVE:  # it was done in time
-        m.due_size = _drop_event(m.due_time, m.due_job, m.due_size)
+        pop(m.due_time, m.due_job, m.due_size)
+        m.due_size -= 1
     at = np.inf
     if m.due_size:
         at = m.due_time[0]
@@ -250,8 +211,8 @@ def instant(market, now, ended, arrived):
     for k in range(ended.size):
         finish(m, ended[k], now)
     while m.data_size and m.data_time[0] <= now:
-        task = m.data_task[0]
-        m.data_size = _drop_event(m.data_time, m.data_task, m.data_size)
+        task = pop(m.data_time, m.data_task, m.data_size)
+        m.data_size -= 1
         if m.phase[task] == TRAVELLING:
             enter(m, task, now)
     _due_now(m, now)

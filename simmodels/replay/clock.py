@@ -11,50 +11,11 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.compiled import compiled
+from simmodels.decisions.agenda import pop, push
 from simmodels.decisions.columns import longer
 from simmodels.decisions.queue import arrive, decide, finish
 from simmodels.decisions.structure import Structure
 from simmodels.signals import heed_signals
-
-
-@compiled
-def _push(ends, slots, size, end, slot):
-    """Add an end to the heap of ends, ordered by (end, slot)."""
-    i = size
-    while i > 0:
-        parent = (i - 1) // 2
-        if ends[parent] < end or (ends[parent] == end and slots[parent] < slot):
-            break
-        ends[i] = ends[parent]
-        slots[i] = slots[parent]
-        i = parent
-    ends[i] = end
-    slots[i] = slot
-
-
-@compiled
-def _pop(ends, slots, size):
-    """Take the first end out of the heap; return its slot."""
-    first = slots[0]
-    size -= 1
-    end = ends[size]
-    slot = slots[size]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        other = child + 1
-        if other < size and (ends[other] < ends[child] or (ends[other] == ends[child] and slots[other] < slots[child])):
-            child = other
-        if end < ends[child] or (end == ends[child] and slot < slots[child]):
-            break
-        ends[i] = ends[child]
-        slots[i] = slots[child]
-        i = child
-    ends[i] = end
-    slots[i] = slot
-    return first
 
 
 @structref.register
@@ -164,7 +125,7 @@ def replay(queue, clock, by_event, kill, until, stop, started, ended):
             last_due = 0
         if by_event:
             while size > 0 and ends[0] == now:
-                own = _pop(ends, slots, size)
+                own = pop(ends, slots, size)
                 size -= 1
                 slot = turn[own]
                 if now == started[slot] + queue.estimate[slot]:
@@ -187,7 +148,7 @@ def replay(queue, clock, by_event, kill, until, stop, started, ended):
                     finish(queue, slot, now)
         else:
             while size > 0 and ends[0] == now:
-                finish(queue, _pop(ends, slots, size), now)
+                finish(queue, pop(ends, slots, size), now)
                 size -= 1
             while coming < stop and queue.submit[coming] == now:
                 heed_signals()
@@ -212,7 +173,7 @@ def replay(queue, clock, by_event, kill, until, stop, started, ended):
                 turn[turns] = slot
                 own = turns
                 turns += 1
-            _push(ends, slots, size, now + runs, own)
+            push(ends, slots, size, now + runs, own)
             size += 1
     clock.ends = ends
     clock.slots = slots

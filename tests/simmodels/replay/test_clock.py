@@ -1,29 +1,11 @@
-import heapq
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from simmodels.decisions.orders import find_order
 from simmodels.decisions.state import open_queue, refused
-from simmodels.replay.clock import _pop, _push, new_clock, replay
-
-
-@given(st.lists(st.none() | st.tuples(st.integers(0, 5).map(float), st.integers(0, 9)), max_size=80))
-def test_the_heap_gives_the_earliest_end_and_of_these_the_lowest_number(steps: list[tuple[float, int] | None]) -> None:
-    ends, slots, plain = np.empty(80), np.empty(80, np.int64), []
-    for step in steps:
-        if step is not None:
-            _push(ends, slots, len(plain), *step)
-            heapq.heappush(plain, step)
-        elif plain:
-            assert (ends[0], slots[0]) == plain[0]
-            assert _pop(ends, slots, len(plain)) == heapq.heappop(plain)[1]
-    while plain:
-        assert _pop(ends, slots, len(plain)) == heapq.heappop(plain)[1]
-
+from simmodels.replay.clock import new_clock, replay
 
 Row = tuple[float, float, float, int]  # submit, runtime, estimate, cores
 
