@@ -29,10 +29,10 @@ from typing import Any, Final, get_args
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, Statistic
-from experiments.campaigns.study import Scale, Study, unknown
+from experiments.campaigns.study import Scale, Study
 from experiments.inputs import reason
 from simmodels.documents import parsed
-from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief
+from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief, require_known
 from simmodels.files import open_regular
 
 _STUDY: Final[Mapping[str, type]] = {
@@ -137,7 +137,7 @@ def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], ty
     for what, own in (("parameters", base.parameters), ("factors", base.factors)):
         for name in content.get(what, {}):
             if name not in {**base.parameters, **base.factors}:
-                raise unknown(f"name under {what} for study {base.name}", name, (*own,))
+                require_known(f"name under {what} for study {base.name}", name, (*own,))
     parameters, factors = _sorted_out(base, content)
     for number, claim in enumerate(claims, 1):
         _check(claim, _CLAIM, f"claim {number}", needed=("text", "measure"))
@@ -216,10 +216,8 @@ def _check_claim(said: Mapping[str, Any], where: str, factors: Mapping[str, Any]
     """Refuse a claim that no results could be checked by: rather now than when all cells are done."""
     for part in ("of", "against"):
         for name in said.get(part, {}):
-            if name not in factors:
-                raise unknown(f"factor under {part} of {where}", name, tuple(factors))
-    if said.get("statistic", "mean") not in get_args(Statistic):
-        raise unknown(f"statistic of {where}", said["statistic"], get_args(Statistic))
+            require_known(f"factor under {part} of {where}", name, factors)
+    require_known(f"statistic of {where}", said.get("statistic", "mean"), get_args(Statistic))
     _claim(said, None)  # refuses bounds that are missing or leave no room
 
 
@@ -228,8 +226,7 @@ def _check(said: object, allowed: Mapping[str, type], where: str, needed: Sequen
     if not isinstance(said, Mapping):
         raise RequestError(f"{where} is {brief(said)}", "a table is allowed")
     for key, value in said.items():
-        if key not in allowed:
-            raise unknown(f"key of {where}", key, tuple(allowed))
+        require_known(f"key of {where}", key, allowed)
         kind = allowed[key]
         fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
         if not fits or (isinstance(value, bool) and kind is not bool):

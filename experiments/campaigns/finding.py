@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from experiments.campaigns.declared import based_on, declared
-from experiments.campaigns.study import Study, unknown
+from experiments.campaigns.study import Study
 from experiments.inputs import run_file
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, require_known
 
 STUDIES: Final = {
     "advice": "experiments.studies.advice:Advice",
@@ -70,12 +70,9 @@ def find_class(text: str, within: tuple[str, ...] = ()) -> type[Study]:
     path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
     if path.lower().endswith(".py"):
         return _class_of_file(path, name)
-    if text not in STUDIES:
-        if Path(text).suffix or os.path.lexists(text):
-            raise RequestError(
-                f"no study can be read from {text}", f"names ending in {' or '.join(_FILES)} are allowed"
-            )
-        raise unknown("study", text, tuple(STUDIES))
+    if text not in STUDIES and (Path(text).suffix or os.path.lexists(text)):
+        raise RequestError(f"no study can be read from {text}", f"names ending in {' or '.join(_FILES)} are allowed")
+    require_known("study", text, STUDIES)
     module, _, name = STUDIES[text].partition(":")
     found: type[Study] = getattr(importlib.import_module(module), name)
     return found
@@ -138,8 +135,7 @@ def _class_of_file(path: str, name: str) -> type[Study]:
         and not inspect.isabstract(value)
     }
     if name:
-        if name not in studies:
-            raise unknown(f"study of {path}", name, tuple(studies))
+        require_known(f"study of {path}", name, studies)
         return studies[name]
     if len(studies) != 1:
         has = (

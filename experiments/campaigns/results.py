@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.statistics import Effect, Statistic, bootstrap, having, paired, require_numbers
-from experiments.campaigns.study import REPLICATION, Value, unknown
+from experiments.campaigns.study import REPLICATION, Value
+from simmodels.errors import require_known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +52,7 @@ class Results:
     def where(self, **values: object) -> pd.DataFrame:
         """Return the rows that have these values of factors or other columns."""
         for name in values:
-            if name not in self.table:
-                raise unknown("column", name, tuple(self.table.columns))
+            require_known("column", name, self.table.columns)
         return self.table[having(self.table, values)]
 
     def level(
@@ -111,8 +111,7 @@ class Results:
         relative: bool = False,
     ) -> Effect | None:
         for name in (*of, *(against or {})):
-            if name not in self.factors:
-                raise unknown("factor", name, tuple(self.factors))
+            require_known("factor", name, self.factors)
         if self.table.empty:
             return None
         names = tuple(self.factors)

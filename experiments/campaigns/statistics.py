@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from experiments.campaigns.study import REPLICATION, unknown
-from simmodels.errors import RequestError
+from experiments.campaigns.study import REPLICATION
+from simmodels.errors import RequestError, require_known
 from simmodels.streams import stream
 
 Statistic = Literal["mean", "median"]
@@ -84,8 +84,7 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
         raise RequestError(f"a bootstrap of values of shape {found.shape}", "one dimension of at least one is needed")
     if not np.isfinite(found).all():
         raise RequestError(f"a bootstrap of {np.sum(~np.isfinite(found))} values that are not finite")
-    if statistic not in _STATISTICS:
-        raise unknown("statistic", statistic, tuple(_STATISTICS))
+    require_known("statistic", statistic, _STATISTICS)
     if not 0 < confidence < 1:
         raise RequestError(f"confidence is {confidence:g}", "a number between 0 and 1 is allowed")
     measured = _STATISTICS[statistic]
@@ -232,7 +231,7 @@ def paired(
         The values by replication; empty if there are no such cells.
     """
     if measure not in table:
-        raise unknown("measure", measure, [name for name in table.columns if name not in {*factors, REPLICATION}])
+        require_known("measure", measure, [name for name in table.columns if name not in {*factors, REPLICATION}])
     require_numbers(table, measure)
     first = _choice(table, measure, factors, of, without={*of, *(against or {})})
     if against is None:
@@ -258,8 +257,7 @@ def _choice(
 ) -> "pd.Series[float]":
     """Return the measure of the cells that have these values, by replication and all factors but those left out."""
     for name in of:
-        if name not in factors:
-            raise unknown("factor", name, factors)
+        require_known("factor", name, factors)
     left_out = set(without)
     by = [REPLICATION, *(name for name in factors if name not in left_out)]
     found = table[having(table, of)].dropna(subset=[measure])

@@ -1,6 +1,5 @@
 """Study: a design of independent cells, what one cell does, and what is to be told of the results."""
 
-import difflib
 import inspect
 import itertools
 import math
@@ -15,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.inputs import LARGEST, told
-from simmodels.errors import RequestError, SimModelsError, UnknownNameError
+from simmodels.errors import RequestError, SimModelsError, require_known
 from simmodels.streams import entropy, stream
 
 if TYPE_CHECKING:
@@ -74,9 +73,8 @@ class Cell:
         """Return the value of a factor or a parameter."""
         if name in self.factors:
             return self.factors[name]
-        if name in self.parameters:
-            return self.parameters[name]
-        raise unknown("factor or parameter", name, (*self.factors, *self.parameters))
+        require_known("factor or parameter", name, (*self.factors, *self.parameters))
+        return self.parameters[name]
 
     def stream(self, *names: str | int) -> np.random.Generator:
         """Return the random generator of these names in this replication: common random numbers.
@@ -181,11 +179,9 @@ class Study(ABC):
     def __init__(self, /, **chosen: Value | Sequence[Value]) -> None:
         self.chosen: dict[str, Any] = dict(chosen)
         _require_named(f"study {self.name}", parameters=self.parameters, factors=self.factors, scales=self.scales)
+        known = (*self.parameters, *self.factors, "replications")
         for name in chosen:
-            if name not in {*self.parameters, *self.factors, "replications"}:
-                raise unknown(
-                    f"parameter or factor of {self.name}", name, (*self.parameters, *self.factors, "replications")
-                )
+            require_known(f"parameter or factor of {self.name}", name, known)
         if not _FILE_NAME.fullmatch(self.name):
             raise RequestError(f"a study named {self.name!r}", "letters, digits, _, - and . are allowed")
         if isinstance(self.measures, str) or not all(isinstance(name, str) for name in self.measures):
@@ -210,16 +206,14 @@ class Study(ABC):
         RequestError
             It says something that is not allowed.
         """
-        if scale not in self.scales:
-            raise unknown(f"scale of {self.name}", scale, tuple(self.scales))
+        require_known(f"scale of {self.name}", scale, self.scales)
         at = self.scales[scale]
         for what, own, others in (
             ("parameter", self.parameters, at.parameters),
             ("factor", self.factors, at.factors),
         ):
             for name in others:
-                if name not in own:
-                    raise unknown(f"{what} of {self.name} at scale {scale}", name, tuple(own))
+                require_known(f"{what} of {self.name} at scale {scale}", name, own)
         parameters = {
             name: _value(name, self.chosen.get(name, value))
             for name, value in {**self.parameters, **at.parameters}.items()
@@ -318,9 +312,9 @@ def used_inputs(study: Study, cell: Cell, inputs: Collection[str]) -> tuple[str,
     names = asked(study, "uses", cell)
     if names is None:
         return tuple(sorted(inputs))
+    known = sorted(inputs)
     for name in names:
-        if name not in inputs:
-            raise unknown(f"input of study {study.name}", name, sorted(inputs))
+        require_known(f"input of study {study.name}", name, known)
     return tuple(sorted(names))
 
 
@@ -341,11 +335,6 @@ def asked(study: Study, what: str, *args: object) -> Any:  # noqa: ANN401  what 
         if type(study).__module__.startswith("experiments.") or isinstance(error, SimModelsError):
             raise
         raise RequestError(f"{what} of study {study.name}: {told(error, [inspect.getfile(type(study))])}") from error
-
-
-def unknown(kind: str, name: str, known: Sequence[str]) -> UnknownNameError:
-    """Return the error of a name that is not among those known; it offers the near ones."""
-    return UnknownNameError(kind, name, tuple(difflib.get_close_matches(name, known)), tuple(known))
 
 
 def _value(name: str, value: object) -> Value:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from experiments.campaigns.study import Design, unknown
+from experiments.campaigns.study import Design
 from experiments.on_machines import FIRST_FIT, FIVE, QUEUES, heuristic_of
 from simmodels.capacity import Law
 from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.placement_options import PlacementOptions, has_option
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, require_known
 from simmodels.units import DAY, WEEK
 from simmodels.workload import Workload
 from workloads.risky import RISKY_FAMILIES, risky_jobs
@@ -196,15 +196,14 @@ def require_allowed(design: Design) -> None:
 def _require_known(values: Mapping[str, Sequence[object]]) -> None:
     for name, known in (("heuristic", (*FIVE, *QUEUES)), ("change", CHANGES), ("variant", tuple(READINGS))):
         for value in values[name]:
-            if value not in known:
-                raise unknown(name, str(value), known)
+            require_known(name, value, known)
 
 
 def _require_workloads(workloads: Sequence[object]) -> None:
     slices = slices_of(workloads)
     for name in slices:
         if not Path(name).is_file():
-            raise unknown("family of jobs, or file of a Borg slice,", name, RISKY_FAMILIES)
+            require_known("family of jobs, or file of a Borg slice,", name, RISKY_FAMILIES)
     if len(slices) == 1:
         raise RequestError(f"one slice of Borg, {slices[0]}", "another one is needed, of the week before, to say risks")
 

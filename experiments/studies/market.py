@@ -16,7 +16,7 @@ import pandas as pd
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Design, Rows, Scale, Study, unknown
+from experiments.campaigns.study import Cell, Design, Rows, Scale, Study
 from experiments.studies.market_claims import claims_of
 from experiments.studies.market_results import (
     ALONE,
@@ -31,7 +31,7 @@ from experiments.studies.market_results import (
 from experiments.workflow_inputs import parse_clusters
 from simmodels.decisions.auction_options import AuctionOptions, End
 from simmodels.decisions.bid import TEN_BIDS, find_bid
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.errors import ImpossibleJobError, RequestError, require_known
 from simmodels.schedule import Place, Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.static_scheduling import Method, plan
@@ -194,8 +194,7 @@ def _require_allowed(design: Design) -> None:
     known: Mapping[str, Sequence[str]] = {"end": get_args(End), "rule": tuple(RULES)}
     for name, allowed in known.items():
         for value in factors[name]:
-            if value not in allowed:
-                raise unknown(name, str(value), allowed)
+            require_known(name, value, allowed)
     bids = [find_bid(str(value)).name for value in factors["bid"]]
     for name in bids:
         if bids.count(name) > 1:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Design, Rows, Scale, Study, unknown
+from experiments.campaigns.study import Cell, Design, Rows, Scale, Study
 from experiments.inputs import WorkloadFile, named_order
 from experiments.studies.regression_results import (
     CONVERGENCE,
@@ -35,7 +35,7 @@ from experiments.studies.regression_results import (
     survival,
 )
 from experiments.studies.windows import windows
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, require_known
 from simmodels.learning.pairs import Initial, Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import Estimator, Shuffle, score_jobs
@@ -250,8 +250,7 @@ def _require_allowed(design: Design) -> None:
         for value in values[name]:
             if value not in allowed:
                 raise RequestError(f"{name} is {value!r}", f"{', '.join(map(str, allowed))} are allowed")
-    if of["initial_state"] not in get_args(Initial):
-        raise unknown("initial state", str(of["initial_state"]), get_args(Initial))
+    require_known("initial state", of["initial_state"], get_args(Initial))
     for order in values["order"]:
         named_order(str(order))
     least = {"pairs": 1, "trials": 64, "uniform_trials": 64, "jobs": 1, "warm_jobs": 0}

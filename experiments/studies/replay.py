@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Design, Rows, Scale, Study, Value, unknown
+from experiments.campaigns.study import Cell, Design, Rows, Scale, Study, Value
 from experiments.inputs import WorkloadFile, named_order
 from simmodels.decisions.options import Backfilling
 from simmodels.documents import SUFFIXES
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, require_known
 from simmodels.files import open_regular
 from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR
@@ -79,8 +79,7 @@ class Replay(Study):
         for order in _all(design, "order"):
             named_order(str(order))
         for backfilling in _all(design, "backfilling"):
-            if backfilling not in get_args(Backfilling):
-                raise unknown("backfilling", str(backfilling), get_args(Backfilling))
+            require_known("backfilling", backfilling, get_args(Backfilling))
         if _one(design, "workload"):
             log = self._log(design)
             days = _one(design, "window_days")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Rows, Scale, Study, unknown
+from experiments.campaigns.study import Cell, Rows, Scale, Study
 from experiments.inputs import WorkloadFile
 from experiments.studies.selection_results import (
     NOISE,
@@ -45,7 +45,7 @@ from simmodels.decisions.selection import (
     RandomOrder,
     Strategy,
 )
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, require_known
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
 from simmodels.streams import stream
@@ -288,8 +288,7 @@ def _strategy(kind: str, variant: str, of: Mapping[str, Any]) -> Strategy:
 def _require_allowed(name: str, values: Sequence[object], known: Sequence[str]) -> None:
     """Refuse values of a factor that are not known."""
     for value in values:
-        if value not in known:
-            raise unknown(name, str(value), known)
+        require_known(name, value, known)
 
 
 def _shares(used: Sequence[int], period_s: float, weeks: int) -> NDArray[np.float64]:
