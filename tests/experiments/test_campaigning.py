@@ -243,7 +243,7 @@ def test_a_report_does_not_ask_where_the_study_lies_beside_the_caller_as_it_was(
             "unknown parameter or factor of counting 'sizee'; did you mean size?",
         ),
         (("run", "counting.py", "-s", "self=1"), "unknown parameter or factor of counting 'self'; known: base, fail"),
-        (("run", "counting.py", "-s", "size=1,x"), "factor 'size' has values that are numbers and texts; one kind is"),
+        (("run", "counting.py", "-s", "size=1,x"), "factor 'size' has values that are numbers and texts; values of"),
         (("run", "counting.py", "-s", "base=1,2"), "base is [1, 2]; None, a bool, a number or a text is allowed"),
         (("run", "counting.py", "-s", "base=nan"), "base is nan; finite numbers are allowed; None stands for absence"),
         (("run", "counting.py", "-s", "replications=x"), "replications is 'x'; an integer >= 1 is allowed"),

@@ -402,7 +402,7 @@ WRONG = {
     "simulate -w log.swf --order raises.py:x": "raises.py, line 2: ZeroDivisionError: division by zero",
     "simulate -w log.swf --order none.toml": "none.toml: cannot be read: no such file",
     "simulate -w log.swf --order bad.json": "bad.json: no list theta; a polynomial has both",
-    "simulate -w log.swf --order saf.toml": "the order of saf.toml is named 'saf', as a built-in one; another name",
+    "simulate -w log.swf --order saf.toml": "the order of saf.toml is named 'saf', as a built-in one; choose another",
     "simulate -w log.swf --order digits.toml": "digits.toml: no TOML that can be read: a whole number must have",
     "simulate -w log.swf --order large.json": "large.json: the coefficient of 'p' is inf; a finite number is allowed",
     "simulate -w log.swf --order many.json": "many.json: a polynomial of 4912 terms; at most 100 are allowed",
