@@ -4,6 +4,7 @@ After Perotin et al. (2023), sections 3 and 4. Nothing here is shared with `simm
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +46,14 @@ def _in_thousandths(area: list[tuple[float, float]], length: float) -> float:
     return 1 - sum(mark <= length for mark in marks) / 1000
 
 
+KEYS: dict[str, Callable[[float, float, int, float], float]] = {  # of release, length, cores, and the instant
+    "FCFS": lambda *_: 0.0,
+    "LPF": lambda _, length, *__: -length,
+    "SAF": lambda _, length, cores, __: length * cores,
+    "impatient": lambda release, length, _, now: length - 2.0 * (now - release),
+}
+
+
 @dataclass
 class Run:
     job: int
@@ -73,6 +82,7 @@ class Naive:
     def __post_init__(self) -> None:
         self.option = {
             "dispatch": "event",
+            "order": "FCFS",
             "distance": 11,
             "raise_above": 0.95,
             "lower_below": 0.8,
@@ -141,8 +151,9 @@ class Naive:
                 self.turn(*self.turns.pop(0))
             if not self.targeted:
                 self.fill_machines(now)
-            while arrivals and arrivals[0][0] == now:
-                self.arrive(arrivals.pop(0)[1], now)
+            new = [job for release, job in arrivals if release == now]
+            del arrivals[: len(new)]
+            self.arrive(new, now)
             for job in sorted(j for j, (s, _) in self.planned.items() if s == now):
                 _, machine = self.planned.pop(job)
                 self.begin_run(job, machine, now)
@@ -207,14 +218,29 @@ class Naive:
                 self.note_stretch(run.job, run.end)
             self.update(now)
         elif self.option["dispatch"] == "event":
-            for job in list(self.waiting):
+            for job in self.queue(now):
                 if self.jobs[job][2] <= self.free(run.machine):
                     self.waiting.remove(job)
                     self.begin_run(job, run.machine, now)
 
+    def queue(self, now: float) -> list[int]:
+        """Return who waits, by the order as it is now, then by submission."""
+        order = self.option["order"]
+        key = KEYS[getattr(order, "name", order)]
+        return sorted(self.in_order(self.waiting), key=lambda j: key(*self.jobs[j], now))
+
     def fill_machines(self, now: float) -> None:
-        for job in list(self.waiting):
+        for job in self.queue(now):
             self.first_fit(job, now)
+
+    def arrive(self, new: list[int], now: float) -> None:
+        if not self.targeted:
+            self.waiting += new
+            self.fill_machines(now)
+            return
+        for job in new:
+            self.place(job, now, fresh=True)
+            self.update(now)
 
     def first_fit(self, job: int, now: float) -> None:
         for machine in self.on_in_fill_order():
@@ -222,14 +248,6 @@ class Naive:
                 self.waiting.remove(job)
                 self.begin_run(job, machine, now)
                 return
-
-    def arrive(self, job: int, now: float) -> None:
-        if self.targeted:
-            self.place(job, now, fresh=True)
-            self.update(now)
-        else:
-            self.waiting = self.in_order([*self.waiting, job])
-            self.first_fit(job, now)
 
     # -- targets --------------------------------------------------------------------------------------
 

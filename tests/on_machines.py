@@ -29,6 +29,16 @@ CHOICES: dict[str, dict[str, list[Any]]] = {
 }
 
 
+@sm.order
+def impatient(runtime: float, wait: float) -> float:
+    """Short jobs first, and those that have waited for long."""
+    return runtime - 2.0 * wait
+
+
+ORDERS = ("FCFS", "LPF", "SAF", impatient)
+"""Orders of first fit, each with a key in `tests.naive_capacity`."""
+
+
 def workload(rows: list[tuple[float, float, int]]) -> sm.Workload:
     release, length, cores = np.array(rows, np.float64).reshape(-1, 3).T
     return sm.Workload(np.arange(1, len(rows) + 1), release, length, length, cores.astype(np.int64))

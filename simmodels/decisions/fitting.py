@@ -1,4 +1,4 @@
-"""First fit: a queue in order of submission, and machines that are filled in an order of their own.
+"""First fit: a queue in order of submission, or in one that is named, and machines filled in an order of their own.
 
 The baseline of Perotin et al. (2023, doi 10.1145/3624062.3624194), section 4.1: FirstFitAware fills the safest
 machine first; FirstFitUnaware does the same in a random order of the machines.
@@ -7,21 +7,53 @@ machine first; FirstFitUnaware does the same in a random order of the machines.
 import numpy as np
 
 from simmodels.compiled import compiled
+from simmodels.decisions.keys import key_of
 from simmodels.decisions.machines import first_fitting, run
-from simmodels.decisions.ordered import insert, remove
+from simmodels.decisions.ordered import copy_slots, insert, refill, remove, sort_pairs
 
 
 @compiled
-def queue_up(fleet, slot):
-    """Put a job in the queue, at the place of its submission."""
-    insert(fleet.waiting, 0.0, slot, fleet.cores[slot], fleet.left[slot])
+def _set_key(fleet, slot, now):
+    """Compute the key of a job; return it."""
+    fleet.key[slot] = 0.0
+    if fleet.ordered:
+        draw = fleet.draw[slot] if slot < fleet.draw.size else 0.0
+        row = np.int64(fleet.rows.ctypes.data) + 8 * slot * fleet.rows.shape[1]
+        submit, estimate, left = fleet.submit[slot], fleet.estimate[slot], fleet.left[slot]
+        key = key_of(fleet.order, submit, estimate, left, fleet.cores[slot], draw, now, row)
+        if np.isnan(key):
+            fleet.refused = slot
+            fleet.refused_at = now
+            key = np.inf
+        fleet.key[slot] = key
+    return fleet.key[slot]
+
+
+@compiled
+def queue_up(fleet, slot, now):
+    """Put a job in the queue, at its place."""
+    insert(fleet.waiting, _set_key(fleet, slot, now), slot, fleet.cores[slot], fleet.left[slot])
+
+
+@compiled
+def sort_again(fleet, now):
+    """Compute the keys of all that waits again, and sort it."""
+    n = fleet.waiting.size
+    slots = np.empty(n, np.int64)
+    copy_slots(fleet.waiting, slots)
+    keys = np.empty(n)
+    for k in range(n):
+        keys[k] = _set_key(fleet, slots[k], now)
+    sort_pairs(keys, slots, np.empty(n), np.empty(n, np.int64), n)
+    refill(fleet.waiting, keys, slots, fleet.cores, fleet.left, n)
 
 
 @compiled
 def _take_out(fleet, first):
     """Take those that start, from the first on, out of the queue."""
     for k in range(first, fleet.count):
-        remove(fleet.waiting, 0.0, fleet.placed[k])
+        slot = fleet.placed[k]
+        remove(fleet.waiting, fleet.key[slot], slot)
 
 
 @compiled
@@ -29,6 +61,8 @@ def refill_machine(fleet, machine, now):
     """Start every job that fits on a machine, in the queue's order, until it is full or the queue ends."""
     if not fleet.open[machine]:
         return
+    if fleet.moving:
+        sort_again(fleet, now)
     waiting, free = fleet.waiting, fleet.free
     chain, count, least = waiting.chain, waiting.count, waiting.min_cores  # read once: most blocks are passed over
     first = fleet.count
@@ -47,6 +81,8 @@ def refill_machine(fleet, machine, now):
 @compiled
 def refill_all(fleet, now):
     """Start every job that fits somewhere, in the queue's order, each on the first machine in fill order that fits."""
+    if fleet.moving:
+        sort_again(fleet, now)
     waiting = fleet.waiting
     first = fleet.count
     for c in range(waiting.blocks):
@@ -64,9 +100,9 @@ def refill_all(fleet, now):
 
 @compiled
 def fit_new(fleet, slot, now):
-    """Start a job that has just been submitted if it fits somewhere, else put it in the queue."""
+    """Start a job that has just been submitted if it fits somewhere, else put it at the end of the queue."""
     machine = first_fitting(fleet, fleet.cores[slot])
     if machine >= np.int64(0):
         run(fleet, slot, machine, now, 0)
     else:
-        queue_up(fleet, slot)
+        queue_up(fleet, slot, now)

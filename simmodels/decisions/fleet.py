@@ -16,6 +16,7 @@ from numba.experimental import structref
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.ordered import ORDERED
+from simmodels.decisions.priority import KEY_FUNCTION
 from simmodels.decisions.structure import Structure
 
 FIRST_FIT: Final = 0
@@ -48,6 +49,7 @@ FLEET: Final = FleetType(
         ("submit", _F1),
         ("length", _F1),
         ("left", _F1),  # how long its next run takes
+        ("estimate", _F1),  # how long it may take, by its estimate
         ("cores", _I1),
         ("weight", _F1),  # the share of the reference's work in jobs at least as long: its category
         ("machine", _I1),  # where it runs or is planned; NOWHERE while it waits
@@ -70,6 +72,14 @@ FLEET: Final = FleetType(
         ("count", types.int64),
         ("kind", types.int64),
         # first fit
+        ("key", _F1),  # by slot, of those that wait; 0 by submission
+        ("ordered", types.boolean),  # whether the queue has an order other than that of submission
+        ("order", KEY_FUNCTION),
+        ("moving", types.boolean),  # it is computed again whenever jobs could start
+        ("draw", _F1),  # by slot, a uniform number, for orders that ask for it
+        ("rows", types.float64[:, ::1]),  # what the order names beyond these, see `simmodels.decisions.rows`
+        ("refused", types.int64),  # the slot for which it gave no number; NOWHERE when none
+        ("refused_at", types.float64),  # when that was
         ("fill", _I1),  # the place of each machine in the fill order
         ("filled", _I1),  # the machines in fill order
         ("tree", _I1),  # the most cores free among the machines below each node; leaves in fill order
@@ -118,11 +128,13 @@ FLEET: Final = FleetType(
 
 @compiled
 def grow(fleet, slots):
-    """Make room for `slots` slots; return the columns that the caller fills in: submit, length, left, cores."""
+    """Make room for `slots` slots; return the columns that the caller fills in, as `columns` does."""
     old = fleet.submit.size
     fleet.submit = longer(fleet.submit, slots)
     fleet.length = longer(fleet.length, slots)
     fleet.left = longer(fleet.left, slots)
+    fleet.estimate = longer(fleet.estimate, slots)
+    fleet.key = longer(fleet.key, slots)
     fleet.cores = longer(fleet.cores, slots)
     fleet.weight = longer(fleet.weight, slots)
     fleet.machine = longer(fleet.machine, slots)
@@ -134,13 +146,27 @@ def grow(fleet, slots):
         fleet.machine[slot] = NOWHERE
         fleet.start[slot] = np.inf
         fleet.place[slot] = NOWHERE
-    return fleet.submit, fleet.length, fleet.left, fleet.cores
+        fleet.key[slot] = 0.0
+    return fleet.submit, fleet.length, fleet.left, fleet.estimate, fleet.cores
 
 
 @compiled
 def columns(fleet):
-    """Return the columns that the caller fills in (submit, length, left, cores), and where each slot is."""
-    return fleet.submit, fleet.length, fleet.left, fleet.cores, fleet.machine
+    """Return the columns that the caller fills in: submit, length, left, estimate, cores."""
+    return fleet.submit, fleet.length, fleet.left, fleet.estimate, fleet.cores
+
+
+@compiled
+def set_known(fleet, draw, rows):
+    """Give the fleet what its order may ask of the slots: drawn numbers and rows."""
+    fleet.draw = draw
+    fleet.rows = rows
+
+
+@compiled
+def refused(fleet):
+    """Return the slot for which the order gave no number (NOWHERE when there is none), and when."""
+    return fleet.refused, fleet.refused_at
 
 
 @compiled

@@ -12,13 +12,15 @@ from simmodels.decisions.ordered import new_ordered
 
 
 @compiled
-def new_fleet(columns, demand, size, is_open, filled, kind, by_event, numbers, flags, lengths, weights, packing):
+def new_fleet(
+    columns, demand, size, is_open, filled, kind, by_event, numbers, flags, lengths, weights, packing, queueing
+):
     """Return the state of machines on which nothing runs.
 
     Parameters
     ----------
     columns
-        submit and length (float64[slots]); they may be filled in later.
+        submit, length and estimate (float64[slots]); they may be filled in later.
     demand
         int64[slots], cores.
     size
@@ -38,11 +40,14 @@ def new_fleet(columns, demand, size, is_open, filled, kind, by_event, numbers, f
         The reference, see `simmodels.decisions.risk`.
     packing
         How many machines make a pack (0: none), and how targets are rounded to packs.
+    queueing
+        First fit: whether the order is another than that of submission, whether it moves with time, its function, and
+        what it knows of each slot: drawn numbers, and rows.
     """
     made = structref.new(FLEET)
     slots = demand.size
     machines = is_open.size
-    made.submit, made.length = columns
+    made.submit, made.length, made.estimate = columns
     made.cores = demand
     made.left = made.length.copy()
     made.weight = np.zeros(slots)
@@ -63,6 +68,10 @@ def new_fleet(columns, demand, size, is_open, filled, kind, by_event, numbers, f
     made.placed = np.empty(64, np.int64)
     made.count = 0
     made.kind = kind
+    made.key = np.zeros(slots)
+    made.ordered, made.moving, made.order, made.draw, made.rows = queueing
+    made.refused = NOWHERE
+    made.refused_at = 0.0
     made.by_event = by_event
     made.filled = filled
     made.fill = np.empty(machines, np.int64)

@@ -73,16 +73,10 @@ class QueueOptions(Changeable):
             raise RequestError(f"queue_depth is {queue_depth}", "None or a whole number from 1 to 2^53 is allowed")
         if not (0 <= warm_jobs <= MOST and int(warm_jobs) == warm_jobs):
             raise RequestError(f"warm_jobs is {warm_jobs}", "a whole number from 0 to 2^53 is allowed")
-        first, second = as_order(order), None if backfill_order is None else as_order(backfill_order)
-        for each in (first, second):
-            unknown = [] if each is None else [name for name in each.needs if name in OF_AUCTIONS]
-            if each is not None and unknown:
-                what = f"order {each.name!r} of a queue names {', '.join(unknown)}"
-                raise RequestError(what, f"it may name {', '.join(IN_QUEUES)}, and columns of the workload")
         return cls(
-            first,
+            as_order_of_queue(order),
             backfilling,
-            second,
+            None if backfill_order is None else as_order_of_queue(backfill_order),
             None if threshold_s is None else float(threshold_s),
             decide,
             overrun,
@@ -135,6 +129,24 @@ class QueueOptions(Changeable):
         """Return the options by name, as a schedule keeps them."""
         second = None if self.backfill_order is None else self.backfill_order.name
         return {**self.by_name(), "order": self.order.name, "backfill_order": second}
+
+
+def as_order_of_queue(order: str | Priority) -> Priority:
+    """Return the order of this name, or that is given, if a queue can have it.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none of this name.
+    RequestError
+        It names what only auctions know.
+    """
+    found = as_order(order)
+    unknown = [name for name in found.needs if name in OF_AUCTIONS]
+    if unknown:
+        what = f"order {found.name!r} of a queue names {', '.join(unknown)}"
+        raise RequestError(what, f"it may name {', '.join(IN_QUEUES)}, and columns of the workload")
+    return found
 
 
 def raise_refused(job: Job, now: float, order: Priority, backfill_order: Priority | None) -> NoReturn:

@@ -11,9 +11,12 @@ from simmodels.decisions.changes import Changeable
 from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.checks import flag, is_whole, number, shown, whole
 from simmodels.decisions.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet
+from simmodels.decisions.naming import as_order
 from simmodels.decisions.new_fleet import new_fleet
-from simmodels.decisions.options import MOST
+from simmodels.decisions.options import MOST, as_order_of_queue
+from simmodels.decisions.order import Order
 from simmodels.decisions.planning import FLOOR, NEAREST, PACKS
+from simmodels.decisions.priority import Priority
 from simmodels.decisions.risk import Category, risk_table
 from simmodels.decisions.state import Floats, Ints
 from simmodels.errors import ImpossibleJobError, RequestError, require_known
@@ -33,6 +36,7 @@ _KINDS: Final = {
     "TargetAsap": TARGET_ASAP,
     "PackedTargetAsap": TARGET_ASAP,
 }
+_BY_SUBMISSION: Final = as_order("FCFS")
 _PACKINGS: Final = {"packs": PACKS, "nearest": NEAREST, "floor": FLOOR}
 _CHOICES: Final[dict[str, Any]] = {
     "heuristic": Heuristic,
@@ -53,7 +57,7 @@ _TARGETED: Final = ("TargetStretch", *_ASAP)
 _OWNERS: Final[dict[str, tuple[str, ...]]] = {
     "heuristic": ("FirstFit", *_TARGETED),
     "checkpoints": ("FirstFit", *_TARGETED),
-    **dict.fromkeys(("aware", "unaware", "fill_order", "dispatch"), ("FirstFit",)),
+    **dict.fromkeys(("order", "aware", "unaware", "fill_order", "dispatch"), ("FirstFit",)),
     "alternative": ("TargetStretch",),
     **dict.fromkeys(("stay_on_target", "requeue_immediate"), _ASAP),
     **dict.fromkeys(("packing", "pack_size"), ("PackedTargetAsap",)),
@@ -86,6 +90,9 @@ class PlacementOptions(Changeable):
         ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``.
     checkpoints
         How jobs write checkpoints; None for no periodic ones, and for free ones on notice.
+    order
+        First fit: who is first in the queue, see `simmodels.order`; of those with a smaller key that fit nowhere, a job
+        passes all. An order that changes with time is computed again whenever jobs could start.
     aware
         First fit: machines are filled from the safest on; False: see `unaware`.
     unaware
@@ -139,6 +146,7 @@ class PlacementOptions(Changeable):
 
     heuristic: Heuristic
     checkpoints: Checkpoints | None = None
+    order: Priority = _BY_SUBMISSION
     aware: bool = True
     unaware: Unaware = "shuffled_fill"
     fill_order: tuple[int, ...] | None = None
@@ -210,12 +218,12 @@ class PlacementOptions(Changeable):
             value = getattr(self, name)
             if not (value is None and name == "least_machines"):
                 found[name] = whole(name, value, least)
-        order: Any = self.fill_order
-        if order is not None:
-            if not np.iterable(order) or not all(is_whole(each, 0, MOST) for each in order):
-                raise RequestError(f"fill_order is {shown(order)}", "None or the numbers of the machines are allowed")
-            found["fill_order"] = tuple(int(each) for each in order)
-        return replace(self, **found)
+        filled: Any = self.fill_order
+        if filled is not None:
+            if not np.iterable(filled) or not all(is_whole(each, 0, MOST) for each in filled):
+                raise RequestError(f"fill_order is {shown(filled)}", "None or the numbers of the machines are allowed")
+            found["fill_order"] = tuple(int(each) for each in filled)
+        return replace(self, order=as_order_of_queue(self.order), **found)
 
     def _check_ranges(self) -> None:
         """Refuse numbers that are out of their range, and what is no reference and no checkpoints."""
@@ -231,6 +239,17 @@ class PlacementOptions(Changeable):
         for name, value, kind in kinds:
             if not isinstance(value, kind | None):
                 raise RequestError(f"{name} is {shown(value)}", f"a {kind.__name__} is allowed")
+
+    @property
+    def order_of_queue(self) -> Priority:
+        """Return the order of first fit's queue; that of submission for targets, which have no queue."""
+        return self.order if self.heuristic == "FirstFit" else _BY_SUBMISSION
+
+    @property
+    def may_refuse(self) -> bool:
+        """Return whether the order may give no number for a job."""
+        order = self.order_of_queue
+        return not (isinstance(order, Order) and order.is_built_in)
 
     @property
     def random_kill(self) -> bool:
@@ -262,9 +281,10 @@ class PlacementOptions(Changeable):
 
     def open(
         self,
-        columns: tuple[Floats, Floats],
+        columns: tuple[Floats, Floats, Floats],
         cores: Ints,
         *,
+        known: tuple[Floats, Floats],
         size: int,
         is_open: Sequence[bool],
         least: int,
@@ -276,7 +296,9 @@ class PlacementOptions(Changeable):
         Parameters
         ----------
         columns, cores
-            submit and length (float64[slots]), and int64[slots].
+            submit, length and estimate (float64[slots]), and int64[slots].
+        known
+            What the order knows of each slot beyond these: drawn numbers (or none), and rows.
         size
             The cores of each machine.
         is_open
@@ -308,6 +330,9 @@ class PlacementOptions(Changeable):
             self.replan_on_add == "util",
             self.category != "ge",
         )
+        draw, rows = known
+        order = self.order_of_queue
+        queueing = (order != _BY_SUBMISSION, order.moving, order.key_function, draw, rows)
         numbers = (
             floor,
             self.raise_above,
@@ -330,6 +355,7 @@ class PlacementOptions(Changeable):
             lengths,
             weights,
             (self.pack_size if self.heuristic == "PackedTargetAsap" else 0, _PACKINGS[self.packing]),
+            queueing,
         )
         return made
 
@@ -337,6 +363,8 @@ class PlacementOptions(Changeable):
         """Return the options by name, as a schedule keeps them: those of the heuristic."""
         names = [each.name for each in fields(self) if has_option(self.heuristic, each.name)]
         kept = {name: getattr(self, name) for name in names}
+        if "order" in kept:
+            kept["order"] = self.order.name
         if self.reference is not None:
             kept["reference"] = self.reference.name
         return kept

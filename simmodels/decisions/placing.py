@@ -8,7 +8,7 @@ many jobs start: their slots are in ``fleet.placed``, their machines in ``fleet.
 import numpy as np
 
 from simmodels.compiled import compiled
-from simmodels.decisions.fitting import fit_new, queue_up, refill_all, refill_machine
+from simmodels.decisions.fitting import fit_new, queue_up, refill_all, refill_machine, sort_again
 from simmodels.decisions.fleet import FIRST_FIT, NOWHERE
 from simmodels.decisions.machines import first_fitting, open_machines, reserve, run, stop
 from simmodels.decisions.ordered import copy_slots, insert, remove
@@ -81,7 +81,7 @@ def change(fleet, is_open, lost, again, losses, now):
         if k >= again:
             continue
         if fleet.kind == FIRST_FIT:
-            queue_up(fleet, lost[k])
+            queue_up(fleet, lost[k], now)
         else:
             insert(fleet.waiting, 0.0, lost[k], fleet.cores[lost[k]], fleet.left[lost[k]])
     opened = 0
@@ -108,6 +108,13 @@ def change(fleet, is_open, lost, again, losses, now):
 def settle(fleet, arrivals, now):
     """Let the next `arrivals` slots arrive, and start what was planned for now."""
     fleet.count = 0
+    if fleet.kind == FIRST_FIT and fleet.ordered:
+        for slot in range(fleet.arrived, fleet.arrived + arrivals):
+            queue_up(fleet, slot, now)
+        fleet.arrived += arrivals
+        if arrivals > 0 or not fleet.by_event:
+            refill_all(fleet, now)
+        return fleet.count
     if fleet.kind == FIRST_FIT and not fleet.by_event:
         refill_all(fleet, now)
     for _ in range(arrivals):
@@ -127,7 +134,7 @@ def settle(fleet, arrivals, now):
 @compiled
 def withdraw(fleet, slot):
     """Let a job go that waits; before anything is placed, `plan_again` has to plan the others."""
-    remove(fleet.waiting, 0.0, slot)
+    remove(fleet.waiting, fleet.key[slot], slot)
     if fleet.place[slot] != NOWHERE:  # its start was planned
         unplan(fleet, slot)
 
@@ -158,6 +165,9 @@ def take_over(fleet, old, now):
     fleet.left, fleet.machine, fleet.start = old.left, old.machine, old.start
     fleet.before, fleet.after, fleet.first = old.before, old.after, old.first
     fleet.arrived, fleet.free, fleet.waiting = old.arrived, old.free, old.waiting
+    fleet.key = old.key
+    if fleet.ordered or old.ordered:
+        sort_again(fleet, now)
     for k in range(old.heap_size):
         fleet.machine[old.heap[k]] = NOWHERE
         fleet.start[old.heap[k]] = np.inf

@@ -12,13 +12,13 @@ import numpy as np
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.conservative import start_reserved
+from simmodels.decisions.keys import key_of
 from simmodels.decisions.ordered import insert, least_cores, new_ordered, refill, remove, sort_pairs
 from simmodels.decisions.profile import add, lasts_until
 from simmodels.decisions.queueing import reservation, start_easy, start_fitting, start_heads
 from simmodels.decisions.state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING
 from simmodels.signals import heed_signals
 
-_FIRST: Final = float(np.finfo(np.float64).min)  # the least key that an order can give
 _AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all others, among themselves by slot
 
 
@@ -31,22 +31,14 @@ def _key(queue, order, row, slot, now):
     if slot < queue.warm or slot < queue.judged:
         return _AHEAD
     draw = queue.draw[slot] if slot < queue.draw.size else 0.0
-    submit = queue.submit[slot]
-    value = order(
-        submit,
-        queue.estimate[slot],
-        queue.runtime[slot],
-        float(queue.cores[slot]),
-        now - submit,
-        now,
-        draw,
-        row[0] + slot * row[1],
-    )
-    if np.isnan(value):
+    at = row[0] + slot * row[1]
+    submit, estimate, runtime = queue.submit[slot], queue.estimate[slot], queue.runtime[slot]
+    key = key_of(order, submit, estimate, runtime, queue.cores[slot], draw, now, at)
+    if np.isnan(key):
         queue.refused = slot
         queue.refused_at = now
         return np.inf
-    return max(value, _FIRST)
+    return key
 
 
 @compiled

@@ -8,8 +8,11 @@ from simpy.events import PENDING, Event
 
 from simmodels.decisions import placing
 from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.fleet import columns, grow, standing
+from simmodels.decisions.fleet import columns, grow, refused, set_known, standing
+from simmodels.decisions.options import raise_refused
 from simmodels.decisions.placement_options import Heuristic, PlacementOptions, require_lengths
+from simmodels.decisions.rows import Rows, require_columns, row_of
+from simmodels.decisions.state import Floats
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, Environment
@@ -18,6 +21,7 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.powering import CapacityProcess
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.streams import stream
 from simmodels.workload import Job, Workload
 
 _ROOM = 1024  # slots at first
@@ -61,6 +65,8 @@ class Placer(Scheduler):
         self._resumed: list[Job] = []
         self._lost: list[Attempt] = []
         self._starting: set[int] = set()
+        self._draws: np.random.Generator | None = None
+        self._draw = np.empty(0)  # a uniform number a slot, if the order asks for it
         self._powered = True
         self._withdrawn = False  # since the last decision, a job
         self._timer_s = np.inf
@@ -108,11 +114,21 @@ class Placer(Scheduler):
         changed = self.options.with_changes(options)
         self._require_cluster(self.cluster, changed)
         changed.filled(len(self.cluster.machines), 0)  # refuses an order that is none of these machines
+        for job in (*self._jobs.values(), *self._submitted) if changed.order_of_queue.columns else ():
+            row_of(changed.order_of_queue.columns, job)  # refuses an order that names a number that they do not have
         if changed != self.options:
             self.options = self._by if changed == self._by else changed
             self.changes += 1
             self._draw_seed()
             self._ring()
+
+    def _drawn(self, room: int) -> Floats:
+        """Return a uniform number for each slot, if the order asks for it."""
+        if self.options.order_of_queue.draws:
+            if self._draws is None:
+                self._draws = stream(self.env.seed_of("order", self.cluster.name), "order", "draw")
+            self._draw = np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
+        return self._draw
 
     def _draw_seed(self) -> None:
         """Make the seed of the fill order when one is first drawn."""
@@ -120,8 +136,10 @@ class Placer(Scheduler):
             self._fill_seed = self.env.seed_of("fill order", self.cluster.name)
 
     def accept(self, workload: Workload) -> None:
-        """Refuse a workload with a job that can never run on a machine."""
-        require_lengths(self.as_jobs(workload), self.size)
+        """Refuse a workload with a job that can never run on a machine, or without a column that the order names."""
+        jobs = self.as_jobs(workload)
+        require_lengths(jobs, self.size)
+        require_columns(self.options.order_of_queue.columns, jobs)
 
     def resume(self, jobs: Sequence[Job]) -> None:
         """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
@@ -137,6 +155,7 @@ class Placer(Scheduler):
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to a router."""
         self._require(job)
+        row_of(self.options.order_of_queue.columns, job)  # refuses a job without a number that the order names
         super().enqueue(job)
 
     _by_machine = True
@@ -183,6 +202,13 @@ class Placer(Scheduler):
         """Return how long a job runs from now on, which is known here."""
         return self.cluster.takes_s(job, job.runtime_s)
 
+    def _ahead_of(self, job: Job) -> Sequence[Job]:
+        """Return the jobs in the order in which a prediction lets them start, this one among them."""
+        now, waiting = float(self.env.now), self.waiting
+        line = waiting if any(each is job for each in waiting) else [*waiting, job]
+        order = self.options.order_of_queue
+        return line if order.name == "FCFS" else sorted(line, key=lambda each: order.key(each, now))
+
     def _withdraw(self, job: Job) -> None:
         slot = self._slot_of(job)
         if slot is None or not any(each is job for each in self.waiting):
@@ -226,7 +252,7 @@ class Placer(Scheduler):
         now = float(self.env.now)
         self._seen_s = now
         room = max(_ROOM, 2 * len(self._resumed))
-        self._fleet = self._opened((np.empty(room), np.empty(room)), np.empty(room, np.int64))
+        self._fleet = self._opened((np.empty(room), np.empty(room), np.empty(room)), np.empty(room, np.int64))
         for job in self._resumed:
             self._enter(job, self._seen_s - job.submit_s)
         placing.begin(self._fleet, len(self._resumed), now)
@@ -236,12 +262,17 @@ class Placer(Scheduler):
             self.cluster.forget(self._jobs.pop(slot))  # it did not fit
         self._powered = False
 
-    def _opened(self, lengths: tuple[np.ndarray, np.ndarray], cores: np.ndarray) -> Any:  # noqa: ANN401  a fleet
+    def _opened(self, lengths: tuple[Floats, Floats, Floats], cores: np.ndarray) -> Any:  # noqa: ANN401  a fleet
         """Return the state of the machines that take jobs, by the options, with nothing running."""
         self._by = self.options
+        self._rows = Rows((self.options.order_of_queue.columns, ()), len(cores))
+        if self._rows.names:
+            for slot, job in self._jobs.items():
+                self._rows.fill(slot, job)
         return self.options.open(
             lengths,
             cores,
+            known=(self._drawn(len(cores)), self._rows.matrices[0]),
             size=self.size,
             is_open=[machine.takes_jobs for machine in self.cluster.machines],
             least=self._least(),
@@ -254,8 +285,8 @@ class Placer(Scheduler):
         if self._by.heuristic == "FirstFit":
             self._seen_s = now  # the use of machines is seen from here on
         old = self._fleet
-        submit, length, _, cores, _ = columns(old)
-        self._fleet = self._opened((submit, length), cores)
+        submit, length, _, estimate, cores = columns(old)
+        self._fleet = self._opened((submit, length, estimate), cores)
         placing.take_over(self._fleet, old, now)
         self._start_all()
 
@@ -276,13 +307,17 @@ class Placer(Scheduler):
     def _enter(self, job: Job, earlier: float = 0.0) -> None:
         """Give a job the next slot."""
         slot = self._arrived
-        submit, length, lefts, cores, _ = columns(self._fleet)
+        submit, length, lefts, estimates, cores = columns(self._fleet)
         if slot == len(submit):
-            submit, length, lefts, cores = grow(self._fleet, 2 * slot)
+            submit, length, lefts, estimates, cores = grow(self._fleet, 2 * slot)
+            self._rows.grow(2 * slot)
+            set_known(self._fleet, self._drawn(2 * slot), self._rows.matrices[0])
         if earlier > 0.0:
             self.cluster.ran_before(job, earlier)
+        if self._rows.names:
+            self._rows.fill(slot, job)
         submit[slot], length[slot], cores[slot] = job.submit_s, job.runtime_s, job.cores
-        lefts[slot] = self._expected_s(job)
+        lefts[slot], estimates[slot] = self.cluster.lengths_s(job)
         self._jobs[slot] = job
         self._arrived += 1
 
@@ -318,13 +353,13 @@ class Placer(Scheduler):
 
     def _change(self, now: float) -> None:
         """Take note of which machines are open, and let those that were lost wait again, unless they went elsewhere."""
-        lefts = columns(self._fleet)[2]
+        lefts, estimates = columns(self._fleet)[2:4]
         again = [attempt.slot for attempt in self._lost if attempt in self._again]
         gone = [attempt.slot for attempt in self._lost if attempt not in self._again]
         self._again.clear()
         lost = np.array(again + gone, np.int64)
         for slot in again:
-            lefts[slot] = self._expected_s(self._jobs[slot])
+            lefts[slot], estimates[slot] = self.cluster.lengths_s(self._jobs[slot])
         for slot in gone:
             del self._jobs[slot]
         is_open = np.array([machine.takes_jobs for machine in self.cluster.machines], np.bool_)
@@ -341,6 +376,10 @@ class Placer(Scheduler):
             self.env.at(due).callbacks.append(lambda _: self._ring())
 
     def _start_all(self) -> None:
+        if self.options.may_refuse:
+            slot, now = refused(self._fleet)
+            if slot >= 0:
+                raise_refused(self._jobs[slot], now, self.options.order_of_queue, None)
         slots, machines = placing.started(self._fleet)
         self._starting = set(slots.tolist())  # they wait no more, whatever an observer of a start asks
         for slot, machine in zip(slots.tolist(), machines.tolist(), strict=True):
@@ -366,10 +405,10 @@ class Placer(Scheduler):
 
 
 class FirstFit(Placer):
-    """A queue in order of submission, and machines filled in an order of their own.
+    """A queue in order of submission, or in another ``order``, and machines filled in an order of their own.
 
-    `aware`: from the safest machine on; else in a random order. See `PlacementOptions` for ``aware``, ``unaware``,
-    ``fill_order``, ``dispatch`` and ``checkpoints``.
+    `aware`: from the safest machine on; else in a random order. See `PlacementOptions` for ``order``, ``aware``,
+    ``unaware``, ``fill_order``, ``dispatch`` and ``checkpoints``.
     """
 
     heuristic = "FirstFit"

@@ -52,6 +52,7 @@ RUNS: Final = RunsType(
         # by slot
         ("now", _I1),  # the attempt that runs
         ("undone", _F1),  # the work it has left
+        ("estimate", _F1),  # all its work, by its estimate
         ("earlier", _F1),  # how long its attempt ran before the window
         ("restart", _F1),  # what coming back takes it
         # when machines were dark
@@ -66,9 +67,9 @@ RUNS: Final = RunsType(
 
 @compiled
 def new_runs(undone, earlier, machines):
-    """Return an empty record; by slot, `undone` is the work, and `earlier` how long it ran before the window."""
+    """Return an empty record: of each slot, its work, that by its estimate, and how long it ran before the window."""
     made = structref.new(RUNS)
-    room = undone.size + 64
+    room = earlier.size + 64
     made.slot = np.empty(room, np.int64)
     made.machine = np.empty(room, np.int64)
     made.start = np.empty(room)
@@ -79,10 +80,10 @@ def new_runs(undone, earlier, machines):
     made.heap = np.empty(room, np.int64)
     made.count = 0
     made.size = 0
-    made.now = np.full(undone.size, NOWHERE)
-    made.undone = undone
+    made.now = np.full(earlier.size, NOWHERE)
+    made.undone, made.estimate = undone
     made.earlier = earlier
-    made.restart = np.zeros(undone.size)
+    made.restart = np.zeros(earlier.size)
     made.since = np.full(machines, np.nan)
     made.dark = np.empty(64, np.int64)
     made.dark_from = np.empty(64)
@@ -150,6 +151,8 @@ def _lose(runs, fleet, slot, interval, cost, restart, warned, now):
         runs.undone[slot] -= saved
         runs.restart[slot] = restart
     fleet.left[slot] = takes(runs.undone[slot], runs.restart[slot], interval, cost)
+    estimated = max(runs.undone[slot] + (runs.estimate[slot] - fleet.length[slot]), 0.0)
+    fleet.estimate[slot] = takes(estimated, runs.restart[slot], interval, cost)
 
 
 @compiled

@@ -7,8 +7,10 @@ import numpy as np
 from simmodels.capacity import Capacity
 from simmodels.decisions.checkpointing import takes
 from simmodels.decisions.fleet import columns as columns_of
-from simmodels.decisions.fleet import standing
+from simmodels.decisions.fleet import refused, standing
+from simmodels.decisions.options import raise_refused
 from simmodels.decisions.placement_options import PLACED, PlacementOptions, checkpoint_numbers
+from simmodels.decisions.rows import Rows
 from simmodels.decisions.switching import MODES, OFF, OPEN
 from simmodels.decisions.window import windowed
 from simmodels.place import Place
@@ -54,9 +56,13 @@ def replay_on_machines(
     later = capacity.time_s > begin
     least = min(at_begin, int(capacity.machines[later].min(initial=machines)))
     states = np.where(np.arange(machines) < at_begin, OPEN, OFF).astype(np.int64)
+    of_order = Rows((options.order_of_queue.columns, ()), len(rows))
+    of_order.fill_all(workload, rows)
+    draw = stream(seed, "order", "draw").random(len(rows)) if options.order_of_queue.draws else np.empty(0)
     fleet = options.open(
-        (submit_s, length_s),
+        (submit_s, length_s, workload.estimate_s[rows].copy()),
         workload.cores[rows].copy(),
+        known=(draw, of_order.matrices[0]),
         size=cores_per_machine,
         is_open=(states == OPEN).tolist(),
         least=least,
@@ -66,11 +72,11 @@ def replay_on_machines(
     warm = len(jobs.warm)
     earlier = np.zeros(len(rows))
     earlier[:warm] = begin - submit_s[:warm]
-    left = columns_of(fleet)[2]
-    if interval < math.inf:
-        left[:] = [takes(work, 0.0, interval, cost) for work in length_s.tolist()]
-    left[:warm] -= earlier[:warm]
-    runs = new_runs(length_s.copy(), earlier, machines)
+    for each in columns_of(fleet)[2:4]:  # by runtime, and by estimate
+        if interval < math.inf:
+            each[:] = [takes(work, 0.0, interval, cost) for work in each.tolist()]
+        each[:warm] = np.maximum(each[:warm] - earlier[:warm], 0.0)
+    runs = new_runs((length_s.copy(), workload.estimate_s[rows].copy()), earlier, machines)
     time_s, notice_s = capacity.time_s[later], capacity.notice_s[later]
     mode = np.array([MODES[each] for each, kept in zip(capacity.mode, later, strict=True) if kept], np.int64)
     wanted = capacity.machines[later]
@@ -91,6 +97,10 @@ def replay_on_machines(
         (float(begin), float(end)),
         (interval, cost, restart),
     )
+    if options.may_refuse:
+        slot, now = refused(fleet)
+        if slot >= 0:
+            raise_refused(workload.job(int(rows[slot])), now, options.order_of_queue, None)
     (slot, machine, start_s, end_s, work_s, outcome), dark = record(runs)
     order = np.lexsort((slot, start_s))  # as a recorder has them
     slot, machine, start_s, end_s = slot[order], machine[order], start_s[order], end_s[order]

@@ -12,7 +12,7 @@ import simmodels as sm
 from simmodels.instants import rounding_s
 from simmodels.schedule import Schedule
 from tests.naive_capacity import Naive
-from tests.on_machines import CHOICES, HEURISTICS, assert_same, runs, workload
+from tests.on_machines import CHOICES, HEURISTICS, ORDERS, assert_same, runs, workload
 
 MORE: dict[str, dict[str, list[Any]]] = {
     heuristic: choices | {"raise_above": [0.95, 0.85], "lower_below": [0.8, 0.5, 0.0], "length_cap_s": [604_800.0, 9.0]}
@@ -31,8 +31,9 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
     machines = [draw(st.integers(1, 5)), *(draw(st.integers(0, 5)) for _ in times)]
     heuristic = draw(st.sampled_from(HEURISTICS))
     if heuristic == "FirstFit":
-        order = draw(st.none() | st.permutations(range(5)).map(tuple))
-        options = {"dispatch": draw(st.sampled_from(["event", "instant"])), "fill_order": order}
+        filled = draw(st.none() | st.permutations(range(5)).map(tuple))
+        options = {"dispatch": draw(st.sampled_from(["event", "instant"])), "fill_order": filled}
+        options["order"] = draw(st.sampled_from(ORDERS))
     else:
         options = {name: draw(st.sampled_from(values)) for name, values in MORE[heuristic].items()}
     # a window may begin, and end, just when the machines change or a job comes

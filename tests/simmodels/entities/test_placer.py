@@ -1,9 +1,11 @@
 # ruff: noqa: ANN401  options of any type are handed through
 """Placers whose options change during a run."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ import simmodels as sm
 from simmodels.entities.environment import Process
 from simmodels.errors import RequestError, UnknownNameError
 from tests.naive_capacity import Naive
-from tests.on_machines import CHOICES, runs, workload
+from tests.on_machines import CHOICES, ORDERS, runs, workload
 
 CLASSES: dict[str, Any] = {
     "FirstFit": sm.FirstFit,
@@ -54,7 +56,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 120), st.integers(1, 50), st.integers(1
 STEPS = st.lists(st.tuples(st.integers(1, 160), st.integers(0, 5)), max_size=6, unique_by=lambda step: step[0]).map(
     lambda steps: [(0.0, 4), *((float(at_s), machines) for at_s, machines in sorted(steps))]
 )
-FIRST_FIT = {"dispatch": ["event", "instant"], "fill_order": [(4, 2, 0, 1, 3), (0, 1, 2, 3, 4)]}
+FIRST_FIT = {"dispatch": ["event", "instant"], "fill_order": [(4, 2, 0, 1, 3), (0, 1, 2, 3, 4)], "order": ORDERS}
 
 
 @st.composite
@@ -159,7 +161,9 @@ class Modelled(sm.Cluster):
 def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
     env = sm.Environment()
     placer = sm.FirstFit(env, sm.Cluster(env, "c", machines=3, cores_per_machine=4))
-    with pytest.raises(UnknownNameError, match=r"option that can be changed 'checkpoints'; .*known: heuristic, aware"):
+    with pytest.raises(
+        UnknownNameError, match=r"option that can be changed 'checkpoints'; .*known: heuristic, order, aware"
+    ):
         placer.reconfigure(checkpoints=sm.Checkpoints())
     with pytest.raises(RequestError, match="option distance with FirstFit; it is one of another heuristic"):
         placer.reconfigure(distance=3)
@@ -174,3 +178,99 @@ def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
     modelled = sm.FirstFit(env, Modelled(env, "d", machines=1, cores_per_machine=4))
     with pytest.raises(RequestError, match="TargetAsap on cluster 'd', which says itself how long jobs run"):
         modelled.reconfigure(heuristic="TargetAsap", reference=workload([(0.0, 1.0, 1)]))
+
+
+def test_first_fit_takes_its_queue_in_the_order_that_is_named() -> None:
+    # one machine of 4 cores is full until 10; jobs 2 to 4 wait for it
+    rows = [(0.0, 10.0, 4), (1.0, 9.0, 3), (2.0, 2.0, 3), (3.0, 5.0, 1)]
+    starts = {
+        "FCFS": [0, 10, 19, 10],  # job 4 fits beside job 2
+        "SPF": [0, 12, 10, 10],
+        "LPF": [0, 10, 19, 10],
+        "LAF": [0, 10, 19, 10],
+    }
+    for order, start_s in starts.items():
+        for dispatch in ("event", "instant"):
+            schedule = placed(rows, "FirstFit", {"order": order, "dispatch": dispatch}, [], [(0.0, 1)])
+            assert schedule.start_s.tolist() == start_s, order
+            assert schedule.about["order"] == order
+
+
+def test_a_learned_polynomial_is_an_order_of_first_fit() -> None:
+    rows = [(0.0, 10.0, 4), (1.0, 9.0, 3), (2.0, 2.0, 4), (3.0, 5.0, 2), (4.0, 5.0, 1)]
+    learned = sm.Polynomial([1.0], ["pq"], name="learned")
+    schedule = placed(rows, "FirstFit", {"order": learned}, [], [(0.0, 1)])
+    assert schedule.start_s.tolist() == placed(rows, "FirstFit", {"order": "SAF"}, [], [(0.0, 1)]).start_s.tolist()
+    assert schedule.start_s.tolist() == [0, 17, 15, 10, 10]
+    compiled = sm.simulate_on_machines(workload(rows), [(0.0, 1)], cores_per_machine=4, order=learned)
+    assert compiled.start_s.tolist() == schedule.start_s.tolist()
+
+
+def test_jobs_of_one_instant_are_taken_in_order() -> None:
+    rows = [(0.0, 8.0, 3), (0.0, 2.0, 2), (0.0, 3.0, 2)]
+    assert placed(rows, "FirstFit", {}, [], [(0.0, 1)]).start_s.tolist() == [0, 8, 8]
+    assert placed(rows, "FirstFit", {"order": "SPF"}, [], [(0.0, 1)]).start_s.tolist() == [3, 0, 0]
+
+
+def test_an_order_of_first_fit_may_name_columns_and_draw() -> None:
+    @sm.order
+    def drawn(draw: float, urgent: float) -> float:
+        return draw - urgent
+
+    log = workload([(float(i // 40), 5.0, 4) for i in range(1500)])
+    log = replace(log, extras={"urgent": (np.arange(1500) % 7 == 0).astype(float)})
+    schedules = [
+        sm.simulate_on_machines(log, [(0, 2)], cores_per_machine=4, order=drawn, seed=seed, engine=engine).validate()
+        for seed, engine in ((1, "simpy"), (1, "compiled"), (2, "compiled"))
+    ]
+    one, other, third = (runs(schedule) for schedule in schedules)
+    assert one == other != third
+    waits = schedules[0].start_s - log.submit_s
+    urgent = log.numbers["urgent"] > 0
+    assert waits[urgent].max() < waits[~urgent].max()
+    with pytest.raises(RequestError, match="an order names urgent, and job 1 has no such number"):
+        sm.simulate_on_machines(workload([(0.0, 5.0, 4)]), [(0, 2)], cores_per_machine=4, order=drawn, engine="simpy")
+    with pytest.raises(RequestError, match="an order names urgent, and job 1 has no such number"):
+        sm.simulate_on_machines(workload([(0.0, 5.0, 4)]), [(0, 2)], cores_per_machine=4, order=drawn)
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_an_order_of_first_fit_that_gives_no_number_is_refused_with_the_job(engine: Any) -> None:
+    @sm.order
+    def none(runtime: float) -> float:
+        return float("nan") if runtime > 6.0 else runtime
+
+    log = workload([(0.0, 5.0, 4), (1.0, 6.0, 4), (2.0, 7.0, 4)])
+    with pytest.raises(RequestError, match=r"order 'none' gives no number \(NaN\) for job 3 at 2 s"):
+        sm.simulate_on_machines(log, [(0, 1)], cores_per_machine=4, order=none, engine=engine)
+
+
+def test_orders_are_of_first_fit_and_know_no_auction() -> None:
+    with pytest.raises(RequestError, match="option order with TargetAsap; it is one of another heuristic"):
+        sm.TargetAsap(sm.Environment(), None, order="SPF")  # type: ignore[arg-type]  # refused before it is looked at
+
+    @sm.order
+    def earliest(start: float) -> float:
+        return start
+
+    with pytest.raises(RequestError, match="order 'earliest' of a queue names start"):
+        sm.simulate_on_machines(workload([(0.0, 5.0, 4)]), [(0, 1)], cores_per_machine=4, order=earliest)
+
+
+def test_first_fit_predicts_and_gives_back_jobs_by_its_order() -> None:
+    env = sm.Environment()
+    placer = sm.FirstFit(env, sm.Cluster(env, "c", machines=1, cores_per_machine=4), order="SPF")
+    jobs = [sm.Job(number, 0.0, length, length, 4) for number, length in enumerate((10.0, 9.0, 2.0, 5.0), start=1)]
+    placer.submit(jobs[0])
+    env.run(until=1)
+    for job in jobs[1:]:
+        placer.submit(job)
+    env.run(until=2)
+    assert [placer.predict_start(job) for job in jobs[1:]] == [17, 10, 12]
+    assert placer.predict_start(sm.Job(9, 2.0, 3.0, 3.0, 4)) == 12
+    placer.withdraw(jobs[2])
+    assert [placer.predict_start(job) for job in (jobs[1], jobs[3])] == [15, 10]
+    started: list[tuple[float, int]] = []
+    env.on(sm.Started, lambda event: started.append((env.now, event.attempt.job.job_id)))
+    env.run()
+    assert started == [(10, 4), (15, 2)]
