@@ -16,7 +16,7 @@ from simmodels.decisions.keys import key_of
 from simmodels.decisions.ordered import insert, least_cores, new_ordered, refill, remove, sort_pairs
 from simmodels.decisions.profile import add, lasts_until
 from simmodels.decisions.queueing import reservation, start_easy, start_fitting, start_heads
-from simmodels.decisions.state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING
+from simmodels.decisions.state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING, queue_at
 from simmodels.signals import heed_signals
 
 _AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all others, among themselves by slot
@@ -407,13 +407,15 @@ def decide(queue, now):
 
 
 @compiled
-def instant(queue, now, slots, ends, arrivals):
+def instant(address, now, slots, ends, arrivals):
     """Let slots[:ends] end and the next `arrivals` slots arrive, decide, and return how many start.
 
-    Their slots are in slots[:starts] then, if they have room there; else in queue.placed alone.
+    Those that start are in slots[:starts] then, if they have room there; else in queue.placed alone. `address` is that
+    of the queue, see `simmodels.decisions.state.address_of`.
 
     One call an instant: it saves the process clock a crossing from Python for each event, and an array that is made.
     """
+    queue = queue_at(address)
     for k in range(ends):
         finish(queue, slots[k], now)
     for _ in range(arrivals):

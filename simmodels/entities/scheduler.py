@@ -89,6 +89,7 @@ class QueueScheduler(Scheduler):
         self._submit, self._runtime, self._estimate, self._cores = columns
         self._rows = self.options.rows(_ROOM)
         self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM), rows=self._rows)
+        self._address = int(state.address_of(self._queue))
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._waiting = 0  # how many wait
         self._turn = 0
@@ -202,6 +203,7 @@ class QueueScheduler(Scheduler):
                 start_s[attempt.slot] = attempt.start_s
         columns = (self._submit, self._runtime, self._estimate, self._cores)
         old, self._queue = self._queue, changed.open(columns, free=0, draw=self._drawn(self._room), rows=self._rows)
+        self._address = int(state.address_of(self._queue))
         queue.take_over(self._queue, old, start_s, float(self.env.now))
 
     # -- what can be seen of it ---------------------------------------------------------------------
@@ -278,7 +280,7 @@ class QueueScheduler(Scheduler):
         """Let what ended end, and what came arrive; return the slots that start now."""
         if self.cluster.leaving:
             return self._decided_under_notice(now, finished, arrivals)
-        starts = queue.instant(self._queue, now, self._slots, finished, arrivals)
+        starts = queue.instant(self._address, now, self._slots, finished, arrivals)
         if not starts:
             return []
         if starts > len(self._slots):

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from simmodels.decisions import queue as events
 from simmodels.decisions.orders import find_order
-from simmodels.decisions.state import grow, open_queue, reservations, waiting_slots
+from simmodels.decisions.state import address_of, grow, open_queue, reservations, waiting_slots
 from tests.naive import Naive, Row
-
-NOBODY = np.empty(0, np.int64)
 
 
 class Stepped:
@@ -36,7 +34,8 @@ class Stepped:
             events.arrive(self.queue, float(now))
 
     def decide(self, now: float) -> list[int]:
-        return events.instant(self.queue, float(now), NOBODY, 0, 0).tolist()
+        started = np.empty(64, np.int64)
+        return started[: events.instant(address_of(self.queue), float(now), started, 0, 0)].tolist()
 
     def finish(self, slot: int, now: float) -> None:
         events.finish(self.queue, slot, float(now))
