@@ -17,7 +17,7 @@ from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.ordered import ORDERED
 from simmodels.decisions.priority import KEY_FUNCTION
-from simmodels.decisions.structure import Structure
+from simmodels.decisions.structure import Handle, Structure
 
 FIRST_FIT: Final = 0
 TARGET_STRETCH: Final = 1
@@ -34,7 +34,7 @@ class FleetType(Structure):
     """The numba type of `Fleet`."""
 
 
-class Fleet(structref.StructRefProxy):
+class Fleet(Handle):
     """A Python handle on a fleet's state; made by `new_fleet`."""
 
 

@@ -14,7 +14,7 @@ from numba.experimental import structref
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.priority import BID_FUNCTION
-from simmodels.decisions.structure import Structure
+from simmodels.decisions.structure import Handle, Structure
 
 # What a task is doing.
 COMING: Final = 0  # its job has not arrived, or a predecessor has not ended
@@ -43,7 +43,7 @@ class MarketType(Structure):
     """The numba type of `Market`."""
 
 
-class Market(structref.StructRefProxy):
+class Market(Handle):
     """A Python handle on the state of an auction; made by `new_market`."""
 
 

@@ -19,7 +19,7 @@ from numba.experimental import structref
 
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer, longer_rows
-from simmodels.decisions.structure import Structure
+from simmodels.decisions.structure import Handle, Structure
 
 BLOCK: Final = 64
 """Entries a block; 32 to 128 measured alike, smaller and larger slower."""
@@ -30,7 +30,7 @@ class OrderedType(Structure):
     """The numba type of `Ordered`."""
 
 
-class Ordered(structref.StructRefProxy):
+class Ordered(Handle):
     """A Python handle on an ordered list; made by `new_ordered`, used inside compiled code."""
 
     @property

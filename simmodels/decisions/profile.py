@@ -14,7 +14,7 @@ from numba.experimental import structref
 
 from simmodels.compiled import compiled, inlined
 from simmodels.decisions.columns import longer
-from simmodels.decisions.structure import Structure
+from simmodels.decisions.structure import Handle, Structure
 
 
 @structref.register
@@ -22,7 +22,7 @@ class ProfileType(Structure):
     """The numba type of `Profile`."""
 
 
-class Profile(structref.StructRefProxy):
+class Profile(Handle):
     """A Python handle on a profile; made by `new_profile`, used inside compiled code."""
 
     def steps(self) -> list[tuple[float, int]]:

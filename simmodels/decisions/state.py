@@ -19,7 +19,7 @@ from simmodels.decisions.columns import longer
 from simmodels.decisions.ordered import ORDERED, copy_slots, new_ordered
 from simmodels.decisions.priority import KEY_FUNCTION, Priority
 from simmodels.decisions.profile import PROFILE, new_profile
-from simmodels.decisions.structure import Structure
+from simmodels.decisions.structure import Handle, Structure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,7 +42,7 @@ class QueueType(Structure):
     """The numba type of `Queue`."""
 
 
-class Queue(structref.StructRefProxy):
+class Queue(Handle):
     """A Python handle on a queue's state; made by `open_queue`."""
 
 

@@ -14,7 +14,7 @@ from simmodels.compiled import compiled
 from simmodels.decisions.agenda import pop, push
 from simmodels.decisions.columns import longer
 from simmodels.decisions.queue import arrive, decide, finish
-from simmodels.decisions.structure import Structure
+from simmodels.decisions.structure import Handle, Structure
 from simmodels.signals import heed_signals
 
 
@@ -23,7 +23,7 @@ class ClockType(Structure):
     """The numba type of `Clock`."""
 
 
-class Clock(structref.StructRefProxy):
+class Clock(Handle):
     """A Python handle on a clock: where a replay is; made by `new_clock`."""
 
 

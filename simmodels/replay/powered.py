@@ -16,7 +16,7 @@ from simmodels.decisions import heap, placing, switching
 from simmodels.decisions.checkpointing import done_after, saved_after, takes
 from simmodels.decisions.columns import longer
 from simmodels.decisions.fleet import NOWHERE
-from simmodels.decisions.structure import Structure
+from simmodels.decisions.structure import Handle, Structure
 from simmodels.signals import heed_signals
 
 _DONE: Final = 0
@@ -28,7 +28,7 @@ class RunsType(Structure):
     """The numba type of `Runs`."""
 
 
-class Runs(structref.StructRefProxy):
+class Runs(Handle):
     """A Python handle on the record of all attempts; made by `new_runs`."""
 
 
