@@ -16,6 +16,7 @@ import workloads as wl
 from benchmarks.capacity import capacity_cases
 from benchmarks.market import market_cases
 from benchmarks.measuring import SHARED, Cases, Figures, peak_mb
+from benchmarks.models import model_cases
 from experiments.campaigns.running import opened, run
 
 
@@ -207,5 +208,5 @@ def _trials() -> Cases:
     }
 
 
-CASES: Final = _replays() | _campaigns() | _trials() | market_cases() | capacity_cases()
+CASES: Final = _replays() | model_cases() | _campaigns() | _trials() | market_cases() | capacity_cases()
 """Every case by its name, in the order in which they are measured."""

@@ -1,0 +1,79 @@
+"""The cases of models of one's own: schedulers behind a router, and a policy in plain Python."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import simmodels as sm
+import workloads as wl
+from benchmarks.measuring import SHARED, Cases, Figures, peak_mb
+
+
+class ShortestThatFits(sm.Scheduler):
+    """Starts whatever fits, the shortest first; it counts how often it is asked."""
+
+    decisions = 0
+
+    def decide(self, now: float) -> Iterator[sm.Placement]:  # noqa: ARG002  the time changes nothing
+        """Return what starts."""
+        self.decisions += 1
+        free = self.cluster.free_cores
+        for job in sorted(self.waiting, key=lambda job: job.estimate_s):
+            if job.cores <= free:
+                free -= job.cores
+                yield sm.Placement(job)
+
+
+def _curie(jobs: int | None = None) -> sm.Workload:
+    log = wl.read_swf(SHARED / "traces" / "CEA-Curie-2011-2.1-cln.swf.gz")
+    return log if jobs is None else log.head(jobs)
+
+
+def _run(build: Callable[[sm.Environment], Any], log: sm.Workload) -> tuple[Any, float]:
+    """Run a model of these jobs; return what takes them, and how long it took."""
+    env = sm.Environment(start_s=float(log.submit_s.min()))
+    into = build(env)
+    sm.Source(env, log, into=into)
+    start = time.perf_counter()
+    env.run()
+    return into, time.perf_counter() - start
+
+
+def routed(*, router: Callable[[sm.Environment, list[sm.QueueScheduler]], sm.Router]) -> Figures:
+    """Route Curie (312,826 jobs) to two clusters of its size, each with EASY; the attempts of a second."""
+
+    def build(env: sm.Environment) -> sm.Router:
+        clusters = [sm.Cluster(env, name, cores=93_312) for name in "ab"]
+        return router(env, [sm.QueueScheduler(env, cluster) for cluster in clusters])
+
+    log = _curie()
+    _run(build, log.head(1000))
+    _, wall_s = _run(build, log)
+    return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": peak_mb()}
+
+
+def own_policy() -> Figures:
+    """Schedule the first 100,000 jobs of Curie by a policy in plain Python; the decisions of a second."""
+
+    def build(env: sm.Environment) -> ShortestThatFits:
+        return ShortestThatFits(env, sm.Cluster(env, "curie", cores=93_312))
+
+    log = _curie(100_000)
+    _run(build, log.head(1000))
+    scheduler, wall_s = _run(build, log)
+    return {
+        "jobs": scheduler.decisions,
+        "wall_s": wall_s,
+        "jobs_per_s": scheduler.decisions / wall_s,
+        "peak_mb": peak_mb(),
+    }
+
+
+def model_cases() -> Cases:
+    """Return the cases: two routers, and a policy of one's own."""
+    return {
+        "Curie, two EASY queues, RoundRobin simpy": partial(routed, router=sm.RoundRobin),
+        "Curie, two EASY queues, LeastLoaded simpy": partial(routed, router=sm.LeastLoaded),
+        "Curie, decide in Python simpy": own_policy,
+    }
