@@ -167,3 +167,15 @@ def test_what_each_cluster_did_is_what_it_does_with_its_jobs_alone(
         here = schedule.on(number)
         alone = sm.simulate(here.workload, cores=size, engine="compiled", **options)
         np.testing.assert_array_equal(here.start_s, alone.start_s)
+
+
+def test_a_job_that_is_submitted_while_others_are_routed_is_routed_too() -> None:
+    env = sm.Environment()
+    router = sm.RoundRobin(env, queues(env, 2, 2))
+    follower = sm.Job(2, 0.0, 3.0, 3.0, 1)
+    env.on(sm.Routed, lambda event: router.submit(follower) if event.job.job_id == 1 else None)
+    recorder = sm.Recorder(env)
+    router.submit(sm.Job(1, 0.0, 5.0, 5.0, 1))
+    env.run()
+    schedule = recorder.schedule().validate()
+    assert (schedule.start_s.tolist(), schedule.cluster.tolist()) == ([0, 0], [0, 1])

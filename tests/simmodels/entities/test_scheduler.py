@@ -415,3 +415,9 @@ def test_warm_jobs_are_not_counted() -> None:
     schedule = recorder.schedule()
     first = np.argsort(log().submit_s, kind="stable")[:10]
     assert np.flatnonzero(~schedule.counted).tolist() == sorted(first.tolist())
+
+
+def test_more_jobs_start_and_end_at_an_instant_than_there_was_room_for() -> None:
+    log = sm.Workload(range(1, 1001), [0.0] * 500 + [7.0] * 500, [7.0] * 1000, [7.0] * 1000, [1] * 1000)
+    schedule = sm.simulate(log, cores=500, engine="simpy").validate()
+    assert schedule.start_s.tolist() == [0.0] * 500 + [7.0] * 500
