@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simmodels.decisions.orders import BUILT_IN, find_order
 from simmodels.decisions.queue import instant
-from simmodels.decisions.state import open_queue, reservations
+from simmodels.decisions.state import address_of, open_queue, reservations
 from simmodels.schedule import KILLED, Schedule
 from simmodels.simulate import simulate
 from simmodels.streams import stream
@@ -258,15 +258,17 @@ def promises(
         threshold_s=threshold_s,
         queue_depth=queue_depth,
     )
+    slots = np.empty(len(jobs), np.int64)
     promised: dict[int, float] = {}
     started: dict[int, float] = {}
     ends: dict[int, float] = {}
     arrived = 0
     while len(started) < len(jobs):
         now = min([*submit_s[arrived:].tolist(), *ends.values()])
-        ended = np.array([slot for slot in ends if ends[slot] == now], np.int64)
+        ended = [slot for slot in ends if ends[slot] == now]
         arrivals = int((submit_s[arrived:] == now).sum())
-        placed = instant(queue, now, ended, len(ended), arrivals).tolist()
+        slots[: len(ended)] = ended
+        placed = slots[: instant(address_of(queue), now, slots, len(ended), arrivals)].tolist()
         arrived += arrivals
         ends = {slot: end for slot, end in ends.items() if end != now}
         for slot, start in enumerate(reservations(queue)[:arrived].tolist()):
