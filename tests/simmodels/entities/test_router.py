@@ -179,3 +179,11 @@ def test_a_job_that_is_submitted_while_others_are_routed_is_routed_too() -> None
     env.run()
     schedule = recorder.schedule().validate()
     assert (schedule.start_s.tolist(), schedule.cluster.tolist()) == ([0, 0], [0, 1])
+
+
+def test_a_job_that_is_submitted_twice_before_it_is_routed_is_refused() -> None:
+    router = sm.RoundRobin(env := sm.Environment(), queues(env, 2, 2))
+    job = sm.Job(1, 0.0, 5.0, 5.0, 1)
+    router.submit(job)
+    with pytest.raises(RequestError, match="job 1 is submitted again before it is routed"):
+        router.submit(job)
