@@ -275,8 +275,7 @@ class Cluster:
         """
         found, self.places = self.places, ()
         if chosen is None and not found:
-            if job.cores > self.free_cores:
-                self._require_free(job, self.free_cores, "cluster")
+            self._require_free(job, self.free_cores, "cluster")
             return self._lowest(job.cores) if self.machines else ()
         if chosen is None:
             self._require_free(job, sum(cores for _, cores in found), "cluster")

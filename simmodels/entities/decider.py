@@ -152,8 +152,7 @@ class Decider:
 
     def _require(self, job: Job) -> None:
         """Refuse what is no job, or can never run here."""
-        if not isinstance(job, Job):
-            self.require_job(job)
+        self.require_job(job)
         if not 1 <= job.cores <= self.widest:
             what = f"needs {job.cores} cores; 1 to {self.widest} are allowed"
             raise ImpossibleJobError(job.job_id, f"{what} on a machine here" if self._by_machine else f"{what} here")
@@ -260,9 +259,8 @@ class Decider:
             yield bell
             bell.callbacks, bell._value = [], PENDING  # noqa: SLF001  it rings again; a new one an instant costs more
             self._instant()
-            if self.routers:
-                for router in self.routers:
-                    router.note_decision()
+            for router in self.routers:
+                router.note_decision()
 
     def _instant(self) -> None:
         """Decide after all events of the instant."""

@@ -110,8 +110,7 @@ class QueueScheduler(Scheduler):
         """Take a job that was submitted already, to a router; refuse one without a number that an order names."""
         if self._rows.names:
             row_of(self._rows.names, job)
-        self._submitted.append(job)
-        self._ring()
+        super().enqueue(job)
 
     def resume(self, jobs: Sequence[Job]) -> None:
         """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
@@ -394,10 +393,8 @@ class QueueScheduler(Scheduler):
             job = self._jobs[slot]
             if self._starts_on:
                 self.cluster.places = self._starts_on.pop(slot)
-                attempt = self.start(job)
-                self.cluster.places = ()  # if `start` is overridden, to start it elsewhere
-            else:
-                attempt = self.start(job)
+            attempt = self.start(job)
+            self.cluster.places = ()  # if `start` is overridden, to start it elsewhere
             if attempt.job is not job:
                 self._note_change(attempt, job)
             attempt.decider = self
