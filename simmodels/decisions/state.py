@@ -5,13 +5,11 @@ a job's number in order of arrival; every column is indexed by slot.
 """
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numba import types
-from numba.core import cgutils
 from numba.experimental import structref
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from simmodels.compiled import compiled
@@ -19,7 +17,7 @@ from simmodels.decisions.columns import longer
 from simmodels.decisions.ordered import ORDERED, copy_slots, new_ordered
 from simmodels.decisions.priority import KEY_FUNCTION, Priority
 from simmodels.decisions.profile import PROFILE, new_profile
-from simmodels.decisions.structure import Handle, Structure
+from simmodels.decisions.structure import Handle, Structure, addresses
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,39 +105,13 @@ QUEUE: Final = QueueType(
 )
 
 
-@intrinsic
-def _pointer(_context: Any, queue: Any) -> Any:  # noqa: ANN401, ARG001  numba's
-    """Return where a queue's state is."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401  numba's
-        held = cgutils.create_struct_proxy(QUEUE)(context, builder, value=arguments[0])
-        return builder.ptrtoint(held.meminfo, context.get_value_type(signature.return_type))
-
-    return types.int64(QUEUE), code
-
-
-@intrinsic
-def queue_at(_context: Any, address: Any) -> Any:  # noqa: ANN401, ARG001  numba's
-    """Return the queue at an address: see `address_of`."""
-
-    def code(context: Any, builder: Any, _: Any, arguments: Any) -> Any:  # noqa: ANN401  numba's
-        held = cgutils.create_struct_proxy(QUEUE)(context, builder)
-        held.meminfo = builder.inttoptr(arguments[0], held.meminfo.type)
-        queue = held._getvalue()  # noqa: SLF001  numba's
-        context.nrt.incref(builder, QUEUE, queue)
-        return queue
-
-    return QUEUE(types.int64), code
+_address_of, queue_at = addresses(QUEUE)
 
 
 @compiled
 def address_of(queue):
-    """Return the address of a queue, as long as Python holds it.
-
-    A call from Python with a structure costs a microsecond more than one with a number: a tenth of what an instant
-    costs on the process clock.
-    """
-    return _pointer(queue)
+    """Return the address of a queue, as long as Python holds it; see `simmodels.decisions.structure.addresses`."""
+    return _address_of(queue)
 
 
 @compiled

@@ -1,7 +1,12 @@
 """Structure: the base of the numba types of state that compiled code reads and changes."""
 
+from collections.abc import Callable
+from typing import Any
+
 from numba import types
+from numba.core import cgutils
 from numba.experimental import structref
+from numba.extending import intrinsic
 
 
 class Structure(types.StructRef):
@@ -20,3 +25,37 @@ class Handle(structref.StructRefProxy):
 
     __slots__ = ()
     _numba_type_ = structref.StructRefProxy._type  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def addresses(kind: Structure) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return two functions for compiled code: one that gives the address of a structure, and one that goes back.
+
+    An address is good as long as Python holds the structure. A call from Python with a structure costs a microsecond
+    more than one with a number: a tenth of what an instant costs on the process clock.
+
+    Parameters
+    ----------
+    kind
+        The type of the structures.
+    """
+
+    @intrinsic
+    def address_of(_context: Any, structure: Any) -> Any:  # noqa: ANN401, ARG001  numba's
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401  numba's
+            held = cgutils.create_struct_proxy(kind)(context, builder, value=arguments[0])
+            return builder.ptrtoint(held.meminfo, context.get_value_type(signature.return_type))
+
+        return types.int64(kind), code
+
+    @intrinsic
+    def structure_at(_context: Any, address: Any) -> Any:  # noqa: ANN401, ARG001  numba's
+        def code(context: Any, builder: Any, _: Any, arguments: Any) -> Any:  # noqa: ANN401  numba's
+            held = cgutils.create_struct_proxy(kind)(context, builder)
+            held.meminfo = builder.inttoptr(arguments[0], held.meminfo.type)
+            structure = held._getvalue()  # noqa: SLF001  numba's
+            context.nrt.incref(builder, kind, structure)
+            return structure
+
+        return kind(types.int64), code
+
+    return address_of, structure_at

@@ -24,6 +24,7 @@ from simmodels.decisions.market import (
     STARVED,
     TRAVELLING,
     WAITING,
+    market_at,
     set_rules,
 )
 from simmodels.decisions.meeting import arrival_on
@@ -220,6 +221,46 @@ def instant(market, now, ended, arrived):
         arrive(m, arrived[k], now)
     auction(m, now)
     return m.placed[: m.placed_size]
+
+
+@compiled
+def step(address, now, events, ends, arrivals):
+    """Hold an `instant` in which the tasks events[0, :ends] end, and the next `arrivals` of these numbers are jobs.
+
+    One call an instant: it saves the process clock a crossing from Python for each question, and arrays that are made.
+
+    Parameters
+    ----------
+    address
+        That of the auction, see `simmodels.decisions.market.address_of`.
+    events
+        int64[2, room]. The tasks that start are in the first row then, and where in the second, if they have room
+        there; else `started` gives them.
+
+    Returns
+    -------
+    int, float, int
+        How many tasks start; the next instant at which data arrive or a deadline is reached; the task for which the
+        bid gave no number (-1 when there is none).
+    """
+    m = market_at(address)
+    tasks = instant(m, now, events[0, :ends], events[0, ends : ends + arrivals])
+    if tasks.size <= events.shape[1]:
+        for k in range(tasks.size):
+            events[0, k] = tasks[k]
+            events[1, k] = m.cluster[tasks[k]]
+    return tasks.size, next_wake(m), m.refused
+
+
+@compiled
+def started(market, room):
+    """Return int64[2, room], the tasks of the last auction that start, and where."""
+    m = market
+    events = np.empty((2, room), np.int64)
+    for k in range(m.placed_size):
+        events[0, k] = m.placed[k]
+        events[1, k] = m.cluster[m.placed[k]]
+    return events
 
 
 @compiled

@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 import numpy as np
 from simpy.events import Event
@@ -23,6 +24,7 @@ from simmodels.decisions.auction_options import (
     raise_refused_bid,
     rules_of,
 )
+from simmodels.decisions.market import address_of
 from simmodels.decisions.outcomes import judged, schedule_of
 from simmodels.decisions.priority import Priority
 from simmodels.entities.attempt import Attempt, Outcome
@@ -166,6 +168,8 @@ class Auctioneer(Router):
         self._kinds = Kinds([(size, each.kind) for size, each in zip(sizes, self.clusters, strict=True)])
         self._draw_seed: int | None = None  # made when a bid first asks for it
         self._market = open_market(self.options, self._kinds, seed=self._seed(self.options.bid))
+        self._address = int(address_of(self._market))
+        self._events = np.empty((2, 64), np.int64)  # what ended and what came, then what starts and where
         self.changes = 0
         self.workflows: list[Workflow] = []  # all that are known, in the order in which they became known
         self._critical_path_s: list[np.ndarray] = []
@@ -180,6 +184,7 @@ class Auctioneer(Router):
         self._powered = [0] * len(self.clusters)
         self._place = {cluster: place for place, cluster in enumerate(self.clusters)}
         self._alarm = np.inf  # the instant of the earliest timer that is set
+        self._due = np.inf  # the next instant at which data arrive or a deadline is reached
         self._forwarding: Forwarding | None = None
         self._moves_s = np.inf  # when tasks move next
         self._starve = False  # whether a deadline has been reached
@@ -367,15 +372,15 @@ class Auctioneer(Router):
         """Ring, if it is the timer that was set last."""
         if self.env.now == self._alarm:
             self._alarm = np.inf
-            if trading.next_wake(self._market) <= self.env.now:
+            if self._due <= self.env.now:
                 self._starve = True
                 self._ring()
             else:
-                self._set_alarm()
+                self._set_alarm(self._due)
 
-    def _set_alarm(self) -> None:
+    def _set_alarm(self, alarm: float) -> None:
         """Have a timer set for the next instant at which data arrive or a deadline is reached."""
-        alarm = trading.next_wake(self._market)
+        self._due = alarm
         if alarm < self._alarm:
             self._alarm = alarm
             self.env.at(max(alarm, self.env.now)).callbacks.append(self._wake)
@@ -383,26 +388,42 @@ class Auctioneer(Router):
     def _instant(self) -> None:
         """Hold the auction after all events of the instant."""
         now, market = float(self.env.now), self._market
-        for i, cores in enumerate(self._powered):
-            if cores:
-                trading.add_free(market, i, cores)
-                self._powered[i] = 0
+        if any(self._powered):
+            for place, cores in enumerate(self._powered):
+                trading.add_free(market, place, cores)
+            self._powered = [0] * len(self.clusters)
         for number in self._lost:
             trading.lose(market, number, now)
         if self._forwarding is not None:
             self._forwarding.count_free(self._ended)
-        ended, arrived = np.array(self._ended, np.int64), np.array(self._arrived, np.int64)
-        self._lost, self._ended, self._arrived = [], [], []
-        started = trading.instant(market, now, ended, arrived).copy()
-        self._may_refuse()
-        runs = [(number, self._run_of(number)) for number in started.tolist()]
+        tasks, places, alarm = self._step(now)
+        runs = [(number, self._run_of(number)) for number in tasks]
         if self._forwarding is not None:
             self._forward(self._forwarding, runs, now)
+            alarm = trading.next_wake(market)
         else:
-            for (number, run), cluster in zip(runs, trading.met(market, started).tolist(), strict=True):
-                self._start(number, run, self.clusters[cluster])
-        self._set_alarm()
+            for (number, run), place in zip(runs, places, strict=True):
+                self._start(number, run, self.clusters[place])
+        self._set_alarm(alarm)
         self.closed = self.options.end == "submit" and not self._to_come
+
+    def _step(self, now: float) -> tuple[list[int], list[int], float]:
+        """Let tasks end and jobs arrive; return the tasks that start, where, and when data arrive or a deadline is."""
+        ends, arrivals = len(self._ended), len(self._arrived)
+        if ends + arrivals > self._events.shape[1]:
+            self._events = np.empty((2, 2 * (ends + arrivals)), np.int64)
+        for k, number in enumerate(self._ended + self._arrived):
+            self._events[0, k] = number
+        self._lost, self._ended, self._arrived = [], [], []
+        starts, alarm, refused = trading.step(self._address, now, self._events, ends, arrivals)
+        if refused >= 0:
+            self._refuse()
+        if not starts:
+            return [], [], alarm
+        if starts > self._events.shape[1]:
+            self._events = trading.started(self._market, 2 * starts)
+        tasks, places = self._events[:, :starts].tolist()
+        return tasks, places, alarm
 
     def _forward(self, forwarding: Forwarding, runs: Sequence[tuple[int, Job]], now: float) -> None:
         """Send tasks to the schedulers, after those that were sent have moved or starved."""
@@ -417,7 +438,8 @@ class Auctioneer(Router):
             # What waits when nothing is to come will wait for good.
             news |= self.env.peek() < np.inf and bool(forwarding.waiting())
         forwarding.send(runs, now)
-        self._may_refuse()
+        if trading.refused_task(self._market)[0] >= 0:
+            self._refuse()
         if self.rebalance_s is not None and self._moves_s == np.inf and news:
             periods = math.floor(now / self.rebalance_s) + 1
             while (at_s := periods * self.rebalance_s) <= now:  # by rounding
@@ -425,12 +447,12 @@ class Auctioneer(Router):
             self._moves_s = at_s
             self.env.at(at_s).callbacks.append(lambda _: self._ring())
 
-    def _may_refuse(self) -> None:
+    def _refuse(self) -> NoReturn:
+        """Refuse the bid, which gave no number for a task."""
         number, now = trading.refused_task(self._market)
-        if number >= 0:
-            job = bisect_right(self._first_task, number) - 1
-            workflow = self.workflows[job]
-            raise_refused_bid(self.options.bid, workflow.job_id, workflow.label(number - self._first_task[job]), now)
+        job = bisect_right(self._first_task, number) - 1
+        workflow = self.workflows[job]
+        raise_refused_bid(self.options.bid, workflow.job_id, workflow.label(number - self._first_task[job]), now)
 
     def _run_of(self, number: int) -> Job:
         """Return a task as it runs; a rigid job is itself."""

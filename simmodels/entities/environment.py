@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable, Generator
 from heapq import heappush
 from operator import attrgetter
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 import numpy as np
 import simpy
@@ -17,7 +17,7 @@ from simmodels.errors import RequestError
 Process = Generator[Event, Any, Any]
 _Entity = TypeVar("_Entity")
 _Event = TypeVar("_Event")
-_Parts = ParamSpec("_Parts")
+_Parts = TypeVarTuple("_Parts")
 
 ENDED: Final = EventPriority(2)
 """Who refills a machine at each completion does so after the completions and submissions of the instant, ..."""
@@ -215,18 +215,18 @@ class Environment(simpy.Environment):
             raise RequestError(f"env.on({kind!r}, ...)", "the event must be given as a class, such as simmodels.Ended")
         self._observers.setdefault(kind, []).append(observer)
 
-    def publish(self, kind: Callable[_Parts, object], *parts: _Parts.args, **named: _Parts.kwargs) -> None:
+    def publish(self, kind: Callable[[*_Parts], object], *parts: *_Parts) -> None:
         """Create an event and call its observers; if it has none, do nothing.
 
         Parameters
         ----------
         kind
             The class of the event.
-        parts, named
-            What it is created from.
+        parts
+            What it is created from, in order.
         """
         observers = self._observers.get(kind)
         if observers:
-            event = kind(*parts, **named)
+            event = kind(*parts)
             for observer in observers:
                 observer(event)

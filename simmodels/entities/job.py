@@ -30,9 +30,13 @@ class TaskRun(Job):
     @classmethod
     def of(cls, workflow: Workflow, task: int) -> Self:
         """Return a task of a workflow, by its number."""
-        runtime_s, cores = float(workflow.runtime_s[task]), int(workflow.cores[task])
-        return cls(workflow.job_id, workflow.submit_s, runtime_s, runtime_s, cores, workflow=workflow, task=task)
+        run = object.__new__(cls)  # as `__init__` does it, with a call less: an auction makes one at each start
+        runtime_s = workflow.runtime_s.item(task)
+        Job.__init__(run, workflow.job_id, workflow.submit_s, runtime_s, runtime_s, workflow.cores.item(task))
+        _set_workflow(run, workflow)
+        _set_task(run, task)
+        return run
 
 
-# As of `Job`: an auction makes one at each start.
+# As of `Job`.
 _set_workflow, _set_task = (getattr(TaskRun, name).__set__ for name in ("workflow", "task"))

@@ -111,8 +111,7 @@ class Recorder:
         self._undone[key] = (self._count, job)
         if isinstance(job, Workflow):
             self._flows.append((self._count, job))
-            for runtime_s, cores in zip(job.runtime_s.tolist(), job.cores.tolist(), strict=True):
-                self._jobs += _pack_job(job.job_id, job.submit_s, runtime_s, runtime_s, cores, -1)
+            self._jobs += bytes(len(job) * _JOB.itemsize)  # filled when it is read
             self._count += len(job)
             return
         self._jobs += _pack_job(job.job_id, job.submit_s, job.runtime_s, job.estimate_s, job.cores, job.user_id)
@@ -120,10 +119,9 @@ class Recorder:
 
     def _see_end(self, event: Ended) -> None:
         attempt = event.attempt
-        submitted = attempt.submitted
-        outcome = attempt.outcome
         if self.cluster is None or attempt.cluster is self.cluster:
             self._keep(attempt)
+        submitted, outcome = attempt.submitted, attempt.outcome
         if isinstance(submitted, TaskRun):
             return  # a workflow is known forever: its other tasks may be lost, or still to come
         if outcome is not Outcome.LOST:
@@ -179,7 +177,16 @@ class Recorder:
 
     def _submitted(self) -> NDArray[np.void]:
         """Return the records of what was submitted; a copy, for there is more to come."""
-        return np.frombuffer(bytes(self._jobs), _JOB)
+        jobs = np.frombuffer(bytearray(self._jobs), _JOB)
+        if self._flows:
+            flows = [flow for _, flow in self._flows]
+            tasks = Workload.of_workflows(flows)
+            count = np.array([len(flow) for flow in flows])
+            first = np.array([number for number, _ in self._flows])
+            at = np.arange(len(tasks)) + np.repeat(first - count.cumsum() + count, count)
+            for name in COLUMNS:
+                jobs[name][at] = getattr(tasks, name)
+        return jobs
 
     def _attempts_that_ended(self) -> NDArray[np.void]:
         """Return the records of attempts; a copy, for there is more to come."""
