@@ -17,3 +17,13 @@ def key_of(order, submit, estimate, runtime, cores, draw, now, row):
     """
     value = order(submit, estimate, runtime, float(cores), now - submit, now, draw, row)
     return value if np.isnan(value) else max(value, _FIRST)
+
+
+@compiled
+def noted(keeper, slot, key, now):
+    """Return a key; for one that is no number infinity, and have the queue or fleet note whose it is, and when."""
+    if np.isnan(key):
+        keeper.refused = slot
+        keeper.refused_at = now
+        return np.inf
+    return key

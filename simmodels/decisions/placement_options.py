@@ -246,6 +246,11 @@ class PlacementOptions(Changeable):
         return self.order if self.heuristic == "FirstFit" else _BY_SUBMISSION
 
     @property
+    def by_submission(self) -> bool:
+        """Whether the queue is in order of submission."""
+        return self.order_of_queue == _BY_SUBMISSION
+
+    @property
     def may_refuse(self) -> bool:
         """Return whether the order may give no number for a job."""
         order = self.order_of_queue
@@ -332,7 +337,7 @@ class PlacementOptions(Changeable):
         )
         draw, rows = known
         order = self.order_of_queue
-        queueing = (order != _BY_SUBMISSION, order.moving, order.key_function, draw, rows)
+        queueing = (not self.by_submission, order.moving, order.key_function, draw, rows)
         numbers = (
             floor,
             self.raise_above,

@@ -207,7 +207,7 @@ class Placer(Scheduler):
         now, waiting = float(self.env.now), self.waiting
         line = waiting if any(each is job for each in waiting) else [*waiting, job]
         order = self.options.order_of_queue
-        return line if order.name == "FCFS" else sorted(line, key=lambda each: order.key(each, now))
+        return line if self.options.by_submission else sorted(line, key=lambda each: order.key(each, now))
 
     def _withdraw(self, job: Job) -> None:
         slot = self._slot_of(job)
