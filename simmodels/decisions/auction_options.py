@@ -1,7 +1,8 @@
 """AuctionOptions: the rules of an auction, checked once for both clocks; and how its state is made of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, Final, Literal, NoReturn, Self, get_args
 
 import numpy as np
@@ -128,6 +129,19 @@ class AuctionOptions(Changeable):
         return Terms(modelled=modelled, network=self.network, ccr=self.ccr, tick_s=self.tick_s)
 
 
+class _Numbers(dict[str | None, int]):
+    """The numbers of kinds, by kind; those that the platform has not have one in common."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__({name: i for i, name in enumerate(names)})
+        self._other = len(names)
+        self[None] = len(names) + 1
+
+    def __missing__(self, kind: str | None) -> int:
+        """Return the number of a kind that the platform has not."""
+        return self._other
+
+
 class Kinds:
     """The kinds that a platform has, by number: the named ones by name, those that it has not, and any.
 
@@ -142,14 +156,19 @@ class Kinds:
             raise RequestError("an auction without clusters", "1 at least is allowed")
         self.clusters = tuple(clusters)
         self.names = sorted({kind for _, kind in clusters if kind is not None})
-        self._number = {name: i for i, name in enumerate(self.names)}
+        self._number = _Numbers(self.names)
         self.largest: dict[str | None, int] = {}
         for cores, kind in clusters:
             self.largest[kind] = max(self.largest.get(kind, 0), cores)
 
-    def number(self, kind: str | None) -> int:
-        """Return the number of a task's kind."""
-        return len(self.names) + 1 if kind is None else self._number.get(kind, len(self.names))
+    def numbers(self, kinds: Iterable[str | None], count: int) -> NDArray[np.int64]:
+        """Return int64[count], the number of each of these kinds."""
+        return np.fromiter(map(self._number.__getitem__, kinds), np.int64, count)
+
+    def widest(self) -> NDArray[np.int64]:
+        """Return int64[kinds], the cores of the largest cluster that takes tasks of a kind."""
+        widest: NDArray[np.int64] = (self.offers() * np.array([cores for cores, _ in self.clusters])).max(axis=1)
+        return widest
 
     def offers(self) -> NDArray[np.bool_]:
         """Return bool[kinds, clusters], whether a cluster takes tasks of a kind."""
@@ -237,16 +256,16 @@ class Known:
     """
 
     def __init__(self, workflows: Sequence[Workflow], options: AuctionOptions, kinds: Kinds) -> None:
-        for workflow in workflows:
-            workflow.require_runnable(kinds.largest)
         tick = options.tick_s
         self.first_task = _offsets([len(workflow) for workflow in workflows])
         jobs = np.repeat(np.arange(len(workflows)), np.diff(self.first_task))
         runtime_s = _joined([workflow.runtime_s for workflow in workflows], np.float64)
         cores = _joined([workflow.cores for workflow in workflows], np.int64)
-        kind = np.array([kinds.number(kind) for workflow in workflows for kind in workflow.kind], np.int64)
+        kind = kinds.numbers(chain.from_iterable(workflow.kind for workflow in workflows), len(cores))
+        for job in jobs[cores > kinds.widest()[kind]]:
+            workflows[job].require_runnable(kinds.largest)  # it says which task, and why
         target = _joined([workflow.successor for workflow in workflows], np.int64)
-        degree = _joined([np.diff(workflow.first) for workflow in workflows], np.int64)
+        degree = _differences([workflow.first for workflow in workflows])
         edges = [len(workflow.successor) for workflow in workflows]
         successor = target + np.repeat(self.first_task[:-1], edges)
         source = np.repeat(np.arange(len(runtime_s)), degree)
@@ -286,6 +305,14 @@ class Known:
 
 def _joined(columns: list[Any], dtype: type[np.generic]) -> NDArray[Any]:
     return np.concatenate(columns).astype(dtype, copy=False) if columns else np.empty(0, dtype)
+
+
+def _differences(columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the differences within each column, one column after the other."""
+    lengths = np.array([len(column) for column in columns], np.int64)
+    within = np.ones(lengths.sum(), np.bool_)
+    within[lengths.cumsum() - 1] = False  # from the end of a column to the begin of the next
+    return np.diff(_joined(columns, np.int64), append=0)[within]
 
 
 def _offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
