@@ -42,14 +42,12 @@ def drawn(seed, now, task):
 
 
 @compiled
-def key_of(market, task, now, longest):
-    """Return the key of a waiting task at an instant: its bid, turned so that the least wins."""
-    return key_at(market, task, now, longest, now, 0.0, 1.0)
+def key_of(market, task, now, longest, start=np.nan, queue=0.0, speed=1.0):
+    """Return the key of a waiting task at an instant: its bid, turned so that the least wins.
 
-
-@compiled
-def key_at(market, task, now, longest, start, queue, speed):
-    """Return the key of a task for a place of this speed where it would start then, with `queue` jobs waiting."""
+    For a place, `speed` is that of the place, `start` when the task would start there (NaN: now), and `queue` how many
+    jobs wait there. One function for both: a call with a structure takes a fourth of the time that a key takes.
+    """
     heed_signals()
     m = market
     job = m.job[task]
@@ -89,7 +87,7 @@ def key_at(market, task, now, longest, start, queue, speed):
         longest * scale,
         draw,
         m.runtime[task] / unit,
-        start / unit,
+        (now if np.isnan(start) else start) / unit,
         queue,
         speed,
     )

@@ -9,7 +9,7 @@ import numpy as np
 from simmodels.compiled import compiled
 from simmodels.curve import factor_at
 from simmodels.decisions.agenda import pop, push
-from simmodels.decisions.bidding import auction, enter, key_at, withdraw
+from simmodels.decisions.bidding import auction, enter, key_of, withdraw
 from simmodels.decisions.columns import longer
 from simmodels.decisions.market import (
     ACTIVE,
@@ -352,7 +352,7 @@ def any_waits(market):
 @compiled
 def offer(market, task, now, start, queue, speed):
     """Return the key of a task for a place with `queue` jobs waiting, where it would start then: the least wins."""
-    return key_at(market, task, now, 0.0, start, queue, speed)
+    return key_of(market, task, now, 0.0, start, queue, speed)
 
 
 @compiled

@@ -52,7 +52,7 @@ IN_QUEUES: Final = (*REGISTERS, *(word for word in WORDS if word not in {*REGIST
 """The words for what a queue knows of a job; it also knows the further columns of its workload."""
 
 CHARACTERISTICS: Final = tuple(word for word in WORDS if word != "user")
-"""The words for what an auction knows of a task, in the order in which `bidding.key_at` hands them over."""
+"""The words for what an auction knows of a task, in the order in which `bidding.key_of` hands them over."""
 
 MOVING: Final = frozenset({"now", "wait", "slr", "factor", "area"})
 """The words for what changes while a job waits."""
