@@ -72,14 +72,14 @@ class Priority:
         """Return whether it is one of the registry's own."""
         return False
 
-    @property
+    @cached_property
     def needs(self) -> tuple[str, ...]:
-        """Return the characteristics it names, as it names them."""
+        """The characteristics it names, as it names them."""
         return tuple(inspect.signature(self.function).parameters)
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
-        """Return the characteristics it names, each by its one name."""
+        """The characteristics it names, each by its one name."""
         return tuple(map(plain_word, self.needs))
 
     @property
@@ -97,9 +97,9 @@ class Priority:
         """Return whether it asks for a drawn number."""
         return "draw" in self.needs
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the columns of the row that a queue keeps of each job for it."""
+    @cached_property
+    def columns(self) -> tuple[str, ...]:  # kept, for a scheduler asks for it at each job
+        """The columns of the row that a queue keeps of each job for it."""
         return columns_of(self.words)
 
     @property
