@@ -14,21 +14,20 @@ from simmodels.decisions.ordered import copy_slots, insert, refill, remove, sort
 
 @compiled
 def _set_key(fleet, slot, now):
-    """Compute the key of a job; return it."""
-    fleet.key[slot] = 0.0
-    if fleet.ordered:
-        draw = fleet.draw[slot] if slot < fleet.draw.size else 0.0
-        row = np.int64(fleet.rows.ctypes.data) + 8 * slot * fleet.rows.shape[1]
-        submit, estimate, left = fleet.submit[slot], fleet.estimate[slot], fleet.left[slot]
-        key = key_of(fleet.order, submit, estimate, left, fleet.cores[slot], draw, now, row)
-        fleet.key[slot] = noted(fleet, slot, key, now)
-    return fleet.key[slot]
+    """Compute the key of a job in an order that is not that of submission."""
+    draw = fleet.draw[slot] if slot < fleet.draw.size else 0.0
+    row = np.int64(fleet.rows.ctypes.data) + 8 * slot * fleet.rows.shape[1]
+    submit, estimate, left = fleet.submit[slot], fleet.estimate[slot], fleet.left[slot]
+    key = key_of(fleet.order, submit, estimate, left, fleet.cores[slot], draw, now, row)
+    fleet.key[slot] = noted(fleet, slot, key, now)
 
 
 @compiled
 def queue_up(fleet, slot, now):
     """Put a job in the queue, at its place."""
-    insert(fleet.waiting, _set_key(fleet, slot, now), slot, fleet.cores[slot], fleet.left[slot])
+    if fleet.ordered:
+        _set_key(fleet, slot, now)
+    insert(fleet.waiting, fleet.key[slot], slot, fleet.cores[slot], fleet.left[slot])
 
 
 @compiled
@@ -39,7 +38,11 @@ def sort_again(fleet, now):
     copy_slots(fleet.waiting, slots)
     keys = np.empty(n)
     for k in range(n):
-        keys[k] = _set_key(fleet, slots[k], now)
+        slot = slots[k]
+        fleet.key[slot] = 0.0
+        if fleet.ordered:
+            _set_key(fleet, slot, now)
+        keys[k] = fleet.key[slot]
     sort_pairs(keys, slots, np.empty(n), np.empty(n, np.int64), n)
     refill(fleet.waiting, keys, slots, fleet.cores, fleet.left, n)
 
