@@ -287,7 +287,8 @@ class Cluster:
                 need -= taken
                 if taken:
                     places.append((machine, taken))
-        self._require_free(job, job.cores - need, f"machine {', '.join(str(each.index) for each in chosen)} of")
+        if need:
+            self._require_free(job, job.cores - need, f"machine {', '.join(str(each.index) for each in chosen)} of")
         return places
 
     def _require_free(self, job: Job, free: int, where: str) -> None:

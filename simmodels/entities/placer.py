@@ -154,8 +154,10 @@ class Placer(Scheduler):
 
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to a router."""
-        self._require(job)
-        row_of(self.options.order_of_queue.columns, job)  # refuses a job without a number that the order names
+        if not (1 <= job.cores <= self.size and job.runtime_s > 0):  # by a router; `submit` has looked
+            self._require(job)
+        if self.options.order_of_queue.columns:
+            row_of(self.options.order_of_queue.columns, job)  # refuses a job without a number that the order names
         super().enqueue(job)
 
     _by_machine = True
@@ -252,7 +254,7 @@ class Placer(Scheduler):
         now = float(self.env.now)
         self._seen_s = now
         room = max(_ROOM, 2 * len(self._resumed))
-        self._fleet = self._opened((np.empty(room), np.empty(room), np.empty(room)), np.empty(room, np.int64))
+        self._open((np.empty(room), np.empty(room), np.empty(room)), np.empty(room, np.int64))
         for job in self._resumed:
             self._enter(job, self._seen_s - job.submit_s)
         placing.begin(self._fleet, len(self._resumed), now)
@@ -262,14 +264,14 @@ class Placer(Scheduler):
             self.cluster.forget(self._jobs.pop(slot))  # it did not fit
         self._powered = False
 
-    def _opened(self, lengths: tuple[Floats, Floats, Floats], cores: np.ndarray) -> Any:  # noqa: ANN401  a fleet
-        """Return the state of the machines that take jobs, by the options, with nothing running."""
+    def _open(self, lengths: tuple[Floats, Floats, Floats], cores: np.ndarray) -> None:
+        """Make the state of the machines that take jobs, by the options, with nothing running."""
         self._by = self.options
         self._rows = Rows((self.options.order_of_queue.columns, ()), len(cores))
         if self._rows.names:
             for slot, job in self._jobs.items():
                 self._rows.fill(slot, job)
-        return self.options.open(
+        self._fleet = self.options.open(
             lengths,
             cores,
             known=(self._drawn(len(cores)), self._rows.matrices[0]),
@@ -279,15 +281,17 @@ class Placer(Scheduler):
             now=float(self.env.now),
             seed=self.env.seed if self._fill_seed is None else self._fill_seed,
         )
+        self._columns = columns(self._fleet)  # kept, since to ask for them takes longer than to fill in a job
 
     def _take_over(self, now: float) -> None:
         """Go on with other options."""
         if self._by.heuristic == "FirstFit":
             self._seen_s = now  # the use of machines is seen from here on
         old = self._fleet
-        submit, length, _, estimate, cores = columns(old)
-        self._fleet = self._opened((submit, length, estimate), cores)
+        submit, length, _, estimate, cores = self._columns
+        self._open((submit, length, estimate), cores)
         placing.take_over(self._fleet, old, now)
+        self._columns = columns(self._fleet)  # some are those of the old one
         self._start_all()
 
     def _begin_alone(self, _: Event) -> None:
@@ -307,15 +311,15 @@ class Placer(Scheduler):
     def _enter(self, job: Job, earlier: float = 0.0) -> None:
         """Give a job the next slot."""
         slot = self._arrived
-        submit, length, lefts, estimates, cores = columns(self._fleet)
-        if slot == len(submit):
-            submit, length, lefts, estimates, cores = grow(self._fleet, 2 * slot)
+        if slot == len(self._columns[0]):
+            self._columns = grow(self._fleet, 2 * slot)
             self._rows.grow(2 * slot)
             set_known(self._fleet, self._drawn(2 * slot), self._rows.matrices[0])
         if earlier > 0.0:
             self.cluster.ran_before(job, earlier)
         if self._rows.names:
             self._rows.fill(slot, job)
+        submit, length, lefts, estimates, cores = self._columns
         submit[slot], length[slot], cores[slot] = job.submit_s, job.runtime_s, job.cores
         lefts[slot], estimates[slot] = self.cluster.lengths_s(job)
         self._jobs[slot] = job
@@ -353,7 +357,7 @@ class Placer(Scheduler):
 
     def _change(self, now: float) -> None:
         """Take note of which machines are open, and let those that were lost wait again, unless they went elsewhere."""
-        lefts, estimates = columns(self._fleet)[2:4]
+        lefts, estimates = self._columns[2:4]
         again = [attempt.slot for attempt in self._lost if attempt in self._again]
         gone = [attempt.slot for attempt in self._lost if attempt not in self._again]
         self._again.clear()

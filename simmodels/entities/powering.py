@@ -127,7 +127,7 @@ class CapacityProcess:
         before = states.copy()
         if effect:
             self._announced.pop(number, None)
-            on = np.isin(states, (switching.OPEN, switching.NOTICED)).sum()
+            on = ((states == switching.OPEN) | (states == switching.NOTICED)).sum()
             without_notice = on - change.machines - (states == switching.NOTICED).sum()
             mode, draws = _MODES[change.mode], self._drawn(without_notice)
             switching.take_effect(states, by, told, number, change.machines, mode, draws, now)
