@@ -149,7 +149,7 @@ class Naive:
                     self.change(machines, now)
             if self.turns and self.turns[0][0] == now:
                 self.turn(*self.turns.pop(0))
-            if not self.targeted:
+            if not self.targeted and self.option["dispatch"] == "event":  # else it decides once, after what comes now
                 self.fill_machines(now)
             new = [job for release, job in arrivals if release == now]
             del arrivals[: len(new)]

@@ -101,8 +101,8 @@ class PlacementOptions(Changeable):
     fill_order
         The order in which machines are filled, all their numbers; None for what the two above say.
     dispatch
-        First fit. ``"event"``: each completion refills its machine before the next one of the instant;
-        ``"instant"``: after all completions of an instant.
+        First fit. ``"event"``: each completion refills its machine before the next one of the instant, and machines are
+        filled before jobs come that are submitted then; ``"instant"``: once, after all that happens at an instant.
     reference
         Targets: jobs like those to come, for the categories (the week before).
     category

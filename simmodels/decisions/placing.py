@@ -93,7 +93,8 @@ def change(fleet, is_open, lost, again, losses, now):
     fleet.use = min(fleet.use, before + opened - closed)
     open_machines(fleet, is_open, now)
     if fleet.kind == FIRST_FIT:
-        refill_all(fleet, now)
+        if fleet.by_event:  # else all is decided at once, after what comes at this instant
+            refill_all(fleet, now)
         return fleet.count
     if opened > closed:
         update(fleet, now)
@@ -173,7 +174,8 @@ def take_over(fleet, old, now):
         fleet.start[old.heap[k]] = np.inf
     if fleet.kind == FIRST_FIT:
         open_machines(fleet, fleet.open, now)  # now that it is known what is free
-        refill_all(fleet, now)
+        if fleet.by_event:
+            refill_all(fleet, now)
         return fleet.count
     if old.kind != FIRST_FIT:
         fleet.use, fleet.stretch = old.use, old.stretch

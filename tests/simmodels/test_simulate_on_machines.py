@@ -75,6 +75,23 @@ def test_a_machine_that_drains_stays_on_if_it_is_called_back_as_its_last_job_end
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize(("dispatch", "start_s"), [("event", [9, 0, 10]), ("instant", [11, 0, 9])])
+def test_whether_jobs_of_an_instant_compete_for_what_becomes_free_then(
+    dispatch: str, start_s: list[float], engine: str
+) -> None:
+    # at 9 the longest job ends; job 1 needs all cores, and job 3, which is longer, comes
+    schedule = sm.simulate_on_machines(
+        workload([(0, 1, 4), (0, 9, 1), (9, 2, 1)]),
+        [(0, 1)],
+        cores_per_machine=4,
+        order="LPF",
+        dispatch=dispatch,
+        engine=engine,
+    )
+    assert schedule.start_s.tolist() == start_s
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_periodic_checkpoints_save_whole_intervals(engine: str) -> None:
     # 20 s of work, one written after each 5 s for 1 s: 23 s; cut at 14, two were written whole
     schedule = sm.simulate_on_machines(
