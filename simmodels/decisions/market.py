@@ -14,7 +14,7 @@ from numba.experimental import structref
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.priority import BID_FUNCTION
-from simmodels.decisions.structure import Handle, Structure, addresses
+from simmodels.decisions.structure import Handle, Structure, found_at
 
 # What a task is doing.
 COMING: Final = 0  # its job has not arrived, or a predecessor has not ended
@@ -160,13 +160,7 @@ MARKET: Final = MarketType(
 )
 
 
-_address_of, market_at = addresses(MARKET)
-
-
-@compiled
-def address_of(market):
-    """Return the address of an auction, as long as Python holds it; see `simmodels.decisions.structure.addresses`."""
-    return _address_of(market)
+market_at = found_at(MARKET)
 
 
 @compiled

@@ -407,7 +407,7 @@ def instant(address, now, slots, ends, arrivals):
     """Let slots[:ends] end and the next `arrivals` slots arrive, decide, and return how many start.
 
     Those that start are in slots[:starts] then, if they have room there; else in queue.placed alone. `address` is that
-    of the queue, see `simmodels.decisions.state.address_of`.
+    of the queue, see `simmodels.decisions.structure.address_of`.
 
     One call an instant: it saves the process clock a crossing from Python for each event, and an array that is made.
     """

@@ -17,7 +17,7 @@ from simmodels.decisions.columns import longer
 from simmodels.decisions.ordered import ORDERED, copy_slots, new_ordered
 from simmodels.decisions.priority import KEY_FUNCTION, Priority
 from simmodels.decisions.profile import PROFILE, new_profile
-from simmodels.decisions.structure import Handle, Structure, addresses
+from simmodels.decisions.structure import Handle, Structure, found_at
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -105,13 +105,7 @@ QUEUE: Final = QueueType(
 )
 
 
-_address_of, queue_at = addresses(QUEUE)
-
-
-@compiled
-def address_of(queue):
-    """Return the address of a queue, as long as Python holds it; see `simmodels.decisions.structure.addresses`."""
-    return _address_of(queue)
+queue_at = found_at(QUEUE)
 
 
 @compiled

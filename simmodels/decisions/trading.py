@@ -232,7 +232,7 @@ def step(address, now, events, ends, arrivals):
     Parameters
     ----------
     address
-        That of the auction, see `simmodels.decisions.market.address_of`.
+        That of the auction, see `simmodels.decisions.structure.address_of`.
     events
         int64[2, room]. The tasks that start are in the first row then, and where in the second, if they have room
         there; else `started` gives them.
@@ -246,21 +246,24 @@ def step(address, now, events, ends, arrivals):
     m = market_at(address)
     tasks = instant(m, now, events[0, :ends], events[0, ends : ends + arrivals])
     if tasks.size <= events.shape[1]:
-        for k in range(tasks.size):
-            events[0, k] = tasks[k]
-            events[1, k] = m.cluster[tasks[k]]
+        _write_started(m, events)
     return tasks.size, next_wake(m), m.refused
 
 
 @compiled
 def started(market, room):
     """Return int64[2, room], the tasks of the last auction that start, and where."""
-    m = market
     events = np.empty((2, room), np.int64)
+    _write_started(market, events)
+    return events
+
+
+@compiled
+def _write_started(market, events):
+    m = market
     for k in range(m.placed_size):
         events[0, k] = m.placed[k]
         events[1, k] = m.cluster[m.placed[k]]
-    return events
 
 
 @compiled

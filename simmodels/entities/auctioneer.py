@@ -24,9 +24,9 @@ from simmodels.decisions.auction_options import (
     raise_refused_bid,
     rules_of,
 )
-from simmodels.decisions.market import address_of
 from simmodels.decisions.outcomes import judged, schedule_of
 from simmodels.decisions.priority import Priority
+from simmodels.decisions.structure import address_of
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Judged

@@ -10,6 +10,7 @@ from simmodels.decisions import queue, state
 from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
 from simmodels.decisions.priority import Priority
 from simmodels.decisions.rows import Rows, require_columns, row_of
+from simmodels.decisions.structure import address_of
 from simmodels.decisions.under_notice import instant_under_notice
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
@@ -89,7 +90,7 @@ class QueueScheduler(Scheduler):
         self._submit, self._runtime, self._estimate, self._cores = columns
         self._rows = self.options.rows(_ROOM)
         self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM), rows=self._rows)
-        self._address = int(state.address_of(self._queue))
+        self._address = int(address_of(self._queue))
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._waiting = 0  # how many wait
         self._turn = 0
@@ -202,7 +203,7 @@ class QueueScheduler(Scheduler):
                 start_s[attempt.slot] = attempt.start_s
         columns = (self._submit, self._runtime, self._estimate, self._cores)
         old, self._queue = self._queue, changed.open(columns, free=0, draw=self._drawn(self._room), rows=self._rows)
-        self._address = int(state.address_of(self._queue))
+        self._address = int(address_of(self._queue))
         queue.take_over(self._queue, old, start_s, float(self.env.now))
 
     # -- what can be seen of it ---------------------------------------------------------------------

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from simmodels.decisions.orders import BUILT_IN, find_order
 from simmodels.decisions.queue import instant
-from simmodels.decisions.state import address_of, open_queue, reservations
+from simmodels.decisions.state import open_queue, reservations
+from simmodels.decisions.structure import address_of
 from simmodels.schedule import KILLED, Schedule
 from simmodels.simulate import simulate
 from simmodels.streams import stream

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from simmodels.decisions import queue as events
 from simmodels.decisions.orders import find_order
-from simmodels.decisions.state import address_of, grow, open_queue, reservations, waiting_slots
+from simmodels.decisions.state import grow, open_queue, reservations, waiting_slots
+from simmodels.decisions.structure import address_of
 from tests.naive import Naive, Row
 
 
