@@ -7,7 +7,7 @@ machine first; FirstFitUnaware does the same in a random order of the machines.
 import numpy as np
 
 from simmodels.compiled import compiled
-from simmodels.decisions.keys import key_of, noted
+from simmodels.decisions.keys import key_of, refuse
 from simmodels.decisions.machines import first_fitting, run
 from simmodels.decisions.ordered import copy_slots, insert, refill, remove, sort_pairs
 
@@ -19,7 +19,7 @@ def _set_key(fleet, slot, now):
     row = np.int64(fleet.rows.ctypes.data) + 8 * slot * fleet.rows.shape[1]
     submit, estimate, left = fleet.submit[slot], fleet.estimate[slot], fleet.left[slot]
     key = key_of(fleet.order, submit, estimate, left, fleet.cores[slot], draw, now, row)
-    fleet.key[slot] = noted(fleet, slot, key, now)
+    fleet.key[slot] = refuse(fleet, slot, now) if np.isnan(key) else key
 
 
 @compiled

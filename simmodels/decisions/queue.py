@@ -12,7 +12,7 @@ import numpy as np
 from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.conservative import start_reserved
-from simmodels.decisions.keys import key_of, noted
+from simmodels.decisions.keys import key_of, refuse
 from simmodels.decisions.ordered import insert, least_cores, new_ordered, refill, remove, sort_pairs
 from simmodels.decisions.profile import add, lasts_until
 from simmodels.decisions.queueing import reservation, start_easy, start_fitting, start_heads
@@ -34,7 +34,7 @@ def _key(queue, order, row, slot, now):
     at = row[0] + slot * row[1]
     submit, estimate, runtime = queue.submit[slot], queue.estimate[slot], queue.runtime[slot]
     key = key_of(order, submit, estimate, runtime, queue.cores[slot], draw, now, at)
-    return noted(queue, slot, key, now)
+    return refuse(queue, slot, now) if np.isnan(key) else key
 
 
 @compiled
