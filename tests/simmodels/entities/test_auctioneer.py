@@ -366,25 +366,26 @@ def test_rules_may_change_as_it_goes(
     assert schedule.about.get("changes", 0) == len(changes)
 
 
+OF_A_PLACE = [
+    Bid("start", lambda start, estimate: start + estimate, wins="low"),
+    Bid("queue", lambda queue: queue, wins="low"),
+]
+
+
 @given(
     jobs=st.lists(flows(), min_size=1, max_size=9),
-    bids=st.lists(st.sampled_from(["PVR", "SRTF", "Random", "P-SLR", "start", "queue"]), min_size=2, max_size=5),
+    bids=st.lists(st.sampled_from(["PVR", "SRTF", "Random", "P-SLR", *OF_A_PLACE]), min_size=2, max_size=5),
     rebalance_s=st.sampled_from([None, 7.0]),
 )
 def test_a_bid_may_change_where_tasks_are_forwarded(
-    jobs: list[Workflow], bids: list[str], rebalance_s: float | None
+    jobs: list[Workflow], bids: list[str | Bid], rebalance_s: float | None
 ) -> None:
     env = Environment()
     places = [Cluster(env, name, cores=cores) for name, cores in (("a", 5), ("b", 4))]
-    of_a_place = {
-        "start": Bid("start", lambda start, estimate: start + estimate, wins="low"),
-        "queue": Bid("queue", lambda queue: queue, wins="low"),
-    }
-    given_bids = [of_a_place.get(each, each) for each in bids]
     queues = [QueueScheduler(env, place) for place in places]
     free = [dataclasses.replace(each, kind=None) for each in jobs]
-    auctioneer = Auctioneer(env, queues, bid=given_bids[0], forward=True, rebalance_s=rebalance_s)
-    changed(auctioneer, [(8.0 * (k + 1), {"bid": each}) for k, each in enumerate(given_bids[1:])], wakes=True)
+    auctioneer = Auctioneer(env, queues, bid=bids[0], forward=True, rebalance_s=rebalance_s)
+    changed(auctioneer, [(8.0 * (k + 1), {"bid": each}) for k, each in enumerate(bids[1:])], wakes=True)
     Source(env, free, into=auctioneer)
     recorder = Recorder(env)
     env.run()

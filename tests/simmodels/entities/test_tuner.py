@@ -24,6 +24,9 @@ ROWS = st.lists(st.tuples(st.integers(0, 99), st.integers(1, 50), st.integers(1,
 )
 
 
+SHORTEST = sm.Polynomial([0.0, 1.0], ["1", "p"], name="shortest")
+
+
 @sm.bid
 def learned(rank: float, wait: float) -> float:
     return wait / rank
@@ -135,7 +138,7 @@ def test_what_is_rejected_loses_all_its_value() -> None:
 def test_an_order_can_be_tuned_by_the_value_that_workflows_lose(jobs: list[sm.Workflow]) -> None:
     jobs = [dataclasses.replace(flow, job_id=number, kind=None) for number, flow in enumerate(jobs)]
     one = queue()
-    strategy = sm.EpsilonGreedy(choices=("FCFS", sm.Polynomial([0.0, 1.0], ["1", "p"], name="shortest")), epsilon=0.0)
+    strategy = sm.EpsilonGreedy(choices=("FCFS", SHORTEST), epsilon=0.0)
     tuner = sm.Tuner(one.env, (one, "order"), strategy, cost="lost_value", period_s=PERIOD_S)
     table = run(one.env, jobs, one).workflows
     until_s = PERIOD_S * (len(tuner.course.used) - 1)
