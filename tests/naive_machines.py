@@ -1,14 +1,15 @@
 """A queue on machines that are switched on and off: written for clarity only, and compared with `QueueScheduler`.
 
-Machines are off in spans that are known: (machine, notice_s, off_s, on_s). From its notice on, a machine takes only
-jobs that end by their estimates before it goes; what runs there when it goes is lost, and waits again.
+Machines are off in spans that are known: (machine, notice_s, off_s, on_s, mode). From its notice on, a machine takes
+only jobs that end by their estimates before it goes; what runs there when it goes is lost, and waits again. It does
+what it had not yet saved: periodically, or (mode "checkpoint") on notice. A machine that drains takes nothing new.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-Span = tuple[int, float, float, float]
+Span = tuple[int, float, float, float, str]
 Use = tuple[float, float, int]  # from, until, cores
 
 ORDERS: dict[str, Callable[["Row"], float]] = {
@@ -29,6 +30,8 @@ class Row:
     cores: int
     places: dict[int, int] = field(default_factory=dict)
     runs: list[tuple[float, float]] = field(default_factory=list)  # start and end of each attempt
+    saved: float = 0.0  # of its work
+    length: float = math.nan  # how long the next attempt takes, by its estimate
     done: bool = False
 
 
@@ -41,23 +44,63 @@ class Naive:
     backfilling: str
     order: str
     backfill_order: str
+    interval: float = math.inf
+    cost: float = 0.0
+    restart: float = 0.0
     waiting: list[Row] = field(default_factory=list)
     running: list[Row] = field(default_factory=list)
     now: float = 0.0
 
+    def takes(self, row: Row, work: float) -> float:
+        """Return how long an attempt takes, if the whole job is that much work."""
+        left, whole = work - row.saved, self.restart if row.saved else 0.0
+        while left > self.interval:
+            left -= self.interval
+            whole += self.interval + self.cost
+        return whole + left
+
+    def worked(self, row: Row, elapsed: float, *, in_checkpoints: bool) -> float:
+        """Return how much work an attempt has done, or has in its checkpoints, some time after its start."""
+        left, done = row.runtime - row.saved, 0.0
+        elapsed -= self.restart if row.saved else 0.0
+        while elapsed >= self.interval + self.cost:
+            elapsed -= self.interval + self.cost
+            done += self.interval
+        if not in_checkpoints:
+            done += min(max(elapsed, 0.0), self.interval)
+        return min(done, left)
+
+    def save(self, row: Row) -> None:
+        """Keep what a job has saved of its work by now; of machines that go at once, the first that was told counts."""
+        went = [span for span in self.spans if span[0] in row.places and span[2] <= self.now < span[3]]
+        (_, told, off, _, mode), *_ = sorted(went, key=lambda span: (span[1] < span[2], span[1]))
+        elapsed = self.now - row.runs[-1][0]
+        if mode == "checkpoint" and off - told >= self.cost:
+            row.saved += self.worked(row, elapsed - self.cost, in_checkpoints=False)
+        else:
+            row.saved += self.worked(row, elapsed, in_checkpoints=True)
+        row.length = self.takes(row, row.estimate)
+
+    def leaves(self, machine: int) -> bool:
+        """Return whether a machine takes nothing: it is off, or drains."""
+        return any(m == machine and off <= self.now < on for m, _, off, on, _ in self.spans)
+
     def is_off(self, machine: int) -> bool:
-        return any(m == machine and off <= self.now < on for m, _, off, on in self.spans)
+        """Return whether what runs on a machine is lost."""
+        return any(m == machine and off <= self.now < on and mode != "drain" for m, _, off, on, mode in self.spans)
 
     def goes(self, machine: int) -> float:
         """Return when a machine goes, as far as is known now."""
-        known = [off for m, told, off, _ in self.spans if m == machine and told <= self.now < off]
+        known = [off for m, told, off, _, _ in self.spans if m == machine and told <= self.now < off]
         return min(known, default=math.inf)
 
     def free(self, machine: int) -> int:
         return self.sizes[machine] - sum(row.places.get(machine, 0) for row in self.running)
 
     def run(self, rows: list[Row]) -> None:
-        instants = {row.submit for row in rows} | {at for span in self.spans for at in span[1:] if at >= 0}
+        for row in rows:
+            row.length = self.takes(row, row.estimate)
+        instants = {row.submit for row in rows} | {at for span in self.spans for at in span[1:4] if at >= 0}
         while instants:
             self.now = min(instants)
             instants -= {self.now}
@@ -66,6 +109,7 @@ class Naive:
                 row.done = True
             for row in [row for row in self.running if any(self.is_off(machine) for machine in row.places)]:
                 self.running.remove(row)
+                self.save(row)
                 row.runs[-1], row.places = (row.runs[-1][0], self.now), {}
                 self.waiting.append(row)
             self.waiting += [row for row in rows if row.submit == self.now]
@@ -82,25 +126,25 @@ class Naive:
             left = dict(classes)
             for machine in range(len(self.sizes)):
                 goes = self.goes(machine)
-                taken = 0 if self.is_off(machine) else min(self.free(machine), left.get(goes, 0))
+                taken = 0 if self.leaves(machine) else min(self.free(machine), left.get(goes, 0))
                 if taken:
                     row.places[machine] = taken
                     left[goes] -= taken
             self.waiting.remove(row)
             self.running.append(row)
-            row.runs.append((self.now, self.now + row.runtime))
+            row.runs.append((self.now, self.now + self.takes(row, row.runtime)))
 
     def room(self) -> "Room":
         """Return what is free, by when it goes."""
         room = Room(self.now, {}, {})
         for machine, size in enumerate(self.sizes):
-            if self.is_off(machine):
+            if self.leaves(machine):
                 continue
             goes = self.goes(machine)
             room.sizes[goes] = room.sizes.get(goes, 0) + size
             uses = room.uses.setdefault(goes, [])
             for row in self.running:
-                end = max(row.runs[-1][0] + row.estimate, math.nextafter(self.now, math.inf))
+                end = max(row.runs[-1][0] + row.length, math.nextafter(self.now, math.inf))
                 if self.backfilling in {"none", "greedy"} or end > goes:
                     end = math.inf
                 if machine in row.places:
@@ -162,11 +206,18 @@ class Room:
 
 def until(row: Row, start: float) -> float:
     """Return when a job ends that starts then; one of no length has its cores for an instant."""
-    return max(start + row.estimate, math.nextafter(start, math.inf))
+    return max(start + row.length, math.nextafter(start, math.inf))
 
 
 def simulate(
-    rows: list[Row], sizes: list[int], spans: list[Span], *, backfilling: str, order: str, backfill_order: str
+    rows: list[Row],
+    sizes: list[int],
+    spans: list[Span],
+    checkpoints: tuple[float, float, float] = (math.inf, 0.0, 0.0),
+    *,
+    backfilling: str,
+    order: str,
+    backfill_order: str,
 ) -> None:
-    """Simulate the jobs; `runs` says when they ran."""
-    Naive(sizes, spans, backfilling, order, backfill_order).run(rows)
+    """Simulate the jobs, which write checkpoints (interval, cost, restart); `runs` says when they ran."""
+    Naive(sizes, spans, backfilling, order, backfill_order, *checkpoints).run(rows)
