@@ -1,9 +1,13 @@
 """simulate: the short way in, by the fastest exact clock."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, get_args
 
+import pandas as pd
+
+from simmodels.capacity import Capacity, CapacityChange
 from simmodels.decisions.auction_options import AuctionOptions
+from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.options import MOST, Backfilling, Decide, Overrun, QueueOptions
 from simmodels.decisions.priority import Priority
 from simmodels.entities.auctioneer import Auctioneer
@@ -17,6 +21,7 @@ from simmodels.place import Place
 from simmodels.replay.auction import replay_auction
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
+from simmodels.simulate_on_machines import run_on_machines
 from simmodels.workflow import Workflow
 from simmodels.workload import Workload
 
@@ -27,6 +32,12 @@ def simulate(
     workload: Workload,
     *,
     cores: int | None = None,
+    capacity: Capacity | pd.DataFrame | Iterable[CapacityChange] | None = None,
+    cores_per_machine: int | None = None,
+    machines: int | None = None,
+    checkpoints: Checkpoints | None = None,
+    removes: Literal["highest", "random"] = "highest",
+    window_s: tuple[float, float] | None = None,
     order: str | Priority = "FCFS",
     backfilling: Backfilling = "easy",
     backfill_order: str | Priority | None = None,
@@ -38,7 +49,7 @@ def simulate(
     engine: Engine = "auto",
     seed: int = 0,
 ) -> Schedule:
-    """Return the schedule of rigid jobs on one pool of cores.
+    """Return the schedule of rigid jobs in a queue, on one pool of cores or on machines that come and go.
 
     Parameters
     ----------
@@ -47,6 +58,17 @@ def simulate(
         is left out: its row stays, unfinished and outside the metrics; ``about["left_out"]`` counts them.
     cores
         The size of the pool; by default ``workload.max_cores``.
+    capacity, cores_per_machine
+        Instead of a pool: how many machines there are over time (see `Capacity.of`), and the cores of each. A job gets
+        the free cores of the lowest machines; of those under notice too, if it ends by its estimate before they go.
+    machines
+        How many machines there are at most; None for the most that the capacity has.
+    checkpoints
+        How jobs on machines write checkpoints; None for no periodic ones, and for free ones on notice.
+    removes
+        Which machines go: those of the ``"highest"`` numbers, or ``"random"`` ones.
+    window_s
+        On machines, as in `simulate_on_machines`.
     order
         Which waiting job goes first: a name of the registry (`simmodels.orders`), or an order of
         yours. Smaller values first; ties by submit, then input position. A bid may stand there, too: who would win
@@ -91,12 +113,6 @@ def simulate(
     [0.0, 10.0, 2.0]
     """
     _check_engine(engine, seed)
-    size = workload.max_cores if cores is None else cores
-    if size is None:
-        raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores= says it")
-    if not (1 <= size <= MOST and int(size) == size):
-        raise RequestError(f"cores is {size}", "1 to 2^53 is allowed, in whole numbers")
-    workload.require_runnable(size)
     options = QueueOptions.checked(
         order=order,
         backfilling=backfilling,
@@ -107,6 +123,37 @@ def simulate(
         queue_depth=queue_depth,
         warm_jobs=warm_jobs,
     )
+    require_known("removes", removes, ("highest", "random"))
+    if capacity is not None:
+        if cores is not None or cores_per_machine is None:
+            raise RequestError("a capacity", "cores_per_machine is needed with it, and no cores")
+        return run_on_machines(
+            workload,
+            capacity,
+            options,
+            lambda env, cluster: QueueScheduler(env, cluster, **options.by_name()),
+            cores_per_machine=cores_per_machine,
+            machines=machines,
+            window_s=window_s,
+            checkpoints=checkpoints,
+            random_kill=removes == "random",
+            engine=engine,
+            seed=seed,
+        )
+    for name, value in (
+        ("cores_per_machine", cores_per_machine),
+        ("machines", machines),
+        ("checkpoints", checkpoints),
+        ("window_s", window_s),
+    ):
+        if value is not None:
+            raise RequestError(f"{name} of a pool of cores", "capacity is needed with it")
+    size = workload.max_cores if cores is None else cores
+    if size is None:
+        raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores= says it")
+    if not (1 <= size <= MOST and int(size) == size):
+        raise RequestError(f"cores is {size}", "1 to 2^53 is allowed, in whole numbers")
+    workload.require_runnable(size)
     if engine != "simpy":
         replay = Replay(workload, cores=size, options=options, seed=seed)
         replay.run()

@@ -2,15 +2,16 @@
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from simmodels.capacity import Capacity, CapacityChange
+from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.checks import is_whole, shown
-from simmodels.decisions.options import MOST
+from simmodels.decisions.options import MOST, QueueOptions
 from simmodels.decisions.placement_options import Heuristic, PlacementOptions, require_lengths
 from simmodels.decisions.window import windowed
 from simmodels.entities.cluster import Cluster
@@ -18,9 +19,10 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, Placer, TargetAsap, TargetStretch
 from simmodels.entities.powering import TraceCapacity
 from simmodels.entities.recorder import Recorder
+from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, require_known
-from simmodels.replay.powered_run import replay_on_machines
+from simmodels.replay.powered_run import Window, replay_on_machines, replay_queue_on_machines
 from simmodels.schedule import Schedule
 from simmodels.workload import Workload
 
@@ -83,6 +85,56 @@ def simulate_on_machines(
     >>> schedule.start_s.tolist(), schedule.metrics()["kills"]
     ([0.0, 10.0], 1)
     """
+    checked = PlacementOptions.checked(heuristic, **options)
+    return run_on_machines(
+        workload,
+        capacity,
+        checked,
+        lambda env, cluster: _PLACERS[heuristic](env, cluster, **options),
+        cores_per_machine=cores_per_machine,
+        machines=machines,
+        window_s=window_s,
+        checkpoints=checked.checkpoints,
+        random_kill=checked.random_kill,
+        engine=engine,
+        seed=seed,
+    )
+
+
+def run_on_machines(
+    workload: Workload,
+    capacity: Capacity | pd.DataFrame | Iterable[CapacityChange],
+    options: PlacementOptions | QueueOptions,
+    made: Callable[[Environment, Cluster], Scheduler],
+    *,
+    cores_per_machine: int,
+    machines: int | None,
+    window_s: tuple[float, float] | None,
+    checkpoints: Checkpoints | None,
+    random_kill: bool,
+    engine: Engine,
+    seed: int,
+) -> Schedule:
+    """Return the schedule of a queue, or of a placer, on machines that come and go.
+
+    Parameters
+    ----------
+    workload, capacity, cores_per_machine, machines, window_s, engine, seed
+        As in `simulate_on_machines`.
+    options
+        How the jobs are scheduled.
+    made
+        Makes the scheduler of a cluster, by these options, on the process clock.
+    checkpoints
+        How they write checkpoints; None for no periodic ones, and for free ones on notice.
+    random_kill
+        Whether the machines that go are drawn.
+
+    Raises
+    ------
+    ImpossibleJobError, UnknownNameError, RequestError
+        As in `simulate_on_machines`.
+    """
     require_known("engine", engine, get_args(Engine))
     table = Capacity.of(capacity)
     most = max(int(table.machines.max()), 1) if machines is None else machines
@@ -93,27 +145,35 @@ def simulate_on_machines(
     if table.machines.max() > most:
         raise RequestError(f"a capacity of {table.machines.max()} machines", f"{most} are allowed")
     _require_seed(seed)
-    require_lengths(workload, cores_per_machine)
-    checked = PlacementOptions.checked(heuristic, **options)
-    if checked.fill_order is not None:
-        checked.filled(most, seed)
+    if isinstance(options, QueueOptions):
+        workload.require_runnable(most * cores_per_machine)
+    else:
+        require_lengths(workload, cores_per_machine)
+        if options.fill_order is not None:
+            options.filled(most, seed)
     begin, end = window_s if window_s is not None else (_first_submit_s(workload), math.inf)
     _require_own_numbers(workload, (begin, end))
     table = table.known_by(end)  # what is announced later no clock knows
-    if engine != "simpy":
-        return replay_on_machines(
+    by_event = isinstance(options, QueueOptions) and options.decide == "event"
+    if by_event and engine == "compiled":
+        raise RequestError("decide 'event' on machines that come and go, compiled", "engine must be 'auto' or 'simpy'")
+    if engine != "simpy" and not by_event:
+        window = Window(
             workload,
             table,
-            cores_per_machine=cores_per_machine,
-            options=checked,
-            window_s=(begin, end),
             machines=most,
+            cores_per_machine=cores_per_machine,
+            window_s=(begin, end),
+            random_kill=random_kill,
             seed=seed,
         )
+        if isinstance(options, QueueOptions):
+            return replay_queue_on_machines(window, options, checkpoints)
+        return replay_on_machines(window, options)
     env = Environment(seed=seed, start_s=float(begin))
-    cluster = Cluster(env, "machines", machines=most, cores_per_machine=cores_per_machine)
-    TraceCapacity(env, cluster, table, removes="random" if checked.random_kill else "highest")
-    scheduler = _PLACERS[heuristic](env, cluster, **options)
+    cluster = Cluster(env, "machines", machines=most, cores_per_machine=cores_per_machine, checkpoints=checkpoints)
+    TraceCapacity(env, cluster, table, removes="random" if random_kill else "highest")
+    scheduler = made(env, cluster)
     source = Source(env, workload, into=scheduler, window_s=(float(begin), float(end)))
     recorder = Recorder(env)
     if end == math.inf:
@@ -128,7 +188,7 @@ def _first_submit_s(workload: Workload) -> float:
     return float(workload.submit_s.min()) if len(workload) else 0.0
 
 
-def _run_out(env: Environment, source: Source, scheduler: Placer, *, last_s: float) -> None:
+def _run_out(env: Environment, source: Source, scheduler: Scheduler, *, last_s: float) -> None:
     """Run until all jobs are done, or what waits can never run: at most until the capacity's last change, and its ends.
 
     The clock stops there, whatever is still to come: changes of the capacity, timers that nobody waits for.

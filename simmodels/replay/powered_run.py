@@ -1,132 +1,253 @@
 """A workload on machines that come and go, on the compiled clock."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
+from simmodels.attempts import numbered
 from simmodels.capacity import Capacity
-from simmodels.decisions.checkpointing import takes
+from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.fleet import columns as columns_of
 from simmodels.decisions.fleet import refused, standing
-from simmodels.decisions.options import raise_refused
+from simmodels.decisions.options import QueueOptions, raise_refused
 from simmodels.decisions.placement_options import PLACED, PlacementOptions, checkpoint_numbers
 from simmodels.decisions.rows import Rows
+from simmodels.decisions.state import refused as refused_by_queue
 from simmodels.decisions.switching import MODES, OFF, OPEN
-from simmodels.decisions.window import windowed
-from simmodels.place import Place
-from simmodels.replay.powered import new_runs, record, replay_powered
-from simmodels.schedule import COMPLETED, Schedule
+from simmodels.decisions.window import Windowed, windowed
+from simmodels.place import Place, Terms
+from simmodels.replay.power import Power, new_power
+from simmodels.replay.powered import replay_powered
+from simmodels.replay.powered_queue import new_yard, parts_of, replay_queue
+from simmodels.replay.runs import Runs, fill_lengths, new_runs, record
+from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.streams import stream
 from simmodels.workload import Workload
 
 
-def replay_on_machines(
-    workload: Workload,
-    capacity: Capacity,
-    *,
-    cores_per_machine: int,
-    options: PlacementOptions,
-    window_s: tuple[float, float],
-    machines: int,
-    seed: int = 0,
-) -> Schedule:
-    """Return the schedule of a window; see `simmodels.simulate_on_machines`.
+class Window:
+    """What a window needs on the compiled clock, whoever decides.
 
     Parameters
     ----------
     workload
-        The jobs; each that is known must be able to run on a machine.
+        The jobs; each that is known must be able to run.
     capacity
         How many machines there are over time, as far as it is known by the window's end (`Capacity.known_by`).
-    cores_per_machine, machines
-        The cores of each machine, and how many there are at most.
-    options
-        How jobs are placed.
+    machines, cores_per_machine
+        How many machines there are at most, and the cores of each.
     window_s
         Its begin and its end, which may be infinite.
+    random_kill
+        Whether the machines that go are drawn.
     seed
-        For fill orders and removals that are drawn.
+        Of what is drawn.
     """
-    begin, end = window_s
-    jobs = windowed(workload, window_s)
-    rows = np.concatenate((jobs.warm, jobs.arriving))
-    submit_s, length_s = workload.submit_s[rows], workload.runtime_s[rows].copy()
-    interval, cost, restart = checkpoint_numbers(options.checkpoints)
-    at_begin = capacity.machines_at(begin)
-    later = capacity.time_s > begin
-    least = min(at_begin, int(capacity.machines[later].min(initial=machines)))
-    states = np.where(np.arange(machines) < at_begin, OPEN, OFF).astype(np.int64)
+
+    def __init__(
+        self,
+        workload: Workload,
+        capacity: Capacity,
+        *,
+        machines: int,
+        cores_per_machine: int,
+        window_s: tuple[float, float],
+        random_kill: bool,
+        seed: int,
+    ) -> None:
+        self.workload = workload
+        self.machines, self.cores_per_machine = machines, cores_per_machine
+        self.seed = seed
+        begin = self.begin_s = float(window_s[0])
+        self.end_s = float(window_s[1])
+        self.jobs = windowed(workload, window_s)
+        self.at_begin = capacity.machines_at(begin)
+        self._random_kill = random_kill
+        later = capacity.time_s > begin
+        self._time_s, self._wanted, self._notice_s = (
+            column[later] for column in (capacity.time_s, capacity.machines, capacity.notice_s)
+        )
+        self._mode = np.array([MODES[each] for each, kept in zip(capacity.mode, later, strict=True) if kept], np.int64)
+        self.least = min(self.at_begin, int(self._wanted.min(initial=machines)))
+        self.states = np.where(np.arange(machines) < self.at_begin, OPEN, OFF).astype(np.int64)
+
+    def power(self) -> Power:
+        """Return the machines, as they are when the window begins."""
+        noticed = np.flatnonzero(self._notice_s > 0)
+        notices = noticed[np.argsort((self._time_s - self._notice_s)[noticed], kind="stable")]
+        draws = np.empty(0)
+        if self._random_kill:
+            # A machine that leaves takes a draw, and can leave again once it has come again.
+            comes = int(np.diff(self._wanted, prepend=self.at_begin).clip(0).sum())
+            draws = stream(self.seed, "capacity", "removed").random(self.at_begin + 2 * comes + 1)
+        changes = (self._time_s, self._wanted, self._notice_s, self._mode, notices)
+        made: Power = new_power(self.states, changes, draws, self.begin_s)
+        return made
+
+    def runs(self, jobs: Windowed, checkpoints: Checkpoints | None) -> Runs:
+        """Return an empty record of these jobs."""
+        rows, warm = np.concatenate(jobs), len(jobs.warm)
+        earlier_s = np.zeros(len(rows))
+        earlier_s[:warm] = self.begin_s - self.workload.submit_s[rows[:warm]]
+        made: Runs = new_runs(
+            self.workload.runtime_s[rows],
+            self.workload.estimate_s[rows],
+            earlier_s,
+            self.machines,
+            checkpoint_numbers(checkpoints),
+        )
+        return made
+
+    def fitting(self, *, kill: bool) -> NDArray[np.int64]:
+        """Return the rows of the jobs that run when the window begins, one after the other, as long as cores are free.
+
+        So do not those that were killed before, at their estimate.
+        """
+        free, rows = self.at_begin * self.cores_per_machine, []
+        for row in self.jobs.warm.tolist():
+            ran_s = self.begin_s - self.workload.submit_s[row]
+            cores = int(self.workload.cores[row])
+            if cores <= free and not (kill and self.workload.estimate_s[row] <= ran_s):
+                free -= cores
+                rows.append(row)
+        return np.array(rows, np.int64)
+
+    def drawn(self, slots: int) -> NDArray[np.float64]:
+        """Return a uniform number for each slot, as orders ask for."""
+        return stream(self.seed, "order", "draw").random(slots)
+
+    def found(self, jobs: Windowed, runs: Runs) -> "_Found":
+        """Return what was recorded, in order of start."""
+        rows = np.concatenate(jobs)
+        (slot, machine, start_s, end_s, work_s, outcome), dark = record(runs)
+        order = np.lexsort((slot, start_s))  # as a recorder has them
+        slot, outcome, end_s = slot[order], outcome[order], end_s[order]
+        last_s = self.end_s
+        if last_s == math.inf:
+            last_s = max(float(np.nanmax(end_s, initial=self.begin_s)), self.begin_s)
+            arriving = np.arange(len(jobs.warm), len(rows))
+            if (outcome != UNFINISHED).sum() < len(np.union1d(slot, arriving)):  # some wait in the dark
+                submit_s = self.workload.submit_s[rows]
+                last_s = max(last_s, float(submit_s.max()), float(self._time_s.max(initial=self.begin_s)))
+        counted = np.zeros(len(self.workload), np.bool_)
+        counted[jobs.arriving] = True
+        counted[rows[slot]] = True
+        attempts = {"start_s": start_s[order], "end_s": end_s, "outcome": outcome, "machine": machine[order]}
+        left_out = len(self.workload) - int(counted.sum())
+        return _Found(rows[slot], order, attempts | {"work_s": work_s[order]}, dark, last_s, counted, left_out)
+
+    def schedule(
+        self, found: "_Found", terms: Terms, about: dict[str, object], parts: pd.DataFrame | None = None
+    ) -> Schedule:
+        """Return the schedule of what was found; `parts` are those of attempts on several machines."""
+        machine, from_s, to_s = found.dark
+        return Schedule.from_attempts(
+            self.workload,
+            [Place("machines", self.machines * self.cores_per_machine, None, self.machines)],
+            found.rows,
+            found.attempts,
+            off=(np.zeros_like(machine), machine, from_s, to_s),
+            window=(self.begin_s, found.last_s),
+            counted=found.counted,
+            terms=terms,
+            about={**about, "engine": "compiled", "seed": self.seed, "left_out": found.left_out},
+            parts=parts,
+        )
+
+
+class _Found(NamedTuple):
+    """What a replay recorded: of each attempt, in order of start, its row, its number, and what else is known of it."""
+
+    rows: NDArray[np.int64]
+    number: NDArray[np.int64]
+    attempts: dict[str, NDArray[np.generic]]
+    dark: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+    last_s: float
+    counted: NDArray[np.bool_]
+    left_out: int
+
+
+def replay_on_machines(window: Window, options: PlacementOptions) -> Schedule:
+    """Return the schedule of jobs inside one machine each; see `simmodels.simulate_on_machines`.
+
+    Raises
+    ------
+    RequestError
+        An order gave no number for a job; what a Python order raised is raised again.
+    """
+    workload, jobs = window.workload, window.jobs
+    rows = np.concatenate(jobs)
+    submit_s, length_s, estimate_s = workload.submit_s[rows], workload.runtime_s[rows], workload.estimate_s[rows]
     of_order = Rows((options.order_of_queue.columns, ()), len(rows))
     of_order.fill_all(workload, rows)
-    draw = stream(seed, "order", "draw").random(len(rows)) if options.order_of_queue.draws else np.empty(0)
     fleet = options.open(
-        (submit_s, length_s, workload.estimate_s[rows].copy()),
+        (submit_s, length_s, estimate_s.copy()),
         workload.cores[rows].copy(),
-        known=(draw, of_order.matrices[0]),
-        size=cores_per_machine,
-        is_open=(states == OPEN).tolist(),
-        least=least,
-        now=float(begin),
-        seed=seed,
+        known=(window.drawn(len(rows)) if options.order_of_queue.draws else np.empty(0), of_order.matrices[0]),
+        size=window.cores_per_machine,
+        is_open=(window.states == OPEN).tolist(),
+        least=window.least,
+        now=window.begin_s,
+        seed=window.seed,
     )
-    warm = len(jobs.warm)
-    earlier = np.zeros(len(rows))
-    earlier[:warm] = begin - submit_s[:warm]
-    for each in columns_of(fleet)[2:4]:  # by runtime, and by estimate
-        if interval < math.inf:
-            each[:] = [takes(work, 0.0, interval, cost) for work in each.tolist()]
-        each[:warm] = np.maximum(each[:warm] - earlier[:warm], 0.0)
-    runs = new_runs((length_s.copy(), workload.estimate_s[rows].copy()), earlier, machines)
-    time_s, notice_s = capacity.time_s[later], capacity.notice_s[later]
-    mode = np.array([MODES[each] for each, kept in zip(capacity.mode, later, strict=True) if kept], np.int64)
-    wanted = capacity.machines[later]
-    notices = np.flatnonzero(notice_s > 0)
-    notices = notices[np.argsort((time_s - notice_s)[notices], kind="stable")]
-    draws = np.empty(0)
-    if options.random_kill:
-        # A machine that leaves takes a draw, and can leave again once it has come again.
-        comes = int(np.diff(wanted, prepend=at_begin).clip(0).sum())
-        draws = stream(seed, "capacity", "removed").random(at_begin + 2 * comes + 1)
-    replay_powered(
-        fleet,
-        runs,
-        states,
-        (time_s, wanted, notice_s, mode, notices),
-        draws,
-        warm,
-        (float(begin), float(end)),
-        (interval, cost, restart),
-    )
+    runs = window.runs(jobs, options.checkpoints)
+    fill_lengths(runs, *columns_of(fleet)[2:4])
+    replay_powered(fleet, runs, window.power(), len(jobs.warm), window.end_s)
     if options.may_refuse:
         slot, now = refused(fleet)
         if slot >= 0:
             raise_refused(workload.job(int(rows[slot])), now, options.order_of_queue, None)
-    (slot, machine, start_s, end_s, work_s, outcome), dark = record(runs)
-    order = np.lexsort((slot, start_s))  # as a recorder has them
-    slot, machine, start_s, end_s = slot[order], machine[order], start_s[order], end_s[order]
-    work_s, outcome = work_s[order], outcome[order]
-    last = end
-    if end == math.inf:
-        last = max(float(np.nanmax(end_s, initial=begin)), begin)
-        if (outcome == COMPLETED).sum() < len(np.union1d(slot, np.arange(warm, len(rows)))):  # some wait in the dark
-            last = max(last, float(submit_s.max()), float(time_s.max(initial=begin)))
-    use, _, use_sum, since = standing(fleet)
-    counted = np.zeros(len(workload), np.bool_)
-    counted[jobs.arriving] = True
-    counted[rows[slot]] = True
-    about: dict[str, object] = {**options.about(), "engine": "compiled", "seed": seed}
-    about["left_out"] = len(workload) - int(counted.sum())
-    if options.heuristic != "FirstFit" and last > begin:
-        about["mean_machines_used"] = (use_sum + use * (last - since)) / (last - begin)
-    dark_machine, dark_from_s, dark_to_s = dark
-    return Schedule.from_attempts(
-        workload,
-        [Place("machines", machines * cores_per_machine, None, machines)],
-        rows[slot],
-        {"start_s": start_s, "end_s": end_s, "outcome": outcome, "machine": machine, "work_s": work_s},
-        off=(np.zeros_like(dark_machine), dark_machine, dark_from_s, dark_to_s),
-        window=(float(begin), float(last)),
-        counted=counted,
-        terms=PLACED,
-        about=about,
+    found = window.found(jobs, runs)
+    about = options.about()
+    if options.heuristic != "FirstFit" and found.last_s > window.begin_s:
+        use, _, use_sum, since = standing(fleet)
+        about["mean_machines_used"] = (use_sum + use * (found.last_s - since)) / (found.last_s - window.begin_s)
+    return window.schedule(found, PLACED, about)
+
+
+def replay_queue_on_machines(window: Window, options: QueueOptions, checkpoints: Checkpoints | None) -> Schedule:
+    """Return the schedule of a queue on machines that come and go.
+
+    Raises
+    ------
+    RequestError
+        An order gave no number for a job; what a Python order raised is raised again.
+    """
+    workload = window.workload
+    jobs = window.jobs._replace(warm=window.fitting(kill=options.overrun == "kill"))
+    rows, warm = np.concatenate(jobs), len(jobs.warm)
+    submit_s = workload.submit_s[rows]
+    submit_s[:warm] = window.begin_s
+    lengths = np.empty((2, len(rows)))
+    runs = window.runs(jobs, checkpoints)
+    fill_lengths(runs, *lengths)
+    of_orders = options.rows(len(rows))
+    of_orders.fill_all(workload, rows)
+    queue = options.open(
+        (submit_s, *lengths, workload.cores[rows].copy()),
+        free=window.at_begin * window.cores_per_machine,
+        draw=window.drawn(len(rows)) if options.draws else None,
+        rows=of_orders,
     )
+    yard = new_yard(window.states, window.cores_per_machine)
+    if not replay_queue(queue, yard, runs, window.power(), warm, options.overrun == "kill", window.end_s):
+        slot, now = refused_by_queue(queue)
+        raise_refused(workload.job(int(rows[slot])), now, options.order, options.backfill_order)
+    found = window.found(jobs, runs)
+    found.counted[np.intersect1d(rows[: options.warm_jobs], found.rows)] = False
+    terms = Terms(overrun=options.overrun, modelled=True, adds_up=True)
+    return window.schedule(found, terms, options.about(), _spread(found, parts_of(yard)))
+
+
+def _spread(found: _Found, parts: NDArray[np.int64]) -> pd.DataFrame:
+    """Return the parts of the attempts that have several machines."""
+    number, machine, cores = parts.T
+    several = np.isin(number, number[1:][np.diff(number) == 0])
+    place = np.empty(len(found.number), np.int64)
+    place[found.number] = np.arange(len(found.number))
+    at = place[number[several]]
+    columns = {"row": found.rows[at], "attempt": numbered(found.rows)[at]}
+    return pd.DataFrame({**columns, "machine": machine[several], "cores": cores[several]}).astype(np.int64)

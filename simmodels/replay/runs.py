@@ -1,0 +1,274 @@
+"""Runs: the record of all attempts on machines that come and go, and when the machines were off.
+
+What an interruption leaves of a job is said here once, for placers and for queues; the processes have the same rules in
+`simmodels.entities.progress`.
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.compiled import compiled
+from simmodels.decisions import heap, switching
+from simmodels.decisions.checkpointing import done_after, saved_after, takes
+from simmodels.decisions.columns import longer
+from simmodels.decisions.structure import Handle, Structure
+
+NOWHERE: Final = np.int64(-1)
+DONE: Final = 0
+KILLED: Final = 1
+UNDONE: Final = 2
+
+
+@structref.register
+class RunsType(Structure):
+    """The numba type of `Runs`."""
+
+
+class Runs(Handle):
+    """A Python handle on the record of all attempts; made by `new_runs`."""
+
+
+structref.define_boxing(RunsType, Runs)
+
+_F1 = types.float64[::1]
+_I1 = types.int64[::1]
+RUNS: Final = RunsType(
+    [
+        # by attempt, in order of start
+        ("slot", _I1),
+        ("machine", _I1),  # its first one
+        ("start", _F1),
+        ("end", _F1),
+        ("work", _F1),  # what it did that is not lost
+        ("outcome", types.int8[::1]),
+        ("place", _I1),  # its place in the heap of ends
+        ("count", types.int64),
+        ("heap", _I1),
+        ("size", types.int64),
+        # by slot
+        ("now", _I1),  # the attempt that runs
+        ("whole", _F1),  # all its work
+        ("estimate", _F1),  # the same, by its estimate
+        ("undone", _F1),  # the work it has left
+        ("kept", types.boolean[::1]),  # whether it has begun: what is left of it is known
+        ("keeping", types.int64),  # how many have
+        ("earlier", _F1),  # how long its attempt ran before the window
+        ("restart", _F1),  # what coming back takes it
+        # how checkpoints are written
+        ("interval", types.float64),
+        ("cost", types.float64),
+        ("coming_back", types.float64),
+        # when machines were dark
+        ("since", _F1),  # by machine: since when it is; NaN while it is on
+        ("dark", _I1),  # by span that is over: the machine
+        ("dark_from", _F1),
+        ("dark_to", _F1),
+        ("spans", types.int64),
+    ]
+)
+
+
+@compiled
+def new_runs(whole, estimate, earlier, machines, checkpoints):
+    """Return an empty record.
+
+    Parameters
+    ----------
+    whole, estimate, earlier
+        float64[slots] each: the work of each job, that by its estimate, and how long it ran before the window.
+    machines
+        How many machines there are.
+    checkpoints
+        interval, cost and restart, see `simmodels.decisions.checkpointing`.
+    """
+    made = structref.new(RUNS)
+    room = earlier.size + 64
+    made.slot = np.empty(room, np.int64)
+    made.machine = np.empty(room, np.int64)
+    made.start = np.empty(room)
+    made.end = np.empty(room)
+    made.work = np.empty(room)
+    made.outcome = np.empty(room, np.int8)
+    made.place = np.empty(room, np.int64)
+    made.heap = np.empty(room, np.int64)
+    made.count = 0
+    made.size = 0
+    made.now = np.full(earlier.size, NOWHERE)
+    made.whole = whole
+    made.estimate = estimate
+    made.undone = whole.copy()
+    made.kept = earlier > 0.0
+    made.keeping = made.kept.sum()
+    made.earlier = earlier
+    made.restart = np.zeros(earlier.size)
+    made.interval, made.cost, made.coming_back = checkpoints
+    made.since = np.full(machines, np.nan)
+    made.dark = np.empty(64, np.int64)
+    made.dark_from = np.empty(64)
+    made.dark_to = np.empty(64)
+    made.spans = 0
+    return made
+
+
+@compiled
+def begin_run(runs, slot, machine, now, lasts):
+    """Begin an attempt of a job, which lasts so long if nothing happens; return its number."""
+    a = runs.count
+    if a == runs.slot.size:
+        room = 2 * a
+        runs.slot, runs.machine = longer(runs.slot, room), longer(runs.machine, room)
+        runs.start, runs.end = longer(runs.start, room), longer(runs.end, room)
+        runs.work, runs.outcome = longer(runs.work, room), longer(runs.outcome, room)
+        runs.place, runs.heap = longer(runs.place, room), longer(runs.heap, room)
+    runs.slot[a] = slot
+    runs.machine[a] = machine
+    runs.start[a] = now
+    runs.end[a] = now + lasts
+    runs.outcome[a] = UNDONE
+    runs.count += 1
+    runs.now[slot] = a
+    runs.size = heap.push(runs.heap, runs.size, runs.end, runs.place, a)
+    return a
+
+
+@compiled
+def next_end(runs):
+    """Return when the next attempt ends; infinity if none runs."""
+    return runs.end[runs.heap[0]] if runs.size > 0 else np.inf
+
+
+@compiled
+def end_next(runs):
+    """Let the next attempt that ends do so, its job done; return its number."""
+    a = runs.heap[0]
+    runs.size = heap.take(runs.heap, runs.size, runs.end, runs.place, a)
+    slot = runs.slot[a]
+    runs.outcome[a] = DONE
+    runs.work[a] = runs.undone[slot] - _done_before(runs, slot)
+    runs.now[slot] = NOWHERE
+    _forget(runs, slot)
+    return a
+
+
+@compiled
+def kill_next(runs, lasted):
+    """Let the next attempt that ends do so, killed at its estimate after `lasted` seconds; return its number."""
+    known = runs.keeping > 0 or runs.interval < np.inf
+    a = end_next(runs)
+    slot = runs.slot[a]
+    runs.outcome[a] = KILLED
+    runs.work[a] = _worked(runs, slot, runs.end[a] - runs.start[a]) if known else lasted
+    return a
+
+
+@compiled
+def lose_run(runs, slot, warned, now):
+    """Let the attempt of a job end that lost its machine, and note what is left of the job.
+
+    `warned` is how long before a checkpoint was asked for; below 0: never.
+    """
+    a = runs.now[slot]
+    runs.size = heap.take(runs.heap, runs.size, runs.end, runs.place, a)
+    undone = runs.undone[slot]
+    elapsed = now - runs.start[a] + runs.earlier[slot]
+    saved = saved_after(elapsed, runs.restart[slot], runs.interval, runs.cost, undone, warned)
+    runs.work[a] = max(saved - _done_before(runs, slot), 0.0)
+    runs.end[a] = now
+    runs.now[slot] = NOWHERE
+    runs.earlier[slot] = 0.0
+    if saved > 0.0:
+        runs.undone[slot] -= saved
+        runs.restart[slot] = runs.coming_back
+    if saved > 0.0 or undone < runs.whole[slot]:
+        runs.keeping += not runs.kept[slot]
+        runs.kept[slot] = True
+    else:
+        _forget(runs, slot)
+
+
+@compiled
+def lasts_by(runs, slot):
+    """Return how long the next attempt of a job lasts, and how long by its estimate."""
+    left = runs.undone[slot]
+    estimated = runs.estimate[slot]
+    if runs.kept[slot]:
+        estimated = max(left + (estimated - runs.whole[slot]), 0.0)
+    restart, interval, cost, earlier = runs.restart[slot], runs.interval, runs.cost, runs.earlier[slot]
+    return (
+        max(takes(left, restart, interval, cost) - earlier, 0.0),
+        max(takes(estimated, restart, interval, cost) - earlier, 0.0),
+    )
+
+
+@compiled
+def fill_lengths(runs, runtime, estimate):
+    """Write how long the first attempt of each job lasts, and how long by its estimate."""
+    for slot in range(runtime.size):
+        runtime[slot], estimate[slot] = lasts_by(runs, slot)
+
+
+@compiled
+def leave_running(runs, now):
+    """Note what those have done that run on at the end."""
+    for k in range(runs.size):
+        a = runs.heap[k]
+        runs.work[a] = _worked(runs, runs.slot[a], now - runs.start[a])
+        runs.end[a] = np.nan
+
+
+@compiled
+def _worked(runs, slot, elapsed):
+    """Return how much work an attempt has done some time after its start, since the window began."""
+    elapsed += runs.earlier[slot]
+    done = done_after(elapsed, runs.restart[slot], runs.interval, runs.cost, runs.undone[slot])
+    return done - _done_before(runs, slot)
+
+
+@compiled
+def _done_before(runs, slot):
+    """Return how much work an attempt had done before the window."""
+    return done_after(runs.earlier[slot], 0.0, runs.interval, runs.cost, runs.undone[slot])
+
+
+@compiled
+def _forget(runs, slot):
+    runs.keeping -= runs.kept[slot]
+    runs.kept[slot] = False
+
+
+@compiled
+def record_power(runs, states, now):
+    """Take note of the machines that went dark, or came back, at this instant."""
+    for machine in range(states.size):
+        dark = states[machine] == switching.OFF
+        if dark == (not np.isnan(runs.since[machine])):
+            continue
+        if dark:
+            runs.since[machine] = now
+            continue
+        if runs.spans == runs.dark.size:
+            room = 2 * runs.spans
+            runs.dark, runs.dark_from = longer(runs.dark, room), longer(runs.dark_from, room)
+            runs.dark_to = longer(runs.dark_to, room)
+        runs.dark[runs.spans] = machine
+        runs.dark_from[runs.spans] = runs.since[machine]
+        runs.dark_to[runs.spans] = now
+        runs.spans += 1
+        runs.since[machine] = np.nan
+
+
+@compiled
+def record(runs):
+    """Return slot, machine, start, end, work, outcome of each attempt; and machine, begin, end of each dark span.
+
+    A span that has not ended ends at infinity.
+    """
+    n, k = runs.count, runs.spans
+    of_attempts = (runs.slot[:n], runs.machine[:n], runs.start[:n], runs.end[:n], runs.work[:n], runs.outcome[:n])
+    open_ = np.flatnonzero(~np.isnan(runs.since))
+    machine = np.concatenate((runs.dark[:k], open_))
+    dark_from = np.concatenate((runs.dark_from[:k], runs.since[open_]))
+    return of_attempts, (machine, dark_from, np.concatenate((runs.dark_to[:k], np.full(open_.size, np.inf))))
