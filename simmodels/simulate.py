@@ -145,6 +145,7 @@ def simulate(
         ("machines", machines),
         ("checkpoints", checkpoints),
         ("window_s", window_s),
+        ("removes", None if removes == "highest" else removes),
     ):
         if value is not None:
             raise RequestError(f"{name} of a pool of cores", "capacity is needed with it")

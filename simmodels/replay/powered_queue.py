@@ -278,7 +278,8 @@ def _lasts(queue, slot, kill):
 @compiled
 def _start(queue, yard, runs, power, now, kill):
     """Decide what starts, and let it, on the lowest machines."""
-    for slot in queue.placed[: passes.decide(queue, now)]:
+    starts = passes.decide(queue, now)  # which may grow `placed`
+    for slot in queue.placed[:starts]:
         _occupy_lowest(yard, power.state, queue.cores[slot])
         _begin(yard, runs, slot, now, _lasts(queue, slot, kill))
 

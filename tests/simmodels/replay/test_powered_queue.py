@@ -1,0 +1,292 @@
+# ruff: noqa: ANN401  options of any type are handed through
+"""A queue on machines that come and go: hand-drawn schedules, both clocks, and a slow simulator without common code."""
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simmodels as sm
+from tests import naive_machines
+from tests.on_machines import assert_same, runs
+
+Clock = Literal["compiled", "simpy"]
+both_clocks = pytest.mark.parametrize("engine", ["compiled", "simpy"])
+
+
+def jobs_of(rows: list[tuple[float, ...]]) -> sm.Workload:
+    """Return jobs of submit, runtime, estimate and cores."""
+    submit_s, runtime_s, estimate_s, cores = np.array(rows, np.float64).reshape(-1, 4).T
+    return sm.Workload(np.arange(1, len(rows) + 1), submit_s, runtime_s, estimate_s, cores.astype(np.int64))
+
+
+# -- drawn by hand ------------------------------------------------------------------------------------
+
+
+@both_clocks
+def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(engine: Clock) -> None:
+    # job 2 has a core of machine 0 and two of machine 1, which goes at 6; it begins again when machine 0 is free
+    schedule = sm.simulate(
+        jobs_of([(0, 10, 10, 1), (0, 9, 9, 3)]),
+        capacity=[(0, 2), (6, 1), (20, 2)],
+        cores_per_machine=2,
+        engine=engine,
+    ).validate()
+    assert runs(schedule) == [(1, 0, 0, 10, 0), (2, 0, 0, 6, 2), (2, 0, 20, 29, 0)]
+    assert schedule.parts is not None
+    assert schedule.parts.sort_values(["attempt", "machine"]).to_numpy().tolist() == [
+        [1, 1, 0, 1],
+        [1, 1, 1, 2],
+        [1, 2, 0, 2],
+        [1, 2, 1, 1],
+    ]
+    assert schedule.runs["lost_s"].tolist() == [0, 6, 0]
+
+
+@both_clocks
+@pytest.mark.parametrize(
+    ("mode", "job_2", "off_s"),
+    [
+        ("kill", [(1, 14, 2), (14, 34, 0)], 14),
+        ("drain", [(1, 21, 0)], 21),
+        # 13 s were done at 14, one of which it took to write: 8 s are left, and coming back takes 2 s
+        ("checkpoint", [(1, 14, 2), (14, 24, 0)], 14),
+    ],
+)
+def test_what_notice_is_good_for(mode: Any, job_2: list[tuple[float, float, int]], off_s: float, engine: Clock) -> None:
+    # job 3 starts on machine 1 in spite of the notice, since it ends before the machine goes; job 4 would not
+    schedule = sm.simulate(
+        jobs_of([(0, 13, 13, 2), (1, 20, 20, 1), (11, 3, 3, 1), (12, 4, 4, 1)]),
+        capacity=[sm.CapacityChange(0, 2), sm.CapacityChange(14, 1, notice_s=4, mode=mode), (60, 2)],
+        cores_per_machine=2,
+        checkpoints=sm.Checkpoints(cost_s=1, restart_s=2),
+        window_s=(0, 70),
+        engine=engine,
+    ).validate()
+    table = schedule.attempts
+    assert table[table["job_id"] == 2][["start_s", "end_s", "outcome"]].to_numpy().tolist() == [list(e) for e in job_2]
+    assert schedule.start_s[[0, 2, 3]].tolist() == [0, 11, 13]
+    assert schedule.off_spans is not None
+    assert schedule.off_spans[["machine", "start_s", "end_s"]].to_numpy().tolist() == [[1, off_s, 60]]
+
+
+@both_clocks
+def test_backfilling_knows_which_machines_go(engine: Clock) -> None:
+    # nothing is promised to job 2, since machine 1 goes for good as far as is known; 3 ends before it goes, 4 does not
+    schedule = sm.simulate(
+        jobs_of([(0, 30, 30, 1), (1, 5, 5, 4), (2, 10, 10, 1), (3, 40, 40, 1)]),
+        capacity=[sm.CapacityChange(0, 2), sm.CapacityChange(20, 1, notice_s=20), (50, 2)],
+        cores_per_machine=2,
+        engine=engine,
+    ).validate()
+    assert schedule.start_s.tolist() == [0, 50, 2, 3]
+    assert [(each.job_id, each.machine) for each in schedule.attempts.itertuples()] == [(1, 0), (3, 1), (4, 0), (2, 0)]
+
+
+@both_clocks
+def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Clock) -> None:
+    # 2 has run past its estimate; 3 does not fit beside 1; 1 is killed at 12, its estimate
+    schedule = sm.simulate(
+        jobs_of([(0, 20, 12, 3), (1, 20, 5, 1), (2, 20, 20, 2), (11, 2, 2, 4)]),
+        capacity=[(0, 2)],
+        cores_per_machine=2,
+        overrun="kill",
+        window_s=(10, 30),
+        engine=engine,
+    ).validate()
+    assert runs(schedule) == [(1, 0, 10, 12, 1), (4, 0, 12, 14, 0)]
+    assert schedule.about["left_out"] == 2
+
+
+# -- refused ------------------------------------------------------------------------------------------
+
+
+def test_a_queue_that_decides_by_event_is_not_compiled() -> None:
+    given_: dict[str, Any] = {"capacity": [(0, 2), (5, 1)], "cores_per_machine": 2, "decide": "event"}
+    jobs = jobs_of([(0, 10, 10, 2), (1, 3, 3, 1)])
+    with pytest.raises(sm.RequestError, match=r"decide 'event' .*; engine must be 'auto' or 'simpy'"):
+        sm.simulate(jobs, engine="compiled", **given_)
+    assert sm.simulate(jobs, **given_).about["engine"] == "simpy"
+
+
+@both_clocks
+def test_an_order_that_gives_no_number_is_refused(engine: Clock) -> None:
+    with pytest.raises(sm.RequestError, match="job 2"):
+        sm.simulate(
+            jobs_of([(0, 10, 10, 2), (1, 3, 0, 2)]),
+            capacity=[(0, 1), (5, 0), (9, 1)],
+            cores_per_machine=2,
+            order=sm.Order("none", lambda estimate: estimate / estimate),
+            engine=engine,
+        )
+
+
+@pytest.mark.parametrize(
+    ("given_", "message"),
+    [
+        ({"capacity": [(0, 2)]}, "a capacity; cores_per_machine is needed with it, and no cores"),
+        ({"capacity": [(0, 2)], "cores_per_machine": 2, "cores": 4}, "a capacity; cores_per_machine is needed"),
+        ({"cores": 4, "machines": 2}, "machines of a pool of cores; capacity is needed with it"),
+        ({"cores": 4, "checkpoints": sm.Checkpoints()}, "checkpoints of a pool of cores"),
+        ({"cores": 4, "removes": "random"}, "removes of a pool of cores"),
+        ({"capacity": [(0, 2)], "cores_per_machine": 2, "removes": "lowest"}, "lowest"),
+        ({"capacity": [(0, 1)], "cores_per_machine": 2}, "job 1 needs 3 cores"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given_: dict[str, Any], message: str) -> None:
+    with pytest.raises(sm.SimModelsError, match=message):
+        sm.simulate(jobs_of([(0, 10, 10, 3)]), **given_)
+
+
+# -- at random ----------------------------------------------------------------------------------------
+
+ORDERS = ("FCFS", "SAF", "WFP3", "RANDOM", "LQF")
+BACKFILLINGS = ("none", "greedy", "easy", "conservative")
+
+
+@st.composite
+def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
+    """Jobs and options; half of all with tenths of seconds, at Unix times."""
+    zero, unit = draw(st.sampled_from([(0.0, 1.0), (0.0, 1.0), (0.0, 0.1), (1e9, 0.1)]))
+    machines, cores = draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    job = st.tuples(
+        st.integers(0, 120), st.integers(0, 50), st.integers(-15, 30), st.integers(1, min(machines * cores, 9))
+    )
+    rows = draw(st.lists(job, min_size=1, max_size=25))
+    modes = st.sampled_from(["kill", "drain", "checkpoint"])
+    changes = [sm.CapacityChange(zero - draw(st.integers(0, 9)), draw(st.integers(0, machines)))]
+    for at in sorted(draw(st.lists(st.integers(1, 200), unique=True, max_size=9))):
+        notice_s = draw(st.sampled_from([0, 0, 7, 40, 150])) * unit
+        changes.append(sm.CapacityChange(zero + at * unit, draw(st.integers(0, machines)), notice_s, draw(modes)))
+    backfilling = draw(st.sampled_from(BACKFILLINGS))
+    options: dict[str, Any] = {"backfilling": backfilling, "order": draw(st.sampled_from(ORDERS))}
+    options["backfill_order"] = draw(st.sampled_from([None, "SPF", "SAF"])) if backfilling == "easy" else None
+    options["queue_depth"] = draw(st.sampled_from([None, None, 1, 3]))
+    options["threshold_s"] = draw(st.sampled_from([None, None, 30 * unit]))
+    options["warm_jobs"] = draw(st.sampled_from([0, 0, 2]))
+    options["overrun"] = draw(st.sampled_from(["run", "kill"]))
+    options["removes"] = draw(st.sampled_from(["highest", "random"]))
+    if draw(st.booleans()):
+        interval_s = draw(st.sampled_from([np.inf, 7 * unit, 20 * unit]))
+        options["checkpoints"] = sm.Checkpoints(interval_s, draw(st.sampled_from([0, unit])), draw(st.integers(0, 3)))
+    if draw(st.booleans()):
+        begin = draw(st.integers(0, 60))
+        options["window_s"] = (zero + begin * unit, zero + draw(st.integers(begin + 1, 300)) * unit)
+    jobs = sorted((zero + r * unit, w * unit, max(w + over, 0) * unit, c) for r, w, over, c in rows)
+    return jobs, {**options, "capacity": changes, "machines": machines, "cores_per_machine": cores}
+
+
+def assert_clocks_agree(rows: list[tuple[float, ...]], options: dict[str, Any]) -> None:
+    compiled, simpy = (sm.simulate(jobs_of(rows), engine=engine, seed=3, **options) for engine in ("compiled", "simpy"))
+    assert_same(compiled, simpy)
+    assert compiled.window == simpy.window
+    assert compiled.terms == simpy.terms
+    for name in ("outcome", "counted", "executed_s"):
+        np.testing.assert_array_equal(getattr(compiled, name), getattr(simpy, name))
+    parts = [_sorted(each.parts) for each in (compiled, simpy)]
+    pd.testing.assert_frame_equal(*parts)
+    assert {**compiled.about, "engine": ""} == {**simpy.about, "engine": ""}
+    compiled.validate()
+
+
+def _sorted(parts: pd.DataFrame | None) -> pd.DataFrame:
+    assert parts is not None
+    return parts.sort_values(["row", "attempt", "machine"], ignore_index=True)
+
+
+@given(models())
+@settings(max_examples=60)
+def test_both_clocks_are_the_same(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
+    assert_clocks_agree(*model)
+
+
+@pytest.mark.full
+@given(models())
+@settings(max_examples=10_000)
+def test_both_clocks_are_the_same_ten_thousand_times(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
+    assert_clocks_agree(*model)
+
+
+def plainly(
+    rows: list[tuple[float, ...]],
+    changes: list[tuple[int, int]],
+    notice_s: int,
+    machines: int,
+    cores: int,
+    **rules: Any,
+) -> list[list[tuple[float, float]]]:
+    """Return when each job ran, by the slow simulator: machine m is on while more than m are wanted."""
+    spans = []
+    for machine in range(machines):
+        off_s = -1
+        for (at, wanted), (_, before) in zip(changes, [(0, machines), *changes], strict=False):
+            if wanted <= machine < before or (at == changes[0][0] and wanted <= machine):
+                off_s = at
+            elif before <= machine < wanted:
+                spans.append((machine, off_s - notice_s if off_s else off_s, off_s, at))
+        if changes[-1][1] <= machine:
+            spans.append((machine, off_s - notice_s if off_s else off_s, off_s, 10**9))
+    plain = [naive_machines.Row(number, *row) for number, row in enumerate(rows)]  # type: ignore[arg-type]
+    naive_machines.simulate(plain, [cores] * machines, spans, **rules)
+    return [row.runs for row in plain]
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 60), st.integers(0, 30), st.integers(0, 20), st.integers(1, 6)),
+        min_size=1,
+        max_size=12,
+    ),
+    steps=st.dictionaries(st.integers(1, 120), st.integers(0, 3), max_size=6),
+    notice_s=st.sampled_from([0, 5, 30]),
+    backfilling=st.sampled_from(BACKFILLINGS),
+    order=st.sampled_from(["FCFS", "SAF", "LQF"]),
+    backfill_order=st.sampled_from([None, "FCFS", "SAF"]),
+)
+@settings(max_examples=60)
+def test_the_compiled_clock_is_the_slow_simulator(
+    rows: list[tuple[int, int, int, int]],
+    steps: dict[int, int],
+    notice_s: int,
+    backfilling: Any,
+    order: str,
+    backfill_order: str | None,
+) -> None:
+    if backfilling != "easy":
+        backfill_order = None
+    if backfilling == "conservative":  # with promises that are kept, which the plain simulator makes again
+        order, rows = "FCFS", [(a, b, 0, cores) for a, b, _, cores in rows]
+    changes = [(0, 3), *sorted(steps.items()), (200, 3)]
+    jobs = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(rows)]
+    rules = {"backfilling": backfilling, "order": order, "backfill_order": backfill_order or order}
+    expected = plainly(jobs, changes, notice_s, 3, 2, **rules)
+    capacity = [sm.CapacityChange(at, wanted, notice_s if at else 0) for at, wanted in changes]
+    schedule = sm.simulate(
+        jobs_of(jobs),
+        capacity=capacity,
+        cores_per_machine=2,
+        backfilling=backfilling,
+        order=order,
+        backfill_order=backfill_order,
+        engine="compiled",
+    )
+    found: list[list[tuple[float, float]]] = [[] for _ in jobs]
+    for each in schedule.attempts.itertuples():
+        found[each.job_id - 1].append((each.start_s, each.end_s))
+    assert found == expected
+
+
+def test_the_schedule_is_that_of_a_real_log_on_a_walk() -> None:
+    """Thousands of jobs: columns, heaps and records grow."""
+    draw = np.random.default_rng(2)
+    jobs = 3000
+    rows = np.column_stack(
+        [np.sort(draw.integers(0, 200_000, jobs)), draw.integers(1, 900, jobs), draw.integers(900, 4000, jobs)]
+    )
+    given_ = [(*row, cores) for row, cores in zip(rows.tolist(), draw.integers(1, 60, jobs).tolist(), strict=True)]
+    times = np.arange(0, 400_000, 3000)
+    capacity = sm.Capacity(times, draw.integers(4, 9, len(times)), notice_s=600.0, mode="checkpoint")
+    assert_clocks_agree(given_, {"capacity": capacity, "cores_per_machine": 8, "order": "SAF"})
