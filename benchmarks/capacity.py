@@ -41,6 +41,31 @@ def on_machines(*, heuristic: str, engine: str, machines: int = 32) -> Figures:
     }
 
 
+def queue_on_machines(*, engine: str) -> Figures:
+    """Run KTH-SP2 under EASY on 16-core machines of which 4 to 8 are on, by a walk that moves each day."""
+    log = wl.clean(wl.read_swf(SHARED / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"), "published", cores=100)
+    begin = float(log.submit_s.min())
+    until = begin + 1.3 * (float(log.submit_s.max()) - begin)
+    walk = wl.capacity_walk(mean=6, radius=2, period_s=sm.DAY, begin_s=begin, until_s=until, seed=1)
+    asked = {"capacity": walk, "cores_per_machine": 16, "machines": 8, "engine": engine}
+    sm.simulate(log.head(200), **asked)  # type: ignore[arg-type]
+    before_mb = peak_mb()
+    start = time.perf_counter()
+    schedule = sm.simulate(log, **asked)  # type: ignore[arg-type]
+    wall_s = time.perf_counter() - start
+    after_mb = peak_mb()
+    metrics = schedule.validate().metrics()
+    return {
+        "jobs": len(log),
+        "wall_s": wall_s,
+        "jobs_per_s": len(log) / wall_s,
+        "peak_mb": after_mb,
+        "input_mb": before_mb,
+        "goodput": metrics["goodput"],
+        "kills": metrics["kills"],
+    }
+
+
 def capacity_cases() -> Cases:
     """Return the cases of each heuristic on each clock, and on more machines."""
     cases: Cases = {}
@@ -48,6 +73,8 @@ def capacity_cases() -> Cases:
         for engine in ("compiled", "simpy"):
             name = f"Borg, two weeks, {heuristic} {engine}"
             cases[name] = partial(on_machines, heuristic=heuristic, engine=engine)
+    for engine in ("compiled", "simpy"):
+        cases[f"KTH on a walk of machines, EASY-FCFS {engine}"] = partial(queue_on_machines, engine=engine)
     for heuristic in ("FirstFit", "TargetAsap"):
         for machines in (320, 3200):
             name = f"Borg on {machines} machines, {heuristic} compiled"

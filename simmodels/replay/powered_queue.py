@@ -165,20 +165,15 @@ def _lose_all(yard, runs, power, now):
     losses = 0
     for k in range(runs.size):
         attempt = runs.heap[k]
-        gone = np.int64(-1)
+        first, last = power.state.size, np.int64(-1)
         for part in range(yard.first[attempt], yard.first[attempt + 1]):
             machine = yard.machine[part]
             if power.state[machine] == switching.OFF:
-                gone = machine if gone < 0 else min(gone, machine)
-        if gone >= 0:
-            last = gone
-            for part in range(yard.first[attempt], yard.first[attempt + 1]):
-                machine = yard.machine[part]
-                if power.state[machine] == switching.OFF:
-                    last = max(last, machine)
-            lost[losses, 0] = gone
+                first, last = min(first, machine), max(last, machine)
+        if last >= 0:
+            lost[losses, 0] = first
             lost[losses, 1] = attempt
-            why[losses] = warned(power, last)
+            why[losses] = warned(power, last)  # as each machine that goes says it again
             losses += 1
     order = np.argsort(lost[:losses, 0] * (runs.count + 1) + lost[:losses, 1])
     for k in order:
