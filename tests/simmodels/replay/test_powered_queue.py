@@ -134,7 +134,7 @@ def test_an_order_that_gives_no_number_is_refused(engine: Clock) -> None:
         ({"cores": 4, "checkpoints": sm.Checkpoints()}, "checkpoints of a pool of cores"),
         ({"cores": 4, "removes": "random"}, "removes of a pool of cores"),
         ({"capacity": [(0, 2)], "cores_per_machine": 2, "removes": "lowest"}, "lowest"),
-        ({"capacity": [(0, 1)], "cores_per_machine": 2}, "job 1 needs 3 cores"),
+        ({"capacity": [(0, 1)], "cores_per_machine": 2}, "job 1: needs 3 cores, and the machine has 2"),
     ],
 )
 def test_what_does_not_go_together_is_refused(given_: dict[str, Any], message: str) -> None:
