@@ -8,9 +8,10 @@ from typing import Any, Final, get_args
 from experiments.inputs import LARGEST, named_order, told
 from simmodels.decisions.options import QueueOptions
 from simmodels.decisions.priority import Priority
+from simmodels.engine import Engine
 from simmodels.errors import RequestError, SimModelsError, require_known
 from simmodels.schedule import Schedule
-from simmodels.simulate import Engine, simulate
+from simmodels.simulate import simulate
 from simmodels.workload import Workload
 
 FIRST: Final = "compiled at first use"

@@ -26,7 +26,7 @@ from simmodels.decisions.options import Backfilling, Decide, Overrun
 from simmodels.decisions.orders import orders
 from simmodels.decisions.priority import Priority
 from simmodels.decisions.rows import require_columns
-from simmodels.simulate import Engine
+from simmodels.engine import Engine
 from simmodels.workload import Workload
 from workloads.cleaning import FILTERS
 from workloads.swf import write_swf

@@ -1,7 +1,7 @@
 """simulate: the short way in, by the fastest exact clock."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -10,6 +10,7 @@ from simmodels.decisions.auction_options import AuctionOptions
 from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.decisions.options import MOST, Backfilling, Decide, Overrun, QueueOptions
 from simmodels.decisions.priority import Priority
+from simmodels.engine import Engine, require_engine
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
@@ -17,15 +18,13 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, require_known
+from simmodels.on_machines import run_on_machines
 from simmodels.place import Place
 from simmodels.replay.auction import replay_auction
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
-from simmodels.simulate_on_machines import run_on_machines
 from simmodels.workflow import Workflow
 from simmodels.workload import Workload
-
-Engine = Literal["auto", "simpy", "compiled"]
 
 
 def simulate(
@@ -112,7 +111,7 @@ def simulate(
     >>> simulate(trace, cores=2).start_s.tolist()
     [0.0, 10.0, 2.0]
     """
-    _check_engine(engine, seed)
+    require_engine(engine, seed)
     options = QueueOptions.checked(
         order=order,
         backfilling=backfilling,
@@ -204,7 +203,7 @@ def simulate_workflows(
     >>> simulate_workflows([job], clusters=[("a", 4)], bid="SRTF").start_s.tolist()
     [0.0, 10.0]
     """
-    _check_engine(engine, seed)
+    require_engine(engine, seed)
     places = [Place(*cluster) for cluster in clusters]
     for place in places:
         if not (1 <= place.cores <= MOST and int(place.cores) == place.cores):
@@ -224,9 +223,3 @@ def simulate_workflows(
     # Auctions that end with the last submission leave undone what comes after it.
     env.run(until=auctioneer.process if options.end == "submit" and workflows else None)
     return recorder.schedule()
-
-
-def _check_engine(engine: str, seed: int) -> None:
-    require_known("engine", engine, get_args(Engine))
-    if seed < 0:
-        raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")

@@ -47,6 +47,7 @@ class Naive:
     interval: float = math.inf
     cost: float = 0.0
     restart: float = 0.0
+    known: list[Row] = field(default_factory=list)  # which have been submitted
     waiting: list[Row] = field(default_factory=list)
     running: list[Row] = field(default_factory=list)
     now: float = 0.0
@@ -112,7 +113,8 @@ class Naive:
                 self.save(row)
                 row.runs[-1], row.places = (row.runs[-1][0], self.now), {}
                 self.waiting.append(row)
-            self.waiting += [row for row in rows if row.submit == self.now]
+            self.waiting += [row for row in rows if row.submit == self.now and row not in self.known]
+            self.known += [row for row in rows if row.submit == self.now]
             self.decide()
             instants |= {row.runs[-1][1] for row in self.running}
 

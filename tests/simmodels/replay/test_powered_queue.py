@@ -217,6 +217,8 @@ def plainly(
     notice_s: int,
     machines: int,
     cores: int,
+    mode: str,
+    checkpoints: tuple[float, float, float],
     **rules: Any,
 ) -> list[list[tuple[float, float]]]:
     """Return when each job ran, by the slow simulator: machine m is on while more than m are wanted."""
@@ -227,11 +229,11 @@ def plainly(
             if wanted <= machine < before or (at == changes[0][0] and wanted <= machine):
                 off_s = at
             elif before <= machine < wanted:
-                spans.append((machine, off_s - notice_s if off_s else off_s, off_s, at))
+                spans.append((machine, off_s - notice_s if off_s else off_s, off_s, at, mode))
         if changes[-1][1] <= machine:
-            spans.append((machine, off_s - notice_s if off_s else off_s, off_s, 10**9))
+            spans.append((machine, off_s - notice_s if off_s else off_s, off_s, 10**9, mode))
     plain = [naive_machines.Row(number, *row) for number, row in enumerate(rows)]  # type: ignore[arg-type]
-    naive_machines.simulate(plain, [cores] * machines, spans, **rules)
+    naive_machines.simulate(plain, [cores] * machines, spans, checkpoints, **rules)
     return [row.runs for row in plain]
 
 
@@ -243,15 +245,19 @@ def plainly(
     ),
     steps=st.dictionaries(st.integers(1, 120), st.integers(0, 3), max_size=6),
     notice_s=st.sampled_from([0, 5, 30]),
+    mode=st.sampled_from(["kill", "checkpoint"]),
+    checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
     backfilling=st.sampled_from(BACKFILLINGS),
     order=st.sampled_from(["FCFS", "SAF", "LQF"]),
     backfill_order=st.sampled_from([None, "FCFS", "SAF"]),
 )
-@settings(max_examples=60)
+@settings(max_examples=100)
 def test_the_compiled_clock_is_the_slow_simulator(
     rows: list[tuple[int, int, int, int]],
     steps: dict[int, int],
     notice_s: int,
+    mode: Any,
+    checkpoints: tuple[float, float, float],
     backfilling: Any,
     order: str,
     backfill_order: str | None,
@@ -263,12 +269,13 @@ def test_the_compiled_clock_is_the_slow_simulator(
     changes = [(0, 3), *sorted(steps.items()), (200, 3)]
     jobs = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(rows)]
     rules = {"backfilling": backfilling, "order": order, "backfill_order": backfill_order or order}
-    expected = plainly(jobs, changes, notice_s, 3, 2, **rules)
-    capacity = [sm.CapacityChange(at, wanted, notice_s if at else 0) for at, wanted in changes]
+    expected = plainly(jobs, changes, notice_s, 3, 2, mode, checkpoints, **rules)
+    capacity = [sm.CapacityChange(at, wanted, notice_s if at else 0, mode) for at, wanted in changes]
     schedule = sm.simulate(
         jobs_of(jobs),
         capacity=capacity,
         cores_per_machine=2,
+        checkpoints=sm.Checkpoints(*checkpoints),
         backfilling=backfilling,
         order=order,
         backfill_order=backfill_order,
