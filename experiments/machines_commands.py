@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,9 @@ from experiments.outputs import drawn_window, require_figure, require_writable, 
 from experiments.tables import machines_table
 from simmodels.capacity import CAPACITY_MODES, Capacity, Mode
 from simmodels.decisions.checkpointing import Checkpoints
+from simmodels.engine import require_engine
 from simmodels.errors import RequestError, UnknownNameError, require_known
 from simmodels.schedule import Schedule
-from simmodels.simulate_on_machines import Engine
 from simmodels.units import WEEK
 from simmodels.workload import Workload
 from workloads.capacities import capacity_from, capacity_walk, read_series
@@ -214,19 +214,13 @@ class Fleet:
             raise RequestError(f"--cores-per-machine {self.cores_per_machine}", f"1 to {LARGEST} are allowed")
         if self.distance < 0:
             raise RequestError(f"--distance {self.distance}", "an integer >= 0 is allowed")
-        if self.engine not in get_args(Engine):
-            raise UnknownNameError("engine", self.engine, (), get_args(Engine))
-        queues = [name for name in self.names if name in QUEUES]
-        if queues and self.engine == "compiled":
-            raise RequestError(f"the compiled clock with {queues[0]}", f"{', '.join(FIVE)} are allowed")
+        require_engine(self.engine, self.seed)
 
     def run(
         self, name: str, log: Workload, reference: Workload, capacity: Capacity, window_s: tuple[float, float]
     ) -> Schedule:
         """Return the schedule of one heuristic."""
-        options: dict[str, Any] = {"checkpoints": self.checkpoints}
-        if name not in QUEUES:
-            options |= {"engine": self.engine, "seed": self.seed}
+        options: dict[str, Any] = {"checkpoints": self.checkpoints, "engine": self.engine, "seed": self.seed}
         if name in TARGETED:
             options |= {"reference": reference, "distance": self.distance}
         schedule = run_on_machines(

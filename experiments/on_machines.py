@@ -3,14 +3,8 @@
 from typing import Any, Final
 
 from simmodels.capacity import Capacity
-from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import Environment
-from simmodels.entities.powering import TraceCapacity
-from simmodels.entities.recorder import Recorder
-from simmodels.entities.scheduler import QueueScheduler
-from simmodels.entities.source import Source
 from simmodels.schedule import Schedule
+from simmodels.simulate import simulate
 from simmodels.simulate_on_machines import simulate_on_machines
 from simmodels.workload import Workload
 
@@ -30,11 +24,6 @@ def run_on_machines(
     name: str,
     log: Workload,
     capacity: Capacity,
-    *,
-    cores_per_machine: int,
-    machines: int,
-    window_s: tuple[float, float],
-    checkpoints: Checkpoints | None = None,
     **options: Any,  # noqa: ANN401  those of simulate_on_machines
 ) -> Schedule:
     """Return the schedule of a window under a heuristic or a queue, on machines that come and go.
@@ -44,28 +33,12 @@ def run_on_machines(
     name
         One of `FIVE`, or of `QUEUES`: first come, first served, with EASY or no backfilling, where a job may be on
         several machines.
-    log, capacity, cores_per_machine, machines, window_s, checkpoints
-        As in `simmodels.simulate_on_machines`; the window's end is finite.
+    log, capacity
+        As in `simmodels.simulate_on_machines`.
     options
-        More of the same, for heuristics; a queue has none.
+        More of the same.
     """
-    if name not in QUEUES:
-        kind, made = heuristic_of(name)
-        return simulate_on_machines(
-            log,
-            capacity,
-            cores_per_machine=cores_per_machine,
-            heuristic=kind,  # type: ignore[arg-type]  # checked there
-            machines=machines,
-            window_s=window_s,
-            checkpoints=checkpoints,
-            **{**made, **options},
-        )
-    env = Environment(start_s=window_s[0])
-    cluster = Cluster(env, "machines", machines=machines, cores_per_machine=cores_per_machine, checkpoints=checkpoints)
-    TraceCapacity(env, cluster, capacity)
-    scheduler = QueueScheduler(env, cluster, order="FCFS", backfilling="easy" if name == "EASY" else "none")
-    Source(env, log, into=scheduler, window_s=window_s)
-    recorder = Recorder(env)
-    env.run(until=env.end_of(window_s[1]))
-    return recorder.schedule(window_s=window_s)
+    if name in QUEUES:
+        return simulate(log, capacity=capacity, backfilling="easy" if name == "EASY" else "none", **options)
+    kind, made = heuristic_of(name)
+    return simulate_on_machines(log, capacity, heuristic=kind, **made, **options)  # type: ignore[arg-type]  # checked there

@@ -267,10 +267,9 @@ def simulated(cell: Cell) -> Schedule:
     capacity = walk_of(cell, window_s[1])
     most, least = cell["machines"] + cell["radius"], cell["machines"] - cell["radius"]
     size, heuristic, seed = cell["cores_per_machine"], cell["heuristic"], cell.seed_for("fill")
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"seed": seed, "checkpoints": _checkpoints(cell, capacity, window_s)}
     if heuristic not in QUEUES:
-        options = heuristic_options(heuristic, cell.parameters, READINGS[cell["variant"]])
-        options |= {"seed": seed, "checkpoints": _checkpoints(cell, capacity, window_s)}
+        options |= heuristic_options(heuristic, cell.parameters, READINGS[cell["variant"]])
     if heuristic in TARGETED:
         options |= {"reference": reference, "least_machines": least}
     return run_on_machines(
