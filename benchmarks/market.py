@@ -11,7 +11,9 @@ import workloads as wl
 from benchmarks.measuring import Cases, Figures, peak_mb
 
 
-def market(*, bid: str, jobs: int = 10_000, trend: str | None = None, engine: str = "auto") -> Figures:
+def market(
+    *, bid: str, jobs: int = 10_000, trend: str | None = None, engine: str = "auto", backfilling: str = "none"
+) -> Figures:
     """Auction the workflows of the market study, on its four clusters; `trend="any"` computes every bid."""
     chosen = sm.bids()[bid]
     if trend is not None:
@@ -20,7 +22,14 @@ def market(*, bid: str, jobs: int = 10_000, trend: str | None = None, engine: st
     workflows = wl.market_workload(jobs, load=1.4, seed=1)
 
     def once(part: list[sm.Workflow]) -> sm.Schedule:
-        return sm.simulate_workflows(part, clusters=clusters, bid=chosen, tick_s=sm.MINUTE, engine=engine)  # type: ignore[arg-type]
+        return sm.simulate_workflows(
+            part,
+            clusters=clusters,
+            bid=chosen,
+            tick_s=sm.MINUTE,
+            engine=engine,  # type: ignore[arg-type]
+            backfilling=backfilling,
+        )
 
     once(workflows[:100])
     start = time.perf_counter()
@@ -58,6 +67,8 @@ def market_cases() -> Cases:
         cases[f"market {bid}"] = partial(market, bid=bid)
     for bid in ("PVD", "PVR", "P-SLR"):
         cases[f"market {bid}, every bid"] = partial(market, bid=bid, trend="any")
+    for bid in ("SRTF", "PVR"):
+        cases[f"market {bid}, EASY"] = partial(market, bid=bid, backfilling="easy")
     cases["market SRTF simpy"] = partial(market, bid="SRTF", engine="simpy")
     cases["market SRTF, a million tasks"] = partial(market, bid="SRTF", jobs=85_000)
     for bid in ("SRTF", "PVDSQ", "PVR", "P-SLR"):

@@ -18,9 +18,10 @@ import numpy as np
 from simmodels.compiled import compiled
 from simmodels.curve import area_at, factor_at
 from simmodels.decisions import heap
+from simmodels.decisions.agenda import pop, push
 from simmodels.decisions.columns import longer
-from simmodels.decisions.market import ANY, FIXED, IMPROVES, RUNNING, WAITING, WORSENS
-from simmodels.decisions.meeting import meets, most_free, reserve
+from simmodels.decisions.market import ANY, EASY, FIXED, IMPROVES, RUNNING, WAITING, WORSENS
+from simmodels.decisions.meeting import meets, most_free, note_running, reserve
 from simmodels.signals import heed_signals
 
 _push, _take, _order, _change = heap.push, heap.take, heap.order, heap.change
@@ -277,6 +278,8 @@ def _start(market, task, cluster, now):
     m.promised[kind] -= volume
     m.busy_cores[kind] += m.cores[task]
     m.busy_until[kind] += m.cores[task] * (now + m.runtime[task])
+    if m.backfilling == EASY:
+        note_running(m, task)
     if m.placed_size == m.placed.size:
         m.placed = longer(m.placed, 2 * m.placed.size)
     m.placed[m.placed_size] = task
@@ -314,8 +317,11 @@ def _auction_group(market, group, now, longest):
             continue
         if m.backfilling == 0:
             break
-        if m.backfilling == 2 and reserved < 0:
+        if m.backfilling == EASY and reserved < 0:
             reserved, shadow, extra = reserve(m, task, now)
+        if not m.prices and (m.backfilling != EASY or reserved >= 0):
+            _backfill(m, group, now, longest, reserved, shadow, extra)
+            break
         _remove_best(m, group, task)
         if asides == aside.size:
             aside = longer(aside, 2 * aside.size)
@@ -329,6 +335,43 @@ def _auction_group(market, group, now, longest):
         _file_again(m, task, now)
     for k in range(asides):
         _file_again(m, aside[k], now)
+
+
+@compiled
+def _backfill(market, group, now, longest, reserved, shadow, extra):
+    """Start those behind the first that did not fit, in order: only the bids of those that could fit are computed.
+
+    Not where prices are paid: they are the best other bid, of whoever could fit or not.
+    """
+    m = market
+    most = most_free(m, group)
+    if most < m.least[group]:
+        return
+    room = m.waiting[group] + m.fresh_size
+    keys, tasks, n = np.empty(room), np.empty(room, np.int64), 0
+    for i in range(room):
+        is_fresh = i < m.fresh_size
+        task = m.fresh[i] if is_fresh else m.heap[group, i - m.fresh_size]
+        if m.cores[task] <= most:
+            key = m.key[task] if is_fresh else m.bound[task]
+            if not is_fresh and m.trend not in (FIXED, ANY):
+                key = key_of(m, task, now, longest)
+            push(keys, tasks, n, key, task)
+            n += 1
+    for size in range(n, 0, -1):
+        task = pop(keys, tasks, size)
+        heed_signals()
+        cluster, fits = meets(m, task, now, reserved, shadow, extra)
+        if not fits:
+            continue
+        if m.fresh_place[task] >= 0:
+            m.fresh_size = _take(m.fresh, m.fresh_size, m.key, m.fresh_place, task)
+        else:
+            m.waiting[group] = _take(m.heap[group], m.waiting[group], m.bound, m.place, task)
+        _unqueue(m, task)
+        if cluster == reserved and now + m.runtime[task] > shadow:
+            extra -= m.cores[task]
+        _start(m, task, cluster, now)
 
 
 @compiled

@@ -36,6 +36,7 @@ TRENDS: Final = {"fixed": 0, "worsens": 1, "improves": 2, "any": 3}
 BACKFILLINGS: Final = {"none": 0, "greedy": 1, "easy": 2}
 FIXED, WORSENS, IMPROVES, ANY = TRENDS.values()
 BY_CLUSTER, BY_KIND, _ = NETWORKS.values()
+_, _, EASY = BACKFILLINGS.values()
 
 
 @structref.register
@@ -128,6 +129,10 @@ MARKET: Final = MarketType(
         ("due_time", _F1),  # a heap of (instant, job)
         ("due_job", _I1),
         ("due_size", types.int64),
+        # when what runs ends, for EASY alone: a heap of (instant, task); -1 for what was lost
+        ("ends_time", _F1),
+        ("ends_task", _I1),
+        ("ends_size", types.int64),
         # the options
         ("bid", BID_FUNCTION),
         ("high", types.boolean),
@@ -221,6 +226,9 @@ def new_market(free, offers, apart, size, group, groups, bid, flags, numbers, co
     made.due_time = np.empty(64)
     made.due_job = np.empty(64, np.int64)
     made.due_size = 0
+    made.ends_time = np.empty(64)
+    made.ends_task = np.empty(64, np.int64)
+    made.ends_size = 0
     made.promised = np.zeros(size.size)
     made.busy_cores = np.zeros(size.size)
     made.busy_until = np.zeros(size.size)

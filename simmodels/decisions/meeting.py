@@ -3,6 +3,8 @@
 import numpy as np
 
 from simmodels.compiled import compiled
+from simmodels.decisions.agenda import pop, push
+from simmodels.decisions.columns import longer
 from simmodels.decisions.market import BY_CLUSTER, RUNNING
 
 
@@ -53,26 +55,62 @@ def most_free(market, group):
 
 
 @compiled
+def note_running(market, task):
+    """Take note of when a task ends that starts, and forget what has ended."""
+    m = market
+    while m.ends_size and (m.ends_task[0] < 0 or m.phase[m.ends_task[0]] != RUNNING):
+        pop(m.ends_time, m.ends_task, m.ends_size)
+        m.ends_size -= 1
+    if m.ends_size == m.ends_time.size:
+        m.ends_time = longer(m.ends_time, 2 * m.ends_size)
+        m.ends_task = longer(m.ends_task, 2 * m.ends_size)
+    push(m.ends_time, m.ends_task, m.ends_size, m.start[task] + m.runtime[task], task)
+    m.ends_size += 1
+
+
+@compiled
+def forget_running(market, task):
+    """Forget when a task would have ended that was lost: it may run again before then."""
+    m = market
+    for k in range(m.ends_size):
+        if m.ends_task[k] == task:
+            m.ends_task[k] = -1
+
+
+@compiled
 def reserve(market, task, now):
     """Return the cluster where a blocked task can run first, from when on, and the cores that it leaves over then."""
     m = market
+    need = m.cores[task]
+    free, first = m.free.copy(), np.full(m.free.size, now)
+    least = np.inf  # when it can run first, by what has been looked at
+    for cluster in range(free.size):
+        if not m.offers[m.kind[task], cluster]:
+            free[cluster] = np.iinfo(np.int64).min  # it never has enough
+            continue
+        if m.network == BY_CLUSTER:
+            first[cluster] = max(now, arrival_on(m, task, cluster))
+        if free[cluster] >= need:
+            least = min(least, first[cluster])
+    ends, tasks = m.ends_time[: m.ends_size].copy(), m.ends_task[: m.ends_size].copy()
+    for size in range(m.ends_size, 0, -1):
+        end = ends[0]
+        if end > least:
+            break
+        one = pop(ends, tasks, size)
+        if one < 0 or m.phase[one] != RUNNING:
+            continue
+        cluster = m.cluster[one]
+        if free[cluster] >= need and end > first[cluster]:
+            continue
+        free[cluster] += m.cores[one]
+        first[cluster] = max(first[cluster], end)
+        if free[cluster] >= need:
+            least = min(least, first[cluster])
     reserved = -1
     shadow = np.inf
-    extra = 0
-    for cluster in range(m.free.size):
-        if not m.offers[m.kind[task], cluster]:
-            continue
-        at = max(now, arrival_on(m, task, cluster)) if m.network == BY_CLUSTER else now
-        running = np.flatnonzero((m.phase[: m.tasks] == RUNNING) & (m.cluster[: m.tasks] == cluster))
-        ends = m.start[running] + m.runtime[running]
-        free = m.free[cluster]
-        for k in np.argsort(ends):
-            if free >= m.cores[task] and ends[k] > at:
-                break
-            free += m.cores[running[k]]
-            at = max(at, ends[k])
-        if free >= m.cores[task] and at < shadow:
+    for cluster in range(free.size):
+        if free[cluster] >= need and first[cluster] < shadow:
             reserved = cluster
-            shadow = at
-            extra = free - m.cores[task]
-    return reserved, shadow, extra
+            shadow = first[cluster]
+    return reserved, shadow, free[reserved] - need if reserved >= 0 else 0

@@ -16,18 +16,20 @@ from simmodels.decisions.market import (
     BY_CLUSTER,
     BY_KIND,
     COMING,
+    EASY,
     ENDED,
     EXPECTED,
     FINISHED,
     REJECTED,
     REMOVED,
+    RUNNING,
     STARVED,
     TRAVELLING,
     WAITING,
     market_at,
     set_rules,
 )
-from simmodels.decisions.meeting import arrival_on
+from simmodels.decisions.meeting import arrival_on, forget_running, note_running
 
 
 @compiled
@@ -111,6 +113,8 @@ def lose(market, task, now):
     """Let a task whose run came to nothing wait again, unless its job is gone."""
     m = market
     _vacate(m, task)
+    if m.backfilling == EASY:
+        forget_running(m, task)
     m.cluster[task] = -1
     m.start[task] = np.nan
     m.price[task] = np.nan
@@ -277,6 +281,11 @@ def change_rules(market, group, groups, bid, flags, numbers, codes, now):
             waiting[n] = m.heap[g, i]
             n += 1
     set_rules(m, group, groups, bid, flags, numbers, codes)
+    m.ends_size = 0
+    if m.backfilling == EASY:
+        for task in range(m.tasks):
+            if m.phase[task] == RUNNING:
+                note_running(m, task)
     for task in waiting:
         m.turn[task] = -1
         enter(m, task, now)

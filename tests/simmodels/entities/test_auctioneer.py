@@ -239,6 +239,18 @@ def test_a_platform_of_kinds_is_the_same_by_the_short_way() -> None:
 # -- machines that are switched off -----------------------------------------------------------------------
 
 
+def test_the_reservation_is_of_the_first_that_can_have_one() -> None:
+    """B is wider than what is on until 100 s: C gets the reservation, at 10 s, and D would delay it."""
+    env = Environment()
+    cluster = Cluster(env, "a", machines=2, cores_per_machine=2)
+    Maintenance(env, cluster, start_s=0, duration_s=100, machines=[1], notice_s=0)
+    auctioneer = Auctioneer(env, [cluster], bid="FIFO", backfilling="easy")
+    jobs = [(10.0, 1), (5.0, 4), (10.0, 2), (20.0, 1)]
+    Source(env, [Workflow(k, 0.0, [runtime_s], cores) for k, (runtime_s, cores) in enumerate(jobs)], into=auctioneer)
+    env.run()
+    assert auctioneer.schedule().validate().start_s.tolist() == [0, 100, 10, 20]
+
+
 OFF = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 50), st.integers(1, 20)), max_size=5)
 
 
