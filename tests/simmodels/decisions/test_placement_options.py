@@ -1,11 +1,11 @@
 # ruff: noqa: ANN401  options of any type are handed through
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import simmodels as sm
+from simmodels import on_machines
 from simmodels.decisions.placement_options import PlacementOptions
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.schedule import Schedule
@@ -151,6 +151,6 @@ def test_jobs_of_one_number_are_refused_before_anything_runs(engine: Any, monkey
         ask((20, 55))  # the other one is submitted later, but an attempt would not say which ran
     assert len(ask((10, 20)).attempts) == 0  # neither is there
     for clock in ("replay_on_machines", "Environment"):
-        monkeypatch.setattr(sys.modules["simmodels.simulate_on_machines"], clock, None)
+        monkeypatch.setattr(on_machines, clock, None)
     with pytest.raises(RequestError, match="2 jobs have the number 7; each number may occur once"):
         ask((0, 20))
