@@ -77,26 +77,33 @@ def replay_powered(fleet, runs, power, warm, until):
     record_power(runs, power.state, power.begin)
     placing.begin(fleet, warm, power.begin)
     _record_starts(runs, fleet, power.begin)
+    # Kept, since a call with a structure costs as much as all that these two do.
+    ends_at, switch_at = next_end(runs), next_switch(power)
     while True:
         heed_signals()
-        now = next_end(runs)
+        now = ends_at
         if fleet.arrived < jobs:
             now = min(now, fleet.submit[fleet.arrived])
         elif runs.size == 0 and fleet.waiting.size == 0 and until == np.inf:
             break  # nothing is left to do, whatever comes and goes
-        now = min(now, next_switch(power), placing.due(fleet))
+        now = min(now, switch_at, placing.due(fleet))
         if now > until or now == np.inf:
             break
-        while next_end(runs) <= now:
+        while ends_at <= now:
             ends = 0
-            while next_end(runs) <= now:
+            while ends_at <= now:
                 if ends == ended.size:
                     ended = longer(ended, 2 * ends)
                 ended[ends] = runs.slot[end_next(runs)]
                 ends += 1
+                ends_at = next_end(runs)
             placing.complete(fleet, ended, ends, now)
             _record_starts(runs, fleet, now)
-        switched = switch(power, now)
+            ends_at = next_end(runs)
+        switched = False
+        if switch_at <= now:
+            switched = switch(power, now)
+            switch_at = next_switch(power)
         losses = 0
         if switched or power.draining:
             lost, losses = _switch_off(power, fleet, runs, now, lost)
@@ -110,4 +117,5 @@ def replay_powered(fleet, runs, power, warm, until):
             arrivals += 1
         placing.settle(fleet, arrivals, now)
         _record_starts(runs, fleet, now)
+        ends_at = next_end(runs)
     leave_running(runs, until)
