@@ -46,7 +46,7 @@ def queue_on_machines(*, engine: str) -> Figures:
     log = wl.clean(wl.read_swf(SHARED / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"), "published", cores=100)
     begin = float(log.submit_s.min())
     until = begin + 1.3 * (float(log.submit_s.max()) - begin)
-    walk = wl.capacity_walk(mean=6, radius=2, period_s=sm.DAY, begin_s=begin, until_s=until, seed=1)
+    walk = wl.capacity_walk(mean=6, radius=2, step=1, period_s=sm.DAY, begin_s=begin, until_s=until, seed=1)
     asked = {"capacity": walk, "cores_per_machine": 16, "machines": 8, "engine": engine}
     sm.simulate(log.head(200), **asked)  # type: ignore[arg-type]
     before_mb = peak_mb()
