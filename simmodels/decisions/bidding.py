@@ -244,10 +244,10 @@ def _best(market, group, now, longest):
 
 
 @compiled
-def _remove_best(market, group, task):
-    """Take the best bidder from where `_best` found it."""
+def _remove(market, group, task):
+    """Take a bidder from the queue, or from those whose bids are known."""
     m = market
-    if m.trend in (FIXED, ANY):
+    if m.fresh_place[task] < 0:
         m.waiting[group] = _take(m.heap[group], m.waiting[group], m.bound, m.place, task)
     else:
         m.fresh_size = _take(m.fresh, m.fresh_size, m.key, m.fresh_place, task)
@@ -307,7 +307,7 @@ def _auction_group(market, group, now, longest):
             break
         cluster, fits = meets(m, task, now, reserved, shadow, extra)
         if fits:
-            _remove_best(m, group, task)
+            _remove(m, group, task)
             _unqueue(m, task)
             if m.prices:
                 _pay(m, group, task, now, longest)
@@ -322,7 +322,7 @@ def _auction_group(market, group, now, longest):
         if not m.prices and (m.backfilling != EASY or reserved >= 0):
             _backfill(m, group, now, longest, reserved, shadow, extra)
             break
-        _remove_best(m, group, task)
+        _remove(m, group, task)
         if asides == aside.size:
             aside = longer(aside, 2 * aside.size)
         aside[asides] = task
@@ -364,10 +364,7 @@ def _backfill(market, group, now, longest, reserved, shadow, extra):
         cluster, fits = meets(m, task, now, reserved, shadow, extra)
         if not fits:
             continue
-        if m.fresh_place[task] >= 0:
-            m.fresh_size = _take(m.fresh, m.fresh_size, m.key, m.fresh_place, task)
-        else:
-            m.waiting[group] = _take(m.heap[group], m.waiting[group], m.bound, m.place, task)
+        _remove(m, group, task)
         _unqueue(m, task)
         if cluster == reserved and now + m.runtime[task] > shadow:
             extra -= m.cores[task]
