@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -24,21 +25,10 @@ def on_machines(*, heuristic: str, engine: str, machines: int = 32) -> Figures:
     options: dict[str, object] = {} if heuristic == "FirstFit" else {"reference": week}
     asked = {"cores_per_machine": 24, "heuristic": heuristic, "engine": engine, "machines": machines, **options}
     sm.simulate_on_machines(jobs.head(200), walk, window_s=(begin, begin + sm.HOUR), **asked)  # type: ignore[arg-type]
-    before_mb = peak_mb()
-    start = time.perf_counter()
-    schedule = sm.simulate_on_machines(jobs, walk, window_s=(begin, begin + 2 * sm.WEEK), **asked)  # type: ignore[arg-type]
-    wall_s = time.perf_counter() - start
-    after_mb = peak_mb()
-    metrics = schedule.validate().metrics()
-    return {
-        "jobs": len(jobs),
-        "wall_s": wall_s,
-        "jobs_per_s": len(jobs) / wall_s,
-        "peak_mb": after_mb,
-        "input_mb": before_mb,
-        "goodput": metrics["goodput"],
-        "kills": metrics["kills"],
-    }
+    return _measured(
+        jobs,
+        lambda: sm.simulate_on_machines(jobs, walk, window_s=(begin, begin + 2 * sm.WEEK), **asked),  # type: ignore[arg-type]
+    )
 
 
 def queue_on_machines(*, engine: str) -> Figures:
@@ -49,16 +39,21 @@ def queue_on_machines(*, engine: str) -> Figures:
     walk = wl.capacity_walk(mean=6, radius=2, step=1, period_s=sm.DAY, begin_s=begin, until_s=until, seed=1)
     asked = {"capacity": walk, "cores_per_machine": 16, "machines": 8, "engine": engine}
     sm.simulate(log.head(200), **asked)  # type: ignore[arg-type]
+    return _measured(log, lambda: sm.simulate(log, **asked))  # type: ignore[arg-type]
+
+
+def _measured(jobs: sm.Workload, simulate: Callable[[], sm.Schedule]) -> Figures:
+    """Return what a simulation of these jobs costs, and what came of them."""
     before_mb = peak_mb()
     start = time.perf_counter()
-    schedule = sm.simulate(log, **asked)  # type: ignore[arg-type]
+    schedule = simulate()
     wall_s = time.perf_counter() - start
     after_mb = peak_mb()
     metrics = schedule.validate().metrics()
     return {
-        "jobs": len(log),
+        "jobs": len(jobs),
         "wall_s": wall_s,
-        "jobs_per_s": len(log) / wall_s,
+        "jobs_per_s": len(jobs) / wall_s,
         "peak_mb": after_mb,
         "input_mb": before_mb,
         "goodput": metrics["goodput"],
