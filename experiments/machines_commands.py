@@ -228,7 +228,6 @@ class Fleet:
             log,
             capacity,
             cores_per_machine=self.cores_per_machine,
-            machines=max(int(capacity.machines.max()), 1),
             window_s=window_s,
             **options,
         )
