@@ -1,4 +1,4 @@
-"""On machines: how a queue, or placers, run on machines that come and go, on the clock that is asked for."""
+"""Run a queue, or placers, on machines that are switched on and off, on the clock that is asked for."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -39,7 +39,7 @@ def run_on_machines(
     engine: Engine,
     seed: int,
 ) -> Schedule:
-    """Return the schedule of a queue, or of a placer, on machines that come and go.
+    """Return the schedule of a queue, or of a placer, on machines that are switched on and off.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _run_out(env: Environment, source: Source, scheduler: Scheduler, *, last_s: 
 
 
 def _require_own_numbers(workload: Workload, window_s: tuple[float, float]) -> None:
-    """Refuse a window with a job whose number another job has too: attempts are told by it."""
+    """Refuse a window with a job whose number another job has too: attempts are identified by it."""
     rows = np.concatenate(windowed(workload, window_s))
     numbers, times = np.unique(workload.job_id, return_counts=True)
     bad = rows[np.isin(workload.job_id[rows], numbers[times > 1])]

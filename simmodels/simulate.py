@@ -48,7 +48,7 @@ def simulate(
     engine: Engine = "auto",
     seed: int = 0,
 ) -> Schedule:
-    """Return the schedule of rigid jobs in a queue, on one pool of cores or on machines that come and go.
+    """Return the schedule of rigid jobs in a queue, on one pool of cores or on machines that are switched on and off.
 
     Parameters
     ----------

@@ -72,11 +72,11 @@ class Naive:
         return min(done, left)
 
     def save(self, row: Row) -> None:
-        """Keep what a job has saved of its work by now; of machines that go at once, the first that was told counts."""
+        """Keep what a job has saved of its work by now; of machines that go at once, the first notified counts."""
         went = [span for span in self.spans if span[0] in row.places and span[2] <= self.now < span[3]]
-        (_, told, off, _, mode), *_ = sorted(went, key=lambda span: (span[1] < span[2], span[1]))
+        (_, notified, off, _, mode), *_ = sorted(went, key=lambda span: (span[1] < span[2], span[1]))
         elapsed = self.now - row.runs[-1][0]
-        if mode == "checkpoint" and off - told >= self.cost:
+        if mode == "checkpoint" and off - notified >= self.cost:
             row.saved += self.worked(row, elapsed - self.cost, in_checkpoints=False)
         else:
             row.saved += self.worked(row, elapsed, in_checkpoints=True)
@@ -92,7 +92,7 @@ class Naive:
 
     def goes(self, machine: int) -> float:
         """Return when a machine goes, as far as is known now."""
-        known = [off for m, told, off, _, _ in self.spans if m == machine and told <= self.now < off]
+        known = [off for m, notified, off, _, _ in self.spans if m == machine and notified <= self.now < off]
         return min(known, default=math.inf)
 
     def free(self, machine: int) -> int:

@@ -1,6 +1,6 @@
 """Power: the changes of the capacity as the compiled clock carries them out, at the instants of the process clock.
 
-Which machines go and come is `simmodels.decisions.switching`, which capacity processes call, too.
+Which machines are switched is `simmodels.decisions.switching`, which capacity processes call, too.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ class PowerType(Structure):
 
 
 class Power(Handle):
-    """A Python handle on the state of machines that come and go; made by `new_power`."""
+    """A Python handle on the state of machines that are switched on and off; made by `new_power`."""
 
 
 structref.define_boxing(PowerType, Power)
@@ -32,7 +32,7 @@ POWER: Final = PowerType(
         # by machine
         ("state", _I1),  # see `simmodels.decisions.switching`
         ("by", _I1),  # the change by which it went
-        ("told", _F1),  # when it was told that it will go
+        ("notified", _F1),  # when it was given notice
         ("goes", _F1),  # when it goes, by what is announced; else infinity
         # by change
         ("time", _F1),
@@ -72,7 +72,7 @@ def new_power(state, changes, draws, begin):
     made = structref.new(POWER)
     made.state = state
     made.by = np.full(state.size, -1)
-    made.told = np.full(state.size, np.inf)
+    made.notified = np.full(state.size, np.inf)
     made.goes = np.full(state.size, np.inf)
     made.time, made.machines, made.notice, made.mode, made.notices = changes
     made.announced = np.zeros(made.time.size, np.bool_)
@@ -128,9 +128,9 @@ def _find_goes(power):
 
 @compiled
 def _warn(power, since):
-    """Let no more machines take jobs than may; return whether anything has changed since `state` was as in `before`."""
+    """Give notice to machines until no more take jobs than may."""
     draws = power.draws[power.drawn :]
-    power.drawn += switching.warn(power.state, power.told, _may_take_jobs(power), draws, since)
+    power.drawn += switching.warn(power.state, power.notified, _may_take_jobs(power), draws, since)
     _find_goes(power)
 
 
@@ -144,7 +144,7 @@ def switch(power, now):
             k = power.next_change
             draws = power.draws[power.drawn :]
             given = (power.machines[k], power.mode[k], draws, now)
-            power.drawn += switching.take_effect(power.state, power.by, power.told, k, *given)
+            power.drawn += switching.take_effect(power.state, power.by, power.notified, k, *given)
             power.next_change += 1
             _warn(power, now)
         else:
@@ -165,4 +165,4 @@ def warned(power, machine):
     change = power.by[machine]
     if power.mode[change] != switching.CHECKPOINT:
         return -1.0
-    return switching.warned(power.told[machine], power.time[change], power.notice[change])
+    return switching.warned(power.notified[machine], power.time[change], power.notice[change])

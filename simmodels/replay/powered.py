@@ -1,4 +1,4 @@
-"""The compiled clock of jobs inside one machine each, on machines that come and go: an event loop for campaigns.
+"""The compiled clock of jobs inside one machine each, where machines are switched on and off: a loop for campaigns.
 
 It keeps no rule of its own: what an event does is `simmodels.decisions.placing`, which machines go
 `simmodels.decisions.switching`, what is saved `simmodels.decisions.checkpointing`; the same that the process

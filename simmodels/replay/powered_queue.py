@@ -1,4 +1,4 @@
-"""The compiled clock of a queue on machines that come and go: its events, in order, as one loop.
+"""The compiled clock of a queue on machines that are switched on and off: its events, in order, as one loop.
 
 It keeps no rule of its own: who starts is `simmodels.decisions.queue`, and `simmodels.decisions.under_notice` while
 machines are about to go; which machines go is `simmodels.decisions.switching`, what is saved
@@ -51,7 +51,7 @@ YARD: Final = YardType(
         ("size", types.int64),  # cores of a machine
         # by machine
         ("free", _I1),
-        ("offered", _I1),  # cores that jobs have or may have, as the queue was told last
+        ("offered", _I1),  # cores that jobs have or may have, as the queue knows it
         ("listed", types.boolean[::1]),  # whether it is in the heap
         # machines that may have room, as a heap by number
         ("room", _F1),
@@ -325,7 +325,7 @@ def replay_queue(queue, yard, runs, power, warm, kill, until):
         if now > until or now == np.inf:
             break
         ends = 0
-        told = False
+        freed = False
         while next_end(runs) <= now:
             if ends == ended.size:
                 ended = longer(ended, 2 * ends)
@@ -334,14 +334,14 @@ def replay_queue(queue, yard, runs, power, warm, kill, until):
                 attempt = kill_next(runs, queue.estimate[slot])
             else:
                 attempt = end_next(runs)
-            told |= _vacate(yard, power.state, attempt)
+            freed |= _vacate(yard, power.state, attempt)
             ended[ends] = slot
             ends += 1
         switched = switch(power, now)
         if switched or power.draining:
             lost = _lose_all(yard, runs, power, now)
-            told |= _switch_off(yard, power)
-        if switched or told:
+            freed |= _switch_off(yard, power)
+        if switched or freed:
             record_power(runs, power.state, now)
             more, leaving = _offer(yard, power.state)
             if more != 0:
@@ -352,7 +352,7 @@ def replay_queue(queue, yard, runs, power, warm, kill, until):
         arrivals = 0
         while queue.arrived + arrivals < jobs and queue.submit[queue.arrived + arrivals] <= now:
             arrivals += 1
-        if not (switched or told or ends > 0 or arrivals > 0):
+        if not (switched or freed or ends > 0 or arrivals > 0):
             continue  # notice was given that changes nothing
         if leaving:
             _start_under_notice(queue, yard, runs, power, now, ended, ends, arrivals, kill)

@@ -1,4 +1,4 @@
-"""A workload on machines that come and go, on the compiled clock."""
+"""A workload on machines that are switched on and off, on the compiled clock."""
 
 import math
 from typing import NamedTuple
@@ -209,7 +209,7 @@ def replay_on_machines(window: Window, options: PlacementOptions) -> Schedule:
 
 
 def replay_queue_on_machines(window: Window, options: QueueOptions, checkpoints: Checkpoints | None) -> Schedule:
-    """Return the schedule of a queue on machines that come and go.
+    """Return the schedule of a queue on machines that are switched on and off.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Runs: the record of all attempts on machines that come and go, and when the machines were off.
+"""Runs: the record of all attempts on machines that are switched on and off, and when the machines were off.
 
 What an interruption leaves of a job is said here once, for placers and for queues; the processes have the same rules in
 `simmodels.entities.progress`.

@@ -24,8 +24,8 @@ def run(
     """Return start and end of each attempt, by job, with maintenance in these spans."""
     env = sm.Environment()
     cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, size) for size in sizes], checkpoints=checkpoints)
-    for machine, told_s, off_s, on_s, mode in spans:
-        ahead: dict[str, Any] = {"notice_s": off_s - told_s, "mode": mode}
+    for machine, notified_s, off_s, on_s, mode in spans:
+        ahead: dict[str, Any] = {"notice_s": off_s - notified_s, "mode": mode}
         sm.Maintenance(env, cluster, start_s=off_s, duration_s=on_s - off_s, machines=[machine], **ahead)
     submit_s, runtime_s, estimate_s, cores = zip(*jobs, strict=True)
     work = sm.Workload(range(len(jobs)), submit_s, runtime_s, estimate_s, cores)
@@ -125,9 +125,9 @@ def test_a_queue_on_machines_is_that_of_the_plain_simulator(
     if backfilling == "conservative":  # with promises that are kept, which the plain simulator makes again
         order, jobs = "FCFS", [(a, b, 0, cores) for a, b, _, cores in jobs]
     spans: list[naive_machines.Span] = []
-    for machine, told, ahead, length, mode in sorted(given_spans):  # spans of a machine do not overlap, nor touch
-        if not any(m == machine and told <= on + 1 for m, _, _, on, _ in spans):
-            spans.append((machine, told, told + ahead, told + ahead + length, mode))
+    for machine, notified, ahead, length, mode in sorted(given_spans):  # spans of a machine do not overlap, nor touch
+        if not any(m == machine and notified <= on + 1 for m, _, _, on, _ in spans):
+            spans.append((machine, notified, notified + ahead, notified + ahead + length, mode))
     rows = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(jobs)]
     plain = [naive_machines.Row(number, *row) for number, row in enumerate(rows)]
     naive_machines.simulate(

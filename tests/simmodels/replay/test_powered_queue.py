@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401  options of any type are handed through
-"""A queue on machines that come and go: hand-drawn schedules, both clocks, and a slow simulator without common code."""
+"""A queue on machines that are switched on and off: hand-drawn schedules, both clocks, and a slow simulator."""
 
 import math
 from typing import Any, Literal
