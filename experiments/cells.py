@@ -5,11 +5,12 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
-from experiments.inputs import LARGEST, named_order, told
+from experiments.inputs import named_order, told
 from simmodels.decisions.options import QueueOptions
 from simmodels.decisions.priority import Priority
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, SimModelsError, require_known
+from simmodels.ground.numbers import MOST
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate
 from simmodels.workload import Workload
@@ -57,8 +58,8 @@ class Setup:
             raise RequestError(f"seed is {self.seed}", "an integer >= 0 is allowed")
         if not 0 < self.tau_s < math.inf:
             raise RequestError(f"tau is {self.tau_s:g}", "a finite number of seconds > 0 is allowed")
-        if self.queue_depth is not None and self.queue_depth > LARGEST:
-            raise RequestError(f"queue_depth is {self.queue_depth}", f"at most {LARGEST} is allowed")
+        if self.queue_depth is not None and self.queue_depth > MOST:
+            raise RequestError(f"queue_depth is {self.queue_depth}", f"at most {MOST} is allowed")
         QueueOptions.checked(order="FCFS", **(self._queue() | {"backfill_order": None}))
         if isinstance(self.backfill_order, Priority) and self.backfilling != "easy":
             what = f"backfill order {self.backfill_order.name} with backfilling {self.backfilling!r}"

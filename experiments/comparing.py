@@ -18,7 +18,7 @@ from experiments.inputs import named_order
 from experiments.outputs import made_folder, write_json
 from simmodels.decisions.priority import Priority
 from simmodels.errors import RequestError
-from simmodels.files import replacing, write_csv
+from simmodels.ground.files import replacing, write_csv
 from simmodels.version import __version__
 from simmodels.workload import Workload
 

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from simmodels.errors import RequestError, printable
-from simmodels.files import replacing
+from simmodels.ground.files import replacing
 from simmodels.schedule import Schedule
 from simmodels.units import DAY, HOUR, MINUTE, SECOND
 

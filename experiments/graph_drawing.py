@@ -27,13 +27,13 @@ from experiments.drawing import (
     time_axis,
 )
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import Floats
 from simmodels.workflow import Workflow
 
 if TYPE_CHECKING:
     import networkx as nx
 
 Rows: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
 
 _MOST_NAMES: Final = 45
 _LONGEST_NAME: Final = 14

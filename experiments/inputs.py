@@ -16,9 +16,10 @@ from simmodels.decisions.orders import BUILT_IN
 from simmodels.decisions.orders import order as make_order
 from simmodels.decisions.polynomial import Polynomial
 from simmodels.decisions.priority import Priority
-from simmodels.documents import SUFFIXES
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, UnknownNameError
-from simmodels.files import open_regular
+from simmodels.ground.documents import SUFFIXES
+from simmodels.ground.files import open_regular
+from simmodels.ground.numbers import MOST
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.workload import Workload
 from workloads.batsim import read_batsim
@@ -31,8 +32,6 @@ from workloads.swf import read_swf
 _UNITS: Final = {"": SECOND, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
 _DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
 _UNREMARKABLE: Final = ("lines", "comment lines", "header lines", "blank lines", "job steps", "jobs")
-LARGEST: Final = 2**53
-"""The largest whole number that is taken: beyond it, floats skip some."""
 OVERSIZED: Final = "dropped: wider than the machine"
 LEFT_OUT: Final = "left out: cores or runtime unknown"
 
@@ -84,7 +83,7 @@ class WorkloadFile:
     Raises
     ------
     RequestError
-        `cores` is below 1, or beyond `LARGEST`.
+        `cores` is below 1, or beyond `MOST`.
     """
 
     path: Path
@@ -95,8 +94,8 @@ class WorkloadFile:
 
     def __post_init__(self) -> None:
         """Check the machine's size."""
-        if self.cores is not None and not 1 <= self.cores <= LARGEST:
-            raise RequestError(f"a machine of {self.cores} cores", f"1 to {LARGEST} are allowed")
+        if self.cores is not None and not 1 <= self.cores <= MOST:
+            raise RequestError(f"a machine of {self.cores} cores", f"1 to {MOST} are allowed")
 
     def read(self) -> Workload:
         """Return the workload, ready to run: cleaned as asked, its ``max_cores`` the machine's size.

@@ -18,8 +18,8 @@ from experiments.tables import number
 from simmodels.decisions.options import Backfilling, QueueOptions
 from simmodels.decisions.polynomial import as_terms
 from simmodels.decisions.priority import Priority
-from simmodels.documents import SUFFIXES
 from simmodels.errors import RequestError
+from simmodels.ground.documents import SUFFIXES
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial, require_form
 from simmodels.learning.trials import Estimator, Progress, score_jobs

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.answering import DONE, Steps, print_json, remark, show
-from experiments.inputs import LARGEST, WorkloadFile, remarks, seconds
+from experiments.inputs import WorkloadFile, remarks, seconds
 from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
 from experiments.outputs import drawn_window, require_figure, require_writable, table_writer
 from experiments.tables import machines_table
@@ -19,6 +19,7 @@ from simmodels.capacity import CAPACITY_MODES, Capacity, Mode
 from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.engine import require_engine
 from simmodels.errors import RequestError, UnknownNameError, require_known
+from simmodels.ground.numbers import MOST
 from simmodels.schedule import Schedule
 from simmodels.units import WEEK
 from simmodels.workload import Workload
@@ -210,8 +211,8 @@ class Fleet:
             require_known("heuristic", name, known)
         if not self.names or len(set(self.names)) < len(self.names):
             raise RequestError(f"heuristics {','.join(self.names)!r}", "one or more, each once, are allowed")
-        if not 1 <= self.cores_per_machine <= LARGEST:
-            raise RequestError(f"--cores-per-machine {self.cores_per_machine}", f"1 to {LARGEST} are allowed")
+        if not 1 <= self.cores_per_machine <= MOST:
+            raise RequestError(f"--cores-per-machine {self.cores_per_machine}", f"1 to {MOST} are allowed")
         if self.distance < 0:
             raise RequestError(f"--distance {self.distance}", "an integer >= 0 is allowed")
         require_engine(self.engine, self.seed)

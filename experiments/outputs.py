@@ -11,7 +11,7 @@ import pandas as pd
 
 from experiments.inputs import reason, seconds
 from simmodels.errors import RequestError
-from simmodels.files import replacing, write_csv
+from simmodels.ground.files import replacing, write_csv
 from simmodels.schedule import Schedule
 from workloads.batsim_jobs import write_batsim_jobs
 from workloads.files import COMPRESSIONS

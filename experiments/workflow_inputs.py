@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from experiments.inputs import LARGEST, run_file
+from experiments.inputs import run_file
 from simmodels.curve import ValueCurve
 from simmodels.decisions.bid import bid as make_bid
 from simmodels.decisions.naming import as_bid
 from simmodels.decisions.polynomial import Polynomial
 from simmodels.decisions.priority import Priority
-from simmodels.documents import SUFFIXES
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.documents import SUFFIXES
+from simmodels.ground.numbers import MOST
 from simmodels.schedule import Place
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
@@ -40,7 +41,7 @@ def parse_clusters(text: str) -> tuple[Place, ...]:
     places: list[Place] = []
     for part in text.split(","):
         found = _CLUSTER.fullmatch(part)
-        if found is None or not 1 <= int(found[2]) <= LARGEST or not 1 <= int(found[1] or 1) <= _MOST:
+        if found is None or not 1 <= int(found[2]) <= MOST or not 1 <= int(found[1] or 1) <= _MOST:
             raise RequestError(f"clusters {part.strip()!r}", "HOW-MANYxCORES:KIND is allowed, such as 3x1000:Kind1")
         for _ in range(int(found[1] or 1)):
             name = f"{found[3] or 'cluster'}-{1 + sum(place.kind == found[3] for place in places)}"

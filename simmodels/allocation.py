@@ -12,10 +12,10 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.compiled import compiled
 from simmodels.errors import IllegalScheduleError, RequestError
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 from simmodels.schedule import Schedule
-from simmodels.signals import heed_signals
 
 Bounds: TypeAlias = NDArray[np.int32]
 

@@ -9,13 +9,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError, UnknownNameError
-from simmodels.instants import too_far, too_far_text
+from simmodels.ground.instants import too_far, too_far_text
+from simmodels.ground.numbers import Floats, Ints
 
 Mode = Literal["kill", "drain", "checkpoint"]
 CAPACITY_MODES: Final[tuple[str, ...]] = get_args(Mode)
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.compiled import compiled
 from simmodels.errors import RequestError
+from simmodels.ground.compiled import compiled
 
 
 @compiled

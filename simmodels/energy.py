@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError
-
-Floats = NDArray[np.float64]
+from simmodels.ground.numbers import Floats
 
 KWH: Final = 3_600_000.0
 """A kilowatt-hour in joules."""

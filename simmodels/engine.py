@@ -3,8 +3,8 @@
 import operator
 from typing import Literal, get_args
 
-from simmodels.decisions.checks import shown
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.numbers import shown
 
 Engine = Literal["auto", "simpy", "compiled"]
 

@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.compiled import compiled
-from simmodels.signals import heed_signals
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 
 _SHORT: Final = 32
 """Longer rows are not sorted by insertion."""

@@ -24,7 +24,7 @@ from simmodels.attempts import (
     numbered,
 )
 from simmodels.errors import IllegalScheduleError
-from simmodels.instants import rounding_s
+from simmodels.ground.instants import rounding_s
 from simmodels.place import Place, Terms
 from simmodels.workflow import delays
 from simmodels.workload import Workload

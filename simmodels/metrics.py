@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import Floats
 from simmodels.units import HOUR
 
-Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
 STATISTICS: Final = ("mean", "median", "p95", "max")

@@ -8,8 +8,7 @@ import pandas as pd
 
 from simmodels.capacity import Capacity, CapacityChange
 from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.checks import is_whole, shown
-from simmodels.decisions.options import MOST, QueueOptions
+from simmodels.decisions.options import QueueOptions
 from simmodels.decisions.placement_options import PlacementOptions, require_lengths
 from simmodels.decisions.window import windowed
 from simmodels.engine import Engine, require_engine
@@ -20,6 +19,7 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import MOST, is_whole, shown
 from simmodels.replay.powered_run import Window, replay_on_machines, replay_queue_on_machines
 from simmodels.schedule import Schedule
 from simmodels.workload import Workload

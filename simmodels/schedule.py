@@ -31,7 +31,7 @@ from simmodels.attempts import (
 from simmodels.capacity import Capacity
 from simmodels.energy import Power, Signal
 from simmodels.errors import RequestError, UnknownNameError
-from simmodels.files import replacing, write_csv
+from simmodels.ground.files import replacing, write_csv
 from simmodels.legality import Evidence
 from simmodels.place import Place, Terms
 from simmodels.workflow import Workflow
@@ -762,7 +762,7 @@ class Schedule:
         """Write the table of jobs as CSV, whole or not at all; absent times are empty fields.
 
         A text that a program for tables would take for a formula has an apostrophe before it, see
-        `simmodels.files.write_csv`.
+        `simmodels.ground.files.write_csv`.
 
         Raises
         ------

@@ -8,7 +8,7 @@ import pandas as pd
 from simmodels.capacity import Capacity, CapacityChange
 from simmodels.decisions.auction_options import AuctionOptions
 from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.options import MOST, Backfilling, Decide, Overrun, QueueOptions
+from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions
 from simmodels.decisions.priority import Priority
 from simmodels.engine import Engine, require_engine
 from simmodels.entities.auctioneer import Auctioneer
@@ -18,6 +18,7 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.numbers import MOST
 from simmodels.on_machines import run_on_machines
 from simmodels.place import Place
 from simmodels.replay.auction import replay_auction

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from simmodels.decisions.course import Course, require_period
 from simmodels.decisions.options import QueueOptions
 from simmodels.decisions.order import Order
-from simmodels.decisions.selection import Floats, Strategy
+from simmodels.decisions.selection import Strategy
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.events import Powered, Routed, Submitted
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.tuner import KnobTuner, parted
+from simmodels.ground.numbers import Floats
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
 from simmodels.units import DAY

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
@@ -13,11 +13,10 @@ from simmodels import graph
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.instants import too_far, too_far_text
+from simmodels.ground.instants import too_far, too_far_text
+from simmodels.ground.numbers import MOST
 
 __all__ = ["FOREVER", "Task", "ValueCurve", "Workflow"]
-
-_MOST: Final = 2**53  # whole numbers up to this are exact as floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +156,7 @@ class Workflow:
         ):
             if too_far(time_s):
                 raise ImpossibleJobError(self.job_id, too_far_text(name, time_s))
-        bad = np.flatnonzero(~((cores >= 1) & (cores <= _MOST) & (cores == np.floor(cores))))
+        bad = np.flatnonzero(~((cores >= 1) & (cores <= MOST) & (cores == np.floor(cores))))
         if len(bad):
             task = int(bad[0])
             what = f"task {_label(names, task)} needs {cores[task]:g} cores; 1 or more are allowed, in whole numbers"

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.instants import too_far, too_far_text
+from simmodels.ground.instants import too_far, too_far_text
 from simmodels.job import Job, Numbers
 from simmodels.workflow import Workflow
 

@@ -16,11 +16,11 @@ from typing import Final
 import numpy as np
 
 from simmodels.errors import FileFormatError, RequestError, brief
+from simmodels.ground.numbers import MOST
 from simmodels.workload import Workload
 from workloads.files import read_json, stem
 
 _TYPES: Final = ("delay", "parallel_homogeneous")
-_LIMIT: Final = 2**53
 
 
 def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, name: str | None = None) -> Workload:
@@ -147,7 +147,7 @@ def _runtime(path: Path, who: str, profile: object, flops_per_s: float | None) -
 
 def _fits(value: object, *, least: float, whole: bool = False) -> bool:
     """Return whether a value is a finite number, at least so large, and whole if it must be."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < _LIMIT:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < MOST:
         return False
     return not whole or value == int(value)
 

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.allocation import allocate
-from simmodels.files import write_csv
+from simmodels.ground.files import write_csv
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 
 COLUMNS: Final = (

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.capacity import Capacity, Law, Mode, next_machines, walk_moves
-from simmodels.decisions.options import MOST
 from simmodels.errors import FileFormatError, RequestError
+from simmodels.ground.numbers import MOST
 from simmodels.streams import stream
 from workloads.files import read_whole
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, require_known
-from simmodels.instants import too_far
+from simmodels.ground.instants import too_far
 from simmodels.units import WEEK
 from simmodels.workload import Workload
 

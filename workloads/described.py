@@ -4,21 +4,19 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, brief
+from simmodels.ground.numbers import MOST
 from simmodels.workflow import Workflow
 from workloads.submissions import exact
 
 Chosen = TypeVar("Chosen", str, int)
 Choice: TypeAlias = Chosen | Mapping[str, Chosen] | Callable[[str], Chosen] | None
 """One for all, by category, or a function of the category; None for what the file says."""
-
-LIMIT: Final = 2**53
-"""Whole numbers below this are exact as floats."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -171,7 +169,7 @@ def fits(value: object, *, least: float, above: bool = False) -> bool:
     """Return whether a value is a finite number, at least (or above) so large, and exact as a float if whole."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return (least < value if above else least <= value) and value < LIMIT
+    return (least < value if above else least <= value) and value < MOST
 
 
 def _runtime_s(path: Path, task: DescribedTask, tick_s: float | None) -> float:

@@ -14,18 +14,15 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simmodels.curve import ValueCurve
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import Floats, Ints
 from simmodels.streams import stream
 from simmodels.units import MINUTE
 from simmodels.workflow import Workflow
 from workloads.market_draws import cut_volumes, draw_graphs
 from workloads.submissions import WEEK_WEIGHTS, WeekClock, load_seconds
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

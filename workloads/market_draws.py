@@ -5,9 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.compiled import compiled
-
-Ints = NDArray[np.int64]
+from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import Ints
 
 
 @compiled

@@ -14,11 +14,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from simmodels.ground.numbers import Floats
 from simmodels.units import DAY, HOUR, MINUTE
-
-Floats = NDArray[np.float64]
 
 UNKNOWN: Final = math.nan
 BAD: Final = -math.inf

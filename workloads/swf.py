@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import MOST
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workload import Workload
 from workloads.files import read_whole, stem, write_whole
 from workloads.swf_lines import FIELDS, UNKNOWN, Column, parse_lines
 
-_EXACT: Final = 2.0**53
 _LINE_WITHOUT_JOB: Final = re.compile(rb"[ \t\v\f]*(?:;[^\n]*)?\n")
 _COMMENT_LINE: Final = re.compile(rb"^[ \t\v\f]*;[^\n]*\n?", re.MULTILINE)
 
@@ -253,7 +253,7 @@ def _printed(column: Column) -> Column | list[str]:
     """Return a column as it is to be printed."""
     if column.dtype.kind != "f":
         return column
-    whole = (column == np.floor(column)) & (np.abs(column) < _EXACT)
+    whole = (column == np.floor(column)) & (np.abs(column) < MOST)
     if whole.all():
         return column.astype(np.int64)
     return [str(int(x)) if is_whole else repr(x) for x, is_whole in zip(column.tolist(), whole.tolist(), strict=True)]

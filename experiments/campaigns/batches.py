@@ -23,8 +23,9 @@ from experiments.campaigns.finding import find_study
 from experiments.campaigns.fingerprint import code_digest
 from experiments.campaigns.plan import Shipment
 from experiments.campaigns.study import REPLICATION, Cell, Rows, Study, Value, is_text, used_inputs
-from experiments.inputs import LARGEST, told
+from experiments.inputs import told
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import MOST
 
 CELL: Final = "_cell"
 ROW: Final = "_row"
@@ -247,7 +248,7 @@ def _plain_row(row: object, factors: Mapping[str, Value]) -> dict[str, Any]:
         value = given.item() if isinstance(given, np.generic) else given
         if value is None or value is pd.NA or value is pd.NaT:
             continue
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MOST:
             raise ValueError(f"{name} is {value}; whole numbers up to 2^53 are allowed, which a float can hold too")
         if not isinstance(value, bool | int | float | str):
             raise TypeError(f"{name} is {_shown(value)}; None, a bool, a number or a text is allowed")

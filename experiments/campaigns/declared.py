@@ -31,9 +31,9 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, Statistic
 from experiments.campaigns.study import Scale, Study
 from experiments.inputs import reason
-from simmodels.documents import parsed
 from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief, require_known
-from simmodels.files import open_regular
+from simmodels.ground.documents import parsed
+from simmodels.ground.files import open_regular
 
 _STUDY: Final[Mapping[str, type]] = {
     "study": str,

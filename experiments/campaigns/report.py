@@ -21,7 +21,7 @@ from experiments.campaigns.study import Study, asked
 from experiments.inputs import reason
 from experiments.outputs import made_folder
 from simmodels.errors import RequestError, printable
-from simmodels.files import replacing, write_csv
+from simmodels.ground.files import replacing, write_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -34,10 +34,11 @@ from experiments.campaigns.batches import CELL, OURS, ROW, Failure, parquet, tab
 from experiments.campaigns.fingerprint import digest
 from experiments.campaigns.places import KEPT
 from experiments.campaigns.study import REPLICATION, Cell
-from experiments.inputs import LARGEST, reason
+from experiments.inputs import reason
 from experiments.outputs import made_folder
 from simmodels.errors import FileFormatError, RequestError, StoppedError, brief
-from simmodels.files import remove_leftovers, replacing
+from simmodels.ground.files import remove_leftovers, replacing
+from simmodels.ground.numbers import MOST
 
 MANIFEST: Final = "manifest.json"
 LOOSE: Final = 256
@@ -364,7 +365,7 @@ def _misfits(found: Mapping[str, Any], shape: Shape) -> Iterator[str]:
                 yield from _misfits(value, kind)
             else:
                 yield f"a {name!r} that is {brief(value)}"
-        elif not isinstance(value, kind) or (isinstance(value, int) and abs(value) > LARGEST):
+        elif not isinstance(value, kind) or (isinstance(value, int) and abs(value) > MOST):
             yield f"a {name!r} that is {brief(value)}"
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from experiments.inputs import LARGEST, told
+from experiments.inputs import told
 from simmodels.errors import RequestError, SimModelsError, require_known
+from simmodels.ground.numbers import MOST
 from simmodels.streams import entropy, stream
 
 if TYPE_CHECKING:
@@ -343,7 +344,7 @@ def _value(name: str, value: object) -> Value:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         raise RequestError(f"{name} is {value}", "finite numbers are allowed; None stands for absence")
-    if isinstance(value, int) and abs(value) > LARGEST:
+    if isinstance(value, int) and abs(value) > MOST:
         raise RequestError(f"{name} is {value}", "whole numbers up to 2^53 are allowed, which a float can hold too")
     if isinstance(value, str) and not is_text(value):
         raise RequestError(f"{name} is {value!r}", "text that UTF-8 can hold is allowed")

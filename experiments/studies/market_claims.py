@@ -12,14 +12,13 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.studies.market_results import TENTHS, differences, enough_jobs, grid
+from simmodels.ground.numbers import Floats
 
-Floats: TypeAlias = NDArray[np.float64]
 Measured: TypeAlias = Callable[[], Floats]
 
 _DECIDE: Final = "--scale paper"

@@ -1,6 +1,6 @@
 """An agenda: a binary heap of instants, each with a number, in two arrays; the earliest first, ties by number."""
 
-from simmodels.compiled import compiled
+from simmodels.ground.compiled import compiled
 
 
 @compiled

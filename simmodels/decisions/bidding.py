@@ -15,14 +15,14 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.curve import area_at, factor_at
 from simmodels.decisions import heap
 from simmodels.decisions.agenda import pop, push
 from simmodels.decisions.columns import longer
 from simmodels.decisions.market import ANY, EASY, FIXED, IMPROVES, RUNNING, WAITING, WORSENS
 from simmodels.decisions.meeting import meets, most_free, note_running, reserve
-from simmodels.signals import heed_signals
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 
 _push, _take, _order, _change = heap.push, heap.take, heap.order, heap.change
 

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from simmodels.compiled import compiled
 from simmodels.errors import RequestError
+from simmodels.ground.compiled import compiled
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simmodels.compiled import compiled
+from simmodels.ground.compiled import compiled
 
 
 @compiled

@@ -12,9 +12,9 @@ ending now, and all reservations are made again, in the queue's order, at every 
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions.profile import add, advance, earlier, earliest, lasts_until, most_free, reset
-from simmodels.signals import heed_signals
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 
 
 @compiled

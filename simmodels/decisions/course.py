@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from simmodels.decisions.selection import UNIFORMS, Floats, FullFeedback, Memory, Period, Strategy, name_of
+from simmodels.decisions.selection import UNIFORMS, FullFeedback, Memory, Period, Strategy, name_of
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import Floats
 from simmodels.streams import stream
 
 _NAME: Final = "tuner"

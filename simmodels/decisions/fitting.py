@@ -6,10 +6,10 @@ machine first; FirstFitUnaware does the same in a random order of the machines.
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions.keys import key_of, refuse
 from simmodels.decisions.machines import first_fitting, run
 from simmodels.decisions.ordered import copy_slots, insert, refill, remove, sort_pairs
+from simmodels.ground.compiled import compiled
 
 
 @compiled

@@ -13,11 +13,11 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.ordered import ORDERED
 from simmodels.decisions.priority import KEY_FUNCTION
 from simmodels.decisions.structure import Handle, Structure
+from simmodels.ground.compiled import compiled
 
 FIRST_FIT: Final = 0
 TARGET_STRETCH: Final = 1

@@ -9,7 +9,7 @@ from typing import Any, Final
 from numba import cfunc, njit, types
 from numba.core.typing.templates import Signature
 
-from simmodels.compiled import interrupts_heard
+from simmodels.ground.compiled import interrupts_heard
 
 ROW: Final = "row"
 """The parameter that is the address of a row of numbers."""

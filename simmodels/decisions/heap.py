@@ -4,7 +4,7 @@ A heap is ``items[:size]`` (numbers), ``key`` (by number) and ``place`` (by numb
 none); so any entry can be taken out in O(log size), and many heaps can share `key` and `place`.
 """
 
-from simmodels.compiled import compiled
+from simmodels.ground.compiled import compiled
 
 
 @compiled

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.compiled import compiled
+from simmodels.ground.compiled import compiled
 
 _FIRST: Final = float(np.finfo(np.float64).min)  # the least key that an order can give
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.fleet import FIRST_FIT, NOWHERE
 from simmodels.decisions.profile import free_up
+from simmodels.ground.compiled import compiled
 
 
 @compiled

@@ -11,10 +11,10 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.priority import BID_FUNCTION
 from simmodels.decisions.structure import Handle, Structure, found_at
+from simmodels.ground.compiled import compiled
 
 # What a task is doing.
 COMING: Final = 0  # its job has not arrived, or a predecessor has not ended

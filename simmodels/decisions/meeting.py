@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions.agenda import pop, push
 from simmodels.decisions.columns import longer
 from simmodels.decisions.market import BY_CLUSTER, RUNNING
+from simmodels.ground.compiled import compiled
 
 
 @compiled

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numba.experimental import structref
 
-from simmodels.compiled import compiled
 from simmodels.decisions.fleet import FIRST_FIT, FLEET, NOWHERE, OCTAVES
 from simmodels.decisions.machines import open_machines
 from simmodels.decisions.ordered import new_ordered
+from simmodels.ground.compiled import compiled
 
 
 @compiled

@@ -8,16 +8,16 @@ from simmodels.decisions.naming import as_order
 from simmodels.decisions.order import Order
 from simmodels.decisions.priority import Priority
 from simmodels.decisions.rows import Rows
-from simmodels.decisions.state import Floats, Ints, Queue, open_queue
+from simmodels.decisions.state import Queue, open_queue
 from simmodels.decisions.vocabulary import IN_QUEUES, OF_AUCTIONS
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.numbers import MOST, Floats, Ints
 from simmodels.workload import Job
 
 Backfilling = Literal["none", "greedy", "easy", "conservative"]
 Decide = Literal["instant", "event"]
 Overrun = Literal["run", "kill"]
 
-MOST: Final = 2**53
 """The most cores and jobs that can be counted: beyond it, whole numbers are not exact as floats."""
 
 _CHOICES: Final = {"backfilling": Backfilling, "decide": Decide, "overrun": Overrun}

@@ -17,9 +17,9 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer, longer_rows
 from simmodels.decisions.structure import Handle, Structure
+from simmodels.ground.compiled import compiled
 
 BLOCK: Final = 64
 """Entries a block; 32 to 128 measured alike, smaller and larger slower."""

@@ -13,13 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions import heap
 from simmodels.decisions.columns import longer
 from simmodels.decisions.fleet import NOWHERE
 from simmodels.decisions.machines import alter, count_load, load_of, make_room, rebuild, run
 from simmodels.decisions.ordered import copy_slots, insert, remove
 from simmodels.decisions.planning import plan
+from simmodels.ground.compiled import compiled
 
 _CLOSE: Final = 1e-9  # to a threshold of U: there its rounding counts
 

@@ -9,17 +9,16 @@ import numpy as np
 
 from simmodels.decisions.changes import Changeable
 from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.checks import flag, is_whole, number, shown, whole
 from simmodels.decisions.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet
 from simmodels.decisions.naming import as_order
 from simmodels.decisions.new_fleet import new_fleet
-from simmodels.decisions.options import MOST, as_order_of_queue
+from simmodels.decisions.options import as_order_of_queue
 from simmodels.decisions.order import Order
 from simmodels.decisions.planning import FLOOR, NEAREST, PACKS
 from simmodels.decisions.priority import Priority
 from simmodels.decisions.risk import Category, risk_table
-from simmodels.decisions.state import Floats, Ints
 from simmodels.errors import ImpossibleJobError, RequestError, require_known
+from simmodels.ground.numbers import MOST, Floats, Ints, flag, is_whole, number, shown, whole
 from simmodels.place import Terms
 from simmodels.streams import stream
 from simmodels.units import WEEK

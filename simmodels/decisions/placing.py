@@ -7,13 +7,13 @@ many jobs start: their slots are in ``fleet.placed``, their machines in ``fleet.
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions.fitting import fit_new, queue_up, refill_all, refill_machine, sort_again
 from simmodels.decisions.fleet import FIRST_FIT, NOWHERE
 from simmodels.decisions.machines import first_fitting, open_machines, reserve, run, stop
 from simmodels.decisions.ordered import copy_slots, insert, remove
 from simmodels.decisions.placement import busy, note_stretch, place, replan, start_planned, tick, unplan, update, weigh
-from simmodels.signals import heed_signals
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 
 
 @compiled

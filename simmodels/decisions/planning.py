@@ -15,10 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.compiled import compiled, inlined
 from simmodels.decisions.fleet import OCTAVES, TARGET_STRETCH
 from simmodels.decisions.profile import find, hole, lasts_until, occupy, trim
-from simmodels.signals import heed_signals
+from simmodels.ground.compiled import compiled, inlined
+from simmodels.ground.signals import heed_signals
 
 PACKS: Final = 0
 NEAREST: Final = 1

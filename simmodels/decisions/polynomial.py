@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from simmodels.decisions.order import Order
-from simmodels.documents import json_text, parsed, read_document, toml_text, write_document
 from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief
+from simmodels.ground.documents import json_text, parsed, read_document, toml_text, write_document
 
 Powers = tuple[int, int, int]
 """The powers of p, q and r in a monomial."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions.profile import add, earliest, lasts_until, new_profile
+from simmodels.ground.compiled import compiled
 
 
 @compiled

@@ -12,9 +12,9 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.compiled import compiled, inlined
 from simmodels.decisions.columns import longer
 from simmodels.decisions.structure import Handle, Structure
+from simmodels.ground.compiled import compiled, inlined
 
 
 @structref.register

@@ -9,7 +9,6 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.conservative import start_reserved
 from simmodels.decisions.keys import key_of, refuse
@@ -17,7 +16,8 @@ from simmodels.decisions.ordered import insert, least_cores, new_ordered, refill
 from simmodels.decisions.profile import add, lasts_until
 from simmodels.decisions.queueing import reservation, start_easy, start_fitting, start_heads
 from simmodels.decisions.state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING, queue_at
-from simmodels.signals import heed_signals
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 
 _AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all others, among themselves by slot
 

@@ -11,8 +11,8 @@ writes the slots it starts into `placed`, in the order it starts them; it change
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions.ordered import next_fitting, sort_pairs
+from simmodels.ground.compiled import compiled
 
 
 @compiled

@@ -14,14 +14,13 @@ from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
-from simmodels.compiled import compiled
 from simmodels.curve import FOREVER, ValueCurve, area_at, factor_at, tails
 from simmodels.decisions.vocabulary import IN_QUEUES, REGISTERS
 from simmodels.errors import RequestError
+from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import Floats
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
-
-Floats = NDArray[np.float64]
 
 _SINCE: Final = "job's submission"  # no name that a function can have: of a task, its job's
 _CURVE: Final = "value curve"  # the address of its points, which is exact as a float

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from simmodels.decisions.orders import TWELVE_ORDERS, find_order
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import Floats
 
-Floats = NDArray[np.float64]
 Jobs = Literal["finished", "started"]
 
 UNIFORMS: Final = 2

@@ -10,17 +10,14 @@ from typing import Final
 import numpy as np
 from numba import types
 from numba.experimental import structref
-from numpy.typing import NDArray
 
-from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.ordered import ORDERED, copy_slots, new_ordered
 from simmodels.decisions.priority import KEY_FUNCTION, Priority
 from simmodels.decisions.profile import PROFILE, new_profile
 from simmodels.decisions.structure import Handle, Structure, found_at
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import Floats, Ints
 
 NONE: Final = 0
 GREEDY: Final = 1

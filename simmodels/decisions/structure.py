@@ -8,7 +8,7 @@ from numba.core import cgutils
 from numba.experimental import structref
 from numba.extending import intrinsic
 
-from simmodels.compiled import compiled
+from simmodels.ground.compiled import compiled
 
 
 class Structure(types.StructRef):

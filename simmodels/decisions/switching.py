@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.compiled import compiled
+from simmodels.ground.compiled import compiled
 
 OFF: Final = 0
 OPEN: Final = 1

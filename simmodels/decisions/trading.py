@@ -6,7 +6,6 @@ itself, and says when it must be woken for them.
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.curve import factor_at
 from simmodels.decisions.agenda import pop, push
 from simmodels.decisions.bidding import auction, enter, key_of, withdraw
@@ -30,6 +29,7 @@ from simmodels.decisions.market import (
     set_rules,
 )
 from simmodels.decisions.meeting import arrival_on, forget_running, note_running
+from simmodels.ground.compiled import compiled
 
 
 @compiled

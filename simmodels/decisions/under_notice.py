@@ -10,12 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions.columns import longer
 from simmodels.decisions.profile import add, lasts_until, least_free, new_profile
 from simmodels.decisions.queue import admit, arrive, finish, judge, make_room, make_scratch, sort_again, start_placed
 from simmodels.decisions.state import CONSERVATIVE, EASY, NONE
-from simmodels.signals import heed_signals
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 
 _ALL: Final = np.iinfo(np.int64).max
 

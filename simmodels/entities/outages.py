@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from typing import Final, get_args
 
 from simmodels.capacity import Mode
-from simmodels.decisions.checks import is_number, is_whole
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.ground.numbers import is_number, is_whole
 from simmodels.streams import stream
 from simmodels.units import DAY
 

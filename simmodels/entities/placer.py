@@ -12,7 +12,6 @@ from simmodels.decisions.fleet import columns, grow, refused, set_known, standin
 from simmodels.decisions.options import raise_refused
 from simmodels.decisions.placement_options import Heuristic, PlacementOptions, require_lengths
 from simmodels.decisions.rows import Rows, require_columns, row_of
-from simmodels.decisions.state import Floats
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, Environment
@@ -21,6 +20,7 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.powering import CapacityProcess
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.ground.numbers import Floats
 from simmodels.streams import stream
 from simmodels.workload import Job, Workload
 

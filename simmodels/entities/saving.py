@@ -1,6 +1,5 @@
 """Saving: machines that are switched off while they have nothing to do."""
 
-from simmodels.decisions.checks import is_whole
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
@@ -11,6 +10,7 @@ from simmodels.entities.outages import require_machines, require_seconds
 from simmodels.entities.router import Router
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import is_whole
 from simmodels.workload import Job
 
 

@@ -6,9 +6,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from simmodels.decisions.checks import is_number, is_whole
-from simmodels.decisions.options import MOST
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import MOST, is_number, is_whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Final, Literal, NoReturn, TypeVar, get_args
 
 from simmodels.attempts import OPEN
 from simmodels.decisions.course import Course, require_period
-from simmodels.decisions.selection import Floats, Strategy, name_of
+from simmodels.decisions.selection import Strategy, name_of
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.decider import Decider
@@ -15,6 +15,7 @@ from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Started
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.numbers import Floats
 from simmodels.units import DAY
 
 Knob = Decider | tuple[Decider, str]

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.compiled import compiled
+from simmodels.ground.compiled import compiled
 from simmodels.learning.lanes import (
     WIDTH,
     add,

@@ -14,8 +14,8 @@ from typing import Final, Literal, Self, get_args
 
 import numpy as np
 
-from simmodels.decisions.options import MOST
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.numbers import MOST
 from simmodels.streams import stream
 from simmodels.workload import Workload
 

@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.decisions.polynomial import FORMS, LETTERS, Polynomial, as_powers, as_terms
-from simmodels.documents import json_text, read_document, toml_text, write_document
 from simmodels.errors import FileFormatError, RequestError, UnknownNameError, brief, require_known
+from simmodels.ground.documents import json_text, read_document, toml_text, write_document
 
 Vif = Literal["paper", "centred"]
 

@@ -10,12 +10,12 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.compiled import compiled
 from simmodels.decisions.agenda import pop, push
 from simmodels.decisions.columns import longer
 from simmodels.decisions.queue import arrive, decide, finish
 from simmodels.decisions.structure import Handle, Structure
-from simmodels.signals import heed_signals
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 
 
 @structref.register

@@ -9,9 +9,9 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.compiled import compiled
 from simmodels.decisions import switching
 from simmodels.decisions.structure import Handle, Structure
+from simmodels.ground.compiled import compiled
 
 
 @structref.register

@@ -7,9 +7,10 @@ clock calls. One event costs O(log running jobs) here, a change of the machines 
 
 import numpy as np
 
-from simmodels.compiled import compiled
 from simmodels.decisions import placing, switching
 from simmodels.decisions.columns import longer
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 from simmodels.replay.power import next_switch, switch, warned
 from simmodels.replay.runs import (
     NOWHERE,
@@ -21,7 +22,6 @@ from simmodels.replay.runs import (
     next_end,
     record_power,
 )
-from simmodels.signals import heed_signals
 
 
 @compiled

@@ -12,13 +12,14 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.compiled import compiled
 from simmodels.decisions import queue as passes
 from simmodels.decisions import switching
 from simmodels.decisions.agenda import pop, push
 from simmodels.decisions.columns import longer
 from simmodels.decisions.structure import Handle, Structure
 from simmodels.decisions.under_notice import instant_under_notice
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 from simmodels.replay.power import next_switch, switch, warned
 from simmodels.replay.runs import (
     begin_run,
@@ -30,7 +31,6 @@ from simmodels.replay.runs import (
     next_end,
     record_power,
 )
-from simmodels.signals import heed_signals
 
 
 @structref.register

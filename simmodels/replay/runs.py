@@ -10,11 +10,11 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.compiled import compiled
 from simmodels.decisions import heap, switching
 from simmodels.decisions.checkpointing import done_after, saved_after, takes
 from simmodels.decisions.columns import longer
 from simmodels.decisions.structure import Handle, Structure
+from simmodels.ground.compiled import compiled
 
 NOWHERE: Final = np.int64(-1)
 DONE: Final = 0

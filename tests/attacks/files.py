@@ -27,8 +27,8 @@ import simmodels as sm
 import workloads as wl
 from experiments.campaigns.finding import find_study
 from experiments.inputs import WorkloadFile
-from simmodels.documents import json_text, toml_text
 from simmodels.errors import SimModelsError
+from simmodels.ground.documents import json_text, toml_text
 from simmodels.learning.regression import Fit
 from tests.attacks.attack import Broken, Case
 from workloads.files import read_whole

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.instants import rounding_s
+from simmodels.ground.instants import rounding_s
 from simmodels.schedule import Schedule
 from tests.naive_capacity import Naive
 from tests.on_machines import CHOICES, HEURISTICS, ORDERS, assert_same, runs, workload

@@ -192,7 +192,7 @@ Each child is a copy (fork) of this process, which has imported all but run noth
 import os, signal, sys, traceback
 from pathlib import Path
 import experiments.campaigns.loop as loop
-import simmodels.files as files
+import simmodels.ground.files as files
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import opened, run
 from experiments.campaigns.store import Store

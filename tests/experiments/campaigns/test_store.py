@@ -286,7 +286,7 @@ def test_what_a_killed_runner_was_writing_is_removed_when_the_folder_is_opened(s
     source = """
 import os, signal, sys
 from experiments.campaigns.store import Store
-from simmodels.files import replacing
+from simmodels.ground.files import replacing
 store = Store(sys.argv[1])
 for folder in (store.folder, store.cells, store.failures, store.runs):
     replacing(folder / "x.parquet").__enter__().write_text("half")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from simmodels.compiled import source_stamp
+from simmodels.ground.compiled import source_stamp
 from simmodels.learning import kernel, lanes
 from simmodels.learning.lanes import WIDTH, aligned, comparators, draw_rows, sort_rows
 

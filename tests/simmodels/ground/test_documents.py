@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.documents import json_text, parsed, read_document, toml_text, write_document
 from simmodels.errors import FileFormatError
+from simmodels.ground.documents import json_text, parsed, read_document, toml_text, write_document
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 floats = st.floats(allow_nan=False, allow_infinity=False)

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from simmodels.instants import LIMIT_S, rounding_s, too_far
+from simmodels.ground.instants import LIMIT_S, rounding_s, too_far
 
 
 @pytest.mark.parametrize("largest", [1e-3, 1.0, 1e5, 1.7e9, 1e12])

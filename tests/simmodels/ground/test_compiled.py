@@ -8,13 +8,16 @@ import pytest
 from numba.extending import overload
 
 import simmodels
-from simmodels import compiled as module
-from simmodels.compiled import compiled, source_stamp
 from simmodels.decisions import ordered, queue
+from simmodels.ground import compiled as module
+from simmodels.ground.compiled import compiled, source_stamp
 from simmodels.replay import clock
 
 PACKAGE = Path(simmodels.__file__).parent
-DECISIONS = [*(PACKAGE / "decisions").glob("*.py"), *(PACKAGE / f"{name}.py" for name in ("signals", "curve", "graph"))]
+DECISIONS = [
+    *(PACKAGE / "decisions").glob("*.py"),
+    *(PACKAGE / f"{name}.py" for name in ("ground/signals", "curve", "graph")),
+]
 
 
 @pytest.fixture
@@ -103,7 +106,7 @@ def test_where_nothing_can_be_written_it_is_compiled_without_a_cache_and_says_so
     script = """
 import os, sys, types, warnings
 os.environ.update(HOME="/proc/self", XDG_CACHE_HOME="/proc/self/nowhere", NUMBA_CACHE_DIR="")
-from simmodels.compiled import compiled, inlined
+from simmodels.ground.compiled import compiled, inlined
 def nowhere(function):
     return types.FunctionType(function.__code__.replace(co_filename="/proc/self/status"), globals(), function.__name__)
 def twice(x): return 2 * x

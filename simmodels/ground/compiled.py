@@ -26,9 +26,12 @@ def source_stamp(paths: Iterable[Path]) -> Stamp:
     return tuple((name, about.st_mtime_ns, about.st_size) for name, about in stats)
 
 
-_HERE: Final = Path(__file__).parent
+_SIMMODELS: Final = Path(__file__).parents[1]
 _DECISIONS: Final = source_stamp(
-    [*(_HERE / "decisions").glob("*.py"), *(_HERE / f"{name}.py" for name in ("signals", "curve", "graph"))]
+    [
+        *(_SIMMODELS / "decisions").glob("*.py"),
+        *(_SIMMODELS / f"{name}.py" for name in ("ground/signals", "curve", "graph")),
+    ]
 )
 
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simmodels import files
 from simmodels.errors import printable
-from simmodels.files import open_regular, remove_leftovers, replacing, write_csv
+from simmodels.ground import files
+from simmodels.ground.files import open_regular, remove_leftovers, replacing, write_csv
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_leftovers_are_removed_only_if_they_are_of_a_dead_process_of_this_machin
 def test_what_a_killed_process_was_writing_is_a_leftover(tmp_path: Path) -> None:
     source = """
 import os, signal, sys
-from simmodels.files import replacing
+from simmodels.ground.files import replacing
 with replacing(sys.argv[1]) as temporary:
     temporary.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simmodels.errors import FileFormatError, brief
-from simmodels.files import open_regular, replacing
+from simmodels.ground.files import open_regular, replacing
 
 Document = Mapping[str, Any]
 """Texts, numbers and lists of these by name; or, one level down, such mappings."""

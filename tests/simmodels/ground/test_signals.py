@@ -16,7 +16,7 @@ from simmodels.errors import RequestError
 from simmodels.replay import run
 from simmodels.replay.run import Replay
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 SESSION = """
 import numpy as np

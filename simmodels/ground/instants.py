@@ -9,7 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-LIMIT_S: Final = 2.0**53
+from simmodels.ground.numbers import MOST
+
+LIMIT_S: Final = float(MOST)
 """From here on the next float is more than a second away."""
 
 _ROUNDINGS: Final = 8

@@ -1,13 +1,22 @@
-"""Checks: of what type an option may be, refused in one sentence before compiled code would stumble over it."""
+"""Numbers: types of columns, the largest whole number that a float can tell from the next, and checks of options.
+
+A check refuses a value of another type in one sentence, before compiled code would stumble over it.
+"""
 
 import math
 from numbers import Real
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simmodels.decisions.options import MOST
 from simmodels.errors import RequestError
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+MOST: Final = 2**53
+"""Whole numbers up to this are exact as floats; from here on the next float is more than 1 away."""
 
 
 def shown(value: object) -> object:

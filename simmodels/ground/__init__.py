@@ -1,0 +1,1 @@
+"""The ground: numbers, instants, files, compiled code; it knows nothing of jobs."""
