@@ -14,10 +14,10 @@ from simmodels.decisions.changes import Changeable
 from simmodels.decisions.market import BACKFILLINGS, NETWORKS, TRENDS, Market, append, new_market
 from simmodels.decisions.naming import as_bid
 from simmodels.decisions.priority import Priority
-from simmodels.decisions.vocabulary import CHARACTERISTICS, OF_A_PLACE, plain_word
 from simmodels.errors import RequestError, require_known
 from simmodels.place import Terms
 from simmodels.streams import entropy
+from simmodels.vocabulary import CHARACTERISTICS, OF_A_PLACE, plain_word
 from simmodels.workflow import Workflow, delays
 
 Network = Literal["cluster", "kind", "none"]

@@ -4,14 +4,14 @@ The bids of the literature stand below as plain functions. One of yours enters b
 C functions of all characteristics, which the auction calls by their address.
 """
 
-import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, overload
 
-from simmodels.decisions.priority import Priority, Trend, Wins, named_in
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.decisions.priority import Priority, Trend, Wins
+from simmodels.decisions.registry import BIDS
+from simmodels.errors import RequestError
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,23 +67,8 @@ class Bid(Priority):
             what = f"bid {self.name!r} of {', '.join(self.needs)} has trend {self.trend!r}"
             raise RequestError(what, "'any' is allowed: its bids can rise at any time")
 
-    @property
-    def is_built_in(self) -> bool:
-        """Return whether it is one of the registry's own."""
-        return BUILT_IN.get(self.name) is self
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by its name in the registry or its module, else by its fields; what is compiled stays behind."""
-        if self.is_built_in:
-            return find_bid, (self.name,)
-        home = self.home()
-        if home is not None:
-            return named_in, home
-        return Bid, (self.name, self.function, self.wins, self.trend, self.formula, self.source)
-
-
-BUILT_IN: Final[dict[str, Bid]] = {}
-_users: Final[dict[str, Bid]] = {}
+BUILT_IN: Final[Mapping[str, Bid]] = BIDS.built_in
 
 
 @overload
@@ -128,18 +113,14 @@ def bid(
     """
 
     def enter(function: Callable[..., float]) -> Bid:
-        made = Bid(name or function.__name__, function, wins, trend, formula, source)  # type: ignore[arg-type]
-        if made.name.upper() in _BY_UPPER:
-            raise RequestError(f"bid {made.name!r} is built in", "choose another name")
-        _users[made.name] = made
-        return made
+        return BIDS.add(Bid(name or function.__name__, function, wins, trend, formula, source))  # type: ignore[arg-type]
 
     return enter if function is None else enter(function)
 
 
 def bids() -> Mapping[str, Bid]:
     """Return every bid of the registry by name: the built-in ones, then the user's."""
-    return {**BUILT_IN, **_users}
+    return BIDS.all()
 
 
 def find_bid(name: str | Bid | Callable[..., float]) -> Bid:
@@ -154,29 +135,18 @@ def find_bid(name: str | Bid | Callable[..., float]) -> Bid:
     """
     if isinstance(name, Bid):
         return name
-    if not isinstance(name, str):
-        if isinstance(name, Priority) or not callable(name):
-            raise RequestError(f"a bid must be a name, a Bid, an Order or a function (got {type(name).__name__})")
-        return Bid(getattr(name, "__name__", "bid"), name)
-    found = _users.get(name) or BUILT_IN.get(_BY_UPPER.get(name.upper(), ""))
-    if found is None:
-        known = tuple(bids())
-        near = difflib.get_close_matches(name.upper(), [each.upper() for each in known], n=3, cutoff=0.5)
-        raise UnknownNameError("bid", name, tuple(each for each in known if each.upper() in near), known)
-    return found
-
-
-_BY_UPPER: Final[dict[str, str]] = {"PSLR": "P-SLR"}
+    if isinstance(name, str):
+        return BIDS.find(name)
+    if isinstance(name, Priority) or not callable(name):
+        raise RequestError(f"a bid must be a name, a Bid, an Order or a function (got {type(name).__name__})")
+    return Bid(getattr(name, "__name__", "bid"), name)
 
 
 def _built_in(
     name: str, formula: str, *, wins: Wins, trend: Trend | None = None, source: str = ""
 ) -> Callable[[Callable[..., float]], Bid]:
     def enter(function: Callable[..., float]) -> Bid:
-        made = Bid(name, function, wins, trend, formula, source or _PAPER)  # type: ignore[arg-type]
-        BUILT_IN[name] = made
-        _BY_UPPER[name.upper()] = name
-        return made
+        return BIDS.add_built_in(Bid(name, function, wins, trend, formula, source or _PAPER))  # type: ignore[arg-type]
 
     return enter
 

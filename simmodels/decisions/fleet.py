@@ -15,7 +15,7 @@ from numba.experimental import structref
 
 from simmodels.decisions.columns import longer
 from simmodels.decisions.ordered import ORDERED
-from simmodels.decisions.priority import KEY_FUNCTION
+from simmodels.decisions.signatures import KEY_FUNCTION
 from simmodels.decisions.structure import Handle, Structure
 from simmodels.ground.compiled import compiled
 

@@ -4,15 +4,13 @@ import ctypes
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from numba import cfunc, njit, types
 from numba.core.typing.templates import Signature
 
+from simmodels.decisions.signatures import ROW, signature_of
 from simmodels.ground.compiled import interrupts_heard
-
-ROW: Final = "row"
-"""The parameter that is the address of a row of numbers."""
 
 
 class PythonFunction(types.WrapperAddressProtocol):
@@ -39,11 +37,6 @@ class PythonFunction(types.WrapperAddressProtocol):
     def signature(self) -> Signature:
         """Return the numba signature."""
         return self._signature
-
-
-def signature_of(parameters: tuple[str, ...]) -> Signature:
-    """Return the numba signature of a function that takes this many floats (`ROW`: an address) and returns one."""
-    return types.float64(*(types.int64 if name == ROW else types.float64 for name in parameters))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.decisions.columns import longer
-from simmodels.decisions.priority import BID_FUNCTION
+from simmodels.decisions.signatures import BID_FUNCTION
 from simmodels.decisions.structure import Handle, Structure, found_at
 from simmodels.ground.compiled import compiled
 

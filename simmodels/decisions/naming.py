@@ -1,13 +1,11 @@
 """Naming: orders where bids are asked for, and bids where orders are, by their names."""
 
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
 
 from simmodels.decisions.bid import find_bid
 from simmodels.decisions.orders import find_order
 from simmodels.decisions.priority import Priority
-from simmodels.errors import UnknownNameError
+from simmodels.decisions.registry import BIDS, ORDERS
 
 Given = str | Priority | Callable[..., float]
 
@@ -20,7 +18,10 @@ def as_bid(given: Given) -> Priority:
     UnknownNameError
         Neither a bid nor an order has the name; near bids are offered.
     """
-    return _found(given, find_bid, find_order)
+    if isinstance(given, Priority):
+        return given
+    order = ORDERS.get(given) if isinstance(given, str) and BIDS.get(given) is None else None
+    return find_bid(given) if order is None else order
 
 
 def as_order(given: Given) -> Priority:
@@ -31,15 +32,7 @@ def as_order(given: Given) -> Priority:
     UnknownNameError
         Neither an order nor a bid has the name; near orders are offered.
     """
-    return _found(given, find_order, find_bid)
-
-
-def _found(given: Given, find: Callable[[Any], Priority], find_other: Callable[[Any], Priority]) -> Priority:
     if isinstance(given, Priority):
         return given
-    try:
-        return find(given)
-    except UnknownNameError:
-        with suppress(UnknownNameError):
-            return find_other(given)
-        raise
+    bid = BIDS.get(given) if isinstance(given, str) and ORDERS.get(given) is None else None
+    return find_order(given) if bid is None else bid

@@ -9,9 +9,9 @@ from simmodels.decisions.order import Order
 from simmodels.decisions.priority import Priority
 from simmodels.decisions.rows import Rows
 from simmodels.decisions.state import Queue, open_queue
-from simmodels.decisions.vocabulary import IN_QUEUES, OF_AUCTIONS
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.numbers import MOST, Floats, Ints
+from simmodels.vocabulary import IN_QUEUES, OF_AUCTIONS
 from simmodels.workload import Job
 
 Backfilling = Literal["none", "greedy", "easy", "conservative"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simmodels.decisions.priority import Priority, named_in
+from simmodels.decisions.priority import Priority
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +19,6 @@ class Order(Priority):
         The formula as the reference prints it (r submit, p estimate, q cores, w wait).
     source
         Who published it, where.
-    is_built_in
-        Whether it is one of the registry's own, which give a number for every job.
 
     Notes
     -----
@@ -30,11 +28,3 @@ class Order(Priority):
 
     formula: str = ""
     source: str = ""
-    is_built_in: bool = False
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by its name in the module that defines it, else by its fields; what is compiled stays behind."""
-        home = self.home()
-        if home is not None:
-            return named_in, home
-        return Order, (self.name, self.function, self.formula, self.source, self.is_built_in)

@@ -3,7 +3,6 @@
 A user's own order enters by `order`.
 """
 
-import difflib
 import math
 from collections.abc import Callable, Mapping
 from typing import Final, overload
@@ -12,10 +11,9 @@ import numpy as np
 
 from simmodels.decisions.order import Order
 from simmodels.decisions.polynomial import FORMS, Polynomial
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.decisions.registry import ORDERS
 
-BUILT_IN: Final[dict[str, Order]] = {}
-_users: Final[dict[str, Order]] = {}
+BUILT_IN: Final[Mapping[str, Order]] = ORDERS.built_in
 
 
 @overload
@@ -33,7 +31,7 @@ def order(
     ----------
     function
         A function of characteristics of a job, by name: words of the vocabulary
-        (`simmodels.decisions.vocabulary`), and columns of the workload. The job with the smaller value goes first. If
+        (`simmodels.vocabulary`), and columns of the workload. The job with the smaller value goes first. If
         it names ``wait``, ``now``, ``slr``, ``factor`` or ``area``, it is evaluated at each pass, else once, when the
         job arrives.
     name
@@ -56,18 +54,14 @@ def order(
     """
 
     def enter(function: Callable[..., float]) -> Order:
-        made = Order(name or function.__name__, function, formula, source)
-        if made.name.upper() in BUILT_IN:
-            raise RequestError(f"order {made.name!r} is built in", "choose another name")
-        _users[made.name] = made
-        return made
+        return ORDERS.add(Order(name or function.__name__, function, formula, source))
 
     return enter if function is None else enter(function)
 
 
 def orders() -> Mapping[str, Order]:
     """Return every order of the registry by name: the built-in ones, then the user's."""
-    return {**BUILT_IN, **_users}
+    return ORDERS.all()
 
 
 def find_order(name: str | Order | Callable[..., float]) -> Order:
@@ -80,25 +74,12 @@ def find_order(name: str | Order | Callable[..., float]) -> Order:
     """
     if isinstance(name, Order):
         return name
-    if not isinstance(name, str):
-        return Order(getattr(name, "__name__", "order"), name)
-    found = _users.get(name) or BUILT_IN.get(_ALIASES.get(name.upper(), name.upper()))
-    if found is None:
-        known = tuple(orders())
-        upper = [k.upper() for k in known]
-        swapped = [k for k in upper if sorted(k) == sorted(name.upper())]  # SFA is SAF, and as near to five others
-        near = swapped or difflib.get_close_matches(name.upper(), upper, n=3, cutoff=0.5)
-        raise UnknownNameError("order", name, tuple(k for k in known if k.upper() in near), known)
-    return found
-
-
-_ALIASES: Final = {"SPT": "SPF", "LPT": "LPF"}
+    return ORDERS.find(name) if isinstance(name, str) else Order(getattr(name, "__name__", "order"), name)
 
 
 def _built_in(name: str, formula: str, source: str) -> Callable[[Callable[..., float]], Order]:
     def enter(function: Callable[..., float]) -> Order:
-        BUILT_IN[name] = Order(name, function, formula, source, is_built_in=True)
-        return BUILT_IN[name]
+        return ORDERS.add_built_in(Order(name, function, formula, source))
 
     return enter
 
@@ -282,7 +263,7 @@ _FITTED: Final[dict[str, tuple[tuple[float, ...], str, str]]] = {
     ),
 }
 for _name, (_theta, _shown, _source) in _FITTED.items():
-    BUILT_IN[_name] = Polynomial(_theta, FORMS[_name], name=_name, formula=_shown, source=_source, is_built_in=True)
+    ORDERS.add_built_in(Polynomial(_theta, FORMS[_name], name=_name, formula=_shown, source=_source))
 
 
 @_built_in("RANDOM", "a uniform number", "drawn once a job from the simulation's seed")

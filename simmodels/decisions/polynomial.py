@@ -6,7 +6,6 @@ Rosa, Carastan-Santos, Goldman 2023, "An experimental analysis of regression-obt
 """
 
 import hashlib
-import importlib
 import math
 import operator
 import os
@@ -127,8 +126,6 @@ class Polynomial(Order):
         What tables show; by default the polynomial with seven digits (``str`` has them all).
     source
         Where the coefficients come from.
-    is_built_in
-        Whether the registry has it.
 
     Raises
     ------
@@ -160,7 +157,6 @@ class Polynomial(Order):
         name: str | None = None,
         formula: str | None = None,
         source: str = "",
-        is_built_in: bool = False,
     ) -> None:
         names = as_terms(terms)
         try:
@@ -179,7 +175,6 @@ class Polynomial(Order):
             _function(numbers, names),
             _formula(numbers, names, "{:.7g}") if formula is None else formula,
             source,
-            is_built_in,
         )
 
     @property
@@ -207,10 +202,7 @@ class Polynomial(Order):
     def _key(self) -> tuple[object, ...]:
         return self.name, self.terms, self.theta
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by its fields, one of the registry by its name; what is compiled stays behind."""
-        if self.is_built_in:
-            return _of_registry, (self.name,)
+    def _parts(self) -> tuple[object, ...]:
         return _made, (self.theta, self.terms, self.name, self.formula, self.source)
 
     # -- documents ------------------------------------------------------------------------------
@@ -311,8 +303,3 @@ def _formula(theta: Sequence[float], terms: Sequence[str], shape: str) -> str:
 
 def _made(theta: Sequence[float], terms: Sequence[str], name: str, formula: str, source: str) -> Polynomial:
     return Polynomial(theta, terms, name=name, formula=formula, source=source)
-
-
-def _of_registry(name: str) -> object:
-    """Return a built-in order; the registry is made of modules below it, this one among them."""
-    return importlib.import_module("simmodels.decisions.orders").BUILT_IN[name]

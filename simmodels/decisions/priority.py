@@ -1,6 +1,6 @@
 """Priority: a plain function that says which waiting job goes first; the base of `Order` and `Bid`.
 
-Its parameter names say what it needs (`simmodels.decisions.vocabulary`). It is compiled (numba) to C functions, one
+Its parameter names say what it needs (`simmodels.vocabulary`). It is compiled (numba) to C functions, one
 for queues and one for auctions, which both clocks call by their address: so they order alike to the last bit. A
 function that cannot be compiled is called as it is, which is slower.
 """
@@ -9,27 +9,21 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import ClassVar, Final, Literal
 
 import numpy as np
-from numba import types
 
-from simmodels.decisions.functions import ROW, Call, PythonFunction, signature_of
+from simmodels.decisions.functions import Call, PythonFunction
+from simmodels.decisions.registry import built_in, registry_of
 from simmodels.decisions.rows import READERS, arguments_of, columns_of, row_of
-from simmodels.decisions.vocabulary import CHARACTERISTICS, MOVING, OF_AUCTIONS, REGISTERS, plain_word
+from simmodels.decisions.signatures import OF_QUEUES
+from simmodels.vocabulary import CHARACTERISTICS, MOVING, OF_AUCTIONS, plain_word
 from simmodels.workload import Job
 
 Wins = Literal["high", "low"]
 Trend = Literal["fixed", "worsens", "improves", "any"]
-
-_OF_QUEUES: Final = (*REGISTERS, ROW)
-KEY_FUNCTION: Final = types.FunctionType(signature_of(_OF_QUEUES))
-"""The numba type of what a queue calls."""
-
-BID_FUNCTION: Final = types.FunctionType(signature_of(CHARACTERISTICS))
-"""The numba type of what an auction calls."""
 
 _MOVING: Final = MOVING | OF_AUCTIONS | {"draw"}
 
@@ -70,7 +64,7 @@ class Priority:
     @property
     def is_built_in(self) -> bool:
         """Return whether it is one of the registry's own."""
-        return False
+        return registry_of(self) is not None
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
@@ -105,7 +99,7 @@ class Priority:
     @property
     def _call(self) -> Call:
         """Return how a queue calls it: the job with the smallest key goes first."""
-        return Call(self.function, _OF_QUEUES, arguments_of(self.words), READERS, negated=self.wins == "high")
+        return Call(self.function, OF_QUEUES, arguments_of(self.words), READERS, negated=self.wins == "high")
 
     @cached_property
     def key_function(self) -> object:
@@ -142,12 +136,21 @@ class Priority:
         """Return the value of a job, as the plain function does."""
         return self.function(*args, **kwargs)
 
-    def home(self) -> tuple[str, str] | None:
-        """Return the module that defines it, and what it is called there; None if no module does."""
-        home, name = self.function.__module__, getattr(self.function, "__name__", "")
-        return (home, name) if getattr(sys.modules.get(home), name, None) is self else None
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by its name in the registry or in its module, else by its fields; what is compiled stays behind."""
+        registry = registry_of(self)
+        if registry is not None:
+            return built_in, (registry.kind, self.name)
+        module, name = self.function.__module__, getattr(self.function, "__name__", "")
+        if getattr(sys.modules.get(module), name, None) is self:
+            return _named_in, (module, name)
+        return self._parts()
+
+    def _parts(self) -> tuple[object, ...]:
+        """Return of what it is made again."""
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
 
-def named_in(module: str, name: str) -> object:
+def _named_in(module: str, name: str) -> object:
     """Return what a module calls by a name."""
     return getattr(importlib.import_module(module), name)

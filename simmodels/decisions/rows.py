@@ -15,10 +15,10 @@ from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
 from simmodels.curve import FOREVER, ValueCurve, area_at, factor_at, tails
-from simmodels.decisions.vocabulary import IN_QUEUES, REGISTERS
 from simmodels.errors import RequestError
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats
+from simmodels.vocabulary import IN_QUEUES, REGISTERS
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 

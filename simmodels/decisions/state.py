@@ -13,8 +13,8 @@ from numba.experimental import structref
 
 from simmodels.decisions.columns import longer
 from simmodels.decisions.ordered import ORDERED, copy_slots, new_ordered
-from simmodels.decisions.priority import KEY_FUNCTION, Priority
 from simmodels.decisions.profile import PROFILE, new_profile
+from simmodels.decisions.signatures import KEY_FUNCTION, QueueOrder
 from simmodels.decisions.structure import Handle, Structure, found_at
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats, Ints
@@ -245,9 +245,9 @@ def open_queue(
     columns: tuple[Floats, Floats, Floats, Ints],
     *,
     free: int,
-    order: Priority,
+    order: QueueOrder,
     backfilling: str,
-    backfill_order: Priority | None = None,
+    backfill_order: QueueOrder | None = None,
     threshold_s: float | None = None,
     queue_depth: int | None = None,
     warm_jobs: int = 0,

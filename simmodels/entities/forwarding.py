@@ -8,13 +8,13 @@ import numpy as np
 from simmodels.decisions import trading
 from simmodels.decisions.auction_options import AuctionOptions
 from simmodels.decisions.market import Market
-from simmodels.decisions.vocabulary import OF_A_PLACE
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
+from simmodels.vocabulary import OF_A_PLACE
 from simmodels.workload import Job
 
 _ENDLESS = 2**50  # cores that a place seems to have: its queue takes everything

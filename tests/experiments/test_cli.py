@@ -37,7 +37,7 @@ Run = Callable[..., Answer]
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the orders of a test's own files after it."""
-    monkeypatch.setattr("simmodels.decisions.orders._users", {})
+    monkeypatch.setattr("simmodels.decisions.registry.ORDERS.users", {})
 
 
 @pytest.fixture

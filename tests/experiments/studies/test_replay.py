@@ -29,7 +29,7 @@ ORDER = "import simmodels as sm\n\n\n@sm.order\ndef mine(estimate, cores):\n    
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the orders of a test's own files after it."""
-    monkeypatch.setattr("simmodels.decisions.orders._users", {})
+    monkeypatch.setattr("simmodels.decisions.registry.ORDERS.users", {})
 
 
 def results(study: Replay, scale: str = "smoke") -> Results:

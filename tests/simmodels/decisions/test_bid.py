@@ -5,8 +5,8 @@ import pytest
 
 from simmodels.decisions.auction_options import AuctionOptions
 from simmodels.decisions.bid import BUILT_IN, TEN_BIDS, Bid, bid, bids, find_bid
-from simmodels.decisions.vocabulary import CHARACTERISTICS
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.vocabulary import CHARACTERISTICS
 
 
 @bid

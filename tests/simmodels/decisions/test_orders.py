@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.decisions import orders as registry
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import BUILT_IN, TWELVE_ORDERS, find_order, order, orders
-from simmodels.decisions.vocabulary import REGISTERS
+from simmodels.decisions.registry import ORDERS
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.simulate import simulate
+from simmodels.vocabulary import REGISTERS
 from simmodels.workload import Workload
 from tests.naive import FORMULAS
 
@@ -27,7 +27,7 @@ FITTED: Final = ("LIN", "QDR", "CUB", "QUA")
 
 @pytest.fixture(autouse=True)
 def registry_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_users", {})
+    monkeypatch.setattr(ORDERS, "users", {})
 
 
 def key(of: Order, **given_values: float) -> float:
@@ -177,7 +177,7 @@ def test_an_order_of_a_users_enters_the_registry_under_its_name() -> None:
 def test_the_name_of_a_built_in_order_is_refused(name: str) -> None:
     with pytest.raises(RequestError, match=f"order '{name}' is built in; choose another name"):
         order(name=name)(lambda cores: cores)
-    assert name not in registry._users
+    assert name not in ORDERS.users
 
 
 def test_a_parameter_that_no_job_has_a_number_for_is_refused_with_those_it_has() -> None:
@@ -189,7 +189,7 @@ def test_a_parameter_that_no_job_has_a_number_for_is_refused_with_those_it_has()
 def test_a_plain_function_can_be_handed_over_without_the_registry() -> None:
     by_width = simulate(jobs(), cores=8, order=lambda cores: -cores)
     assert by_width.start_s.tolist() == simulate(jobs(), cores=8, order="LQF").start_s.tolist()
-    assert registry._users == {}
+    assert ORDERS.users == {}
 
 
 # -- orders of users ----------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from simmodels.decisions.order import Order
 from simmodels.decisions.orders import BUILT_IN
 from simmodels.decisions.polynomial import FORMS, Polynomial, as_powers, as_terms
-from simmodels.decisions.vocabulary import REGISTERS
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.simulate import simulate
+from simmodels.vocabulary import REGISTERS
 from simmodels.workload import Job, Workload
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
