@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
 from experiments.inputs import named_order, told
-from simmodels.decisions.options import QueueOptions
-from simmodels.decisions.priority import Priority
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, SimModelsError, require_known
 from simmodels.ground.numbers import MOST
+from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import QueueOptions
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate
 from simmodels.workload import Workload

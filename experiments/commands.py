@@ -21,12 +21,12 @@ from experiments.outputs import (
     require_writable,
 )
 from experiments.tables import comparison_table, listing, metrics_table
-from simmodels.decisions.bid import bids
-from simmodels.decisions.options import Backfilling, Decide, Overrun
-from simmodels.decisions.orders import orders
-from simmodels.decisions.priority import Priority
-from simmodels.decisions.rows import require_columns
 from simmodels.engine import Engine
+from simmodels.policies.bids import bids
+from simmodels.policies.orders import orders
+from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import Backfilling, Decide, Overrun
+from simmodels.policies.rows import require_columns
 from simmodels.workload import Workload
 from workloads.cleaning import FILTERS
 from workloads.swf import write_swf

@@ -16,9 +16,9 @@ from experiments.answering import plain
 from experiments.cells import FIRST, Cell, Setup
 from experiments.inputs import named_order
 from experiments.outputs import made_folder, write_json
-from simmodels.decisions.priority import Priority
 from simmodels.errors import RequestError
 from simmodels.ground.files import replacing, write_csv
+from simmodels.policies.priority import Priority
 from simmodels.version import __version__
 from simmodels.workload import Workload
 

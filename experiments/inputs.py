@@ -11,15 +11,15 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import Final
 
-from simmodels.decisions.naming import as_order
-from simmodels.decisions.orders import BUILT_IN
-from simmodels.decisions.orders import order as make_order
-from simmodels.decisions.polynomial import Polynomial
-from simmodels.decisions.priority import Priority
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, UnknownNameError
 from simmodels.ground.documents import SUFFIXES
 from simmodels.ground.files import open_regular
 from simmodels.ground.numbers import MOST
+from simmodels.policies.naming import as_order
+from simmodels.policies.orders import BUILT_IN
+from simmodels.policies.orders import order as make_order
+from simmodels.policies.polynomial import Polynomial
+from simmodels.policies.priority import Priority
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.workload import Workload
 from workloads.batsim import read_batsim

@@ -15,14 +15,14 @@ from experiments.inputs import WorkloadFile, named_order, remarks
 from experiments.outputs import require_writable
 from experiments.studies.windows import windows
 from experiments.tables import number
-from simmodels.decisions.options import Backfilling, QueueOptions
-from simmodels.decisions.polynomial import as_terms
-from simmodels.decisions.priority import Priority
 from simmodels.errors import RequestError
 from simmodels.ground.documents import SUFFIXES
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial, require_form
 from simmodels.learning.trials import Estimator, Progress, score_jobs
+from simmodels.policies.polynomial import as_terms
+from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import Backfilling, QueueOptions
 from simmodels.simulate import simulate
 from simmodels.units import DAY
 from simmodels.workload import Workload

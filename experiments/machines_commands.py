@@ -16,10 +16,10 @@ from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
 from experiments.outputs import drawn_window, require_figure, require_writable, table_writer
 from experiments.tables import machines_table
 from simmodels.capacity import CAPACITY_MODES, Capacity, Mode
-from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.engine import require_engine
 from simmodels.errors import RequestError, UnknownNameError, require_known
 from simmodels.ground.numbers import MOST
+from simmodels.policies.checkpoints import Checkpoints
 from simmodels.schedule import Schedule
 from simmodels.units import WEEK
 from simmodels.workload import Workload

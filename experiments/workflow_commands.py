@@ -13,8 +13,8 @@ from experiments.inputs import told
 from experiments.outputs import drawn_window, require_figure, require_writable, table_writer
 from experiments.tables import workflow_table
 from experiments.workflow_inputs import WorkflowFolder
-from simmodels.decisions.priority import Priority
 from simmodels.errors import RequestError, SimModelsError
+from simmodels.policies.priority import Priority
 from simmodels.schedule import Place, Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.workflow import Workflow

@@ -8,13 +8,13 @@ from typing import Final
 
 from experiments.inputs import run_file
 from simmodels.curve import ValueCurve
-from simmodels.decisions.bid import bid as make_bid
-from simmodels.decisions.naming import as_bid
-from simmodels.decisions.polynomial import Polynomial
-from simmodels.decisions.priority import Priority
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.documents import SUFFIXES
 from simmodels.ground.numbers import MOST
+from simmodels.policies.bids import bid as make_bid
+from simmodels.policies.naming import as_bid
+from simmodels.policies.polynomial import Polynomial
+from simmodels.policies.priority import Priority
 from simmodels.schedule import Place
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow

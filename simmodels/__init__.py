@@ -4,12 +4,6 @@
 """
 
 from simmodels.capacity import Capacity, CapacityChange
-from simmodels.decisions.bid import TEN_BIDS, Bid, bid, bids
-from simmodels.decisions.checkpointing import Checkpoints, young_daly_s
-from simmodels.decisions.order import Order
-from simmodels.decisions.orders import TWELVE_ORDERS, order, orders
-from simmodels.decisions.polynomial import Polynomial
-from simmodels.decisions.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
 from simmodels.energy import Power, Signal
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
@@ -41,6 +35,12 @@ from simmodels.errors import (
 from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import run_trials, score_jobs
+from simmodels.policies.bids import TEN_BIDS, Bid, bid, bids
+from simmodels.policies.checkpoints import Checkpoints, young_daly_s
+from simmodels.policies.order import Order
+from simmodels.policies.orders import TWELVE_ORDERS, order, orders
+from simmodels.policies.polynomial import Polynomial
+from simmodels.policies.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
 from simmodels.schedule import Place, Schedule, Terms
 from simmodels.simulate import simulate, simulate_workflows
 from simmodels.simulate_on_machines import simulate_on_machines

@@ -7,10 +7,6 @@ import numpy as np
 import pandas as pd
 
 from simmodels.capacity import Capacity, CapacityChange
-from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.options import QueueOptions
-from simmodels.decisions.placement_options import PlacementOptions, require_lengths
-from simmodels.decisions.window import windowed
 from simmodels.engine import Engine, require_engine
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
@@ -20,8 +16,12 @@ from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import MOST, is_whole, shown
+from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.placement_options import PlacementOptions, require_lengths
+from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.powered_run import Window, replay_on_machines, replay_queue_on_machines
 from simmodels.schedule import Schedule
+from simmodels.window import windowed
 from simmodels.workload import Workload
 
 

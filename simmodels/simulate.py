@@ -6,10 +6,6 @@ from typing import Any, Literal
 import pandas as pd
 
 from simmodels.capacity import Capacity, CapacityChange
-from simmodels.decisions.auction_options import AuctionOptions
-from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions
-from simmodels.decisions.priority import Priority
 from simmodels.engine import Engine, require_engine
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.cluster import Cluster
@@ -21,6 +17,10 @@ from simmodels.errors import RequestError, require_known
 from simmodels.ground.numbers import MOST
 from simmodels.on_machines import run_on_machines
 from simmodels.place import Place
+from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import Backfilling, Decide, Overrun, QueueOptions
 from simmodels.replay.auction import replay_auction
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule

@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 
 from simmodels.capacity import Capacity, CapacityChange
-from simmodels.decisions.placement_options import Heuristic, PlacementOptions
 from simmodels.engine import Engine
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, Placer, TargetAsap, TargetStretch
 from simmodels.on_machines import run_on_machines
+from simmodels.policies.placement_options import Heuristic, PlacementOptions
 from simmodels.schedule import Schedule
 from simmodels.workload import Workload
 
@@ -54,7 +54,7 @@ def simulate_on_machines(
     seed
         For fill orders and removals that are drawn.
     options
-        As in `simmodels.decisions.placement_options.PlacementOptions`.
+        As in `simmodels.policies.placement_options.PlacementOptions`.
 
     Raises
     ------

@@ -5,7 +5,7 @@ and gives the same schedule to the last bit.
 
 References
 ----------
-See `simmodels.decisions.selection`.
+See `simmodels.policies.selection`.
 """
 
 import math
@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.decisions.course import Course, require_period
-from simmodels.decisions.options import QueueOptions
-from simmodels.decisions.order import Order
-from simmodels.decisions.selection import Strategy
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.events import Powered, Routed, Submitted
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.tuner import KnobTuner, parted
 from simmodels.ground.numbers import Floats
+from simmodels.policies.course import Course, require_period
+from simmodels.policies.order import Order
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.policies.selection import Strategy
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
 from simmodels.units import DAY
@@ -107,7 +107,7 @@ class Tuner(KnobTuner):
         ``(auctioneer, "bid")``, ``(placer, "heuristic")``, or any other that its `reconfigure` takes. A scheduler alone
         stands for its order. Other options stay as they are.
     strategy
-        What is chosen: see `simmodels.decisions.selection`. One that simulates (`FullFeedback`) chooses the order of a
+        What is chosen: see `simmodels.policies.selection`. One that simulates (`FullFeedback`) chooses the order of a
         `QueueScheduler` by the mean wait; it simulates on as many cores as were on in the period, on average, and at
         least as many as its widest job needs.
     cost

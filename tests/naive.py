@@ -1,6 +1,6 @@
 """A second simulator, written from the rules alone, as plainly as can be; the engine must equal it.
 
-It keeps Python lists, looks at everything again after each start, and shares no code with `simmodels.decisions`,
+It keeps Python lists, looks at everything again after each start, and shares no code with `simmodels.passes`,
 `simmodels.replay` or `simmodels.entities`. It is slow (O(n^2) and worse); use it for a few dozen jobs.
 """
 

@@ -2,7 +2,7 @@
 
 Its rules may change at given instants, and machines of its clusters may be off in given spans: what runs there is lost.
 
-It keeps Python lists, computes every bid at every instant, and shares no code with `simmodels.decisions`,
+It keeps Python lists, computes every bid at every instant, and shares no code with `simmodels.passes`,
 `simmodels.replay`, `simmodels.entities`, `simmodels.graph` or `simmodels.curve`. It is slow; use it for a few dozen
 tasks.
 """

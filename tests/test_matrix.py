@@ -8,7 +8,7 @@ import pytest
 
 import simmodels as sm
 from simmodels.capacity import Mode
-from simmodels.decisions.options import Backfilling
+from simmodels.policies.queue_options import Backfilling
 from tests.own_schedulers import ShortestThatFits
 
 CLUSTERS, MACHINES, CORES = 2, 4, 4

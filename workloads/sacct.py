@@ -20,13 +20,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from simmodels.errors import FileFormatError, RequestError
+from simmodels.ground.numbers import Floats
 from simmodels.workload import Workload
 from workloads.files import read_start, read_whole, stem
 from workloads.sacct_lines import COMMAND, Faults, Header, Numbers, Rows, find_header, tables
 from workloads.sacct_values import (
     BAD,
     UNLIMITED,
-    Floats,
     by_value,
     duration,
     limit,

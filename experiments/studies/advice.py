@@ -15,10 +15,10 @@ from experiments.campaigns.study import Cell, Rows, Scale, Study
 from experiments.inputs import WorkloadFile
 from experiments.studies.advice_told import LOG, RESAMPLE, WEIGHTS, advice_of, orders_of, tuners_of, weights_of
 from experiments.studies.weights import fit_weights
-from simmodels.decisions.options import QueueOptions
-from simmodels.decisions.orders import TWELVE_ORDERS
-from simmodels.decisions.selection import EpsilonGreedy, FullFeedback, Strategy
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.policies.orders import TWELVE_ORDERS
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate
 from simmodels.tuning import replay_tuned

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from experiments.campaigns.results import Results
 from experiments.inputs import remarks
-from simmodels.decisions.orders import TWELVE_ORDERS
+from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import HOUR, WEEK
 from simmodels.workload import Workload
 

@@ -34,8 +34,8 @@ from experiments.studies.capacity_settings import (
 )
 from simmodels.capacity import Capacity as Walk
 from simmodels.capacity import Mode
-from simmodels.decisions.checkpointing import Checkpoints, young_daly_s
 from simmodels.errors import RequestError
+from simmodels.policies.checkpoints import Checkpoints, young_daly_s
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.streams import entropy
 from simmodels.units import DAY, HOUR, WEEK

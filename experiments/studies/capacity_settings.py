@@ -8,9 +8,9 @@ from typing import Any, Final, Literal
 from experiments.campaigns.study import Design
 from experiments.on_machines import FIRST_FIT, FIVE, QUEUES, heuristic_of
 from simmodels.capacity import Law
-from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.placement_options import PlacementOptions, has_option
 from simmodels.errors import RequestError, require_known
+from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.units import DAY, WEEK
 from simmodels.workload import Workload
 from workloads.risky import RISKY_FAMILIES, risky_jobs
@@ -40,7 +40,7 @@ class Reading:
     Parameters
     ----------
     options
-        Options of placement, see `simmodels.decisions.placement_options.PlacementOptions`; each heuristic gets those
+        Options of placement, see `simmodels.policies.placement_options.PlacementOptions`; each heuristic gets those
         that are its own.
     law
         That of the walk.

@@ -29,9 +29,9 @@ from experiments.studies.market_results import (
     conclusions,
 )
 from experiments.workflow_inputs import parse_clusters
-from simmodels.decisions.auction_options import AuctionOptions, End
-from simmodels.decisions.bid import TEN_BIDS, find_bid
 from simmodels.errors import ImpossibleJobError, RequestError, require_known
+from simmodels.policies.auction_options import AuctionOptions, End
+from simmodels.policies.bids import TEN_BIDS, find_bid
 from simmodels.schedule import Place, Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.static_scheduling import Method, plan

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from experiments.drawing import INK, PALETTE, STYLE, as_label
 from experiments.studies.regression_results import ORDERS, SCORES, label_of
-from simmodels.decisions.polynomial import FORMS, Polynomial
+from simmodels.policies.polynomial import FORMS, Polynomial
 
 _AT_R_S: Final = 50_000.0
 _POINTS: Final = 120

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
-from simmodels.decisions.polynomial import FORMS
+from simmodels.policies.polynomial import FORMS
 
 FIT: Final = "fit"
 CONVERGENCE: Final = "convergence"

@@ -11,10 +11,10 @@ import pandas as pd
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Cell, Design, Rows, Scale, Study, Value
 from experiments.inputs import WorkloadFile, named_order
-from simmodels.decisions.options import Backfilling
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.documents import SUFFIXES
 from simmodels.ground.files import open_regular
+from simmodels.policies.queue_options import Backfilling
 from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR
 from simmodels.workload import Workload

@@ -34,9 +34,10 @@ from experiments.studies.selection_results import (
     regrets,
     settings_of,
 )
-from simmodels.decisions.options import QueueOptions
-from simmodels.decisions.orders import TWELVE_ORDERS
-from simmodels.decisions.selection import (
+from simmodels.errors import RequestError, require_known
+from simmodels.policies.orders import TWELVE_ORDERS
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.policies.selection import (
     EXP3,
     UCB1,
     EpsilonGreedy,
@@ -45,7 +46,6 @@ from simmodels.decisions.selection import (
     RandomOrder,
     Strategy,
 )
-from simmodels.errors import RequestError, require_known
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
 from simmodels.streams import stream

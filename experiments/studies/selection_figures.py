@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.drawing import INK, PALETTE, STYLE
-from simmodels.decisions.orders import TWELVE_ORDERS
+from simmodels.policies.orders import TWELVE_ORDERS
 
 _SEVEN: Final = ("FCFS", "LCFS", "SPF", "SQF", "SEXP", "SRF", "SAF")
 _BASE: Final = "FCFS"

@@ -19,7 +19,7 @@ from scipy.stats import spearmanr
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap
-from simmodels.decisions.orders import TWELVE_ORDERS
+from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import DAY, WEEK
 
 PERIODS: Final = {"day": DAY, "week": WEEK}

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from simmodels.decisions.order import Order
-from simmodels.decisions.orders import find_order
 from simmodels.errors import RequestError
+from simmodels.policies.order import Order
+from simmodels.policies.orders import find_order
 from simmodels.schedule import Schedule
 from simmodels.streams import stream
 from simmodels.units import DAY

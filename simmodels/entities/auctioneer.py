@@ -9,8 +9,21 @@ import numpy as np
 from simpy.events import Event
 
 from simmodels.attempts import FINISHED
-from simmodels.decisions import trading
-from simmodels.decisions.auction_options import (
+from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.decider import Judged
+from simmodels.entities.environment import LAST, ROUTE, Environment
+from simmodels.entities.events import Priced, Submitted
+from simmodels.entities.forwarding import Forwarding, require_forwarding, schedulers_of
+from simmodels.entities.job import TaskRun
+from simmodels.entities.machine import Machine
+from simmodels.entities.router import Router
+from simmodels.entities.serving import Scheduler
+from simmodels.errors import RequestError
+from simmodels.outcomes import judged, schedule_of
+from simmodels.passes import trading
+from simmodels.place import Terms
+from simmodels.policies.auction_options import (
     AuctionOptions,
     Backfilling,
     End,
@@ -24,22 +37,9 @@ from simmodels.decisions.auction_options import (
     raise_refused_bid,
     rules_of,
 )
-from simmodels.decisions.outcomes import judged, schedule_of
-from simmodels.decisions.priority import Priority
-from simmodels.decisions.structure import address_of
-from simmodels.entities.attempt import Attempt, Outcome
-from simmodels.entities.cluster import Cluster
-from simmodels.entities.decider import Judged
-from simmodels.entities.environment import LAST, ROUTE, Environment
-from simmodels.entities.events import Priced, Submitted
-from simmodels.entities.forwarding import Forwarding, require_forwarding, schedulers_of
-from simmodels.entities.job import TaskRun
-from simmodels.entities.machine import Machine
-from simmodels.entities.router import Router
-from simmodels.entities.serving import Scheduler
-from simmodels.errors import RequestError
-from simmodels.place import Terms
+from simmodels.policies.priority import Priority
 from simmodels.schedule import Schedule
+from simmodels.structures.structure import address_of
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 
@@ -52,7 +52,7 @@ class Auctioneer(Router):
     A rigid job bids as a workflow of one task whose runtime is its estimate (at least a tick).
 
     It is a process: at the end of each instant at which a job arrived, a task ended, data arrived or a deadline was
-    reached, it holds the auction (`simmodels.decisions.bidding`), and starts what it answers. Extend it by
+    reached, it holds the auction (`simmodels.passes.bidding`), and starts what it answers. Extend it by
     overriding `submit` or, in front of clusters, `start` or `ended`.
 
     Parameters

@@ -12,7 +12,6 @@ from typing import Protocol
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
 
-from simmodels.decisions.checkpointing import Checkpoints
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Lost, Powered, Started
@@ -21,6 +20,7 @@ from simmodels.entities.progress import Left, Progress, duration_s, worked_s
 from simmodels.entities.sizes import Machines, groups_of, pool_size, require_speed
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.place import Place
+from simmodels.policies.checkpoints import Checkpoints
 from simmodels.workload import Job
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from simpy.events import Event
 
 from simmodels.attempts import FINISHED, OPEN
-from simmodels.decisions.auction_options import AuctionOptions, Network
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider, Judged
@@ -20,6 +19,7 @@ from simmodels.entities.router import Router
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.place import Terms
+from simmodels.policies.auction_options import AuctionOptions, Network
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 

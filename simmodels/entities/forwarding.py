@@ -5,15 +5,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from simmodels.decisions import trading
-from simmodels.decisions.auction_options import AuctionOptions
-from simmodels.decisions.market import Market
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
+from simmodels.passes import trading
+from simmodels.policies.auction_options import AuctionOptions
+from simmodels.structures.market import Market
 from simmodels.vocabulary import OF_A_PLACE
 from simmodels.workload import Job
 

@@ -6,12 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 from simpy.events import PENDING, Event
 
-from simmodels.decisions import placing
-from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.fleet import columns, grow, refused, set_known, standing
-from simmodels.decisions.options import raise_refused
-from simmodels.decisions.placement_options import Heuristic, PlacementOptions, require_lengths
-from simmodels.decisions.rows import Rows, require_columns, row_of
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, Environment
@@ -21,7 +15,13 @@ from simmodels.entities.powering import CapacityProcess
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.numbers import Floats
+from simmodels.passes import placing
+from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.placement_options import Heuristic, PlacementOptions, require_lengths
+from simmodels.policies.queue_options import raise_refused
+from simmodels.policies.rows import Rows, require_columns, row_of
 from simmodels.streams import stream
+from simmodels.structures.fleet import columns, grow, refused, set_known, standing
 from simmodels.workload import Job, Workload
 
 _ROOM = 1024  # slots at first
@@ -31,14 +31,14 @@ class Placer(Scheduler):
     """A scheduler of jobs that run inside one machine each; the base of `FirstFit` and of the targeted ones.
 
     It is a process: at each instant at which something ended, was powered or submitted, or a planned start has come,
-    it asks the compiled passes (`simmodels.decisions.placing`) what starts where, and starts it.
+    it asks the compiled passes (`simmodels.passes.placing`) what starts where, and starts it.
 
     Parameters
     ----------
     env, cluster
         The environment, and the cluster, made of machines.
     options
-        As in `simmodels.decisions.placement_options.PlacementOptions`, those of the heuristic.
+        As in `simmodels.policies.placement_options.PlacementOptions`, those of the heuristic.
 
     Raises
     ------

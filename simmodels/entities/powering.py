@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from simmodels.capacity import Capacity, CapacityChange, Law, next_machines, walk_moves
-from simmodels.decisions import switching
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Leaves, Machine
 from simmodels.errors import RequestError, require_known
+from simmodels.passes import switching
 from simmodels.streams import stream
 
 _Removes = Literal["highest", "random"]

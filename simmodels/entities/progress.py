@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-from simmodels.decisions.checkpointing import Checkpoints, done_after, saved_after, takes
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.job import TaskRun
+from simmodels.passes.checkpointing import done_after, saved_after, takes
+from simmodels.policies.checkpoints import Checkpoints
 from simmodels.workload import Job
 
 

@@ -6,12 +6,6 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.decisions import queue, state
-from simmodels.decisions.options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
-from simmodels.decisions.priority import Priority
-from simmodels.decisions.rows import Rows, require_columns, row_of
-from simmodels.decisions.structure import address_of
-from simmodels.decisions.under_notice import instant_under_notice
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
@@ -20,8 +14,15 @@ from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
+from simmodels.passes import queueing as queue
+from simmodels.passes.under_notice import instant_under_notice
 from simmodels.place import Terms
+from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
+from simmodels.policies.rows import Rows, require_columns, row_of
 from simmodels.streams import stream
+from simmodels.structures import queue as state
+from simmodels.structures.structure import address_of
 from simmodels.workload import Job, Workload
 
 _ROOM: Final = 1024  # slots at first
@@ -36,7 +37,7 @@ class QueueScheduler(Scheduler):
     """A scheduler with a queue; the order says who is first, the backfilling who may go before.
 
     It is a process: at the end of each instant at which something was submitted, ended or powered,
-    it asks the compiled pass (`simmodels.decisions.queue`) what starts, and starts it. Extend it by
+    it asks the compiled pass (`simmodels.passes.queueing`) what starts, and starts it. Extend it by
     overriding `submit`, `start` or `ended`, or by calling `set_order` from a process of yours.
 
     Parameters

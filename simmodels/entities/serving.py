@@ -9,8 +9,6 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.decisions.prediction import predicted_start
-from simmodels.decisions.under_notice import predicted_under_notice
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
@@ -18,6 +16,8 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
+from simmodels.passes.prediction import predicted_start
+from simmodels.passes.under_notice import predicted_under_notice
 from simmodels.workload import Job
 
 

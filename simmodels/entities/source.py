@@ -6,12 +6,12 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from simmodels.decisions.window import Rows, windowed
 from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.router import Router
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
+from simmodels.window import Rows, windowed
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Numbers, Workload
 

@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal, NoReturn, TypeVar, get_args
 
 from simmodels.attempts import OPEN
-from simmodels.decisions.course import Course, require_period
-from simmodels.decisions.selection import Strategy, name_of
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.decider import Decider
@@ -16,6 +14,8 @@ from simmodels.entities.events import Ended, Started
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.numbers import Floats
+from simmodels.policies.course import Course, require_period
+from simmodels.policies.selection import Strategy, name_of
 from simmodels.units import DAY
 
 Knob = Decider | tuple[Decider, str]

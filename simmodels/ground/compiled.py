@@ -2,8 +2,8 @@
 
 Numba keeps a compiled function until the file that defines it changes; but a pass has the code of
 what it calls compiled into it, so a change in another file (an upgrade, a `git pull`) would leave
-the old rule running. Here the cache of a function carries the stamp of its own file, of all decisions, of what these
-stand on, and of the files beside it that it says it calls: compiled code calls nothing else.
+the old rule running. Here the cache of a function carries the stamp of its own file, of all passes and structures, of
+what these stand on, and of the files beside it that it says it calls: compiled code calls nothing else.
 """
 
 import contextlib
@@ -27,9 +27,9 @@ def source_stamp(paths: Iterable[Path]) -> Stamp:
 
 
 _SIMMODELS: Final = Path(__file__).parents[1]
-_DECISIONS: Final = source_stamp(
+_CALLED: Final = source_stamp(
     [
-        *(_SIMMODELS / "decisions").glob("*.py"),
+        *(path for room in ("structures", "passes") for path in (_SIMMODELS / room).glob("*.py")),
         *(_SIMMODELS / f"{name}.py" for name in ("ground/signals", "curve", "graph")),
     ]
 )
@@ -72,7 +72,7 @@ def _cached(function: Callable[..., Any], beside: tuple[str, ...] = (), **option
     _keep_if_possible(made._cache)  # noqa: SLF001  numba has no public way to say this
     home = Path(function.__code__.co_filename)
     own = source_stamp([home]) + source_stamp(home.with_name(name) for name in beside)
-    made._cache._cache_file._source_stamp = own + _DECISIONS  # noqa: SLF001  as above
+    made._cache._cache_file._source_stamp = own + _CALLED  # noqa: SLF001  as above
     return made
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simmodels.decisions.auction_options import AuctionOptions, Kinds, Known, open_market, raise_refused_bid
-from simmodels.decisions.outcomes import schedule_of
-from simmodels.decisions.trading import refused_task
+from simmodels.outcomes import schedule_of
+from simmodels.passes.trading import refused_task
 from simmodels.place import Place
+from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_market, raise_refused_bid
 from simmodels.replay.trade import trade
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow

@@ -1,6 +1,6 @@
 """The compiled clock: an event loop for rigid jobs on one pool of cores, for campaigns by the million.
 
-It keeps no rule of its own: what an event does and what starts is `simmodels.decisions.queue`, the
+It keeps no rule of its own: what an event does and what starts is `simmodels.passes.queueing`, the
 same that the process clock calls. One event costs O(log running jobs) here, and what the pass costs.
 """
 
@@ -10,12 +10,12 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.decisions.agenda import pop, push
-from simmodels.decisions.columns import longer
-from simmodels.decisions.queue import arrive, decide, finish
-from simmodels.decisions.structure import Handle, Structure
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
+from simmodels.passes.queueing import arrive, decide, finish
+from simmodels.structures.agenda import pop, push
+from simmodels.structures.columns import longer
+from simmodels.structures.structure import Handle, Structure
 
 
 @structref.register
@@ -80,7 +80,7 @@ def replay(queue, clock, by_event, kill, until, stop, started, ended):
     Parameters
     ----------
     queue
-        The state (`simmodels.decisions.state.open_queue`); columns by slot, in (submit, input) order.
+        The state (`simmodels.structures.queue.open_queue`); columns by slot, in (submit, input) order.
     clock
         Where the replay is; it goes on from there.
     by_event

@@ -1,6 +1,6 @@
 """Power: the changes of the capacity as the compiled clock carries them out, at the instants of the process clock.
 
-Which machines are switched is `simmodels.decisions.switching`, which capacity processes call, too.
+Which machines are switched is `simmodels.passes.switching`, which capacity processes call, too.
 """
 
 from typing import Final
@@ -9,9 +9,9 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.decisions import switching
-from simmodels.decisions.structure import Handle, Structure
 from simmodels.ground.compiled import compiled
+from simmodels.passes import switching
+from simmodels.structures.structure import Handle, Structure
 
 
 @structref.register
@@ -30,7 +30,7 @@ _I1 = types.int64[::1]
 POWER: Final = PowerType(
     [
         # by machine
-        ("state", _I1),  # see `simmodels.decisions.switching`
+        ("state", _I1),  # see `simmodels.passes.switching`
         ("by", _I1),  # the change by which it went
         ("notified", _F1),  # when it was given notice
         ("goes", _F1),  # when it goes, by what is announced; else infinity

@@ -1,16 +1,15 @@
 """The compiled clock of jobs inside one machine each, where machines are switched on and off: a loop for campaigns.
 
-It keeps no rule of its own: what an event does is `simmodels.decisions.placing`, which machines go
-`simmodels.decisions.switching`, what is saved `simmodels.decisions.checkpointing`; the same that the process
+It keeps no rule of its own: what an event does is `simmodels.passes.placing`, which machines go
+`simmodels.passes.switching`, what is saved `simmodels.passes.checkpointing`; the same that the process
 clock calls. One event costs O(log running jobs) here, a change of the machines O(machines).
 """
 
 import numpy as np
 
-from simmodels.decisions import placing, switching
-from simmodels.decisions.columns import longer
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
+from simmodels.passes import placing, switching
 from simmodels.replay.power import next_switch, switch, warned
 from simmodels.replay.runs import (
     NOWHERE,
@@ -22,6 +21,7 @@ from simmodels.replay.runs import (
     next_end,
     record_power,
 )
+from simmodels.structures.columns import longer
 
 
 @compiled
@@ -61,7 +61,7 @@ def replay_powered(fleet, runs, power, warm, until):
     Parameters
     ----------
     fleet
-        The state, its columns filled in for all slots; see `simmodels.decisions.fleet`.
+        The state, its columns filled in for all slots; see `simmodels.structures.fleet`.
     runs
         The record, empty.
     power

@@ -1,8 +1,8 @@
 """The compiled clock of a queue on machines that are switched on and off: its events, in order, as one loop.
 
-It keeps no rule of its own: who starts is `simmodels.decisions.queue`, and `simmodels.decisions.under_notice` while
-machines are about to go; which machines go is `simmodels.decisions.switching`, what is saved
-`simmodels.decisions.checkpointing`; the same that the process clock calls. One event costs O(log running jobs) and what
+It keeps no rule of its own: who starts is `simmodels.passes.queueing`, and `simmodels.passes.under_notice` while
+machines are about to go; which machines go is `simmodels.passes.switching`, what is saved
+`simmodels.passes.checkpointing`; the same that the process clock calls. One event costs O(log running jobs) and what
 the pass costs; while machines are about to go, a decision costs O(machines + running jobs), too.
 """
 
@@ -12,14 +12,11 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.decisions import queue as passes
-from simmodels.decisions import switching
-from simmodels.decisions.agenda import pop, push
-from simmodels.decisions.columns import longer
-from simmodels.decisions.structure import Handle, Structure
-from simmodels.decisions.under_notice import instant_under_notice
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
+from simmodels.passes import queueing as passes
+from simmodels.passes import switching
+from simmodels.passes.under_notice import instant_under_notice
 from simmodels.replay.power import next_switch, switch, warned
 from simmodels.replay.runs import (
     begin_run,
@@ -31,6 +28,9 @@ from simmodels.replay.runs import (
     next_end,
     record_power,
 )
+from simmodels.structures.agenda import pop, push
+from simmodels.structures.columns import longer
+from simmodels.structures.structure import Handle, Structure
 
 
 @structref.register
@@ -286,7 +286,7 @@ def replay_queue(queue, yard, runs, power, warm, kill, until):
     Parameters
     ----------
     queue
-        The state, its columns filled in for all slots; see `simmodels.decisions.state`.
+        The state, its columns filled in for all slots; see `simmodels.structures.queue`.
     yard
         The cores of the machines.
     runs

@@ -9,22 +9,22 @@ from numpy.typing import NDArray
 
 from simmodels.attempts import numbered
 from simmodels.capacity import Capacity
-from simmodels.decisions.checkpointing import Checkpoints
-from simmodels.decisions.fleet import columns as columns_of
-from simmodels.decisions.fleet import refused, standing
-from simmodels.decisions.options import QueueOptions, raise_refused
-from simmodels.decisions.placement_options import PLACED, PlacementOptions, checkpoint_numbers
-from simmodels.decisions.rows import Rows
-from simmodels.decisions.state import refused as refused_by_queue
-from simmodels.decisions.switching import MODES, OFF, OPEN
-from simmodels.decisions.window import Windowed, windowed
+from simmodels.passes.switching import MODES, OFF, OPEN
 from simmodels.place import Place, Terms
+from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.placement_options import PLACED, PlacementOptions, checkpoint_numbers
+from simmodels.policies.queue_options import QueueOptions, raise_refused
+from simmodels.policies.rows import Rows
 from simmodels.replay.power import Power, new_power
 from simmodels.replay.powered import replay_powered
 from simmodels.replay.powered_queue import new_yard, parts_of, replay_queue
 from simmodels.replay.runs import Runs, fill_lengths, new_runs, record
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.streams import stream
+from simmodels.structures.fleet import columns as columns_of
+from simmodels.structures.fleet import refused, standing
+from simmodels.structures.queue import refused as refused_by_queue
+from simmodels.window import Windowed, windowed
 from simmodels.workload import Workload
 
 

@@ -6,15 +6,15 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.decisions.options import QueueOptions, raise_refused
-from simmodels.decisions.priority import Priority
-from simmodels.decisions.queue import set_order
-from simmodels.decisions.rows import Rows
-from simmodels.decisions.state import refused, set_draw, set_rows, waiting_slots
 from simmodels.errors import RequestError
+from simmodels.passes.queueing import set_order
+from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import QueueOptions, raise_refused
+from simmodels.policies.rows import Rows
 from simmodels.replay.clock import new_clock, replay
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.streams import stream
+from simmodels.structures.queue import refused, set_draw, set_rows, waiting_slots
 from simmodels.workload import Workload
 
 _Column = TypeVar("_Column", NDArray[np.float64], NDArray[np.int8], NDArray[np.bool_])

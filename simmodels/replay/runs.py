@@ -10,11 +10,12 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.decisions import heap, switching
-from simmodels.decisions.checkpointing import done_after, saved_after, takes
-from simmodels.decisions.columns import longer
-from simmodels.decisions.structure import Handle, Structure
 from simmodels.ground.compiled import compiled
+from simmodels.passes import switching
+from simmodels.passes.checkpointing import done_after, saved_after, takes
+from simmodels.structures import heap
+from simmodels.structures.columns import longer
+from simmodels.structures.structure import Handle, Structure
 
 NOWHERE: Final = np.int64(-1)
 DONE: Final = 0
@@ -82,7 +83,7 @@ def new_runs(whole, estimate, earlier, machines, checkpoints):
     machines
         How many machines there are.
     checkpoints
-        interval, cost and restart, see `simmodels.decisions.checkpointing`.
+        interval, cost and restart, see `simmodels.passes.checkpointing`.
     """
     made = structref.new(RUNS)
     room = earlier.size + 64

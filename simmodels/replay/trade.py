@@ -4,9 +4,9 @@ import heapq
 
 import numpy as np
 
-from simmodels.decisions.trading import instant, next_wake
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
+from simmodels.passes.trading import instant, next_wake
 
 
 @compiled

@@ -49,7 +49,7 @@ Run = Callable[..., Answer]
 @pytest.fixture(autouse=True)
 def as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Forget the orders and the modules of a test's own files after it."""
-    monkeypatch.setattr("simmodels.decisions.registry.ORDERS.users", {})
+    monkeypatch.setattr("simmodels.policies.registry.ORDERS.users", {})
     path, modules = list(sys.path), set(sys.modules)
     yield
     sys.path[:] = path

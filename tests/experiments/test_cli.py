@@ -17,8 +17,8 @@ import workloads as wl
 from experiments import commands, inputs
 from experiments.cli import main
 from experiments.tables import number
-from simmodels.decisions.options import Backfilling
 from simmodels.errors import RequestError
+from simmodels.policies.queue_options import Backfilling
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,7 +37,7 @@ Run = Callable[..., Answer]
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the orders of a test's own files after it."""
-    monkeypatch.setattr("simmodels.decisions.registry.ORDERS.users", {})
+    monkeypatch.setattr("simmodels.policies.registry.ORDERS.users", {})
 
 
 @pytest.fixture

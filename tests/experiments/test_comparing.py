@@ -34,7 +34,7 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the orders of a test's own files after it."""
-    monkeypatch.setattr("simmodels.decisions.registry.ORDERS.users", {})
+    monkeypatch.setattr("simmodels.policies.registry.ORDERS.users", {})
 
 
 def files(folder: Path) -> dict[str, bytes]:

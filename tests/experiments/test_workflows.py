@@ -24,7 +24,7 @@ Run = Callable[..., tuple[int, str, str]]
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
     """Run the command line here, in a folder of its own, which has three workflows in ``flows``."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("simmodels.decisions.registry.BIDS.users", {})
+    monkeypatch.setattr("simmodels.policies.registry.BIDS.users", {})
     (tmp_path / "flows").mkdir()
     for number, job in enumerate(wl.market_workload(3, seed=4)):
         wl.write_wfformat(job, tmp_path / "flows" / f"job{number}.json")

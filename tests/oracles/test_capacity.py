@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from simmodels.capacity import Capacity
-from simmodels.decisions.profile import add, earliest, new_profile
-from simmodels.decisions.risk import risk_table
+from simmodels.policies.risk import risk_table
 from simmodels.schedule import Schedule
 from simmodels.simulate_on_machines import simulate_on_machines
+from simmodels.structures.profile import add, earliest, new_profile
 from simmodels.workload import Workload
 from workloads.borg import read_borg_slice
 

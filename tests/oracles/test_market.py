@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from simmodels.curve import ValueCurve
-from simmodels.decisions.auction_options import AuctionOptions, Kinds, Known, open_market
-from simmodels.decisions.bidding import key_of
+from simmodels.passes.bidding import key_of
+from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_market
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.workflow import Task, Workflow

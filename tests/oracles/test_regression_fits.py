@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simmodels.decisions.orders import BUILT_IN
-from simmodels.decisions.polynomial import FORMS, Polynomial
 from simmodels.learning.regression import fit_polynomial
+from simmodels.policies.orders import BUILT_IN
+from simmodels.policies.polynomial import FORMS, Polynomial
 
 SETS = {"lublin-256": "published_lublin_256", "ctc-sp2": "published_ctc_sp2"}
 """The score sets that are there; that of SDSC-Blue is not."""

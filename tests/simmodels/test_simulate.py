@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.decisions.options import QueueOptions
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.policies.queue_options import QueueOptions
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED
 from simmodels.simulate import simulate
 from simmodels.workload import Workload

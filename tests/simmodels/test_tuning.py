@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 import workloads as wl
-from simmodels.decisions.options import QueueOptions
-from simmodels.decisions.selection import Strategy
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.policies.selection import Strategy
 from simmodels.tuning import Feedback, Tuned, replay_tuned
 
 STRATEGIES = [

@@ -24,8 +24,8 @@ from experiments.studies.regression_results import (
     _rank_of_last,
     label_of,
 )
-from simmodels.decisions.polynomial import FORMS
 from simmodels.errors import RequestError
+from simmodels.policies.polynomial import FORMS
 from simmodels.streams import entropy
 
 SMALL = {

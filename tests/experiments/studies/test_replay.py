@@ -15,8 +15,8 @@ from experiments.campaigns.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.inputs import WorkloadFile
 from experiments.studies.replay import Replay
-from simmodels.decisions.polynomial import Polynomial
 from simmodels.errors import FileFormatError, RequestError, SimModelsError
+from simmodels.policies.polynomial import Polynomial
 from simmodels.units import DAY
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -29,7 +29,7 @@ ORDER = "import simmodels as sm\n\n\n@sm.order\ndef mine(estimate, cores):\n    
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the orders of a test's own files after it."""
-    monkeypatch.setattr("simmodels.decisions.registry.ORDERS.users", {})
+    monkeypatch.setattr("simmodels.policies.registry.ORDERS.users", {})
 
 
 def results(study: Replay, scale: str = "smoke") -> Results:

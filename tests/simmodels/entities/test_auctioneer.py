@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simmodels.curve import ValueCurve
-from simmodels.decisions.bid import Bid, find_bid
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.auctioneer import Auctioneer, TaskRun
 from simmodels.entities.cluster import Cluster
@@ -24,11 +23,12 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.policies.bids import Bid, find_bid
 from simmodels.simulate import Engine, simulate_workflows
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 from tests.naive_market import NaiveAuction
-from tests.simmodels.decisions.test_bidding import NAIVE, PLATFORMS, RULES, flows
+from tests.simmodels.passes.test_bidding import NAIVE, PLATFORMS, RULES, flows
 
 ROOT = Path(__file__).resolve().parents[3]
 LONG = ValueCurve.linear(2, 60)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import simmodels as sm
-from simmodels.decisions.options import Decide
 from simmodels.entities.decider import Decider
 from simmodels.errors import RequestError
+from simmodels.policies.queue_options import Decide
 
 
 class OnlyLooks:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.errors import ImpossibleJobError, RequestError
-from tests.simmodels.decisions.test_bidding import PLATFORMS, RULES, flows
+from tests.simmodels.passes.test_bidding import PLATFORMS, RULES, flows
 
 
 @sm.bid(wins="low")

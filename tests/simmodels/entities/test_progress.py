@@ -8,7 +8,7 @@ from hypothesis import given
 
 import simmodels as sm
 from simmodels.capacity import Mode
-from simmodels.decisions.options import Backfilling
+from simmodels.policies.queue_options import Backfilling
 from tests.own_schedulers import AsTheyCome
 
 Make = Callable[[sm.Environment, sm.Cluster], sm.Scheduler | sm.Router]

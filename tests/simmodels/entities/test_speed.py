@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 import simmodels as sm
-from simmodels.decisions.options import Backfilling, Overrun
 from simmodels.errors import RequestError
+from simmodels.policies.queue_options import Backfilling, Overrun
 
 
 def test_a_job_runs_as_fast_as_the_slowest_of_its_machines() -> None:

@@ -15,7 +15,7 @@ import simmodels as sm
 from simmodels.curve import ValueCurve
 from simmodels.errors import RequestError, UnknownNameError
 from tests.on_machines import workload
-from tests.simmodels.decisions.test_bidding import LINE, PLATFORMS, flows
+from tests.simmodels.passes.test_bidding import LINE, PLATFORMS, flows
 
 PERIOD_S = 20.0
 LOG = workload([(float(3 * k % 97), float(1 + k * k % 17), 1 + k % 4) for k in range(60)])

@@ -8,10 +8,11 @@ import pytest
 from numba.extending import overload
 
 import simmodels
-from simmodels.decisions import ordered, queue
 from simmodels.ground import compiled as module
 from simmodels.ground.compiled import compiled, source_stamp
+from simmodels.passes import queueing as queue
 from simmodels.replay import clock
+from simmodels.structures import ordered
 
 PACKAGE = Path(simmodels.__file__).parent
 DECISIONS = [
@@ -66,8 +67,8 @@ def test_what_is_compiled_is_the_function_it_was() -> None:
 
 
 SCRIPT = """
-from simmodels.decisions.ordered import insert, new_ordered
-from simmodels.decisions.queueing import start_fitting
+from simmodels.structures.ordered import insert, new_ordered
+from simmodels.passes.backfilling import start_fitting
 import numpy as np
 queue = new_ordered(1)
 insert(queue, 0.0, 0, 1, 1.0)

@@ -11,8 +11,8 @@ import pytest
 from simpy.events import Event
 
 import simmodels as sm
-from simmodels.decisions.options import QueueOptions
 from simmodels.errors import RequestError
+from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay import run
 from simmodels.replay.run import Replay
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy.optimize import curve_fit
 
 import workloads as wl
-from simmodels.decisions.polynomial import FORMS, Polynomial
 from simmodels.errors import FileFormatError, RequestError, UnknownNameError
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import score_jobs
+from simmodels.policies.polynomial import FORMS, Polynomial
 from simmodels.simulate import simulate
 
 

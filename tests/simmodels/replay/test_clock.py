@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from simmodels.decisions.orders import find_order
-from simmodels.decisions.state import open_queue, refused
+from simmodels.policies.orders import find_order
 from simmodels.replay.clock import new_clock, replay
+from simmodels.structures.queue import open_queue, refused
 
 Row = tuple[float, float, float, int]  # submit, runtime, estimate, cores
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import simmodels as sm
-from simmodels.decisions.options import QueueOptions
+from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.streams import stream

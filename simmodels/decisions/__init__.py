@@ -1,1 +1,0 @@
-"""Decisions: pure compiled passes over arrays; they know neither SimPy nor files nor randomness."""

@@ -1,0 +1,1 @@
+"""Passes: what events do to the structures, and which jobs then start; compiled, without processes, files or draws."""

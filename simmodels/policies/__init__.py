@@ -1,0 +1,1 @@
+"""Policies: what a user names and chooses, as plain descriptions: orders, bids, strategies, options."""

@@ -1,0 +1,338 @@
+"""AuctionOptions: the rules of an auction, checked once for both clocks; and how its state is made of them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar, Final, Literal, NoReturn, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simmodels import graph
+from simmodels.curve import tails
+from simmodels.errors import RequestError, require_known
+from simmodels.place import Terms
+from simmodels.policies.changes import Changeable
+from simmodels.policies.naming import as_bid
+from simmodels.policies.priority import Priority
+from simmodels.streams import entropy
+from simmodels.structures.market import BACKFILLINGS, NETWORKS, TRENDS, Market, append, new_market
+from simmodels.vocabulary import CHARACTERISTICS, OF_A_PLACE, plain_word
+from simmodels.workflow import Workflow, delays
+
+Network = Literal["cluster", "kind", "none"]
+HeadOfLine = Literal["kind", "global"]
+SuccessorSum = Literal["recursive", "unique"]
+Backfilling = Literal["none", "greedy", "easy"]
+End = Literal["drain", "submit"]
+Instants = Literal["deadlines", "starvation"]
+
+_CHOICES: Final = {
+    "network": Network,
+    "hol": HeadOfLine,
+    "successor_sum": SuccessorSum,
+    "backfilling": Backfilling,
+    "end": End,
+    "instants": Instants,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AuctionOptions(Changeable):
+    """The rules of an auction, as `simmodels.Auctioneer` documents them; made by `checked`."""
+
+    changeable: ClassVar = ("bid", "backfilling", "hol", "plus_one", "admission")
+
+    bid: Priority
+    ccr: float
+    network: Network
+    hol: HeadOfLine
+    successor_sum: SuccessorSum
+    plus_one: bool
+    tick_s: float
+    backfilling: Backfilling
+    admission: float | None
+    prices: bool
+    budgets: bool
+    end: End
+    instants: Instants
+    forward: bool = False
+    """Whether tasks go to queues of schedulers."""
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        bid: str | Priority = "PVR",
+        ccr: float = 0.2,
+        network: Network = "cluster",
+        hol: HeadOfLine = "kind",
+        successor_sum: SuccessorSum = "recursive",
+        plus_one: bool = False,
+        tick_s: float = 1.0,
+        backfilling: Backfilling = "none",
+        admission: float | None = None,
+        prices: bool = False,
+        budgets: bool = False,
+        end: End = "drain",
+        instants: Instants = "deadlines",
+        forward: bool = False,
+    ) -> Self:
+        """Return the rules, or refuse what is not allowed; ``forward`` says whether tasks go to queues of schedulers.
+
+        Raises
+        ------
+        UnknownNameError
+            No such bid, network, treatment of blocked heads, successor sum, backfilling or end.
+        RequestError
+            A number is out of its range, budgets are asked for with a bid of which the lowest wins, the bid names
+            what differs from queue to queue, and tasks do not go there, or they do, and a rule is of the auction's own
+            queue.
+        """
+        chosen = (network, hol, successor_sum, backfilling, end, instants)
+        for kind, name in zip(_CHOICES, chosen, strict=True):
+            require_known(kind, name, get_args(_CHOICES[kind]))
+        if not (tick_s > 0 and np.isfinite(tick_s)):
+            raise RequestError(f"tick_s is {tick_s}", "a finite number of seconds > 0 is allowed")
+        if admission is not None and not 0 <= admission <= 1:
+            raise RequestError(f"admission is {admission}", "None or a share of the value from 0 to 1 is allowed")
+        delays(np.empty(0), ccr)
+        found = as_bid(bid)
+        unknown = [name for name in found.needs if plain_word(name) not in CHARACTERISTICS]
+        if unknown:
+            what = f"bid {found.name!r} names {', '.join(unknown)}"
+            raise RequestError(what, f"a bid may name {', '.join(CHARACTERISTICS)}")
+        of_a_place = ", ".join(sorted(OF_A_PLACE.intersection(found.needs)))
+        if of_a_place and not forward:
+            what = f"bid {found.name!r} names {of_a_place}"
+            raise RequestError(what, "it must be that of an Auctioneer before schedulers, with forward=True")
+        if of_a_place and "longest" in found.needs:
+            what = f"bid {found.name!r} names longest and {of_a_place}"
+            raise RequestError(what, "it may name the one or the other: forwarded tasks are in no common queue")
+        if budgets and found.wins != "high":
+            what = f"budgets with bid {found.name!r}, of which the lowest wins"
+            raise RequestError(what, "a bid of which the highest wins is allowed")
+        paid = bool(prices or budgets)
+        if forward and (paid or backfilling != "none" or admission is not None):
+            what = f"forward=True with prices={paid}, backfilling={backfilling!r}, admission={admission}"
+            raise RequestError(what, "these must be left out: tasks wait in queues, not for the auction")
+        kept = (network, hol, successor_sum, bool(plus_one), float(tick_s), backfilling)
+        share = None if admission is None else float(admission)
+        return cls(found, float(ccr), *kept, share, paid, bool(budgets), end, instants, bool(forward))
+
+    def about(self) -> dict[str, object]:
+        """Return the rules by name, as a schedule keeps them."""
+        return {name: rule for name, rule in self.by_name().items() if name != "forward"} | {"bid": self.bid.name}
+
+    def terms(self, *, modelled: bool = False) -> Terms:
+        """Return what a schedule made under these rules is proved by."""
+        return Terms(modelled=modelled, network=self.network, ccr=self.ccr, tick_s=self.tick_s)
+
+
+class _Numbers(dict[str | None, int]):
+    """The numbers of kinds, by kind; those that the platform has not have one in common."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__({name: i for i, name in enumerate(names)})
+        self._other = len(names)
+        self[None] = len(names) + 1
+
+    def __missing__(self, kind: str | None) -> int:
+        """Return the number of a kind that the platform has not."""
+        return self._other
+
+
+class Kinds:
+    """The kinds that a platform has, by number: the named ones by name, those that it has not, and any.
+
+    Parameters
+    ----------
+    clusters
+        Cores and kind of each cluster; a kind of None takes any task.
+    """
+
+    def __init__(self, clusters: Sequence[tuple[int, str | None]]) -> None:
+        if not clusters:
+            raise RequestError("an auction without clusters", "1 at least is allowed")
+        self.clusters = tuple(clusters)
+        self.names = sorted({kind for _, kind in clusters if kind is not None})
+        self._number = _Numbers(self.names)
+        self.largest: dict[str | None, int] = {}
+        for cores, kind in clusters:
+            self.largest[kind] = max(self.largest.get(kind, 0), cores)
+
+    def numbers(self, kinds: Iterable[str | None], count: int) -> NDArray[np.int64]:
+        """Return int64[count], the number of each of these kinds."""
+        return np.fromiter(map(self._number.__getitem__, kinds), np.int64, count)
+
+    def widest(self) -> NDArray[np.int64]:
+        """Return int64[kinds], the cores of the largest cluster that takes tasks of a kind."""
+        widest: NDArray[np.int64] = (self.offers() * np.array([cores for cores, _ in self.clusters])).max(axis=1)
+        return widest
+
+    def offers(self) -> NDArray[np.bool_]:
+        """Return bool[kinds, clusters], whether a cluster takes tasks of a kind."""
+        wanted = [*self.names, object(), None]
+        return np.array([[w is None or kind is None or kind == w for _, kind in self.clusters] for w in wanted])
+
+    def apart(self) -> NDArray[np.bool_]:
+        """Return bool[kinds, kinds], whether no cluster takes both, so that data between them must travel."""
+        offers = self.offers()
+        return np.asarray(~(offers[:, None, :] & offers[None, :, :]).any(axis=2))
+
+
+def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> tuple[Any, ...]:
+    """Return the rules as `simmodels.structures.market.set_rules` takes them; parameters as for `open_market`."""
+    bid, needs = options.bid, set(options.bid.needs)
+    groups = 1 if options.hol == "global" else len(kinds.offers())
+    return (
+        np.zeros(len(kinds.offers()), np.int64) if groups == 1 else np.arange(groups),
+        groups,
+        bid.bid_function,
+        (
+            bid.wins == "high",
+            not needs.isdisjoint({"slr", "factor", "area"}),
+            "factor" in needs,
+            "area" in needs,
+            "longest" in needs,
+            "draw" in needs,
+            options.prices,
+            options.budgets,
+            options.instants == "deadlines",
+        ),
+        (
+            float(options.plus_one),
+            float(options.admission or 0.0),
+            options.tick_s,
+            1.0 if bid.in_seconds else options.tick_s,
+        ),
+        (
+            TRENDS["any" if options.budgets else bid.trend],  # what is paid changes the bids of a job at once
+            NETWORKS[options.network],
+            BACKFILLINGS[options.backfilling],
+            entropy(seed, "bid", "draw") >> 65,  # 63 bits
+        ),
+    )
+
+
+def open_market(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Market:
+    """Return the state of an auction that knows no job yet.
+
+    Parameters
+    ----------
+    options, kinds
+        The rules, and the platform.
+    seed
+        For bids that draw.
+    """
+    offers = kinds.offers()
+    free = np.array([cores for cores, _ in kinds.clusters], np.int64)
+    size = np.maximum(offers @ free, 1)
+    made: Market = new_market(free, offers, kinds.apart(), size, *rules_of(options, kinds, seed=seed))
+    return made
+
+
+class Known:
+    """What an auction has to know of workflows, as columns over all of them; tasks and jobs numbered from 0.
+
+    Parameters
+    ----------
+    workflows
+        In input order.
+    options, kinds
+        The rules, and the platform; each task must be able to run there.
+
+    Attributes
+    ----------
+    first_task
+        int64[jobs + 1], where each job's tasks begin.
+    critical_path_s, deadline_s, value
+        float64[jobs]; the deadline is the instant at which the job starves.
+
+    Raises
+    ------
+    ImpossibleJobError
+        A task can never run on the platform.
+    """
+
+    def __init__(self, workflows: Sequence[Workflow], options: AuctionOptions, kinds: Kinds) -> None:
+        tick = options.tick_s
+        self.first_task = _offsets([len(workflow) for workflow in workflows])
+        jobs = np.repeat(np.arange(len(workflows)), np.diff(self.first_task))
+        runtime_s = _joined([workflow.runtime_s for workflow in workflows], np.float64)
+        cores = _joined([workflow.cores for workflow in workflows], np.int64)
+        kind = kinds.numbers(chain.from_iterable(workflow.kind for workflow in workflows), len(cores))
+        for job in jobs[cores > kinds.widest()[kind]]:
+            workflows[job].require_runnable(kinds.largest)  # it says which task, and why
+        target = _joined([workflow.successor for workflow in workflows], np.int64)
+        degree = _differences([workflow.first for workflow in workflows])
+        edges = [len(workflow.successor) for workflow in workflows]
+        successor = target + np.repeat(self.first_task[:-1], edges)
+        source = np.repeat(np.arange(len(runtime_s)), degree)
+        first = _offsets(degree)
+        first_predecessor, predecessor = graph.rows_of(len(runtime_s), successor, source)
+        order = graph.topological(first, successor)
+        runtime = runtime_s / tick
+        delay = delays(runtime, options.ccr)
+        apart = kinds.apart() if options.network != "none" else np.zeros((len(kinds.names) + 2,) * 2, np.bool_)
+        rank = graph.upward_ranks(order, first, successor, runtime, delay, kind, apart)
+        volume = runtime * cores
+        if options.successor_sum == "unique":
+            total = graph.unique_successor_sums(first, successor, volume)
+        else:
+            total = graph.successor_sums(order, first, successor, volume)
+        path = np.maximum.reduceat(rank, self.first_task[:-1]) if len(workflows) else np.empty(0)
+        points = [workflow.curve.points for workflow in workflows]
+        first_point = _offsets([len(each) for each in points])
+        flat = np.array([pair for each in points for pair in each]).reshape(-1, 2)
+        slr, factor = flat[:, 0].copy(), flat[:, 1].copy()
+        submit_s = np.array([workflow.submit_s for workflow in workflows], np.float64)
+        deadline = submit_s / tick + slr[first_point[1:] - 1] * path
+        self.value = np.array([workflow.most_value for workflow in workflows], np.float64)
+        self.critical_path_s = path * tick
+        self.deadline_s = np.ceil(deadline) * tick
+        self._columns = (
+            (runtime_s, cores, kind, rank, total, delay * tick, jobs),
+            (first, successor, first_predecessor, predecessor),
+            (self.first_task, submit_s, path, self.value / tick, deadline, first_point),
+            (slr, factor, tails(slr, factor, first_point)),
+        )
+
+    def into(self, market: Market) -> None:
+        """Make the workflows known to an auction, after those that it knows."""
+        append(market, *self._columns)
+
+
+def _joined(columns: list[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate(columns).astype(dtype, copy=False) if columns else np.empty(0, dtype)
+
+
+def _differences(columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the differences within each column, one column after the other."""
+    lengths = np.array([len(column) for column in columns], np.int64)
+    within = np.ones(lengths.sum(), np.bool_)
+    within[lengths.cumsum() - 1] = False  # from the end of a column to the begin of the next
+    return np.diff(_joined(columns, np.int64), append=0)[within]
+
+
+def _offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each run of rows begins, and the end."""
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+
+
+def raise_refused_bid(bid: Priority, job_id: int, task: str, now: float) -> NoReturn:
+    """Raise the error of a bid that gave no number for a task.
+
+    Raises
+    ------
+    Exception
+        What the bid's function raised, with a note that names the bid and the task.
+    RequestError
+        The bid is not a number.
+    """
+    raised = bid.take_raised()
+    if raised is not None:
+        raised.add_note(f"raised by bid {bid.name!r} for task {task} of job {job_id}")
+        raise raised
+    what = f"bid {bid.name!r} gives no number (NaN) for task {task} of job {job_id} at {now:g} s"
+    raise RequestError(what, "a number is allowed, or infinity")

@@ -1,0 +1,66 @@
+"""Checkpoints: how jobs write them, and what that costs."""
+
+import math
+from dataclasses import dataclass
+
+from simmodels.errors import RequestError
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """How jobs write checkpoints, and what that costs; by default they write none but on notice, at no cost.
+
+    Parameters
+    ----------
+    interval_s
+        The work between two periodic checkpoints, in seconds of the job (> 0); infinity: none. See `young_daly_s`.
+    cost_s
+        How long writing one takes, during which the job makes no progress.
+    restart_s
+        How long a job takes to come back from one.
+
+    Raises
+    ------
+    RequestError
+        A number is out of its range.
+    """
+
+    interval_s: float = math.inf
+    cost_s: float = 0.0
+    restart_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no program could keep to."""
+        if not self.interval_s > 0:
+            raise RequestError(f"interval_s is {self.interval_s}", "a number of seconds > 0 is allowed")
+        for name in ("interval_s", "cost_s", "restart_s"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        for name in ("cost_s", "restart_s"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise RequestError(f"{name} is {getattr(self, name)}", "a finite number of seconds >= 0 is allowed")
+
+
+def young_daly_s(cost_s: float, mean_time_between_losses_s: float) -> float:
+    """Return the interval between periodic checkpoints that loses least, to first order: sqrt(2 C M).
+
+    Parameters
+    ----------
+    cost_s
+        C, how long writing a checkpoint takes (> 0).
+    mean_time_between_losses_s
+        M, how long a machine is on between two times that it is switched off, in the mean (> 0).
+
+    Raises
+    ------
+    RequestError
+        A number is not > 0.
+
+    References
+    ----------
+    Young (1974), A first order approximation to the optimum checkpoint interval, doi 10.1145/361147.361115;
+    Daly (2006), A higher order estimate of the optimum checkpoint interval for restart dumps,
+    doi 10.1016/j.future.2004.11.016, equation 9 without its higher terms.
+    """
+    if not (cost_s > 0 and mean_time_between_losses_s > 0):
+        raise RequestError(f"cost_s {cost_s}, mean {mean_time_between_losses_s}", "numbers > 0 are allowed")
+    return math.sqrt(2 * cost_s * mean_time_between_losses_s)

@@ -1,0 +1,88 @@
+"""Plain functions whose parameter names say what they need, as C functions of all that there is to need."""
+
+import ctypes
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from numba import cfunc, njit, types
+from numba.core.typing.templates import Signature
+
+from simmodels.ground.compiled import interrupts_heard
+from simmodels.structures.signatures import ROW, signature_of
+
+
+class PythonFunction(types.WrapperAddressProtocol):
+    """A function that numba cannot compile, as a C function that calls back into Python."""
+
+    def __init__(self, function: Callable[..., float], parameters: tuple[str, ...]) -> None:
+        self.raised: BaseException | None = None
+        self._signature = signature_of(parameters)
+
+        def call(*values: float) -> float:
+            try:
+                return function(*values)
+            except BaseException as error:  # noqa: BLE001  an exception cannot cross C; it is raised after the pass
+                self.raised = self.raised or error
+                return math.nan
+
+        taken = [ctypes.c_int64 if name == ROW else ctypes.c_double for name in parameters]
+        self._callback = ctypes.CFUNCTYPE(ctypes.c_double, *taken)(call)
+
+    def __wrapper_address__(self) -> int:
+        """Return the address of the C function."""
+        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+    def signature(self) -> Signature:
+        """Return the numba signature."""
+        return self._signature
+
+
+@dataclass(frozen=True)
+class Call:
+    """A plain function, and how it is called with the parameters of a C function.
+
+    Parameters
+    ----------
+    function
+        The plain function.
+    parameters
+        Those of the C function.
+    arguments
+        What the plain function is called with: expressions of the parameters.
+    readers
+        The functions that the expressions name.
+    negated
+        Whether the value is turned round.
+    """
+
+    function: Callable[..., float]
+    parameters: tuple[str, ...]
+    arguments: tuple[str, ...]
+    readers: Mapping[str, Callable[..., float]] = field(default_factory=dict)
+    negated: bool = False
+
+    def in_python(self) -> Callable[..., float]:
+        """Return it as a Python function of the parameters."""
+        code = f"lambda {', '.join(self.parameters)}: {self._value}"
+        made: Callable[..., float] = eval(code, {"function": self.function, **self.readers})  # noqa: S307  as below
+        return made
+
+    @property
+    def _value(self) -> str:
+        return f"{'-' if self.negated else ''}float(function({', '.join(self.arguments)}))"
+
+    def compiled(self) -> object:
+        """Return the C function of all parameters that compiled code calls."""
+        # No exception crosses a C function: one that is raised inside becomes NaN, which is refused after the pass.
+        parameters = ", ".join(self.parameters)
+        source = f"def key({parameters}):\n try:\n  return {self._value}\n except Exception:\n  return nan\n"
+        try:
+            with interrupts_heard():
+                scope: dict[str, Any] = {"function": njit(self.function, error_model="numpy"), "nan": math.nan}
+                scope |= self.readers
+                exec(source, scope)  # noqa: S102  of our words only; numba takes no keyword arguments here
+                return cfunc(signature_of(self.parameters), error_model="numpy")(scope["key"])
+        except Exception:  # noqa: BLE001  numba breaks in many ways on what it does not know; then Python is called
+            return PythonFunction(self.in_python(), self.parameters)

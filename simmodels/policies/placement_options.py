@@ -1,0 +1,400 @@
+"""PlacementOptions: how jobs are placed on machines that come and go; checked once, for both clocks."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Literal, Self, get_args
+
+import numpy as np
+
+from simmodels.errors import ImpossibleJobError, RequestError, require_known
+from simmodels.ground.numbers import MOST, Floats, Ints, flag, is_whole, number, shown, whole
+from simmodels.passes.new_fleet import new_fleet
+from simmodels.passes.planning import FLOOR, NEAREST, PACKS
+from simmodels.place import Terms
+from simmodels.policies.changes import Changeable
+from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.naming import as_order
+from simmodels.policies.order import Order
+from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import as_order_of_queue
+from simmodels.policies.risk import Category, risk_table
+from simmodels.streams import stream
+from simmodels.structures.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet
+from simmodels.units import WEEK
+from simmodels.workload import Workload
+
+Heuristic = Literal["FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap"]
+Dispatch = Literal["event", "instant"]
+Unaware = Literal["shuffled_fill", "random_kill"]
+Packing = Literal["packs", "nearest", "floor"]
+
+_KINDS: Final = {
+    "FirstFit": FIRST_FIT,
+    "TargetStretch": TARGET_STRETCH,
+    "TargetAsap": TARGET_ASAP,
+    "PackedTargetAsap": TARGET_ASAP,
+}
+_BY_SUBMISSION: Final = as_order("FCFS")
+_PACKINGS: Final = {"packs": PACKS, "nearest": NEAREST, "floor": FLOOR}
+_CHOICES: Final[dict[str, Any]] = {
+    "heuristic": Heuristic,
+    "dispatch": Dispatch,
+    "unaware": Unaware,
+    "packing": Packing,
+    "category": Category,
+    "initial_use": Literal["least", "middle"],
+    "longest_stretch": Literal["planned", "completed"],
+    "alternative": Literal["earliest", "first"],
+    "search": Literal["used", "open"],
+    "nearer_first": Literal["right", "left"],
+    "replan_on_add": Literal["always", "util"],
+    "ties": Literal["index", "window"],
+}
+_ASAP: Final = ("TargetAsap", "PackedTargetAsap")
+_TARGETED: Final = ("TargetStretch", *_ASAP)
+_OWNERS: Final[dict[str, tuple[str, ...]]] = {
+    "heuristic": ("FirstFit", *_TARGETED),
+    "checkpoints": ("FirstFit", *_TARGETED),
+    **dict.fromkeys(("order", "aware", "unaware", "fill_order", "dispatch"), ("FirstFit",)),
+    "alternative": ("TargetStretch",),
+    **dict.fromkeys(("stay_on_target", "requeue_immediate"), _ASAP),
+    **dict.fromkeys(("packing", "pack_size"), ("PackedTargetAsap",)),
+}
+"""Which heuristics accept each option; unlisted options apply to all that have targets."""
+
+
+def has_option(heuristic: str, name: str) -> bool:
+    """Return whether an option is one of this heuristic."""
+    return heuristic in _OWNERS.get(name, _TARGETED)
+
+
+_FLAGS: Final = ("aware", "stay_on_target", "requeue_immediate")
+_WHOLE: Final = {"distance": 0, "pack_size": 1, "least_machines": 0}
+"""The least that each may be."""
+_NUMBERS: Final = ("raise_above", "lower_below", "length_cap_s")
+
+
+PLACED: Final = Terms(modelled=True, adds_up=True)
+"""What a schedule of jobs inside one machine each is proved by: attempts may resume from checkpoints."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementOptions(Changeable):
+    """How jobs are placed on machines that come and go; the defaults are the resolutions of the published readings.
+
+    Parameters
+    ----------
+    heuristic
+        ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``.
+    checkpoints
+        How jobs write checkpoints; None for no periodic ones, and for free ones on notice.
+    order
+        First fit: who is first in the queue, see `simmodels.order`; of those with a smaller key that fit nowhere, a job
+        passes all. An order that changes with time is computed again whenever jobs could start.
+    aware
+        First fit: machines are filled from the safest on; False: see `unaware`.
+    unaware
+        ``"shuffled_fill"``: one random order of the machines, drawn once, in which they are filled;
+        ``"random_kill"``: a random machine is switched off, so none is safe. Only with ``aware=False``.
+    fill_order
+        The order in which machines are filled, all their numbers; None for what the two above say.
+    dispatch
+        First fit. ``"event"``: each completion refills its machine before the next one of the instant, and machines are
+        filled before jobs come that are submitted then; ``"instant"``: once, after all that happens at an instant.
+    reference
+        Targets: jobs like those to come, for the categories (the week before).
+    category
+        Targets: ``"ge"``, ``"gt"`` or ``"thousandths"``; see `simmodels.policies.risk.risk_table`.
+    length_cap_s
+        Longer jobs count as this long, for the categories.
+    least_machines
+        M-, the least number of machines used; None for the least that the capacity will have.
+    initial_use
+        How many machines are used at first: ``"least"``, or the ``"middle"`` between these and all that are on, before
+        notice that has been given counts.
+    raise_above, lower_below
+        More machines are used while U is above the one, fewer while it is below the other.
+    distance
+        D+, how far from its target a job may go, in machines.
+    stay_on_target
+        TargetASAP: step 3 of the paper's text, which the authors' program does not have: a job waits for its
+        target as long as its stretch stays below the longest so far.
+    requeue_immediate
+        TargetASAP: whether a job that is placed again may take the nearest machine that it can start on at once.
+    alternative
+        TargetStretch, when the target is too late: the machine of the ``"earliest"`` start, or the ``"first"`` one on
+        which the stretch stays below the longest so far.
+    longest_stretch
+        That of all that was ``"planned"``, or of what has ``"completed"``.
+    search
+        Among the machines ``"used"``, or all that are ``"open"``.
+    nearer_first
+        Which of two machines at the same distance is tried first: that to the ``"right"`` (the next higher number).
+    ties
+        Equal starts on machines beside the target: the lowest ``"index"``, or the first in the ``"window"``; None for
+        ``"index"`` for TargetASAP without `stay_on_target`, else ``"window"``.
+    replan_on_add
+        Whether all is planned again when machines are added ``"always"``, or only (``"util"``) if all machines were
+        used and U was above `raise_above`.
+    packing, pack_size
+        PackedTargetASAP: targets are the first machines of ``"packs"`` of the machines used, or the targets of
+        TargetASAP rounded to the ``"nearest"`` multiple of the size (at most the last machine used) or to the next
+        lower one (``"floor"``).
+    """
+
+    heuristic: Heuristic
+    checkpoints: Checkpoints | None = None
+    order: Priority = _BY_SUBMISSION
+    aware: bool = True
+    unaware: Unaware = "shuffled_fill"
+    fill_order: tuple[int, ...] | None = None
+    dispatch: Dispatch = "event"
+    reference: Workload | None = None
+    category: Category = "ge"
+    length_cap_s: float = float(WEEK)
+    least_machines: int | None = None
+    initial_use: Literal["least", "middle"] = "least"
+    raise_above: float = 0.95
+    lower_below: float = 0.80
+    distance: int = 11
+    stay_on_target: bool = False
+    requeue_immediate: bool = True
+    alternative: Literal["earliest", "first"] = "earliest"
+    longest_stretch: Literal["planned", "completed"] = "planned"
+    search: Literal["used", "open"] = "used"
+    nearer_first: Literal["right", "left"] = "right"
+    ties: Literal["index", "window"] | None = None
+    replan_on_add: Literal["always", "util"] = "always"
+    packing: Packing = "packs"
+    pack_size: int = 5
+
+    @classmethod
+    def checked(cls, heuristic: str, **options: Any) -> Self:  # noqa: ANN401  the fields above
+        """Return the options, or refuse what is not allowed.
+
+        Raises
+        ------
+        UnknownNameError
+            No such heuristic, option or choice.
+        RequestError
+            A value is of another type or out of its range, an option is one of another heuristic or would change
+            nothing beside the others, or targets lack a reference.
+        """
+        known = tuple(each.name for each in fields(cls))
+        for name in options:
+            require_known("option", name, known)
+        return cls(heuristic=heuristic, **options).verified(options)  # type: ignore[arg-type]
+
+    def _changed(self, changes: Mapping[str, Any]) -> Self:
+        """Return the options with these changed; options of another heuristic are kept for when it is chosen."""
+        return replace(self, **changes).verified(changes)
+
+    def verified(self, given: Collection[str]) -> Self:
+        """Return the options with values of the types that compiled code knows; `given` are those that were named."""
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if not (name == "ties" and value is None):
+                require_known(name, value, get_args(choices))
+        for name in given:
+            if not has_option(self.heuristic, name):
+                raise RequestError(f"option {name} with {self.heuristic}", "it is one of another heuristic")
+        made = self._converted()
+        made._check_ranges()  # noqa: SLF001  it is one of this class
+        if "unaware" in given and made.aware:
+            raise RequestError("option unaware of first fit that is aware", "aware=False is needed with it")
+        if made.heuristic in _TARGETED and made.reference is None:
+            raise RequestError(
+                f"{made.heuristic} without a reference", "jobs like those to come (the week before) say risks"
+            )
+        return made
+
+    def _converted(self) -> Self:
+        """Return the options with flags and numbers of the types that compiled code knows; refuse what is none."""
+        found: dict[str, Any] = {name: flag(name, getattr(self, name)) for name in _FLAGS}
+        found |= {name: number(name, getattr(self, name)) for name in _NUMBERS}
+        for name, least in _WHOLE.items():
+            value = getattr(self, name)
+            if not (value is None and name == "least_machines"):
+                found[name] = whole(name, value, least)
+        filled: Any = self.fill_order
+        if filled is not None:
+            if not np.iterable(filled) or not all(is_whole(each, 0, MOST) for each in filled):
+                raise RequestError(f"fill_order is {shown(filled)}", "None or the numbers of the machines are allowed")
+            found["fill_order"] = tuple(int(each) for each in filled)
+        return replace(self, order=as_order_of_queue(self.order), **found)
+
+    def _check_ranges(self) -> None:
+        """Refuse numbers that are out of their range, and what is no reference and no checkpoints."""
+        if not 0 <= self.lower_below <= self.raise_above:
+            what = f"lower_below {self.lower_below}, raise_above {self.raise_above}"
+            raise RequestError(what, "0 <= lower_below <= raise_above is allowed")
+        if not self.length_cap_s > 0:
+            raise RequestError(f"length_cap_s is {self.length_cap_s}", "a number of seconds > 0 is allowed")
+        kinds: tuple[tuple[str, object, type], ...] = (
+            ("reference", self.reference, Workload),
+            ("checkpoints", self.checkpoints, Checkpoints),
+        )
+        for name, value, kind in kinds:
+            if not isinstance(value, kind | None):
+                raise RequestError(f"{name} is {shown(value)}", f"a {kind.__name__} is allowed")
+
+    @property
+    def order_of_queue(self) -> Priority:
+        """Return the order of first fit's queue; that of submission for targets, which have no queue."""
+        return self.order if self.heuristic == "FirstFit" else _BY_SUBMISSION
+
+    @property
+    def by_submission(self) -> bool:
+        """Whether the queue is in order of submission."""
+        return self.order_of_queue == _BY_SUBMISSION
+
+    @property
+    def may_refuse(self) -> bool:
+        """Return whether the order may give no number for a job."""
+        order = self.order_of_queue
+        return not (isinstance(order, Order) and order.is_built_in)
+
+    @property
+    def random_kill(self) -> bool:
+        """Return whether a random machine is switched off, not that of the highest number."""
+        return self.heuristic == "FirstFit" and not self.aware and self.unaware == "random_kill"
+
+    @property
+    def shuffles(self) -> bool:
+        """Return whether the order in which machines are filled is drawn."""
+        first_fit = self.heuristic == "FirstFit" and not self.aware and self.fill_order is None
+        return first_fit and self.unaware == "shuffled_fill"
+
+    def filled(self, machines: int, seed: int) -> Ints:
+        """Return int64[machines], the machines in the order in which they are filled.
+
+        Raises
+        ------
+        RequestError
+            The fill order is not one of these machines.
+        """
+        if self.fill_order is not None:
+            if sorted(self.fill_order) != list(range(machines)):
+                what = f"a fill order of {len(self.fill_order)} machines"
+                raise RequestError(what, f"each number from 0 to {machines - 1} once is allowed")
+            return np.array(self.fill_order, np.int64)
+        if self.shuffles:
+            return stream(seed, "capacity", "fill").permutation(machines).astype(np.int64)
+        return np.arange(machines)
+
+    def open(
+        self,
+        columns: tuple[Floats, Floats, Floats],
+        cores: Ints,
+        *,
+        known: tuple[Floats, Floats],
+        size: int,
+        is_open: Sequence[bool],
+        least: int,
+        now: float,
+        seed: int,
+    ) -> Fleet:
+        """Return the state of a fleet with these options, on which nothing runs.
+
+        Parameters
+        ----------
+        columns, cores
+            submit, length and estimate (float64[slots]), and int64[slots].
+        known
+            What the order knows of each slot beyond these: drawn numbers (or none), and rows.
+        size
+            The cores of each machine.
+        is_open
+            bool[machines], which take jobs at first.
+        least
+            M- where `least_machines` does not say it.
+        now
+            The instant.
+        seed
+            For orders that are drawn.
+        """
+        kind = _KINDS[self.heuristic]
+        opened = np.array(is_open, np.bool_)
+        alive = int(opened.sum())
+        floor = least if self.least_machines is None else self.least_machines
+        use = floor if self.initial_use == "least" else (alive + floor) // 2
+        lengths, weights = np.empty(0), np.zeros(1)
+        if self.reference is not None:
+            lengths, weights = risk_table(self.reference, category=self.category, cap_s=self.length_cap_s)
+        by_rank = kind == TARGET_ASAP and not self.stay_on_target if self.ties is None else self.ties == "index"
+        flags = (
+            self.stay_on_target,
+            self.requeue_immediate,
+            self.alternative == "first",
+            self.longest_stretch == "planned",
+            by_rank,
+            self.search == "open",
+            self.nearer_first == "left",
+            self.replan_on_add == "util",
+            self.category != "ge",
+        )
+        draw, rows = known
+        order = self.order_of_queue
+        queueing = (not self.by_submission, order.moving, order.key_function, draw, rows)
+        numbers = (
+            floor,
+            self.raise_above,
+            self.lower_below,
+            min(self.distance, len(opened)),  # beyond them there is none to go to
+            min(max(use, 1), alive),
+            self.length_cap_s,
+            now,
+        )
+        made: Fleet = new_fleet(
+            columns,
+            cores,
+            size,
+            opened,
+            self.filled(len(opened), seed),
+            kind,
+            self.dispatch == "event",
+            np.array(numbers, np.float64),
+            np.array(flags, np.bool_),
+            lengths,
+            weights,
+            (self.pack_size if self.heuristic == "PackedTargetAsap" else 0, _PACKINGS[self.packing]),
+            queueing,
+        )
+        return made
+
+    def about(self) -> dict[str, object]:
+        """Return the options by name, as a schedule keeps them: those of the heuristic."""
+        names = [each.name for each in fields(self) if has_option(self.heuristic, each.name)]
+        kept = {name: getattr(self, name) for name in names}
+        if "order" in kept:
+            kept["order"] = self.order.name
+        if self.reference is not None:
+            kept["reference"] = self.reference.name
+        return kept
+
+
+# How a job runs on is settled by how it was begun.
+PlacementOptions.changeable = tuple(each.name for each in fields(PlacementOptions) if each.name != "checkpoints")
+
+
+def require_lengths(workload: Workload, cores: int) -> None:
+    """Refuse a workload with a job that can never run on a machine of `cores` cores, or that has no length.
+
+    Raises
+    ------
+    ImpossibleJobError
+        Naming the first such job, the value and the limit.
+    """
+    workload.require_runnable(cores)
+    none = np.flatnonzero(workload.known() & (workload.runtime_s <= 0))
+    if len(none):
+        job = workload.job(int(none[0]))
+        raise ImpossibleJobError(job.job_id, f"runs for {job.runtime_s:g} s; more than 0 s is allowed", len(none) - 1)
+
+
+def checkpoint_numbers(checkpoints: Checkpoints | None) -> tuple[float, float, float]:
+    """Return interval, cost and restart of these checkpoints, or of none."""
+    if checkpoints is None:
+        return math.inf, 0.0, 0.0
+    return checkpoints.interval_s, checkpoints.cost_s, checkpoints.restart_s

@@ -1,0 +1,177 @@
+"""QueueOptions: how a queue is scheduled; checked once, for both clocks."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal, NoReturn, Self, get_args
+
+from simmodels.errors import RequestError, require_known
+from simmodels.ground.numbers import MOST, Floats, Ints
+from simmodels.policies.changes import Changeable
+from simmodels.policies.naming import as_order
+from simmodels.policies.order import Order
+from simmodels.policies.priority import Priority
+from simmodels.policies.rows import Rows
+from simmodels.structures.queue import Queue, open_queue
+from simmodels.vocabulary import IN_QUEUES, OF_AUCTIONS
+from simmodels.workload import Job
+
+Backfilling = Literal["none", "greedy", "easy", "conservative"]
+Decide = Literal["instant", "event"]
+Overrun = Literal["run", "kill"]
+
+"""The most cores and jobs that can be counted: beyond it, whole numbers are not exact as floats."""
+
+_CHOICES: Final = {"backfilling": Backfilling, "decide": Decide, "overrun": Overrun}
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOptions(Changeable):
+    """How a queue is scheduled, as `simmodels.simulate` documents it; made by `checked`."""
+
+    changeable: ClassVar = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")
+
+    order: Priority
+    backfilling: Backfilling
+    backfill_order: Priority | None
+    threshold_s: float | None
+    decide: Decide
+    overrun: Overrun
+    queue_depth: int | None
+    warm_jobs: int
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        order: str | Priority = "FCFS",
+        backfilling: Backfilling = "easy",
+        backfill_order: str | Priority | None = None,
+        threshold_s: float | None = None,
+        decide: Decide = "instant",
+        overrun: Overrun = "run",
+        queue_depth: int | None = None,
+        warm_jobs: int = 0,
+    ) -> Self:
+        """Return the options, or refuse what is not allowed.
+
+        Raises
+        ------
+        UnknownNameError
+            No such order, backfilling, way to decide, or treatment of overruns.
+        RequestError
+            A number is out of its range, or a backfill order is given where nothing is backfilled by it.
+        """
+        for kind, name in (("backfilling", backfilling), ("decide", decide), ("overrun", overrun)):
+            require_known(kind, name, get_args(_CHOICES[kind]))
+        if backfill_order is not None and backfilling != "easy":
+            raise RequestError(
+                f"a backfill order ({as_order(backfill_order).name}) with backfilling {backfilling!r}",
+                'only backfilling "easy" has an order of its own',
+            )
+        if threshold_s is not None and not threshold_s >= 0:
+            raise RequestError(f"threshold_s is {threshold_s}", "None or a number of seconds >= 0 is allowed")
+        if queue_depth is not None and not (1 <= queue_depth <= MOST and int(queue_depth) == queue_depth):
+            raise RequestError(f"queue_depth is {queue_depth}", "None or a whole number from 1 to 2^53 is allowed")
+        if not (0 <= warm_jobs <= MOST and int(warm_jobs) == warm_jobs):
+            raise RequestError(f"warm_jobs is {warm_jobs}", "a whole number from 0 to 2^53 is allowed")
+        return cls(
+            as_order_of_queue(order),
+            backfilling,
+            None if backfill_order is None else as_order_of_queue(backfill_order),
+            None if threshold_s is None else float(threshold_s),
+            decide,
+            overrun,
+            None if queue_depth is None else int(queue_depth),
+            int(warm_jobs),
+        )
+
+    def with_order(self, order: str | Priority, backfill_order: str | Priority | None) -> Self:
+        """Return the same options with another order; refuse as `checked` does."""
+        return self.with_changes({"order": order, "backfill_order": backfill_order})
+
+    @property
+    def draws(self) -> bool:
+        """Return whether an order asks for a drawn number."""
+        return self.order.draws or (self.backfill_order is not None and self.backfill_order.draws)
+
+    @property
+    def may_refuse(self) -> bool:
+        """Return whether an order may give no number for a job; built-in orders give one for every job."""
+        return not all(isinstance(each, Order) and each.is_built_in for each in self.both)
+
+    @property
+    def both(self) -> tuple[Priority, Priority]:
+        """Return the order and the backfill order, which may be the same."""
+        return self.order, self.order if self.backfill_order is None else self.backfill_order
+
+    def rows(self, slots: int) -> Rows:
+        """Return rows for `slots` jobs, for what the orders name beyond the columns of a queue."""
+        first, second = self.both
+        return Rows((first.columns, () if second is first else second.columns), slots)
+
+    def open(
+        self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats | None, rows: Rows
+    ) -> Queue:
+        """Return an empty queue with these options (see `simmodels.structures.queue.open_queue`)."""
+        return open_queue(
+            columns,
+            free=free,
+            order=self.order,
+            backfilling=self.backfilling,
+            backfill_order=self.backfill_order,
+            threshold_s=self.threshold_s,
+            queue_depth=self.queue_depth,
+            warm_jobs=self.warm_jobs,
+            draw=draw,
+            rows=rows.matrices,
+        )
+
+    def about(self) -> dict[str, object]:
+        """Return the options by name, as a schedule keeps them."""
+        second = None if self.backfill_order is None else self.backfill_order.name
+        return {**self.by_name(), "order": self.order.name, "backfill_order": second}
+
+
+def as_order_of_queue(order: str | Priority) -> Priority:
+    """Return the order of this name, or that is given, if a queue can have it.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none of this name.
+    RequestError
+        It names what only auctions know.
+    """
+    found = as_order(order)
+    unknown = [name for name in found.needs if name in OF_AUCTIONS]
+    if unknown:
+        what = f"order {found.name!r} of a queue names {', '.join(unknown)}"
+        raise RequestError(what, f"it may name {', '.join(IN_QUEUES)}, and columns of the workload")
+    return found
+
+
+def raise_refused(job: Job, now: float, order: Priority, backfill_order: Priority | None) -> NoReturn:
+    """Raise the error of an order that gave no number for a job.
+
+    Raises
+    ------
+    Exception
+        What the order's function raised, with a note that names the order and the job.
+    RequestError
+        The order's value is not a number.
+    """
+    asked = [order] if backfill_order is None else [order, backfill_order]
+    for each in asked:
+        raised = each.take_raised()
+        if raised is None and each.compiled:
+            try:
+                each.key(job, now)
+            except Exception as error:  # noqa: BLE001  whatever a user's function raises is raised again below
+                raised = error
+        if raised is not None:
+            raised.add_note(f"raised by order {each.name!r} for job {job.job_id}")
+            raise raised
+    names = " or ".join(repr(each.name) for each in asked)
+    raise RequestError(
+        f"order {names} gives no number (NaN) for job {job.job_id} at {now:g} s, {job}",
+        "a number is allowed, or infinity",
+    )

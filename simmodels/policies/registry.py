@@ -1,0 +1,98 @@
+"""Registry: the orders and the bids that have a name, those of the literature and a user's own."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from simmodels.errors import RequestError, UnknownNameError
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str:
+        """What the registry calls it."""
+
+
+Entry = TypeVar("Entry", bound=_Named)
+
+
+class Registry(Generic[Entry]):
+    """What has a name: built-in entries, whose names may be written in any case, and a user's.
+
+    Parameters
+    ----------
+    kind
+        What errors call an entry.
+    aliases
+        Other names of built-in entries, in capitals.
+
+    Attributes
+    ----------
+    built_in, users
+        The entries by name.
+    """
+
+    def __init__(self, kind: str, aliases: Mapping[str, str]) -> None:
+        self.kind = kind
+        self.built_in: dict[str, Entry] = {}
+        self.users: dict[str, Entry] = {}
+        self._names = dict(aliases)
+
+    def add_built_in(self, made: Entry) -> Entry:
+        """Enter one of the literature."""
+        self.built_in[made.name] = made
+        self._names[made.name.upper()] = made.name
+        return made
+
+    def add(self, made: Entry) -> Entry:
+        """Enter one of the user's.
+
+        Raises
+        ------
+        RequestError
+            Its name is that of a built-in one.
+        """
+        upper = made.name.upper()
+        if self._names.get(upper, "").upper() == upper:  # that of an alias may be taken
+            raise RequestError(f"{self.kind} {made.name!r} is built in", "choose another name")
+        self.users[made.name] = made
+        return made
+
+    def all(self) -> Mapping[str, Entry]:
+        """Return every entry by name: the built-in ones, then the user's."""
+        return {**self.built_in, **self.users}
+
+    def get(self, name: str) -> Entry | None:
+        """Return the entry of this name, or None."""
+        return self.users.get(name) or self.built_in.get(self._names.get(name.upper(), ""))
+
+    def find(self, name: str) -> Entry:
+        """Return the entry of this name.
+
+        Raises
+        ------
+        UnknownNameError
+            There is none; near names are offered.
+        """
+        found = self.get(name)
+        if found is None:
+            known = tuple(self.all())
+            upper = [each.upper() for each in known]
+            swapped = [each for each in upper if sorted(each) == sorted(name.upper())]  # SFA: SAF, and near five others
+            near = swapped or difflib.get_close_matches(name.upper(), upper, n=3, cutoff=0.5)
+            raise UnknownNameError(self.kind, name, tuple(each for each in known if each.upper() in near), known)
+        return found
+
+
+ORDERS: Final[Registry[Any]] = Registry("order", {"SPT": "SPF", "LPT": "LPF"})
+BIDS: Final[Registry[Any]] = Registry("bid", {"PSLR": "P-SLR"})
+
+
+def registry_of(made: _Named) -> Registry[Any] | None:
+    """Return the registry of which this is a built-in entry, or None."""
+    return next((each for each in (ORDERS, BIDS) if each.built_in.get(made.name) is made), None)
+
+
+def built_in(kind: str, name: str) -> object:
+    """Return a built-in entry: what one is pickled as."""
+    return (ORDERS if kind == ORDERS.kind else BIDS).built_in[name]

@@ -1,0 +1,1 @@
+"""Structures: what a queue, a fleet of machines and an auction are, and the containers that they are made of."""

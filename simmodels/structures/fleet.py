@@ -1,0 +1,175 @@
+"""Fleet: machines of cores that come and go, and the jobs that wait for them or run there, as one structure.
+
+Both clocks keep their state in it; `simmodels.passes.placing` says what events do to it, `new_fleet` makes it and
+`machines` changes it. A *slot* is a
+job's number in order of (submit, input), which is also the order of the queue. A machine is *open* while it
+takes jobs: it is on, and no notice of its removal has been given. Its *rank* is its place among the open
+machines, safest first; without holes in the numbering a machine's rank is its number.
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.ground.compiled import compiled
+from simmodels.structures.columns import longer
+from simmodels.structures.ordered import ORDERED
+from simmodels.structures.signatures import KEY_FUNCTION
+from simmodels.structures.structure import Handle, Structure
+
+FIRST_FIT: Final = 0
+TARGET_STRETCH: Final = 1
+TARGET_ASAP: Final = 2
+
+NOWHERE: Final = -1
+
+OCTAVES: Final = 24
+"""Classes of jobs by length: to an octave, up to 2^24 s (then all are of the last)."""
+
+
+@structref.register
+class FleetType(Structure):
+    """The numba type of `Fleet`."""
+
+
+class Fleet(Handle):
+    """A Python handle on a fleet's state; made by `new_fleet`."""
+
+
+structref.define_boxing(FleetType, Fleet)
+
+_F1 = types.float64[::1]
+_I1 = types.int64[::1]
+_B1 = types.boolean[::1]
+FLEET: Final = FleetType(
+    [
+        # columns by slot
+        ("submit", _F1),
+        ("length", _F1),
+        ("left", _F1),  # how long its next run takes
+        ("estimate", _F1),  # how long it may take, by its estimate
+        ("cores", _I1),
+        ("weight", _F1),  # the share of the reference's work in jobs at least as long: its category
+        ("machine", _I1),  # where it runs or is planned; NOWHERE while it waits
+        ("start", _F1),  # when it is planned to start
+        ("place", _I1),  # its place in the heap of planned starts
+        ("before", _I1),  # its neighbours among those that run on its machine
+        ("after", _I1),
+        ("arrived", types.int64),  # slots below this have arrived
+        # machines
+        ("size", types.int64),  # the cores of each
+        ("open", _B1),
+        ("rank", _I1),  # by machine; NOWHERE for those that are not open
+        ("ranked", _I1),  # the open machines, in order
+        ("alive", types.int64),  # how many are open
+        ("free", _I1),
+        ("first", _I1),  # the first of those that run there
+        # the queue: what waits (first fit), or what is planned and has not started (targets)
+        ("waiting", ORDERED),
+        ("placed", _I1),  # the slots that start
+        ("count", types.int64),
+        ("kind", types.int64),
+        # first fit
+        ("key", _F1),  # by slot, of those that wait; 0 by submission
+        ("ordered", types.boolean),  # whether the queue has an order other than that of submission
+        ("order", KEY_FUNCTION),
+        ("moving", types.boolean),  # it is computed again whenever jobs could start
+        ("draw", _F1),  # by slot, a uniform number, for orders that ask for it
+        ("rows", types.float64[:, ::1]),  # what the order names beyond these, see `simmodels.policies.rows`
+        ("refused", types.int64),  # the slot for which it gave no number; NOWHERE when none
+        ("refused_at", types.float64),  # when that was
+        ("fill", _I1),  # the place of each machine in the fill order
+        ("filled", _I1),  # the machines in fill order
+        ("tree", _I1),  # the most cores free among the machines below each node; leaves in fill order
+        ("by_event", types.boolean),
+        # targets
+        ("time", _F1),  # a profile a machine, in `room` entries each, see `simmodels.structures.profile`
+        ("cores_free", _I1),
+        ("room", types.int64),
+        ("segments", _I1),
+        ("bound", types.float64[:, ::1]),  # [class, rank]: before it no job of the class can start, see `planning`
+        ("exact", types.boolean[:, ::1]),  # [width, rank]: whether one could then, when it was last looked at
+        ("shortest", types.int64),  # the least and the greatest class of length so far
+        ("longest", types.int64),
+        ("likely", _F1),  # scratch: the bounds of a job's search window
+        ("plans", _I1),  # how many jobs are planned on each machine and have not started
+        ("heap", _I1),  # of planned jobs, by start
+        ("heap_size", types.int64),
+        ("use", types.int64),  # this many ranks, the first ones, are used (M_use)
+        ("load", types.int64),  # the sum of u over these, in cores
+        ("stretch", types.float64),  # the longest stretch so far
+        ("use_sum", types.float64),  # the integral of `use` ...
+        ("use_since", types.float64),  # ... up to this instant
+        # the options of targets, see `simmodels.policies.placement_options`
+        ("least", types.int64),
+        ("raise_above", types.float64),
+        ("lower_below", types.float64),
+        ("distance", types.int64),
+        ("stay", types.boolean),
+        ("requeue_immediate", types.boolean),
+        ("first_that_stays", types.boolean),
+        ("by_plan", types.boolean),
+        ("by_rank", types.boolean),
+        ("beyond_use", types.boolean),
+        ("left_first", types.boolean),
+        ("replan_if_full", types.boolean),
+        ("pack", types.int64),  # 0: no packs
+        ("packing", types.int64),
+        # the reference: lengths, and the share of its work in jobs of at least (or more than) each
+        ("lengths", _F1),
+        ("weights", _F1),
+        ("longer_only", types.boolean),
+        ("length_cap", types.float64),
+    ]
+)
+
+
+@compiled
+def grow(fleet, slots):
+    """Make room for `slots` slots; return the columns that the caller fills in, as `columns` does."""
+    old = fleet.submit.size
+    fleet.submit = longer(fleet.submit, slots)
+    fleet.length = longer(fleet.length, slots)
+    fleet.left = longer(fleet.left, slots)
+    fleet.estimate = longer(fleet.estimate, slots)
+    fleet.key = longer(fleet.key, slots)
+    fleet.cores = longer(fleet.cores, slots)
+    fleet.weight = longer(fleet.weight, slots)
+    fleet.machine = longer(fleet.machine, slots)
+    fleet.start = longer(fleet.start, slots)
+    fleet.place = longer(fleet.place, slots)
+    fleet.before = longer(fleet.before, slots)
+    fleet.after = longer(fleet.after, slots)
+    for slot in range(old, slots):
+        fleet.machine[slot] = NOWHERE
+        fleet.start[slot] = np.inf
+        fleet.place[slot] = NOWHERE
+        fleet.key[slot] = 0.0
+    return fleet.submit, fleet.length, fleet.left, fleet.estimate, fleet.cores
+
+
+@compiled
+def columns(fleet):
+    """Return the columns that the caller fills in: submit, length, left, estimate, cores."""
+    return fleet.submit, fleet.length, fleet.left, fleet.estimate, fleet.cores
+
+
+@compiled
+def set_known(fleet, draw, rows):
+    """Give the fleet what its order may ask of the slots: drawn numbers and rows."""
+    fleet.draw = draw
+    fleet.rows = rows
+
+
+@compiled
+def refused(fleet):
+    """Return the slot for which the order gave no number (NOWHERE when there is none), and when."""
+    return fleet.refused, fleet.refused_at
+
+
+@compiled
+def standing(fleet):
+    """Return the machines used (M_use), the longest stretch, and the integral of the machines used and its instant."""
+    return fleet.use, fleet.stretch, fleet.use_sum, fleet.use_since

@@ -1,0 +1,289 @@
+"""Profile: how many cores are free from now on, as a step function; the earliest hole in it.
+
+It serves conservative backfilling, where every waiting job holds a reservation (Mu'alem and
+Feitelson 2001, doi 10.1109/71.932708). Segments are kept in arrays sorted by time; the last one
+reaches to infinity. A hole search reads segments in order, O(segments); changing an interval moves
+the segments behind it, O(segments).
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.ground.compiled import compiled, inlined
+from simmodels.structures.columns import longer
+from simmodels.structures.structure import Handle, Structure
+
+
+@structref.register
+class ProfileType(Structure):
+    """The numba type of `Profile`."""
+
+
+class Profile(Handle):
+    """A Python handle on a profile; made by `new_profile`, used inside compiled code."""
+
+    def steps(self) -> list[tuple[float, int]]:
+        """Return (time, cores free from then on) of each segment."""
+        times = np.empty(_segments(self), np.float64)
+        free = np.empty(len(times), np.int64)
+        _copy(self, times, free)
+        return list(zip(times.tolist(), free.tolist(), strict=True))
+
+
+structref.define_boxing(ProfileType, Profile)
+
+PROFILE: Final = ProfileType([("time", types.float64[::1]), ("free", types.int64[::1]), ("segments", types.int64)])
+
+
+@compiled
+def new_profile(now, free):
+    """Return a profile with `free` cores free from `now` on."""
+    made = structref.new(PROFILE)
+    made.time = np.empty(64, np.float64)
+    made.free = np.empty(64, np.int64)
+    made.segments = 0
+    reset(made, now, free)
+    return made
+
+
+@compiled
+def _segments(profile):
+    return profile.segments
+
+
+@compiled
+def _copy(profile, times, free):
+    times[:] = profile.time[: profile.segments]
+    free[:] = profile.free[: profile.segments]
+
+
+@compiled
+def reset(profile, now, free):
+    """Forget everything: `free` cores from `now` on."""
+    profile.time[0] = now
+    profile.free[0] = free
+    profile.segments = 1
+
+
+@compiled
+def advance(profile, now):
+    """Forget what lies before `now`."""
+    profile.segments = trim(profile.time, profile.free, 0, profile.segments, now)
+
+
+@inlined
+def trim(time, free, at, n, now):
+    """Forget what lies before `now` of the profile in ``time[at : at + n]`` and ``free[at : at + n]``.
+
+    Returns how many segments are left. A profile is kept in a part of two arrays, so that many can share them.
+    """
+    gone = 0
+    while gone + 1 < n and time[at + gone + 1] <= now:
+        gone += 1
+    if gone:
+        n -= gone
+        for i in range(at, at + n):
+            time[i] = time[i + gone]
+            free[i] = free[i + gone]
+    time[at] = max(time[at], now)
+    return n
+
+
+@inlined
+def _segment(time, at, n, instant):
+    """Return the place of the segment that holds an instant (`at` when it is before all)."""
+    while n > 32:
+        half = n >> 1
+        if time[at + half] <= instant:
+            at += half
+        n -= half
+    before = 0
+    for i in range(at, at + n):  # without a branch: where an instant falls cannot be foreseen
+        before += time[i] <= instant
+    return at + max(before - 1, 0)
+
+
+@inlined
+def _cut(time, free, at, n, instant):
+    """Let a segment begin at an instant; return its place, and how many segments there are now."""
+    i = _segment(time, at, n, instant)
+    if time[i] == instant:
+        return i, n
+    for j in range(at + n, i + 1, -1):
+        time[j] = time[j - 1]
+        free[j] = free[j - 1]
+    time[i + 1] = instant
+    free[i + 1] = free[i]
+    return i + 1, n + 1
+
+
+@inlined
+def _join(time, free, at, n, i):
+    """Join the segment at place `i` to the one before it if both have the same cores free; return how many are left."""
+    if i <= at or i >= at + n or free[i] != free[i - 1]:
+        return n
+    for j in range(i, at + n - 1):
+        time[j] = time[j + 1]
+        free[j] = free[j + 1]
+    return n - 1
+
+
+@inlined
+def lasts_until(start, duration):
+    """Return when an interval ends; one of no length, too, takes its cores at its instant."""
+    end = start + duration
+    return end if end > start else np.nextafter(start, np.inf)
+
+
+@inlined
+def free_up(time, free, at, n, start, end, cores):
+    """Free `cores` more cores (fewer, if negative) in [start, end); return how many segments there are now.
+
+    There must be room for two more. An empty interval does nothing. The profile is as for `trim`.
+    """
+    start = max(start, time[at])
+    if end <= start:
+        return n
+    first, n = _cut(time, free, at, n, start)
+    last = at + n
+    if end < np.inf:
+        last, n = _cut(time, free, at, n, end)
+    for i in range(first, last):
+        free[i] += cores
+    if end < np.inf:
+        n = _join(time, free, at, n, last)
+    return _join(time, free, at, n, first)
+
+
+@compiled
+def add(profile, start, end, cores):
+    """Free `cores` more cores (fewer, if negative) in [start, end); an empty interval does nothing."""
+    if profile.segments + 2 > profile.time.size:
+        profile.time = longer(profile.time, 2 * profile.time.size)
+        profile.free = longer(profile.free, 2 * profile.free.size)
+    profile.segments = free_up(profile.time, profile.free, 0, profile.segments, start, end, cores)
+
+
+@compiled
+def most_free(profile, end):
+    """Return the most cores free at any instant before `end`."""
+    most = profile.free[0]
+    for i in range(1, profile.segments):
+        if profile.time[i] >= end:
+            break
+        most = max(most, profile.free[i])
+    return most
+
+
+@compiled
+def least_free(profile, start, end):
+    """Return the fewest cores free at any instant in [start, end)."""
+    i = _segment(profile.time, 0, profile.segments, start)
+    least = profile.free[i]
+    while i + 1 < profile.segments and profile.time[i + 1] < end:
+        i += 1
+        least = min(least, profile.free[i])
+    return least
+
+
+@inlined
+def find(time, free, at, n, start, cores, duration, limit):
+    """Return the earliest s in [start, limit) with `cores` cores free on all of [s, s + duration); else infinity.
+
+    For a duration of 0 the cores must be free at the instant s (see `lasts_until`). The profile is as for `trim`.
+    With it comes where this is, for `occupy`: the segment in which s lies, and the first that begins at or after
+    the end.
+    """
+    i = _segment(time, at, n, start)
+    s = max(start, time[at])
+    n += at
+    while True:
+        while i < n and free[i] < cores:
+            i += 1
+            if i < n:
+                s = time[i]
+        if i == n or s >= limit:
+            return np.inf, n, n
+        until = lasts_until(s, duration)
+        j = i + 1
+        while j < n and time[j] < until and free[j] >= cores:
+            j += 1
+        if j == n or time[j] >= until:
+            return s, i, j
+        i = j
+
+
+@inlined
+def hole(time, free, at, n, start, cores, duration, limit):
+    """Return what `find` does, less where it is."""
+    return find(time, free, at, n, start, cores, duration, limit)[0]
+
+
+@inlined
+def occupy(time, free, at, n, first, last, start, end, cores):
+    """Take cores out of [start, end), as found by `find` in the segments [first, last); return how many there are now.
+
+    It does what `free_up` does, without looking for the places again, and moves what lies behind once.
+    """
+    head = int(time[first] < start)  # the first segment keeps a part before the interval
+    tail = int(end < np.inf and (last == at + n or time[last] > end))  # the last one keeps a part behind it
+    before = free[last - 1]
+    if head + tail:
+        for i in range(at + n - 1, last - 1, -1):
+            time[i + head + tail] = time[i]
+            free[i + head + tail] = free[i]
+    if head:
+        for i in range(last - 1, first, -1):
+            time[i + 1] = time[i]
+            free[i + 1] = free[i]
+        time[first + 1] = start
+        free[first + 1] = free[first]
+    for i in range(first + head, last + head):
+        free[i] -= cores
+    n += head + tail
+    if tail:
+        time[last + head] = end
+        free[last + head] = before
+    else:
+        n = _join(time, free, at, n, last + head)
+    return n if head else _join(time, free, at, n, first)
+
+
+@compiled
+def earliest(profile, start, cores, duration):
+    """Return the earliest s >= start with `cores` cores free on all of [s, s + duration).
+
+    Returns infinity when the last segment has too few cores.
+    """
+    return hole(profile.time, profile.free, 0, profile.segments, start, cores, duration, np.inf)
+
+
+@compiled
+def earlier(profile, start, cores, duration, held, limit):
+    """Return the earliest s in [start, min(held, limit)) at which a reservation at `held` could be.
+
+    The reservation itself is part of the profile: its cores are free to itself from `held` on, so
+    only [s, min(s + duration, held)) has to be looked at. Returns `held` when there is none.
+    """
+    i = _segment(profile.time, 0, profile.segments, start)
+    s = max(start, profile.time[0])
+    n = profile.segments
+    bound = min(held, limit)
+    while s < bound:
+        if profile.free[i] < cores:
+            i += 1
+            if i == n:
+                return held
+            s = profile.time[i]
+            continue
+        until = min(lasts_until(s, duration), held)
+        j = i + 1
+        while j < n and profile.time[j] < until and profile.free[j] >= cores:
+            j += 1
+        if j == n or profile.time[j] >= until:
+            return s
+        i = j
+    return held

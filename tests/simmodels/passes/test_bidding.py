@@ -1,0 +1,391 @@
+"""The auction: hand-drawn ones first, then any, against the plain one of `tests.naive_market` and by the rules."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike
+
+from simmodels.attempts import FINISHED, REJECTED, STARVED
+from simmodels.curve import FOREVER, ValueCurve
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.passes.bidding import drawn
+from simmodels.policies.bids import BUILT_IN, Bid, find_bid
+from simmodels.schedule import Schedule
+from simmodels.simulate import simulate_workflows
+from simmodels.workflow import Workflow
+from tests.naive_market import NaiveAuction
+
+ONE = [("a", 4)]
+LINE = ValueCurve.linear(2, 6)
+LONG = ValueCurve.linear(2, 60)
+
+
+def job(submit: float, runtime: ArrayLike, cores: ArrayLike = 4, edges: ArrayLike = (), **about: object) -> Workflow:
+    return Workflow(0, submit, np.atleast_1d(runtime), cores, edges, **{"curve": LINE, **about})
+
+
+def starts(jobs: list[Workflow], clusters: list = ONE, **options: object) -> list[float]:
+    both = [simulate_workflows(jobs, clusters=clusters, engine=e, **options).validate() for e in ("compiled", "simpy")]
+    assert both[0].start_s.tolist() == pytest.approx(both[1].start_s.tolist(), nan_ok=True, rel=0, abs=0)
+    return both[0].start_s.tolist()
+
+
+# -- by hand ------------------------------------------------------------------------------------------
+
+
+def test_fifo_takes_who_came_first_and_srtf_who_is_done_soonest() -> None:
+    jobs = [job(0, 10, curve=LONG), job(1, 9, curve=LONG), job(2, 2, curve=LONG)]
+    assert starts(jobs, bid="FIFO") == [0, 10, 19]
+    assert starts(jobs, bid="SRTF") == [0, 12, 10]
+    assert starts(jobs, bid="LRTF") == [0, 10, 19]
+
+
+def test_ties_fall_to_the_smaller_job_then_the_smaller_task_then_the_smaller_cluster() -> None:
+    jobs = [job(0, [2, 2], 4), job(0, [2, 2], 4)]
+    clusters = [("a", 4), ("b", 4)]
+    schedule = simulate_workflows(jobs, clusters=clusters, bid="FIFO")
+    assert schedule.start_s.tolist() == [0, 0, 2, 2]
+    assert schedule.cluster.tolist() == [0, 1, 0, 1]
+
+
+def test_the_best_bidder_meets_the_cluster_with_most_free_cores() -> None:
+    schedule = simulate_workflows([job(0, [5, 5, 5], [1, 2, 1])], clusters=[("a", 3), ("b", 4)], bid="FIFO")
+    assert schedule.cluster.tolist() == [1, 0, 1]  # 4 of b, then 3 of each: a is first; then 1 of a, 3 of b
+
+
+def test_a_blocked_head_blocks_its_kind_or_all() -> None:
+    jobs = [job(0, 5, 3, kind="A"), job(1, 5, 3, kind="A"), job(2, 5, 1, kind="A"), job(2, 5, 1, kind="B")]
+    clusters = [("a", 4, "A"), ("b", 4, "B")]
+    assert starts(jobs, clusters, bid="FIFO") == [0, 5, 5, 2]
+    assert starts(jobs, clusters, bid="FIFO", hol="global") == [0, 5, 5, 5]
+
+
+def test_backfilling_lets_those_behind_start() -> None:
+    jobs = [job(0, 5, 3), job(1, 5, 4), job(2, 3, 1), job(2, 4, 1)]
+    assert starts(jobs, bid="FIFO") == [0, 5, 10, 10]
+    assert starts(jobs, bid="FIFO", backfilling="greedy") == [0, 5, 2, 10]
+    assert starts(jobs, bid="FIFO", backfilling="easy") == [0, 5, 2, 10]
+    longer = [job(0, 5, 3), job(1, 5, 4), job(2, 4, 1)]
+    assert starts(longer, bid="FIFO", backfilling="greedy") == [0, 6, 2]  # the head is delayed
+    assert starts(longer, bid="FIFO", backfilling="easy") == [0, 5, 10]
+
+
+def test_easy_leaves_the_head_the_cores_it_will_need() -> None:
+    jobs = [job(0, 5, 3), job(1, 5, 3), job(2, 50, 1)]
+    assert starts(jobs, bid="FIFO", backfilling="easy") == [0, 5, 2]  # one core is left over at 5
+
+
+def test_data_travel_to_other_clusters_only() -> None:
+    chain = job(0, [10, 10], [2, 2], [(0, 1)])
+    other = job(9, 11, 4, curve=LONG)
+    clusters = [("a", 4), ("b", 3)]
+    # At 10 the other job has all of a but what ran there: the chain's second task must wait for its data on b.
+    assert starts([chain, other], clusters, bid="LRTF") == [0, 12, 10]
+    assert starts([chain, other], clusters, bid="LRTF", network="none") == [0, 10, 10]
+    assert starts([chain, other], clusters, bid="LRTF", network="kind") == [0, 10, 10]
+
+
+def test_data_between_kinds_travel_always() -> None:
+    chain = job(0, [10, 10], [2, 2], [(0, 1)], kind=("A", "B"))
+    clusters = [("a", 4, "A"), ("b", 4, "B")]
+    assert starts([chain], clusters, ccr=0.25) == [0, 13]
+    assert starts([chain], clusters, ccr=0.25, network="kind", tick_s=5) == [0, 15]
+    assert starts([chain], clusters, ccr=0.25, network="none") == [0, 10]
+    assert starts([chain], [("any", 4)], ccr=0.25) == [0, 10]
+
+
+def test_a_job_starves_at_its_deadline_and_what_runs_runs_on() -> None:
+    curve = ValueCurve.linear(1.5, 2)
+    jobs = [job(0, 10, curve=LINE), job(0, 6, curve=curve), job(1, 4, curve=curve)]
+    schedule = simulate_workflows(jobs, clusters=ONE, bid="FIFO").validate()
+    assert schedule.start_s.tolist() == pytest.approx([0, 10, np.nan], nan_ok=True)
+    assert schedule.end_s.tolist() == pytest.approx([10, 16, np.nan], nan_ok=True)
+    assert schedule.workflow_outcome.tolist() == [FINISHED, STARVED, STARVED]
+    assert schedule.value.tolist() == [40, 0, 0]
+
+
+def test_a_job_that_ends_just_at_its_deadline_is_worth_nothing() -> None:
+    jobs = [job(0, 10, curve=LINE), job(0, 10, curve=ValueCurve.linear(1, 2))]
+    schedule = simulate_workflows(jobs, clusters=ONE, bid="FIFO")
+    assert schedule.end_s.tolist() == [10, 20]
+    assert schedule.workflow_outcome.tolist() == [FINISHED, STARVED]
+
+
+def test_a_starved_head_frees_the_way_at_its_deadline() -> None:
+    jobs = [job(0, 20, 3, curve=LINE), job(0, 4, 4, curve=ValueCurve.linear(1, 2)), job(1, 5, 1, curve=LINE)]
+    assert starts(jobs, bid="FIFO") == pytest.approx([0, np.nan, 8], nan_ok=True)
+
+
+def test_the_run_can_end_with_the_last_submission() -> None:
+    jobs = [job(0, 10), job(1, 10), job(5, 1)]
+    for engine in ("compiled", "simpy"):
+        schedule = simulate_workflows(jobs, clusters=ONE, bid="FIFO", end="submit", engine=engine)
+        assert schedule.start_s.tolist() == pytest.approx([0, np.nan, np.nan], nan_ok=True)
+        assert np.isnan(schedule.end_s).all()
+        found = schedule.metrics()
+        assert (found["unfinished_at_end"], found["starved_deadline"], found["starved"]) == (3, 0, 1)
+
+
+def test_a_job_that_may_hope_for_too_little_is_rejected_at_its_arrival() -> None:
+    jobs = [job(0, 10), job(0, 10), job(0, 10), job(0, 10)]
+    # Behind 10 s of work the SLR will be 2, behind 20 s 3 and behind 30 s 4: worth 1, 0.75 and 0.5.
+    schedule = simulate_workflows(jobs, clusters=ONE, bid="FIFO", admission=0.6).validate()
+    assert schedule.workflow_outcome.tolist() == [FINISHED, FINISHED, FINISHED, REJECTED]
+    assert schedule.metrics()["rejected"] == 1
+    assert simulate_workflows(jobs, clusters=ONE, bid="FIFO", admission=0.5).metrics()["rejected"] == 0
+
+
+def test_winners_pay_the_best_bid_that_lost_and_budgets_bind() -> None:
+    jobs = [job(0, 10, max_value=9), job(0, 10, max_value=7), job(0, 10, max_value=5)]
+    schedule = simulate_workflows(jobs, clusters=ONE, bid="PV", prices=True)
+    assert schedule.start_s.tolist() == [0, 10, 20]
+    assert schedule.price is not None
+    assert schedule.price.tolist() == [7, 5 * 1.0, 0]
+    two = [job(0, [10, 10], max_value=9), job(0, 10, max_value=7)]
+    assert starts(two, bid="PV") == [0, 10, 20]
+    assert starts(two, bid="PV", budgets=True) == [0, 20, 10]  # 2 are left of the 9
+
+
+def test_kinds_that_no_cluster_is_of_stand_in_one_line() -> None:
+    # where no cluster is of a kind, the task that does not fit holds back all; where one is of kind C, none
+    jobs = [job(0, 10, 3, kind="A"), job(1, 5, 2, kind="C"), job(2, 5, 1, kind="D"), job(2, 5, 1, kind="A")]
+    assert starts(jobs, [("a", 4, None)], bid="FIFO") == [0, 10, 10, 10]
+    assert starts(jobs, [("a", 4, None), ("b", 1, "C")], bid="FIFO") == [0, 10, 2, 7]
+
+
+# -- against the plain auction ------------------------------------------------------------------------
+
+NAIVE = [
+    "FIFO",
+    "SRTF",
+    "LRTF",
+    "P-SLR",
+    "PV",
+    "PVD",
+    "PVDSQ",
+    "PVDSQ:literal",
+    "PVDSQ:rank",
+    "EDF",
+    "EDF:initial",
+    "EDF:task",
+    "PVR",
+    "PVR:zero-first",
+    "PVR:bare",
+    "P-SLR:plain",
+]
+CURVES = [LINE, ValueCurve.linear(1.5, 3), ValueCurve([(1, 1), (2, 0.5), (2, 0.25), (4, 0)])]
+
+
+@st.composite
+def flows(draw: st.DrawFn) -> Workflow:
+    tasks = draw(st.integers(1, 5))
+    pairs = [(a, b) for b in range(tasks) for a in range(b)]
+    column = {"min_size": tasks, "max_size": tasks}
+    return job(
+        draw(st.integers(0, 40)),
+        draw(st.lists(st.integers(1, 12), **column)),
+        draw(st.lists(st.integers(1, 4), **column)),
+        draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [],
+        kind=tuple(draw(st.lists(st.sampled_from(["A", "B"]), **column))),
+        curve=draw(st.sampled_from(CURVES)),
+    )
+
+
+RULES = st.fixed_dictionaries(
+    {
+        "network": st.sampled_from(["cluster", "kind", "none"]),
+        "hol": st.sampled_from(["kind", "global"]),
+        "successor_sum": st.sampled_from(["recursive", "unique"]),
+        "plus_one": st.booleans(),
+        "backfilling": st.sampled_from(["none", "greedy", "easy"]),
+        "end": st.sampled_from(["drain", "submit"]),
+        "instants": st.sampled_from(["deadlines", "starvation"]),
+    }
+)
+PLATFORMS = [
+    [("a", 4, "A"), ("b", 4, "A"), ("c", 4, "B")],
+    [("a", 5, "A"), ("b", 4, "B")],
+    [("a", 4, None), ("b", 5, "A")],
+]
+
+
+def columns(schedule: Schedule) -> list[list]:
+    return [getattr(schedule, name).tolist() for name in ("start_s", "end_s", "cluster", "workflow_outcome")]
+
+
+@given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(NAIVE), RULES, st.sampled_from(PLATFORMS))
+@settings(max_examples=150)
+def test_both_clocks_equal_the_plain_auction(jobs: list, bid: str, rules: dict, clusters: list) -> None:
+    plain = NaiveAuction(jobs, [(cores, kind) for _, cores, kind in clusters], bid, **rules)
+    tasks = [task for each in plain.tasks for task in each]
+    wanted = [
+        [np.nan if task.start is None else task.start for task in tasks],
+        [np.nan if task.end is None else task.end for task in tasks],
+        [-1 if task.start is None else task.cluster for task in tasks],
+    ]
+    for engine in ("compiled", "simpy"):
+        schedule = simulate_workflows(jobs, clusters=clusters, bid=bid, engine=engine, **rules).validate()
+        for got, must in zip(columns(schedule), wanted, strict=False):
+            np.testing.assert_array_equal(got, must)
+        states = {"finished": "finished", "starved": "starved"}
+        assert schedule.jobs["outcome"].tolist() == [states.get(state, "unfinished") for state in plain.state]
+
+
+@given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(["FIFO", "SRTF", "PV", "PVD", "PVR", "P-SLR"]))
+def test_prices_are_those_of_the_plain_auction(jobs: list, bid: str) -> None:
+    clusters = PLATFORMS[0]
+    plain = NaiveAuction(jobs, [(cores, kind) for _, cores, kind in clusters], bid)
+    schedule = simulate_workflows(jobs, clusters=clusters, bid=bid, prices=True)
+    wanted = [abs(t.price) if t.price is not None else np.nan for each in plain.tasks for t in each]
+    assert schedule.price is not None
+    np.testing.assert_allclose(np.abs(schedule.price), wanted, rtol=1e-12)
+
+
+# -- by the rules -------------------------------------------------------------------------------------
+
+SEARCHING = [name for name, bid in BUILT_IN.items() if bid.trend != "any"]
+
+
+@given(
+    st.lists(flows(), min_size=1, max_size=20),
+    st.sampled_from(SEARCHING),
+    st.sampled_from(["none", "greedy", "easy"]),
+    st.sampled_from([None, 0.3]),
+    st.sampled_from([1.0, 3.0]),
+)
+@settings(max_examples=100)
+def test_computing_only_the_bids_that_could_win_changes_nothing(
+    jobs: list, name: str, backfilling: str, admission: float | None, tick_s: float
+) -> None:
+    every = dataclasses.replace(find_bid(name), name="every", trend="any")
+    rules: dict[str, Any] = {"backfilling": backfilling, "admission": admission, "tick_s": tick_s, "prices": True}
+    found = [simulate_workflows(jobs, clusters=PLATFORMS[0], bid=bid, **rules) for bid in (name, every)]
+    for one, other in zip(*(columns(each) for each in found), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(found[0].price, found[1].price)
+
+
+@given(st.lists(flows(), min_size=1, max_size=12), st.sampled_from(list(BUILT_IN)), RULES, st.sampled_from(PLATFORMS))
+def test_every_schedule_is_legal_and_every_job_has_one_end(jobs: list, bid: str, rules: dict, clusters: list) -> None:
+    schedule = simulate_workflows(jobs, clusters=clusters, bid=bid, **{**rules, "end": "drain"}).validate()
+    found = schedule.metrics()
+    assert found["finished"] + found["starved_deadline"] == len(jobs)
+    assert (schedule.value <= schedule.most_value).all()
+    assert (schedule.slr[schedule.workflow_outcome == FINISHED] >= 1 - 1e-12).all()
+
+
+@given(st.lists(flows(), min_size=1, max_size=12))
+def test_pvd_squared_orders_as_pvd_does(jobs: list) -> None:
+    found = [columns(simulate_workflows(jobs, clusters=PLATFORMS[0], bid=b)) for b in ("PVD", "PVDSQ:literal")]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@given(st.lists(flows(), min_size=1, max_size=12), st.sampled_from(list(BUILT_IN)))
+def test_the_unit_of_time_changes_nothing(jobs: list, bid: str) -> None:
+    minutes = [
+        dataclasses.replace(
+            each, submit_s=each.submit_s * 60, runtime_s=each.runtime_s * 60, first=None, successor=None
+        )
+        for each in jobs
+    ]
+    one = simulate_workflows(jobs, clusters=PLATFORMS[0], bid=bid)
+    other = simulate_workflows(minutes, clusters=PLATFORMS[0], bid=bid, tick_s=60)
+    np.testing.assert_array_equal(one.start_s * 60, other.start_s)
+    np.testing.assert_array_equal(one.cluster, other.cluster)
+    np.testing.assert_array_equal(one.slr, other.slr)
+
+
+# -- what is drawn, what is yours, what is refused ----------------------------------------------------
+
+
+def test_draws_are_uniform_and_new_for_each_task_instant_and_seed() -> None:
+    table = np.array([[drawn(1, now, task) for task in range(200)] for now in range(50)])
+    assert len(np.unique(table)) == table.size
+    assert abs(table.mean() - 0.5) < 0.02
+    assert abs(np.corrcoef(table[0], table[1])[0, 1]) < 0.25
+    assert drawn(1, 0.0, 0) != drawn(2, 0.0, 0)
+
+
+def test_random_bids_depend_on_the_seed_alone() -> None:
+    jobs = [job(0, 3, 4, curve=FOREVER) for _ in range(12)]
+    one, same, other = (
+        simulate_workflows(jobs, clusters=ONE, bid="Random", seed=s).start_s.tolist() for s in (1, 1, 2)
+    )
+    assert one == same != other
+
+
+def test_a_bid_of_yours_wins_high_or_low_compiled_or_not() -> None:
+    jobs = [job(0, 3, cores) for cores in (4, 3, 2)]
+    known = {2.0: 7.0}
+    assert starts(jobs, bid=Bid("wide", lambda cores: cores)) == [0, 3, 6]
+    assert starts(jobs, bid=Bid("narrow", lambda cores: cores, wins="low")) == [6, 3, 0]
+    assert starts(jobs, bid=Bid("odd", lambda cores: known.get(cores, cores))) == [3, 6, 0]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_a_bid_that_is_no_number_is_refused_by_bid_job_and_task(engine: str) -> None:
+    bad = Bid("bad", lambda cores: np.nan if cores == 3 else cores)
+    with pytest.raises(RequestError, match=r"bid 'bad' gives no number .* for task 0 of job 0 at 2 s"):
+        simulate_workflows([job(0, 1, 4), job(2, 1, 3)], clusters=ONE, bid=bad, engine=engine)
+
+    known = {"4.0": 1.0}
+
+    def broken(cores: float) -> float:  # numba cannot compile it, so it is called, and what it raises is raised
+        return known[str(cores)]
+
+    with pytest.raises(KeyError, match=r"3\.0"):
+        simulate_workflows([job(0, 1, 4), job(2, 1, 3)], clusters=ONE, bid=Bid("broken", broken), engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"network": "tree"}, "unknown network 'tree'"),
+        ({"hol": "queue"}, "unknown hol 'queue'"),
+        ({"end": "never"}, "unknown end 'never'"),
+        ({"backfilling": "conservative"}, "unknown backfilling 'conservative'"),
+        ({"ccr": -1}, "ccr is -1"),
+        ({"tick_s": 0}, "tick_s is 0"),
+        ({"admission": 2}, "admission is 2"),
+        ({"bid": "SRTF", "budgets": True}, "budgets with bid 'SRTF'"),
+        ({"clusters": []}, "an auction without clusters"),
+        ({"clusters": [("a", 0)]}, "cluster 'a' of 0 cores"),
+        ({"engine": "fast"}, "unknown engine 'fast'"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused(options: dict, text: str) -> None:
+    with pytest.raises((RequestError, UnknownNameError)) as error:
+        simulate_workflows([job(0, 1)], **{"clusters": ONE, **options})
+    assert text in str(error.value)
+
+
+def test_what_is_paid_changes_the_bids_of_the_job_at_once_whatever_the_trend() -> None:
+    one = Workflow(1, 0.0, [10, 10], 1, max_value=12.0)
+    other = Workflow(2, 0.0, [9], 1, max_value=100.0)
+    for bid in ("LRTF", Bid("clear", BUILT_IN["LRTF"].function, "high", "any")):
+        # 10 is paid at 0, which leaves 2: less than the 9 of the other job.
+        found = simulate_workflows([one, other], clusters=[("c", 1)], bid=bid, budgets=True)
+        assert found.start_s.tolist() == [0, 19, 10]
+
+
+@given(
+    st.lists(st.tuples(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 5)), min_size=1, max_size=6)
+)
+@pytest.mark.parametrize("bid", ["LRTF", "PV", "PVDSQ", "P-SLR"])
+def test_no_job_pays_more_than_it_is_worth(bid: str, given_jobs: list[tuple[list[int], int]]) -> None:
+    curve = ValueCurve.linear(2.0, 6.0)
+    jobs = [
+        Workflow(number, float(submit), runtimes, 1 + number % 2, curve=curve)
+        for number, (runtimes, submit) in enumerate(given_jobs)
+    ]
+    found = simulate_workflows(jobs, clusters=[("a", 2), ("b", 3)], bid=bid, budgets=True)
+    paid = np.nan_to_num(found.price)
+    for number, job in enumerate(jobs):
+        first = found.workload.tasks.first[number]
+        stop = first + len(job)
+        assert paid[first:stop].sum() <= job.most_value * (1 + 1e-12)

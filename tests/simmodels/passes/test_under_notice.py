@@ -1,0 +1,156 @@
+"""A queue uses machines under notice for what ends before they go, and reserves on them."""
+
+import math
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+import simmodels as sm
+from simmodels.policies.queue_options import Backfilling
+from tests import naive_machines
+
+Jobs = list[tuple[float, float, float, int]]
+
+
+def run(
+    jobs: Jobs,
+    sizes: list[int],
+    spans: list[naive_machines.Span],
+    checkpoints: sm.Checkpoints | None = None,
+    **options: Any,  # noqa: ANN401  of the queue
+) -> list[list[tuple[float, float]]]:
+    """Return start and end of each attempt, by job, with maintenance in these spans."""
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, size) for size in sizes], checkpoints=checkpoints)
+    for machine, notified_s, off_s, on_s, mode in spans:
+        ahead: dict[str, Any] = {"notice_s": off_s - notified_s, "mode": mode}
+        sm.Maintenance(env, cluster, start_s=off_s, duration_s=on_s - off_s, machines=[machine], **ahead)
+    submit_s, runtime_s, estimate_s, cores = zip(*jobs, strict=True)
+    work = sm.Workload(range(len(jobs)), submit_s, runtime_s, estimate_s, cores)
+    sm.Source(env, work, into=sm.QueueScheduler(env, cluster, **options))
+    recorder = sm.Recorder(env)
+    env.run()
+    schedule = recorder.schedule(window_s=(0, max(env.now, 1))).validate()
+    table = schedule.all_attempts().sort_values(["row", "attempt"])
+    runs: list[list[tuple[float, float]]] = [[] for _ in jobs]
+    for row, start_s, end_s in table[["row", "start_s", "end_s"]].itertuples(index=False):
+        if start_s >= 0:  # it has started
+            runs[row].append((start_s, end_s))
+    return runs
+
+
+def starts(jobs: Jobs, sizes: list[int], spans: list[naive_machines.Span], **options: Any) -> list[float]:  # noqa: ANN401  the same
+    """Return the start of each job's first attempt."""
+    return [each[0][0] for each in run(jobs, sizes, spans, **options)]
+
+
+def test_what_ends_before_a_maintenance_starts_and_the_rest_waits() -> None:
+    """With a day's notice nothing started for the day; a resource manager starts what ends before."""
+    day = 86_400.0
+    jobs = [(0.0, 3600.0, 3600.0, 2), (10.0, day, day, 1), (20.0, 100.0, 100.0, 4)]
+    assert starts(jobs, [4], [(0, 0.0, day, day + 60, "kill")]) == [0, day + 60, 3600]
+
+
+def test_the_head_is_reserved_on_machines_that_go() -> None:
+    """The head needs all 4 cores, from 10 s on: it ends before 30 s. The job of 15 s would delay it."""
+    jobs = [(0.0, 10.0, 10.0, 3), (1.0, 20.0, 20.0, 4), (2.0, 15.0, 15.0, 1), (3.0, 7.0, 7.0, 1)]
+    assert starts(jobs, [4], [(0, 0.0, 30.0, 40.0, "kill")]) == [0, 10, 40, 3]
+
+
+def test_cores_that_follow_each_other_on_two_machines_are_of_no_use() -> None:
+    """Machine 0 goes at 20 s, machine 1 is busy until 15 s: a core is free from 6 s on, but none for 30 s."""
+    jobs = [(0.0, 15.0, 15.0, 1), (1.0, 30.0, 30.0, 1), (2.0, 10.0, 10.0, 1)]
+    spans = [(0, 1.0, 20.0, 60.0, "kill")]
+    # The first job is on machine 0 until 15 s, the second on machine 1 until 31 s: the third does not end before 20 s.
+    assert starts(jobs, [1, 1], spans) == [0, 1, 31]
+    jobs = [(0.0, 5.0, 5.0, 1), (0.0, 15.0, 15.0, 1), (6.0, 30.0, 30.0, 1), (7.0, 10.0, 10.0, 1)]
+    assert starts(jobs, [1, 1], spans) == [0, 0, 15, 7]
+
+
+def test_a_job_may_have_cores_that_go_and_cores_that_stay() -> None:
+    jobs = [(2.0, 10.0, 10.0, 3), (3.0, 90.0, 90.0, 1), (4.0, 90.0, 90.0, 1)]
+    assert starts(jobs, [2, 2], [(0, 1.0, 20.0, 30.0, "kill")], backfilling="greedy") == [2, 3, 12]
+
+
+def test_own_schedulers_may_place_on_machines_under_notice_what_ends_before() -> None:
+    class First(sm.Scheduler):
+        def decide(self, now: float) -> Any:  # noqa: ANN401, ARG002
+            yield from [sm.Placement(job, self.cluster.machines) for job in self.waiting]
+
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
+    sm.Maintenance(env, cluster, start_s=50, duration_s=10, notice_s=50)
+    scheduler = First(env, cluster)
+    env.run(until=10)
+    scheduler.submit(sm.Job(1, 10.0, 20.0, 40.0, 1))
+    env.run(until=31)
+    assert not cluster.running  # it ran
+    assert cluster.machines[0].offered == 0
+    scheduler.submit(sm.Job(2, 31.0, 20.0, 20.0, 1))
+    with pytest.raises(sm.ImpossibleJobError, match=r"needs 1 cores, and 0 of machine 0 of 'c' are free"):
+        env.run(until=32)
+
+
+JOBS = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(1, 15), st.integers(0, 5), st.integers(1, 4)), min_size=1, max_size=9
+)
+MODES = st.sampled_from(["kill", "drain", "checkpoint"])
+SPANS = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 20), st.integers(1, 15), MODES), max_size=4
+)
+
+
+@given(
+    jobs=JOBS,
+    given_spans=SPANS,
+    sizes=st.sampled_from([[2, 2, 2], [1, 3, 2], [4, 1, 1]]),
+    backfilling=st.sampled_from(["none", "greedy", "easy", "conservative"]),
+    order=st.sampled_from(["FCFS", "SAF", "LQF"]),
+    backfill_order=st.sampled_from([None, "FCFS", "SAF"]),
+    checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
+)
+def test_a_queue_on_machines_is_that_of_the_plain_simulator(
+    jobs: list[tuple[int, int, int, int]],
+    given_spans: list[tuple[int, int, int, int, str]],
+    sizes: list[int],
+    backfilling: Backfilling,
+    order: str,
+    backfill_order: str | None,
+    checkpoints: tuple[float, float, float],
+) -> None:
+    if backfilling != "easy":
+        backfill_order = None
+    if backfilling == "conservative":  # with promises that are kept, which the plain simulator makes again
+        order, jobs = "FCFS", [(a, b, 0, cores) for a, b, _, cores in jobs]
+    spans: list[naive_machines.Span] = []
+    for machine, notified, ahead, length, mode in sorted(given_spans):  # spans of a machine do not overlap, nor touch
+        if not any(m == machine and notified <= on + 1 for m, _, _, on, _ in spans):
+            spans.append((machine, notified, notified + ahead, notified + ahead + length, mode))
+    rows = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(jobs)]
+    plain = [naive_machines.Row(number, *row) for number, row in enumerate(rows)]
+    naive_machines.simulate(
+        plain, sizes, spans, checkpoints, backfilling=backfilling, order=order, backfill_order=backfill_order or order
+    )
+    options: dict[str, Any] = {"backfilling": backfilling, "order": order, "backfill_order": backfill_order}
+    found = run(rows, sizes, spans, sm.Checkpoints(*checkpoints), **options)
+    assert found == [row.runs for row in plain]
+
+
+def test_a_prediction_under_notice_is_the_start() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 4), sm.Machines(1, 2)])
+    queue = sm.QueueScheduler(env, cluster, backfilling="conservative")
+    sm.Maintenance(env, cluster, start_s=100, duration_s=10, machines=[0], notice_s=100)
+    work = sm.Workload([1, 2, 3, 4], [1, 1, 1, 1], [20, 90, 60, 70], [20, 90, 60, 70], [4, 2, 4, 2])
+    sm.Source(env, work, into=queue)
+    recorder = sm.Recorder(env)
+    predicted = {}
+    env.at(2).callbacks.append(
+        lambda _: predicted.update({job.job_id: queue.predict_start(job) for job in queue.waiting})
+    )
+    env.run()
+    start_s = recorder.schedule().validate().start_s
+    assert start_s.tolist() == [1, 1, 21, 91]
+    assert predicted == {3: 21, 4: 91}

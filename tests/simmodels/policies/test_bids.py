@@ -1,0 +1,83 @@
+import math
+import pickle
+
+import pytest
+
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.bids import BUILT_IN, TEN_BIDS, Bid, bid, bids, find_bid
+from simmodels.vocabulary import CHARACTERISTICS
+
+
+@bid
+def per_core(value: float, factor: float, cores: float) -> float:
+    return value * factor / cores
+
+
+def test_the_ten_policies_are_there() -> None:
+    assert len(TEN_BIDS) == len(set(TEN_BIDS)) == 10
+    assert set(TEN_BIDS) <= set(bids())
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_each_built_in_bid_is_compiled_and_says_what_it_is(name: str) -> None:
+    found = find_bid(name.lower())
+    assert found.compiled
+    assert found.formula
+    assert found.source
+    assert pickle.loads(pickle.dumps(found)) is found
+
+
+def test_formulas_are_those_of_the_paper() -> None:
+    assert find_bid("P-SLR")(rank=50, wait=20, critical_path=60, longest=7) == pytest.approx(71 / 60 + 4)
+    assert find_bid("PVDSQ")(value=100, factor=0.5, successor_sum=10) == 0.5
+    assert find_bid("PVDSQ:literal")(value=100, factor=0.5, successor_sum=10) == 25
+    assert find_bid("PVR")(value=100, area=0.5) == 50
+    assert find_bid("PVR")(value=100, area=0.0) == math.inf
+    assert find_bid("PVR:zero-first")(value=100, area=0.0) == 0
+
+
+def test_a_bid_of_yours_enters_the_registry_and_can_be_pickled() -> None:
+    assert find_bid("per_core") is per_core
+    assert per_core.trend == "any"
+    assert pickle.loads(pickle.dumps(per_core)) is per_core
+    assert per_core(value=6, factor=0.5, cores=3) == 1
+
+
+def test_a_bid_that_names_nothing_that_moves_is_fixed() -> None:
+    assert Bid("narrow", lambda cores: cores).trend == "fixed"
+    assert Bid("old", lambda wait: wait).trend == "any"
+
+
+def test_a_python_function_that_numba_cannot_compile_is_called() -> None:
+    names = {"a": 1.0}
+
+    def odd(cores: float) -> float:
+        return names.get(str(cores), 2.0)
+
+    assert not Bid("odd", odd).compiled
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (
+            lambda: AuctionOptions.checked(bid=Bid("x", lambda colour: colour)),
+            f"names colour; a bid may name {', '.join(CHARACTERISTICS)}",
+        ),
+        (lambda: Bid("x", lambda cores: cores, wins="both"), "wins 'both'"),
+        (lambda: Bid("x", lambda wait: wait, trend="fixed"), "has trend 'fixed'"),
+        (lambda: Bid("x", lambda draw: draw, trend="improves"), "has trend 'improves'"),
+        (lambda: Bid("x", lambda longest: longest, trend="worsens"), "has trend 'worsens'"),
+        (lambda: bid(name="pvr")(lambda cores: cores), "bid 'pvr' is built in"),
+    ],
+)
+def test_a_bid_that_cannot_be_is_refused(make, text: str) -> None:  # noqa: ANN001
+    with pytest.raises(RequestError) as error:
+        make()
+    assert text in str(error.value)
+
+
+def test_an_unknown_name_is_refused_with_those_near_to_it() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean PV or PVD or PVR"):
+        find_bid("PVX")

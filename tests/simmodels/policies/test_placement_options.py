@@ -1,0 +1,156 @@
+# ruff: noqa: ANN401  options of any type are handed through
+from typing import Any
+
+import numpy as np
+import pytest
+
+import simmodels as sm
+from simmodels import on_machines
+from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.policies.placement_options import PlacementOptions
+from simmodels.schedule import Schedule
+from tests.on_machines import CHOICES, assert_same, workload
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_bad_requests_are_refused_in_one_sentence(engine: Any) -> None:
+    jobs = workload([(0, 5, 2)])
+
+    def ask(capacity: Any = ((0, 1),), **options: Any) -> None:
+        sm.simulate_on_machines(jobs, list(capacity), **{"cores_per_machine": 2, "engine": engine, **options})
+
+    with pytest.raises(ImpossibleJobError, match="job 1: needs 2 cores, and the machine has 1"):
+        ask(cores_per_machine=1)
+    with pytest.raises(UnknownNameError, match="unknown heuristic 'Target'"):
+        ask(heuristic="Target")
+    with pytest.raises(UnknownNameError, match="unknown option 'awere'; did you mean aware"):
+        ask(awere=True)
+    with pytest.raises(RequestError, match="TargetAsap without a reference"):
+        ask(heuristic="TargetAsap")
+    with pytest.raises(RequestError, match="option dispatch with TargetAsap"):
+        ask(heuristic="TargetAsap", reference=jobs, dispatch="event")
+    with pytest.raises(RequestError, match="a capacity of 3 machines; 1 are allowed"):
+        ask([(0, 3)], machines=1)
+    with pytest.raises(RequestError, match=r"row 1: time_s 0 after 0"):
+        ask([(0, 1), (0, 2)])
+    with pytest.raises(RequestError, match="a fill order of 2 machines"):
+        ask(fill_order=(0, 1))
+    with pytest.raises(RequestError, match="window 5 to 5 s"):
+        ask(window_s=(5, 5))
+
+
+OTHERS = {
+    "TargetStretch": ("stay_on_target", "requeue_immediate", "packing", "aware"),
+    "TargetAsap": ("alternative", "pack_size", "unaware"),
+    "PackedTargetAsap": ("alternative", "dispatch"),
+    "FirstFit": ("distance", "alternative", "stay_on_target", "reference"),
+}
+
+
+@pytest.mark.parametrize("heuristic", OTHERS)
+def test_an_option_that_would_change_nothing_is_refused(heuristic: Any) -> None:
+    jobs = workload([(0, 5, 2)])
+    options: dict[str, Any] = {} if heuristic == "FirstFit" else {"reference": jobs}
+    values = {name: values[0] for each in CHOICES.values() for name, values in each.items()}
+    values |= {"aware": False, "unaware": "random_kill", "dispatch": "event", "reference": jobs}
+    for name in OTHERS[heuristic]:
+        with pytest.raises(RequestError, match=f"option {name} with {heuristic}; it is one of another heuristic"):
+            PlacementOptions.checked(heuristic, **options, **{name: values[name]})
+    kept = PlacementOptions.checked(heuristic, **options).about()
+    assert not set(OTHERS[heuristic]) & set(kept)
+
+
+def test_how_first_fit_is_unaware_is_said_only_where_it_is() -> None:
+    jobs = workload([(0, 5, 2)])
+    for options in ({"aware": True}, {}):
+        with pytest.raises(RequestError, match="option unaware of first fit that is aware; aware=False is needed"):
+            sm.simulate_on_machines(jobs, [(0, 1)], cores_per_machine=2, unaware="random_kill", **options)
+
+
+TARGETS = {"heuristic": "TargetAsap", "reference": workload([(0, 5, 2)])}
+
+
+PACKS = {**TARGETS, "heuristic": "PackedTargetAsap"}
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"cores_per_machine": True}, "cores_per_machine is True; 1 to 2^53 is allowed, in whole numbers"),
+        ({"cores_per_machine": np.inf}, "cores_per_machine is inf; 1 to 2^53 is allowed, in whole numbers"),
+        ({"cores_per_machine": "2"}, "cores_per_machine is '2'; 1 to 2^53 is allowed, in whole numbers"),
+        ({"machines": 2.5}, "machines is 2.5; 1 to 2^53 is allowed, in whole numbers"),
+        ({"seed": 0.5}, "seed is 0.5; an integer >= 0 is allowed"),
+        ({"aware": "no"}, "aware is 'no'; True or False is allowed"),
+        ({"fill_order": (0, "1")}, "fill_order is (0, '1'); None or the numbers of the machines are allowed"),
+        ({"checkpoints": 60}, "checkpoints is 60; a Checkpoints is allowed"),
+        ({**TARGETS, "distance": np.inf}, "distance is inf; a whole number >= 0 is allowed"),
+        ({**TARGETS, "distance": None}, "distance is None; a whole number >= 0 is allowed"),
+        ({**TARGETS, "distance": 1e300}, "distance is 1e+300; a whole number >= 0 and <= 2^53 is allowed"),
+        ({**TARGETS, "least_machines": -1}, "least_machines is -1; a whole number >= 0 is allowed"),
+        ({**TARGETS, "raise_above": "1"}, "raise_above is '1'; a number is allowed"),
+        ({**TARGETS, "length_cap_s": np.nan}, "length_cap_s is nan; a number is allowed"),
+        ({**TARGETS, "requeue_immediate": 1}, "requeue_immediate is 1; True or False is allowed"),
+        ({**TARGETS, "reference": "jobs"}, "reference is 'jobs'; a Workload is allowed"),
+        ({**PACKS, "pack_size": None}, "pack_size is None; a whole number >= 1 is allowed"),
+        ({**PACKS, "pack_size": 0}, "pack_size is 0; a whole number >= 1 is allowed"),
+    ],
+)
+def test_a_value_of_another_type_or_range_is_refused_in_one_sentence(
+    options: dict[str, Any], what: str, engine: Any
+) -> None:
+    asked: dict[str, Any] = {"cores_per_machine": 2, "machines": 2, "engine": engine, **options}
+    with pytest.raises(RequestError) as error:
+        sm.simulate_on_machines(workload([(0, 5, 2)]), [(0, 2)], **asked)
+    assert str(error.value) == what
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_whole_numbers_of_any_type_are_the_same(engine: Any) -> None:
+    jobs = workload([(0, 10, 2), (1, 5, 2), (2, 3, 2)])
+
+    def schedule(of: Any, **options: Any) -> Schedule:
+        asked: dict[str, Any] = {**TARGETS, "distance": of(3), "least_machines": of(1), **options}
+        sizes: dict[str, Any] = {"cores_per_machine": of(2), "machines": of(2)}
+        return sm.simulate_on_machines(jobs, [(0, 2), (4, 1)], **sizes, engine=engine, **asked)
+
+    for of in (float, np.float64, np.int32):
+        assert_same(schedule(of), schedule(int))
+    assert_same(schedule(int, distance=2**53), schedule(int))  # as far as there are machines
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "green", machines=2.0, cores_per_machine=np.float64(2))  # type: ignore[arg-type]
+    assert [each.cores for each in cluster.machines] == [2, 2]
+    assert all(type(each.cores) is int for each in cluster.machines)
+
+
+def test_the_schedulers_refuse_what_the_function_refuses() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "green", machines=2, cores_per_machine=2)
+    with pytest.raises(RequestError, match="aware is 'no'; True or False is allowed"):
+        sm.FirstFit(env, cluster, aware="no")
+    with pytest.raises(RequestError, match="distance is inf; a whole number >= 0 is allowed"):
+        sm.TargetStretch(env, cluster, reference=workload([(0, 5, 2)]), distance=np.inf)
+    with pytest.raises(RequestError, match="option alternative with PackedTargetAsap"):
+        sm.PackedTargetAsap(env, cluster, reference=workload([(0, 5, 2)]), alternative="first")
+    for removes in ("lowest", None):
+        with pytest.raises(UnknownNameError, match=f"unknown removes '{removes}'; .*known: highest, random"):
+            sm.TraceCapacity(env, cluster, [(0, 2)], removes=removes)  # type: ignore[arg-type]
+        with pytest.raises(UnknownNameError, match=f"unknown removes '{removes}'; .*known: highest, random"):
+            sm.CapacityProcess(env, cluster, machines=2, removes=removes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_jobs_of_one_number_are_refused_before_anything_runs(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = sm.Workload(np.array([7, 8, 7, 9, 9]), np.array([0, 1, 2, 50, 60]), *np.full((2, 5), 5.0), np.ones(5))
+
+    def ask(window: tuple[float, float]) -> Schedule:
+        return sm.simulate_on_machines(log, [(0, 1)], cores_per_machine=1, window_s=window, engine=engine)
+
+    with pytest.raises(RequestError, match="2 jobs have the number 9; each number may occur once"):
+        ask((20, 55))  # the other one is submitted later, but an attempt would not say which ran
+    assert len(ask((10, 20)).attempts) == 0  # neither is there
+    for clock in ("replay_on_machines", "Environment"):
+        monkeypatch.setattr(on_machines, clock, None)
+    with pytest.raises(RequestError, match="2 jobs have the number 7; each number may occur once"):
+        ask((0, 20))

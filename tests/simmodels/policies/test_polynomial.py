@@ -1,0 +1,299 @@
+import itertools
+import json
+import pickle
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simmodels.errors import FileFormatError, RequestError
+from simmodels.policies.order import Order
+from simmodels.policies.orders import BUILT_IN
+from simmodels.policies.polynomial import FORMS, Polynomial, as_powers, as_terms
+from simmodels.simulate import simulate
+from simmodels.vocabulary import REGISTERS
+from simmodels.workload import Job, Workload
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+powers = st.tuples(*[st.integers(0, 4)] * 3)
+
+
+@st.composite
+def polynomials(draw: st.DrawFn) -> Polynomial:
+    terms = draw(st.lists(powers, min_size=1, max_size=8, unique=True))
+    theta = draw(st.lists(finite, min_size=len(terms), max_size=len(terms)))
+    return Polynomial(theta, terms, source=draw(st.sampled_from(["", "Lublin-256", 'a "log"'])))
+
+
+def compiled_value(of: Order, p: float, q: float, r: float) -> float:
+    known = {"estimate": p, "cores": q, "submit": r}
+    return float(of.key_function.ctypes(*(known.get(name, 0.0) for name in REGISTERS), 0))
+
+
+# -- terms ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        ("1", (0, 0, 0)),
+        ("p", (1, 0, 0)),
+        ("p2q", (2, 1, 0)),
+        ("pq2", (1, 2, 0)),
+        (" P^2 q ", (2, 1, 0)),
+        ("p**2*q*r3", (2, 1, 3)),
+        ("qpq", (1, 2, 0)),
+        ("r16", (0, 0, 16)),
+        ((0, 2, 1), (0, 2, 1)),
+        (np.array([1, 0, 0]), (1, 0, 0)),
+    ],
+)
+def test_a_monomial_can_be_said_in_several_ways(term: object, expected: tuple[int, int, int]) -> None:
+    assert as_powers(term) == expected
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "",
+        "  ",
+        "2",
+        "x",
+        "p-1",
+        "p+q",
+        "p2x",
+        "p17",
+        "p9p9",
+        "p0x",
+        "p100",
+        "sqrt p",
+        (1, 2),
+        (1, -1, 0),
+        (17, 0, 0),
+        3.0,
+        (1.5, 0, 0),
+    ],
+)
+def test_what_is_no_monomial_is_refused(term: object) -> None:
+    with pytest.raises(RequestError) as error:
+        as_powers(term)
+    assert str(error.value).startswith(f"term {term!r}; a product of powers (0 to 16) of p, q and r such as")
+
+
+@given(powers=powers)
+def test_each_monomial_has_one_spelling(powers: tuple[int, int, int]) -> None:
+    (text,) = as_terms([powers])
+    assert as_powers(text) == powers
+    assert as_terms([text]) == (text,)
+
+
+@pytest.mark.parametrize(
+    ("terms", "text"),
+    [
+        ([], "a polynomial without terms; at least one is needed"),
+        (["p", "q", "p"], "term 'p' is given twice; each may occur once"),
+        (["pq", (1, 1, 0)], "term 'pq' is given twice; each may occur once"),
+        ("pq", "terms 'pq'; a list of monomials such as"),
+    ],
+)
+def test_lists_of_terms_are_checked(terms: object, text: str) -> None:
+    with pytest.raises(RequestError) as error:
+        as_terms(terms)
+    assert str(error.value).startswith(text)
+
+
+def test_the_four_forms_grow_by_their_degree() -> None:
+    assert {name: len(terms) for name, terms in FORMS.items()} == {"LIN": 4, "QDR": 8, "CUB": 13, "QUA": 19}
+    for name, degree in (("LIN", 1), ("QDR", 2), ("CUB", 3), ("QUA", 4)):
+        assert as_terms(FORMS[name]) == FORMS[name]
+        assert max(sum(as_powers(term)) for term in FORMS[name]) == degree
+
+
+# -- the order --------------------------------------------------------------------------------------------
+
+
+@given(
+    coefficients=st.lists(st.integers(-9, 9), min_size=3, max_size=3),
+    terms=st.lists(powers, min_size=3, max_size=3, unique=True),
+    p=st.integers(0, 50),
+    q=st.integers(1, 50),
+    r=st.integers(-5, 50),
+)
+def test_its_value_is_the_sum_of_its_terms(
+    coefficients: list[int], terms: list[tuple[int, int, int]], p: int, q: int, r: int
+) -> None:
+    order = Polynomial(coefficients, terms)
+    exact = [Fraction(c) * p**a * q**b * r**d for c, (a, b, d) in zip(coefficients, terms, strict=True)]
+    given_values = {"estimate": float(p), "cores": float(q), "submit": float(r)}
+    found = order(**{name: given_values[name] for name in order.needs})
+    assert abs(Fraction(found) - sum(exact)) <= Fraction(1, 10**14) * (sum(map(abs, exact)) + 1)
+
+
+def test_compiled_it_gives_the_bits_of_the_plain_function() -> None:
+    rng = np.random.default_rng(1)
+    for order in (BUILT_IN["QUA"], Polynomial([0.1, -0.2, 3e-7], ["r", "pq", "p2q"])):
+        assert order.compiled
+        for p, q, r in rng.uniform(0, 1e5, (20, 3)):
+            assert compiled_value(order, p, q, r) == order(estimate=p, cores=q, submit=r)
+
+
+def test_it_needs_what_its_terms_name() -> None:
+    assert Polynomial([1, 2], ["1", "q2"]).needs == ("cores",)
+    assert Polynomial([1, 2], ["r", "p"]).needs == ("estimate", "submit")
+    assert Polynomial([1], ["1"]).needs == ()
+
+
+def test_both_clocks_take_it_and_smaller_goes_first() -> None:
+    # One core; at 1, when the first job ends, three wait. Their values p - 10 r: 5 - 0, 9 - 5, 2 - 1.
+    jobs = Workload([1, 2, 3, 4], [0, 0, 0.5, 0.1], [1, 5, 9, 2], [1, 5, 9, 2], [1, 1, 1, 1])
+    order = Polynomial([1.0, -10.0], ["p", "r"])
+    for engine in ("compiled", "simpy"):
+        schedule = simulate(jobs, cores=1, order=order, engine=engine)  # type: ignore[arg-type]
+        assert schedule.start_s.tolist() == [0, 12, 3, 1]
+        assert schedule.about["order"] == order.name
+
+
+def test_a_constant_leaves_first_come_first_served() -> None:
+    jobs = Workload([1, 2, 3], [0, 1, 2], [5, 5, 5], [5, 5, 5], [1, 1, 1])
+    assert simulate(jobs, cores=1, order=Polynomial([7.0], ["1"])).start_s.tolist() == [0, 5, 10]
+
+
+def test_it_prints_as_a_formula() -> None:
+    order = Polynomial([-0.1, 1e-7, -2.0, 1 / 3], ["1", "p", "p2q", "r3"])
+    assert str(order) == "-0.1 + 1e-07 p - 2.0 p^2 q + 0.3333333333333333 r^3"
+    assert order.formula == "-0.1 + 1e-07 p - 2 p^2 q + 0.3333333 r^3"
+    assert repr(order) == f"Polynomial([-0.1, 1e-07, -2.0, {1 / 3}], ['1', 'p', 'p2q', 'r3'], name={order.name!r})"
+
+
+@pytest.mark.parametrize(
+    ("theta", "terms", "text"),
+    [
+        ([1.0], ["1", "p"], "1 coefficients for 2 terms; one for each term is allowed"),
+        ([1.0, float("nan")], ["1", "p"], "the coefficient of 'p' is nan; a finite number is allowed"),
+        ([1.0, float("inf")], ["1", "q"], "the coefficient of 'q' is inf; a finite number is allowed"),
+        (["a"], ["1"], "theta is ['a']; a list of numbers is allowed"),
+        (None, ["1"], "theta is None; a list of numbers is allowed"),
+    ],
+)
+def test_coefficients_are_checked(theta: object, terms: list[str], text: str) -> None:
+    with pytest.raises(RequestError) as error:
+        Polynomial(theta, terms)
+    assert str(error.value) == text
+
+
+# -- the same everywhere ------------------------------------------------------------------------------------
+
+
+@given(order=polynomials())
+def test_toml_and_json_and_pickles_keep_the_last_bit(order: Polynomial) -> None:
+    for again in (
+        Polynomial.from_toml(order.to_toml()),
+        Polynomial.from_json(order.to_json()),
+        pickle.loads(pickle.dumps(order)),
+    ):
+        assert again == order
+        assert hash(again) == hash(order)
+        assert (again.identity, again.source, again.formula) == (order.identity, order.source, order.formula)
+        assert [x.hex() for x in again.theta] == [x.hex() for x in order.theta]
+
+
+def test_other_coefficients_terms_or_names_are_another_order() -> None:
+    one = Polynomial([1.0, 0.1], ["1", "p"])
+    near = Polynomial([1.0, float(np.nextafter(0.1, 1))], ["1", "p"])
+    other = Polynomial([1.0, 0.1], ["1", "q"])
+    named = Polynomial([1.0, 0.1], ["1", "p"], name="mine")
+    assert len({one, near, other, named}) == 4
+    assert len({one.name, near.name, other.name}) == 3
+    assert named.identity == one.identity
+    assert one != "polynomial"
+
+
+def test_its_identity_is_the_same_in_another_process() -> None:
+    order = Polynomial([1 / 3, -1e-9], ["1", "p2q"])
+    code = (
+        "from simmodels.policies.polynomial import Polynomial as P; print(P([1/3, -1e-9], ['1', (2, 1, 0)]).identity)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == order.identity
+
+
+@pytest.mark.parametrize("name", ["fit.toml", "fit.json"])
+def test_a_file_keeps_it(tmp_path: Path, name: str) -> None:
+    order = Polynomial([1 / 3, -1e-9], ["1", "p2q"], name="mine", source="here")
+    order.write(tmp_path / name)
+    assert Polynomial.read(tmp_path / name) == order
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        ({}, "no list terms and no list theta; a polynomial has both"),
+        ({"terms": ["p"]}, "no list theta; a polynomial has both"),
+        ({"terms": ["p"], "theta": 1.0}, "no list theta; a polynomial has both"),
+        ({"terms": ["p"], "theta": [1, 2]}, "2 coefficients for 1 terms; one for each term is allowed"),
+        ({"terms": ["x"], "theta": [1]}, "term 'x'; a product of powers"),
+        ({"terms": [7], "theta": [1]}, "term 7; a product of powers"),
+        ({"terms": ["p"], "theta": [1], "name": 3}, "name is 3; a text is allowed"),
+    ],
+)
+def test_a_file_without_one_is_refused_by_name(tmp_path: Path, document: dict[str, Any], text: str) -> None:
+    path = tmp_path / "fit.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(FileFormatError) as error:
+        Polynomial.read(path)
+    assert str(error.value).startswith(f"{path}: {text}")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_published_forms_are_polynomials(name: str) -> None:
+    order = BUILT_IN[name]
+    assert isinstance(order, Polynomial)
+    assert order.terms == FORMS[name]
+    assert order.is_built_in
+    assert pickle.loads(pickle.dumps(order)) is order
+
+
+# -- files that are none ----------------------------------------------------------------------------------
+
+
+def terms_of(count: int) -> list[str]:
+    every = itertools.islice(itertools.product(range(17), repeat=3), count)
+    return [f"p{p}q{q}r{r}" for p, q, r in every]
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+@pytest.mark.parametrize(
+    ("theta", "terms", "what"),
+    [
+        (f"[{'9' * 400}]", '["p"]', "the coefficient of 'p' is inf; a finite number is allowed"),
+        (f"[-{'9' * 400}]", '["p"]', "the coefficient of 'p' is -inf; a finite number is allowed"),
+        ("[1e400]", '["p"]', "the coefficient of 'p' is inf; a finite number is allowed"),
+        (f"[{'9' * 5000}]", '["p"]', "a whole number must have at most 4300 digits"),
+        (json.dumps([1.0] * 4912), json.dumps(terms_of(4912)), "a polynomial of 4912 terms; at most 100 are allowed"),
+        ("[1.0]", f'["{"p" * 10**5}"]', "term 'ppp"),
+        ("[1.0]", "[[[[[1]]]]]", "term [[[[...]]]]; a product of powers"),
+        (f'["{"x" * 10**5}"]', '["p"]', "theta is ['xxx"),
+    ],
+)
+def test_a_polynomial_that_cannot_be_is_refused_by_its_file_in_a_line(
+    tmp_path: Path, suffix: str, theta: str, terms: str, what: str
+) -> None:
+    path = tmp_path / f"fit{suffix}"
+    form = "theta = {}\nterms = {}\n" if suffix == ".toml" else '{{"theta": {}, "terms": {}}}'
+    path.write_text(form.format(theta, terms))
+    with pytest.raises(FileFormatError) as error:
+        Polynomial.read(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert what in str(error.value)
+    assert len(str(error.value)) < len(str(path)) + 400
+
+
+def test_a_polynomial_of_as_many_terms_as_may_be_is_an_order() -> None:
+    order = Polynomial([1.0] * 100, terms_of(100))
+    assert order.key(Job(1, 0.0, 1.0, 1.0, 1), 0.0) == sum(1.0 for term in order.terms if "r" not in term)

@@ -1,0 +1,174 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simmodels.structures.profile import (
+    add,
+    advance,
+    earlier,
+    earliest,
+    find,
+    lasts_until,
+    most_free,
+    new_profile,
+    occupy,
+    reset,
+)
+
+Change = tuple[float, float, int]  # from, until, more cores free
+
+
+class Steps:
+    """The same as a profile, with nothing but a list of what was added."""
+
+    def __init__(self, now: float, free: int) -> None:
+        self.now, self.base = now, free
+        self.changes: list[Change] = []
+
+    def free(self, at: float) -> int:
+        return self.base + sum(cores for start, end, cores in self.changes if start <= at < end)
+
+    def corners(self) -> list[float]:
+        """All instants at which it may change, from now on."""
+        ends = {instant for start, end, _ in self.changes for instant in (start, end)}
+        return sorted({self.now, *(instant for instant in ends if self.now < instant < math.inf)})
+
+    def fits(self, start: float, cores: int, duration: float) -> bool:
+        looks = [start, *(at for at in self.corners() if start < at < start + duration)]
+        return all(self.free(at) >= cores for at in looks)
+
+    def earliest(self, start: float, cores: int, duration: float) -> float:
+        start = max(start, self.now)
+        tries = [start, *(at for at in self.corners() if at > start)]
+        return next((at for at in tries if self.fits(at, cores, duration)), math.inf)
+
+
+instants = st.integers(0, 24).map(lambda quarter: quarter / 4)
+lengths = st.one_of(st.just(0.0), instants, st.just(math.inf))
+changes = st.lists(st.tuples(instants, lengths, st.integers(-4, 4)), max_size=30)
+
+
+def built(now: float, free: int, given_changes: list[tuple[float, float, int]]) -> tuple[object, Steps]:
+    profile, plain = new_profile(now, free), Steps(now, free)
+    for start, length, cores in given_changes:
+        add(profile, start, start + length, cores)
+        plain.changes.append((start, start + length, cores))
+    return profile, plain
+
+
+def assert_same(profile: object, plain: Steps) -> None:
+    steps = profile.steps()
+    assert steps[0][0] == plain.now
+    assert [time for time, _ in steps] == sorted({time for time, _ in steps})
+    assert all(before[1] != after[1] for before, after in itertools.pairwise(steps))
+    free = dict(steps)
+    level = steps[0][1]
+    for at in sorted({*free, *plain.corners()}):
+        level = free.get(at, level)
+        assert level == plain.free(at), f"at {at}"
+
+
+@given(st.integers(0, 4), st.integers(0, 6), changes)
+def test_add_changes_the_cores_free_in_the_interval_and_nowhere_else(
+    now: int, free: int, given_changes: list[tuple[float, float, int]]
+) -> None:
+    assert_same(*built(float(now), free, given_changes))
+
+
+@given(st.integers(0, 6), changes, instants, changes)
+def test_advance_forgets_the_past_and_nothing_else(
+    free: int, before: list[tuple[float, float, int]], now: float, after: list[tuple[float, float, int]]
+) -> None:
+    profile, plain = built(0.0, free, before)
+    advance(profile, now)
+    plain.now = now
+    steps = profile.steps()
+    assert steps[0] == (now, plain.free(now))
+    for start, length, cores in after:
+        add(profile, start, start + length, cores)
+        plain.changes.append((start, start + length, cores))
+    for at in plain.corners():
+        assert [level for time, level in profile.steps() if time <= at][-1] == plain.free(at)
+
+
+@given(st.integers(0, 6), changes, instants, st.integers(0, 6), st.one_of(st.just(0.0), instants))
+def test_earliest_is_the_first_hole(
+    free: int, given_changes: list[tuple[float, float, int]], start: float, cores: int, duration: float
+) -> None:
+    profile, plain = built(1.0, free, given_changes)
+    assert earliest(profile, start, cores, duration) == plain.earliest(start, cores, duration)
+
+
+@given(st.integers(0, 6), changes, instants, st.integers(1, 6), st.one_of(st.just(0.0), instants), lengths, lengths)
+def test_earlier_is_the_first_hole_once_the_reservation_itself_is_lifted(
+    free: int,
+    given_changes: list[tuple[float, float, int]],
+    start: float,
+    cores: int,
+    duration: float,
+    delay: float,
+    limit: float,
+) -> None:
+    profile, plain = built(1.0, free, given_changes)
+    held = plain.earliest(max(start, 1.0) + delay, cores, duration) if delay < math.inf else math.inf
+    if held < math.inf:
+        add(profile, held, held + duration, -cores)
+    hole = plain.earliest(start, cores, duration)
+    expected = hole if hole < min(held, limit) else held
+    assert earlier(profile, start, cores, duration, held, limit) == expected
+
+
+@given(st.integers(0, 6), changes, lengths)
+def test_most_free_is_the_highest_step_before_an_instant(
+    free: int, given_changes: list[tuple[float, float, int]], end: float
+) -> None:
+    profile, plain = built(1.0, free, given_changes)
+    expected = max(plain.free(at) for at in plain.corners() if at < end or at == plain.now)
+    assert most_free(profile, end) == expected
+
+
+def test_it_grows_beyond_its_first_room() -> None:
+    profile, plain = built(0.0, 500, [(float(i), 1.0, i % 7 + 1) for i in range(1, 1000, 2)])
+    assert_same(profile, plain)
+    assert len(profile.steps()) == 1001
+
+
+def test_reset_forgets_everything() -> None:
+    profile, _ = built(0.0, 3, [(1.0, 2.0, 4)])
+    reset(profile, 7.0, 2)
+    assert profile.steps() == [(7.0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("cores", "duration", "start"),
+    [(1, 3.0, 0.0), (2, 3.0, 4.0), (2, 2.0, 0.0), (3, 0.0, 4.0), (4, 1.0, 10.0), (5, 1.0, math.inf)],
+)
+def test_earliest_of_a_drawn_profile(cores: int, duration: float, start: float) -> None:
+    # free: 2 from 0, 1 from 2, 3 from 4, 4 from 10 on
+    profile, _ = built(0.0, 4, [(0.0, 10.0, -1), (0.0, 4.0, -1), (2.0, 2.0, -1)])
+    assert profile.steps() == [(0.0, 2), (2.0, 1), (4.0, 3), (10.0, 4)]
+    assert earliest(profile, 0.0, cores, duration) == start
+
+
+@given(changes, instants, st.lists(st.tuples(st.integers(1, 4), lengths, instants), min_size=1, max_size=12))
+def test_what_occupies_what_it_found_leaves_what_adding_leaves(
+    given_changes: list[Change], now: float, jobs: list[tuple[int, float, float]]
+) -> None:
+    profile, plain = built(now, 6, given_changes)
+    time, free = np.empty(128), np.empty(128, np.int64)
+    at, n = 7, len(profile.steps())
+    time[at : at + n], free[at : at + n] = zip(*profile.steps(), strict=True)
+    for cores, length, since in jobs:
+        start, first, last = find(time, free, at, n, since, cores, length, math.inf)
+        assert start == plain.earliest(since, cores, length) == earliest(profile, since, cores, length)
+        if start == math.inf:
+            continue
+        end = lasts_until(start, length)
+        n = occupy(time, free, at, n, first, last, start, end, cores)
+        add(profile, start, end, -cores)
+        plain.changes.append((start, end, -cores))
+        assert list(zip(time[at : at + n], free[at : at + n], strict=True)) == profile.steps()
