@@ -6,10 +6,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.attempts import WORKFLOW_OUTCOMES
 from simmodels.passes.trading import found
-from simmodels.place import Place
 from simmodels.policies.auction_options import AuctionOptions
+from simmodels.results.attempts import WORKFLOW_OUTCOMES
+from simmodels.results.place import Place
 from simmodels.schedule import Schedule
 from simmodels.structures.market import ACTIVE, EXPECTED, FINISHED, REJECTED, STARVED, Market
 from simmodels.workload import Workload

@@ -11,8 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from simmodels import merit, metrics
-from simmodels.attempts import (
+from simmodels import metrics
+from simmodels.capacity import Capacity
+from simmodels.energy import Power, Signal
+from simmodels.errors import RequestError, UnknownNameError
+from simmodels.ground.files import replacing, write_csv
+from simmodels.results import merit
+from simmodels.results.attempts import (
     ATTEMPT_COLUMNS,
     COMPLETED,
     FINISHED,
@@ -28,15 +33,11 @@ from simmodels.attempts import (
     off_table,
     rows_of,
 )
-from simmodels.capacity import Capacity
-from simmodels.energy import Power, Signal
-from simmodels.errors import RequestError, UnknownNameError
-from simmodels.ground.files import replacing, write_csv
-from simmodels.legality import Evidence
-from simmodels.place import Place, Terms
+from simmodels.results.legality import Evidence
+from simmodels.results.place import Place, Terms
+from simmodels.results.workflow_graph import graph_with_results
+from simmodels.results.workflow_results import WorkflowResults
 from simmodels.workflow import Workflow
-from simmodels.workflow_graph import graph_with_results
-from simmodels.workflow_results import WorkflowResults
 from simmodels.workload import Workload
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from simmodels.entities.source import Source
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.numbers import MOST
 from simmodels.on_machines import run_on_machines
-from simmodels.place import Place
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, Decide, Overrun, QueueOptions
 from simmodels.replay.auction import replay_auction
 from simmodels.replay.run import Replay
+from simmodels.results.place import Place
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow
 from simmodels.workload import Workload

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simmodels import graph
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
-from simmodels.place import Place, Terms
+from simmodels.results.place import Place, Terms
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow, delays
 from simmodels.workload import Workload

@@ -8,7 +8,6 @@ from typing import NoReturn
 import numpy as np
 from simpy.events import Event
 
-from simmodels.attempts import FINISHED
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Judged
@@ -22,7 +21,6 @@ from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.outcomes import judged, schedule_of
 from simmodels.passes import trading
-from simmodels.place import Terms
 from simmodels.policies.auction_options import (
     AuctionOptions,
     Backfilling,
@@ -38,6 +36,8 @@ from simmodels.policies.auction_options import (
     rules_of,
 )
 from simmodels.policies.priority import Priority
+from simmodels.results.attempts import FINISHED
+from simmodels.results.place import Terms
 from simmodels.schedule import Schedule
 from simmodels.structures.structure import address_of
 from simmodels.workflow import Workflow

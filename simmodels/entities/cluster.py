@@ -19,8 +19,8 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.progress import Left, Progress, duration_s, worked_s
 from simmodels.entities.sizes import Machines, groups_of, pool_size, require_speed
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.place import Place
 from simmodels.policies.checkpoints import Checkpoints
+from simmodels.results.place import Place
 from simmodels.workload import Job
 
 

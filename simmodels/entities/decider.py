@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from simpy.events import PENDING, Event
 
-from simmodels.attempts import FINISHED
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
 from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.place import Terms
+from simmodels.results.attempts import FINISHED
+from simmodels.results.place import Terms
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 
@@ -40,7 +40,7 @@ class Judged(NamedTuple):
     workflow
         The workflow.
     outcome
-        Its outcome, see `simmodels.attempts.WORKFLOW_OUTCOMES`.
+        Its outcome, see `simmodels.results.attempts.WORKFLOW_OUTCOMES`.
     critical_path_s
         The least time from its submission to its finish, in seconds.
     price

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 from simpy.events import Event
 
-from simmodels.attempts import FINISHED, OPEN
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider, Judged
@@ -18,8 +17,9 @@ from simmodels.entities.job import TaskRun
 from simmodels.entities.router import Router
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
-from simmodels.place import Terms
 from simmodels.policies.auction_options import AuctionOptions, Network
+from simmodels.results.attempts import FINISHED, OPEN
+from simmodels.results.place import Terms
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 

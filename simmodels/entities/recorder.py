@@ -21,7 +21,7 @@ from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError
-from simmodels.place import Terms
+from simmodels.results.place import Terms
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workflow import Workflow
 from simmodels.workload import COLUMNS, Job, Workload

@@ -16,10 +16,10 @@ from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.passes import queueing as queue
 from simmodels.passes.under_notice import instant_under_notice
-from simmodels.place import Terms
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
 from simmodels.policies.rows import Rows, require_columns, row_of
+from simmodels.results.place import Terms
 from simmodels.streams import stream
 from simmodels.structures import queue as state
 from simmodels.structures.structure import address_of

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NoReturn, TypeVar, get_args
 
-from simmodels.attempts import OPEN
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.decider import Decider
@@ -16,6 +15,7 @@ from simmodels.errors import RequestError, require_known
 from simmodels.ground.numbers import Floats
 from simmodels.policies.course import Course, require_period
 from simmodels.policies.selection import Strategy, name_of
+from simmodels.results.attempts import OPEN
 from simmodels.units import DAY
 
 Knob = Decider | tuple[Decider, str]

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from simmodels import graph
 from simmodels.curve import tails
 from simmodels.errors import RequestError, require_known
-from simmodels.place import Terms
 from simmodels.policies.changes import Changeable
 from simmodels.policies.naming import as_bid
 from simmodels.policies.priority import Priority
+from simmodels.results.place import Terms
 from simmodels.streams import entropy
 from simmodels.structures.market import BACKFILLINGS, NETWORKS, TRENDS, Market, append, new_market
 from simmodels.vocabulary import CHARACTERISTICS, OF_A_PLACE, plain_word

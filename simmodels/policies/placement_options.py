@@ -11,7 +11,6 @@ from simmodels.errors import ImpossibleJobError, RequestError, require_known
 from simmodels.ground.numbers import MOST, Floats, Ints, flag, is_whole, number, shown, whole
 from simmodels.passes.new_fleet import new_fleet
 from simmodels.passes.planning import FLOOR, NEAREST, PACKS
-from simmodels.place import Terms
 from simmodels.policies.changes import Changeable
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.naming import as_order
@@ -19,6 +18,7 @@ from simmodels.policies.order import Order
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import as_order_of_queue
 from simmodels.policies.risk import Category, risk_table
+from simmodels.results.place import Terms
 from simmodels.streams import stream
 from simmodels.structures.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet
 from simmodels.units import WEEK

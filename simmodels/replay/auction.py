@@ -6,9 +6,9 @@ import numpy as np
 
 from simmodels.outcomes import schedule_of
 from simmodels.passes.trading import refused_task
-from simmodels.place import Place
 from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_market, raise_refused_bid
 from simmodels.replay.trade import trade
+from simmodels.results.place import Place
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow
 from simmodels.workload import Workload

@@ -7,10 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.attempts import numbered
 from simmodels.capacity import Capacity
 from simmodels.passes.switching import MODES, OFF, OPEN
-from simmodels.place import Place, Terms
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.placement_options import PLACED, PlacementOptions, checkpoint_numbers
 from simmodels.policies.queue_options import QueueOptions, raise_refused
@@ -19,6 +17,8 @@ from simmodels.replay.power import Power, new_power
 from simmodels.replay.powered import replay_powered
 from simmodels.replay.powered_queue import new_yard, parts_of, replay_queue
 from simmodels.replay.runs import Runs, fill_lengths, new_runs, record
+from simmodels.results.attempts import numbered
+from simmodels.results.place import Place, Terms
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.streams import stream
 from simmodels.structures.fleet import columns as columns_of

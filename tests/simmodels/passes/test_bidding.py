@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from simmodels.attempts import FINISHED, REJECTED, STARVED
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.passes.bidding import drawn
 from simmodels.policies.bids import BUILT_IN, Bid, find_bid
+from simmodels.results.attempts import FINISHED, REJECTED, STARVED
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.workflow import Workflow

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.attempts import FINISHED, STARVED, WORKFLOW_OUTCOMES
 from simmodels.errors import RequestError
+from simmodels.results.attempts import FINISHED, STARVED, WORKFLOW_OUTCOMES
 from simmodels.workflow import Workflow
 from simmodels.workload import Tasks
 
@@ -25,7 +25,7 @@ class WorkflowResults:
     start_s, end_s
         float64[n], seconds since the workload's zero; NaN where a task never started, or never ended.
     outcome
-        int8[workflows], see `simmodels.attempts.WORKFLOW_OUTCOMES`.
+        int8[workflows], see `simmodels.results.attempts.WORKFLOW_OUTCOMES`.
     critical_path_s
         float64[workflows], the least time from submission to finish.
     tick_s

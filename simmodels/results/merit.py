@@ -7,11 +7,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels import metrics
-from simmodels.attempts import COMPLETED, OUTCOMES, UNFINISHED, Attempts
 from simmodels.capacity import Capacity
 from simmodels.energy import KWH, Power, Signal
 from simmodels.errors import UnknownNameError
-from simmodels.legality import Evidence
+from simmodels.results.attempts import COMPLETED, OUTCOMES, UNFINISHED, Attempts
+from simmodels.results.legality import Evidence
 
 Waits = tuple[NDArray[np.float64], NDArray[np.float64]]
 WarmCredit = Literal["whole", "partial"]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.attempts import WORKFLOW_OUTCOMES
 from simmodels.errors import RequestError, brief
-from simmodels.legality import Evidence
+from simmodels.results.attempts import WORKFLOW_OUTCOMES
+from simmodels.results.legality import Evidence
 from simmodels.workflow import Workflow
 
 if TYPE_CHECKING:

@@ -12,7 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels import metrics
-from simmodels.attempts import (
+from simmodels.errors import IllegalScheduleError
+from simmodels.ground.instants import rounding_s
+from simmodels.results.attempts import (
     COMPLETED,
     FINISHED,
     KILLED,
@@ -23,9 +25,7 @@ from simmodels.attempts import (
     Attempts,
     numbered,
 )
-from simmodels.errors import IllegalScheduleError
-from simmodels.ground.instants import rounding_s
-from simmodels.place import Place, Terms
+from simmodels.results.place import Place, Terms
 from simmodels.workflow import delays
 from simmodels.workload import Workload
 
