@@ -1,19 +1,18 @@
 """Attempt: one run of a job on a cluster, and how it ended."""
 
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from simpy.events import URGENT, Event
 from simpy.events import Process as SimPyProcess
 
+from simmodels.entities.environment import Environment
 from simmodels.workload import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simmodels.entities.cluster import Cluster
     from simmodels.entities.machine import Machine
-    from simmodels.entities.progress import Left
 
 
 class Outcome(Enum):
@@ -22,6 +21,36 @@ class Outcome(Enum):
     COMPLETED = "completed"
     KILLED = "killed"  # stopped at its limit
     LOST = "lost"  # its machine was powered off
+
+
+class Left(NamedTuple):
+    """What is left of a job.
+
+    Parameters
+    ----------
+    work_s
+        The work, in seconds at speed 1.
+    restart_s
+        How long it takes to come back from its last checkpoint.
+    earlier_s
+        How long its running attempt ran before the clock began.
+    """
+
+    work_s: float
+    restart_s: float = 0.0
+    earlier_s: float = 0.0
+
+
+class Runs(Protocol):
+    """What an attempt knows of its cluster."""
+
+    env: Environment
+    name: str
+    number: int
+    speed: float
+
+    def end(self, attempt: "Attempt", /) -> None:
+        """Free the cores of an attempt."""
 
 
 class TakesNote(Protocol):
@@ -93,7 +122,7 @@ class Attempt:
         "work_s",
     )
 
-    def __init__(self, job: Job, cluster: "Cluster", limit_s: float | None) -> None:
+    def __init__(self, job: Job, cluster: Runs, limit_s: float | None) -> None:
         self.job = job
         self.submitted = job
         self.cluster = cluster

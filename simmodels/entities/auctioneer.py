@@ -182,7 +182,7 @@ class Auctioneer(Router):
         self._ended: list[int] = []
         self._lost: list[int] = []
         self._powered = [0] * len(self.clusters)
-        self._place = {cluster: place for place, cluster in enumerate(self.clusters)}
+        self._place: dict[object, int] = {cluster: place for place, cluster in enumerate(self.clusters)}
         self._alarm = np.inf  # the instant of the earliest timer that is set
         self._due = np.inf  # the next instant at which data arrive or a deadline is reached
         self._forwarding: Forwarding | None = None

@@ -12,11 +12,11 @@ from typing import Protocol
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
 
-from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.attempt import Attempt, Left, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Lost, Powered, Started
 from simmodels.entities.machine import Machine
-from simmodels.entities.progress import Left, Progress, duration_s, worked_s
+from simmodels.entities.progress import Progress, duration_s, worked_s
 from simmodels.entities.sizes import Machines, groups_of, pool_size, require_speed
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.policies.checkpoints import Checkpoints

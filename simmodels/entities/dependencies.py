@@ -31,7 +31,7 @@ class _Flow:
     workflow: Workflow
     missing: list[int]  # how many predecessors of each task have not ended
     left: int  # how many tasks have not ended
-    ended: dict[int, tuple[float, Cluster]] = field(default_factory=dict)  # when and where, by task; if data travel
+    ended: dict[int, tuple[float, object]] = field(default_factory=dict)  # when and where, by task; if data travel
     finish_s: float = math.nan
 
 

@@ -1,13 +1,11 @@
 """Machine: some of a cluster's cores, which can be used while it is on."""
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal, Protocol
 
 import numpy as np
 from simpy.events import Event
 
-if TYPE_CHECKING:
-    from simmodels.entities.attempt import Attempt
-    from simmodels.entities.cluster import Cluster
+from simmodels.entities.environment import Environment
 
 Leaves = Literal["at an instant", "once idle"]
 State = Literal["on", "noticed", "draining", "off", "booting"]
@@ -16,6 +14,28 @@ SCRIPT: Final = "script"
 """Who holds a machine off if nobody else is named."""
 _CHANGES: Final = 3
 """Changes take effect in the first turn of power changes of an instant, notices are given in the second."""
+
+
+class RunsThere(Protocol):
+    """What a machine knows of an attempt that runs on it."""
+
+    warned_s: float | None
+
+    def interrupt(self, cause: object = None) -> None:
+        """Stop it at this instant."""
+
+
+class Owner(Protocol):
+    """What a machine knows of its cluster."""
+
+    env: Environment
+    name: str
+
+    def tell(self, machine: "Machine", /) -> None:
+        """Take note that a machine will go, or is called back."""
+
+    def power_changed(self, machine: "Machine", /) -> None:
+        """Take note that a machine was switched."""
 
 
 class Machine:
@@ -43,7 +63,7 @@ class Machine:
         Whether it is on. One that takes time to boot is `wanted` before it is.
     """
 
-    def __init__(self, cluster: "Cluster", index: int, *, cores: int) -> None:
+    def __init__(self, cluster: Owner, index: int, *, cores: int) -> None:
         self.cluster = cluster
         self.index = index
         self.cores = cores
@@ -57,7 +77,7 @@ class Machine:
         self.listed = True  # whether its cluster looks here for room
         self.counts = True  # whether its free cores are among the cluster's
         self.offered = cores  # cores that jobs have there or may have, as the cluster's schedulers were told last
-        self.running: dict[Attempt, None] = {}  # a dict for its order: it is what came first
+        self.running: dict[RunsThere, None] = {}  # a dict for its order: it is what came first
 
     def __repr__(self) -> str:
         """Return a line about it."""

@@ -1,30 +1,10 @@
 """Progress: what is left of jobs that were interrupted, or ran before the clock began; one for all clusters."""
 
-from typing import NamedTuple
-
-from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.attempt import Attempt, Left, Outcome
 from simmodels.entities.job import TaskRun
 from simmodels.passes.checkpointing import done_after, saved_after, takes
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.workload import Job
-
-
-class Left(NamedTuple):
-    """What is left of a job.
-
-    Parameters
-    ----------
-    work_s
-        The work, in seconds at speed 1.
-    restart_s
-        How long it takes to come back from its last checkpoint.
-    earlier_s
-        How long its running attempt ran before the clock began.
-    """
-
-    work_s: float
-    restart_s: float = 0.0
-    earlier_s: float = 0.0
 
 
 class Progress(dict[object, tuple[Job, float, Left]]):
