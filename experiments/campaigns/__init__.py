@@ -3,10 +3,11 @@
 This is the facade: the names a study needs.
 """
 
+from experiments.campaigns.cell import Cell
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import run
 from experiments.campaigns.statistics import Effect, bootstrap, paired
-from experiments.campaigns.study import Cell, Scale, Study
+from experiments.campaigns.study import Scale, Study
 
 __all__ = ["Cell", "Claim", "Effect", "Results", "Scale", "Study", "bootstrap", "paired", "run"]

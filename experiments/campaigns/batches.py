@@ -19,10 +19,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from experiments.campaigns.cell import REPLICATION, Cell, Rows, Value
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.fingerprint import code_digest
 from experiments.campaigns.plan import Shipment
-from experiments.campaigns.study import REPLICATION, Cell, Rows, Study, Value, is_text, used_inputs
+from experiments.campaigns.study import Study, is_text, used_inputs
 from experiments.inputs import told
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import MOST

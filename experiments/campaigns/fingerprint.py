@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from experiments.campaigns.study import Cell, Study
+from experiments.campaigns.cell import Cell
+from experiments.campaigns.study import Study
 from experiments.inputs import told
 from simmodels.errors import RequestError
 

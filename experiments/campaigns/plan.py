@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from experiments.campaigns.cell import Cell, Value
 from experiments.campaigns.finding import find_study, reference
 from experiments.campaigns.fingerprint import cell_key, code_digest, digest, pickled_inputs
-from experiments.campaigns.study import MOST_CELLS, Cell, Study, Value, asked, factor_values, used_inputs
+from experiments.campaigns.study import MOST_CELLS, Study, asked, factor_values, used_inputs
 from simmodels.errors import RequestError
 from simmodels.streams import entropy
 

@@ -6,9 +6,9 @@ from typing import Final
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import having
-from experiments.campaigns.study import REPLICATION
 from experiments.drawing import INK, PALETTE, STYLE, as_label
 from simmodels.errors import RequestError
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns.cell import REPLICATION, Value
 from experiments.campaigns.statistics import Effect, Statistic, bootstrap, having, paired, require_numbers
-from experiments.campaigns.study import REPLICATION, Value
 from simmodels.errors import require_known
 
 

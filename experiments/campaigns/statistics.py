@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from experiments.campaigns.study import REPLICATION
+from experiments.campaigns.cell import REPLICATION
 from simmodels.errors import RequestError, require_known
 from simmodels.streams import stream
 

@@ -13,23 +13,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns.cell import REPLICATION, Cell, Rows, Value
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
 from experiments.inputs import told
 from simmodels.errors import RequestError, SimModelsError, require_known
 from simmodels.ground.numbers import MOST
-from simmodels.streams import entropy, stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments.campaigns.claims import Claim
-    from experiments.campaigns.results import Results
-
-Value = str | int | float | bool | None
-Row = Mapping[str, Any]
-Rows = Row | Iterable[Row] | pd.DataFrame
-
 NONE: Final[Mapping[str, Any]] = MappingProxyType({})
-REPLICATION: Final = "replication"
 MOST_CELLS: Final = 1_000_000
 """A campaign has no more cells: each takes about a kilobyte of the runner's memory, and a name in its folder."""
 _SHOWN: Final = 10**24
@@ -42,62 +36,6 @@ def _require_named(where: str, **parts: object) -> None:
     for what, part in parts.items():
         if not isinstance(part, Mapping):
             raise RequestError(f"{what} of {where} is {part!r}", "a mapping from names is allowed")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of a design: all that a study is told when it runs it.
-
-    ``cell["name"]`` is the value of a factor or of a parameter.
-
-    Parameters
-    ----------
-    factors
-        The value of each factor in this cell.
-    replication
-        Which repetition this is, from 0.
-    seed
-        The campaign's seed, an integer >= 0.
-    parameters
-        The values that all cells of the campaign share.
-    inputs
-        What `Study.inputs` made, by name; only there while the cell is run.
-    """
-
-    factors: Mapping[str, Value]
-    replication: int = 0
-    seed: int = 0
-    parameters: Mapping[str, Value] = field(default_factory=dict)
-    inputs: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  a value is what the study says it is
-        """Return the value of a factor or a parameter."""
-        if name in self.factors:
-            return self.factors[name]
-        require_known("factor or parameter", name, (*self.factors, *self.parameters))
-        return self.parameters[name]
-
-    def stream(self, *names: str | int) -> np.random.Generator:
-        """Return the random generator of these names in this replication: common random numbers.
-
-        It depends on the campaign's seed, the replication and the names, and *not* on the factors: all that is
-        compared within a replication meets the same draws, so that their difference is not blurred by luck. Where a
-        factor shall change the draws, its value is one of the names: ``cell.stream("arrivals", cell["load"])``.
-
-        Parameters
-        ----------
-        names
-            What the stream is for; texts and whole numbers.
-        """
-        return stream(self.seed, REPLICATION, self.replication, *names)
-
-    def seed_for(self, *names: str | int) -> int:
-        """Return the seed of these names in this replication, for what takes a seed; see `stream`."""
-        return entropy(self.seed, REPLICATION, self.replication, *names)
-
-    def __str__(self) -> str:
-        """Return the cell as it is named in messages."""
-        return ", ".join(f"{name} {value}" for name, value in {**self.factors, REPLICATION: self.replication}.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,19 +223,19 @@ class Study(ABC):
         `Cell.seed_for`; nothing else may make two runs of a cell differ.
         """
 
-    def tables(self, results: "Results") -> Mapping[str, pd.DataFrame]:
+    def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the tables of the report, by name: by default medians and quartiles by the factors."""
         return {"summary": results.summary(self.measures)}
 
-    def findings(self, results: "Results") -> Sequence[str]:  # noqa: ARG002  those who conclude override it
+    def findings(self, results: Results) -> Sequence[str]:  # noqa: ARG002  those who conclude override it
         """Return what the report says first, a sentence or a few each; by default nothing."""
         return ()
 
-    def figures(self, results: "Results") -> Mapping[str, "Figure"]:  # noqa: ARG002  those who draw override it
+    def figures(self, results: Results) -> Mapping[str, "Figure"]:  # noqa: ARG002  those who draw override it
         """Return the figures of the report, by name; by default none."""
         return NONE
 
-    def claims(self, results: "Results") -> Sequence["Claim"]:  # noqa: ARG002  those who claim override it
+    def claims(self, results: Results) -> Sequence[Claim]:  # noqa: ARG002  those who claim override it
         """Return what is claimed, checked on the results; by default nothing."""
         return ()
 

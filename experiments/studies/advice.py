@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Rows, Scale, Study
+from experiments.campaigns.study import Scale, Study
 from experiments.inputs import WorkloadFile
 from experiments.studies.advice_told import LOG, RESAMPLE, WEIGHTS, advice_of, orders_of, tuners_of, weights_of
 from experiments.studies.weights import fit_weights

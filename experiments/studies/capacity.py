@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Rows, Scale, Study
+from experiments.campaigns.study import Scale, Study
 from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
 from experiments.studies.capacity_claims import claims_of
 from experiments.studies.capacity_results import Found, tables_of

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pandas as pd
 
+from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap
-from experiments.campaigns.study import REPLICATION
 from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity_settings import BORG, CENTRE, alike
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard, get_args
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Design, Rows, Scale, Study
+from experiments.campaigns.study import Design, Scale, Study
 from experiments.studies.market_claims import claims_of
 from experiments.studies.market_results import (
     ALONE,

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Design, Rows, Scale, Study
+from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_order
 from experiments.studies.regression_results import (
     CONVERGENCE,

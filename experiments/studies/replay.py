@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns.cell import Cell, Rows, Value
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Design, Rows, Scale, Study, Value
+from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_order
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.documents import SUFFIXES

@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Cell, Rows, Scale, Study
+from experiments.campaigns.study import Scale, Study
 from experiments.inputs import WorkloadFile
 from experiments.studies.selection_results import (
     NOISE,

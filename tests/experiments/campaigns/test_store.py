@@ -19,8 +19,8 @@ import pytest
 
 from experiments.campaigns import store as module
 from experiments.campaigns.batches import CELL, Failure, groups, parquet, plain_rows, table_of
+from experiments.campaigns.cell import Cell
 from experiments.campaigns.store import Store, read_json
-from experiments.campaigns.study import Cell
 from simmodels.errors import FileFormatError, RequestError, StoppedError
 
 CELLS = [Cell({"kind": kind}, replication) for replication in range(20) for kind in "ab"]

@@ -12,10 +12,10 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from experiments.campaigns import run
+from experiments.campaigns.cell import Cell
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
-from experiments.campaigns.study import Cell
 from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity import Capacity, jobs_of, simulated, walk_of
 from experiments.studies.capacity_results import AUTHORS, INDEPENDENT, INDEPENDENT_SWEEPS, Found

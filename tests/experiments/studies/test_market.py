@@ -10,9 +10,9 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from experiments.campaigns import run
+from experiments.campaigns.cell import Cell
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
-from experiments.campaigns.study import Cell
 from experiments.studies.market import BEYOND, RULES, Market, _rule_loads
 from experiments.studies.market_results import PROTOTYPE
 from simmodels.errors import RequestError, UnknownNameError

@@ -1,0 +1,73 @@
+"""Cell: one combination of a study's factors in one replication, and what is known when it is run."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from simmodels.errors import require_known
+from simmodels.streams import entropy, stream
+
+Value = str | int | float | bool | None
+Row = Mapping[str, Any]
+Rows = Row | Iterable[Row] | pd.DataFrame
+
+REPLICATION: Final = "replication"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a design: all that a study is told when it runs it.
+
+    ``cell["name"]`` is the value of a factor or of a parameter.
+
+    Parameters
+    ----------
+    factors
+        The value of each factor in this cell.
+    replication
+        Which repetition this is, from 0.
+    seed
+        The campaign's seed, an integer >= 0.
+    parameters
+        The values that all cells of the campaign share.
+    inputs
+        What `Study.inputs` made, by name; only there while the cell is run.
+    """
+
+    factors: Mapping[str, Value]
+    replication: int = 0
+    seed: int = 0
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  a value is what the study says it is
+        """Return the value of a factor or a parameter."""
+        if name in self.factors:
+            return self.factors[name]
+        require_known("factor or parameter", name, (*self.factors, *self.parameters))
+        return self.parameters[name]
+
+    def stream(self, *names: str | int) -> np.random.Generator:
+        """Return the random generator of these names in this replication: common random numbers.
+
+        It depends on the campaign's seed, the replication and the names, and *not* on the factors: all that is
+        compared within a replication meets the same draws, so that their difference is not blurred by luck. Where a
+        factor shall change the draws, its value is one of the names: ``cell.stream("arrivals", cell["load"])``.
+
+        Parameters
+        ----------
+        names
+            What the stream is for; texts and whole numbers.
+        """
+        return stream(self.seed, REPLICATION, self.replication, *names)
+
+    def seed_for(self, *names: str | int) -> int:
+        """Return the seed of these names in this replication, for what takes a seed; see `stream`."""
+        return entropy(self.seed, REPLICATION, self.replication, *names)
+
+    def __str__(self) -> str:
+        """Return the cell as it is named in messages."""
+        return ", ".join(f"{name} {value}" for name, value in {**self.factors, REPLICATION: self.replication}.items())
