@@ -4,8 +4,7 @@ from typing import Any, Final
 
 from simmodels.capacity import Capacity
 from simmodels.schedule import Schedule
-from simmodels.simulate import simulate
-from simmodels.simulate_on_machines import simulate_on_machines
+from simmodels.simulate import simulate, simulate_on_machines
 from simmodels.workload import Workload
 
 FIRST_FIT: Final = ("FirstFitAware", "FirstFitUnaware")

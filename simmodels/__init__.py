@@ -42,8 +42,8 @@ from simmodels.policies.orders import TWELVE_ORDERS, order, orders
 from simmodels.policies.polynomial import Polynomial
 from simmodels.policies.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
 from simmodels.schedule import Place, Schedule, Terms
-from simmodels.simulate import simulate, simulate_workflows
-from simmodels.simulate_on_machines import simulate_on_machines
+from simmodels.simulate import simulate, simulate_on_machines, simulate_workflows
+from simmodels.site import Site
 from simmodels.static_scheduling import plan
 from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
@@ -116,6 +116,7 @@ __all__ = [
     "Scheduler",
     "Signal",
     "SimModelsError",
+    "Site",
     "SleepWhenIdle",
     "Source",
     "Started",

@@ -1,195 +1,214 @@
 """simulate: the short way in, by the fastest exact clock."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from dataclasses import fields, replace
+from typing import Any, get_args
 
 import pandas as pd
 
 from simmodels.capacity import Capacity, CapacityChange
 from simmodels.engine import Engine, require_engine
-from simmodels.entities.auctioneer import Auctioneer
-from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import Environment
-from simmodels.entities.recorder import Recorder
-from simmodels.entities.scheduler import QueueScheduler
-from simmodels.entities.source import Source
+from simmodels.entities.building import run_processes
 from simmodels.errors import RequestError, require_known
-from simmodels.ground.numbers import MOST
-from simmodels.on_machines import run_on_machines
+from simmodels.model import Model, RouterName
 from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.changes import known_options
 from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.placement_options import Heuristic, PlacementOptions
 from simmodels.policies.priority import Priority
-from simmodels.policies.queue_options import Backfilling, Decide, Overrun, QueueOptions
-from simmodels.replay.auction import replay_auction
-from simmodels.replay.run import Replay
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.replay.compiled_run import run_compiled
 from simmodels.results.place import Place
 from simmodels.schedule import Schedule
+from simmodels.site import Removes, Site
 from simmodels.workflow import Workflow
 from simmodels.workload import Workload
 
+Cluster = int | Site | Place | tuple[str, int] | tuple[str, int, str | None]
+
 
 def simulate(
-    workload: Workload,
+    workload: Workload | Sequence[Workflow],
     *,
+    on: Cluster | Sequence[Cluster] | None = None,
     cores: int | None = None,
     capacity: Capacity | pd.DataFrame | Iterable[CapacityChange] | None = None,
     cores_per_machine: int | None = None,
     machines: int | None = None,
     checkpoints: Checkpoints | None = None,
-    removes: Literal["highest", "random"] = "highest",
+    removes: Removes = "highest",
     window_s: tuple[float, float] | None = None,
-    order: str | Priority = "FCFS",
-    backfilling: Backfilling = "easy",
-    backfill_order: str | Priority | None = None,
-    threshold_s: float | None = None,
-    decide: Decide = "instant",
-    overrun: Overrun = "run",
-    queue_depth: int | None = None,
-    warm_jobs: int = 0,
+    heuristic: Heuristic | None = None,
+    router: RouterName | None = None,
+    rebalance_s: float | None = None,
     engine: Engine = "auto",
     seed: int = 0,
+    **options: Any,  # noqa: ANN401  those of a queue, a placer or an auction, checked by name
 ) -> Schedule:
-    """Return the schedule of rigid jobs in a queue, on one pool of cores or on machines that are switched on and off.
+    """Return the schedule of jobs and workflows: in a queue, by a placer, by an auction, or behind a router.
 
     Parameters
     ----------
     workload
-        The jobs; each must be able to run on the pool. A job whose cores or runtime is unknown (-1)
-        is left out: its row stays, unfinished and outside the metrics; ``about["left_out"]`` counts them.
+        Rigid jobs, workflows, or both. A job whose cores or runtime is unknown (-1) is left out: its row stays,
+        unfinished and outside the metrics; ``about["left_out"]`` counts them.
+    on
+        The cluster, or clusters: a `Site`, a number of cores, or name, cores and kind.
     cores
-        The size of the pool; by default ``workload.max_cores``.
-    capacity, cores_per_machine
-        Instead of a pool: how many machines there are over time (see `Capacity.of`), and the cores of each. A job gets
-        the free cores of the lowest machines; of those under notice too, if it ends by its estimate before they go.
-    machines
-        How many machines there are at most; None for the most that the capacity has.
-    checkpoints
-        How jobs on machines write checkpoints; None for no periodic ones, and for free ones on notice.
-    removes
-        Which machines go: those of the ``"highest"`` numbers, or ``"random"`` ones.
+        Instead: one pool of so many cores; by default ``workload.max_cores``.
+    capacity, cores_per_machine, machines, checkpoints, removes
+        Instead: one cluster of machines that are switched on and off, as in `Site`.
     window_s
-        On machines, as in `simulate_on_machines`.
-    order
-        Which waiting job goes first: a name of the registry (`simmodels.orders`), or an order of
-        yours. Smaller values first; ties by submit, then input position. A bid may stand there, too: who would win
-        goes first.
-    backfilling
-        ``"none"`` (the head of the queue blocks), ``"greedy"`` (any that fits starts), ``"easy"``
-        (any that fits and does not delay the head starts), ``"conservative"`` (any that fits and
-        delays no waiting job's reservation starts).
-    backfill_order
-        The order in which EASY backfills; by default `order`.
-    threshold_s
-        A job that has waited longer goes before all others (among these, first come first); in both
-        orders. None for never.
-    decide
-        ``"instant"``: all completions and submissions of an instant, then one pass. ``"event"``: one
-        pass after each event, submissions before completions.
-    overrun
-        What happens to a job that reaches its estimate. ``"run"``: it runs on, and is expected to end
-        at any moment; ``"kill"``: it is stopped.
-    queue_depth
-        Only this many waiting jobs, those submitted first, are considered; None for all.
-    warm_jobs
-        This many jobs, the first ones, run first come first served, before any other, and stand outside the
-        metrics.
+        On machines, from when to when, the end included; jobs that were submitted before and would still run are run
+        on, those submitted at its end or later are left out. None: from the first submit until all is done, or if
+        machines stay off forever until the last change.
+    heuristic
+        ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``: jobs inside one machine each.
+    router
+        Who sends jobs to the queues, or placers, of several clusters: ``"RoundRobin"``, ``"LeastLoaded"`` or
+        ``"EarliestStart"``. Or give a ``bid`` and ``forward=True``.
+    rebalance_s
+        As in `Auctioneer`, of auctions that forward.
     engine
-        ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the
-        compiled one: the schedule is the same to the last bit).
+        ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the compiled one where it
+        covers all that is asked for: the schedule is the same to the last bit).
     seed
-        For orders that draw (RANDOM).
+        Of what is drawn.
+    options
+        Of a queue, as in `QueueScheduler`: ``order, backfilling, backfill_order, threshold_s, decide, overrun,
+        queue_depth, warm_jobs``. With a `heuristic` those of placers, as in `FirstFit` and `TargetAsap`. With a
+        ``bid``, the rules of an auction, as in `Auctioneer`.
 
     Raises
     ------
     ImpossibleJobError
-        A job can never run on the pool, or its runtime is negative; see `workloads.clean`.
+        A job or task can never run there, or its runtime is negative; see `workloads.clean`.
     UnknownNameError, RequestError
-        An option is not what is allowed, or the pool's size is unknown.
+        An option is not what is allowed, the parts do not go together, the size of the pool is unknown, or no compiled
+        clock covers all that is asked for, and one was.
 
     Examples
     --------
     >>> trace = Workload.from_frame(pd.DataFrame({"submit_s": [0, 1, 2], "runtime_s": [10, 10, 5], "cores": [1, 2, 1]}))
     >>> simulate(trace, cores=2).start_s.tolist()
     [0.0, 10.0, 2.0]
+    >>> simulate(trace, on=[2, Site(name="b", cores=1)], router="LeastLoaded", order="SPF").cluster.tolist()
+    [0, 0, 1]
     """
     require_engine(engine, seed)
-    options = QueueOptions.checked(
-        order=order,
-        backfilling=backfilling,
-        backfill_order=backfill_order,
-        threshold_s=threshold_s,
-        decide=decide,
-        overrun=overrun,
-        queue_depth=queue_depth,
-        warm_jobs=warm_jobs,
-    )
-    require_known("removes", removes, ("highest", "random"))
-    if capacity is not None:
-        if cores is not None or cores_per_machine is None:
-            raise RequestError("a capacity", "cores_per_machine is needed with it, and no cores")
-        return run_on_machines(
-            workload,
-            capacity,
-            options,
-            lambda env, cluster: QueueScheduler(env, cluster, **options.by_name()),
-            cores_per_machine=cores_per_machine,
-            machines=machines,
-            window_s=window_s,
-            checkpoints=checkpoints,
-            random_kill=removes == "random",
-            engine=engine,
-            seed=seed,
-        )
-    for name, value in (
-        ("cores_per_machine", cores_per_machine),
-        ("machines", machines),
-        ("checkpoints", checkpoints),
-        ("window_s", window_s),
-        ("removes", None if removes == "highest" else removes),
-    ):
-        if value is not None:
-            raise RequestError(f"{name} of a pool of cores", "capacity is needed with it")
-    size = workload.max_cores if cores is None else cores
-    if size is None:
-        raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores= says it")
-    if not (1 <= size <= MOST and int(size) == size):
-        raise RequestError(f"cores is {size}", "1 to 2^53 is allowed, in whole numbers")
-    workload.require_runnable(size)
+    work = workload if isinstance(workload, Workload) else Workload.of_workflows(workload)
+    rules, before = _policies(heuristic, router, options)
+    one = {
+        "cores": cores,
+        "capacity": capacity,
+        "cores_per_machine": cores_per_machine,
+        "machines": machines,
+        "checkpoints": checkpoints,
+        "removes": None if removes == "highest" else removes,
+    }
+    given = {name: value for name, value in one.items() if value is not None}
+    if on is not None and given:
+        raise RequestError(f"{', '.join(given)} beside on", "a Site says them")
+    sites = _sites(on) if on is not None else (_site(work, given, rules),)
+    model = Model(work, sites, rules, before, rebalance_s, window_s, seed)
+    model.require_runnable()
     if engine != "simpy":
-        replay = Replay(workload, cores=size, options=options, seed=seed)
-        replay.run()
-        return replay.schedule()
-    env = Environment(seed=seed, start_s=float(workload.submit_s.min(initial=0.0)))
-    cluster = Cluster(env, "cluster", cores=size)
-    scheduler = QueueScheduler(env, cluster, **options.by_name())
-    Source(env, workload, into=scheduler)
-    recorder = Recorder(env)
-    env.run()
-    return recorder.schedule()
+        uncovered = model.uncovered
+        if uncovered is None:
+            return run_compiled(model)
+        if engine == "compiled":
+            raise RequestError(f"{uncovered}, compiled", "engine must be 'auto' or 'simpy'")
+    return run_processes(model)
+
+
+def simulate_on_machines(
+    workload: Workload,
+    capacity: Capacity | pd.DataFrame | Iterable[CapacityChange],
+    *,
+    cores_per_machine: int,
+    heuristic: Heuristic = "FirstFit",
+    machines: int | None = None,
+    window_s: tuple[float, float] | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    **options: Any,  # noqa: ANN401  the fields of PlacementOptions
+) -> Schedule:
+    """Return the schedule of jobs that run inside one machine each, on machines that come and go.
+
+    Parameters
+    ----------
+    workload
+        The jobs; each must be able to run on a machine.
+    capacity
+        How many machines there are over time: see `Capacity.of`.
+    cores_per_machine
+        The cores of each.
+    heuristic
+        ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``.
+    machines
+        How many machines there are at most; None for the most that the capacity has.
+    window_s
+        From when to when, the end included; jobs that were submitted before and would still run are run on, those
+        submitted at its end or later are left out. None: from the first submit until all is done, or if machines stay
+        dark forever until the last change.
+    engine
+        ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the
+        compiled one: the schedule is the same to the last bit).
+    seed
+        For fill orders and removals that are drawn.
+    options
+        As in `simmodels.policies.placement_options.PlacementOptions`.
+
+    Raises
+    ------
+    ImpossibleJobError
+        A job can never run on a machine, or has no length.
+    UnknownNameError, RequestError
+        An option is not what is allowed, or jobs of the window have the same number.
+
+    Examples
+    --------
+    >>> jobs = Workload.from_frame(pd.DataFrame({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 2]}))
+    >>> schedule = simulate_on_machines(jobs, [(0, 2), (4, 1)], cores_per_machine=2)
+    >>> schedule.start_s.tolist(), schedule.metrics()["kills"]
+    ([0.0, 10.0], 1)
+    """
+    return simulate(
+        workload,
+        capacity=capacity,
+        cores_per_machine=cores_per_machine,
+        heuristic=heuristic,
+        machines=machines,
+        window_s=window_s,
+        engine=engine,
+        seed=seed,
+        **options,
+    )
 
 
 def simulate_workflows(
     workflows: Sequence[Workflow],
     *,
-    clusters: Sequence[Place | tuple[str, int] | tuple[str, int, str | None]],
+    clusters: Sequence[Cluster],
+    bid: str | Priority = "PVR",
     engine: Engine = "auto",
     seed: int = 0,
     **rules: Any,  # noqa: ANN401  the rules of the auction, checked by name
 ) -> Schedule:
-    """Return the schedule of workflows whose tasks bid for cores.
+    """Return the schedule of workflows whose tasks bid for cores; `simulate` with ``on`` and ``bid``.
 
     Parameters
     ----------
     workflows
         The jobs; each task must be able to run on some cluster.
     clusters
-        Name, cores and kind of each cluster; without a kind it takes any task.
-    engine
-        ``"simpy"``, ``"compiled"``, or ``"auto"`` (the compiled one: the schedule is the same to the last bit).
-    seed
-        For bids that draw (Random).
+        A `Site`, or name, cores and kind, of each cluster; without a kind it takes any task.
+    bid
+        What tasks offer.
+    engine, seed
+        As in `simulate`.
     rules
-        Those of `simmodels.Auctioneer`: bid, ccr, network, hol, tick_s, end and so on.
+        The other rules of `simmodels.Auctioneer`: ccr, network, hol, tick_s, end and so on.
 
     Raises
     ------
@@ -204,23 +223,58 @@ def simulate_workflows(
     >>> simulate_workflows([job], clusters=[("a", 4)], bid="SRTF").start_s.tolist()
     [0.0, 10.0]
     """
-    require_engine(engine, seed)
-    places = [Place(*cluster) for cluster in clusters]
-    for place in places:
-        if not (1 <= place.cores <= MOST and int(place.cores) == place.cores):
-            raise RequestError(f"cluster {place.name!r} of {place.cores} cores", "1 to 2^53, in whole numbers")
-    if len({place.name for place in places}) < len(places):
-        named = ", ".join(place.name for place in places)
-        raise RequestError(f"clusters {named}, of which two have the same name", "each name once is allowed")
-    options = AuctionOptions.checked(**rules)
-    workflows = tuple(workflows)
-    if engine != "simpy":
-        return replay_auction(workflows, places, options, seed=seed)
-    env = Environment(seed=seed, start_s=min((workflow.submit_s for workflow in workflows), default=0.0))
-    made = [Cluster(env, place.name, cores=place.cores, kind=place.kind) for place in places]
-    auctioneer = Auctioneer(env, made, **options.by_name())
-    Source(env, workflows, into=auctioneer)
-    recorder = Recorder(env)
-    # Auctions that end with the last submission leave undone what comes after it.
-    env.run(until=auctioneer.process if options.end == "submit" and workflows else None)
-    return recorder.schedule()
+    return simulate(tuple(workflows), on=tuple(clusters), bid=bid, engine=engine, seed=seed, **rules)
+
+
+def _policies(
+    heuristic: Heuristic | None, router: RouterName | None, options: dict[str, Any]
+) -> tuple[QueueOptions | PlacementOptions | AuctionOptions, RouterName | AuctionOptions | None]:
+    """Return what schedules each cluster, or auctions them all; and what stands before several schedulers."""
+    if router is not None:
+        require_known("router", router, get_args(RouterName))
+    if "bid" not in options:
+        return _scheduler(heuristic, options), router
+    if router is not None:
+        raise RequestError(f"router {router!r} beside a bid", "the one or the other is allowed")
+    if not options.get("forward", False):
+        if heuristic is not None:
+            raise RequestError(f"heuristic {heuristic!r} beside a bid", "forward=True is needed with both")
+        return AuctionOptions.checked(**known_options(AuctionOptions, options)), None
+    # The auction only chooses then: what else both have by the same name (backfilling) is the queues'.
+    of_auction = {each.name for each in fields(AuctionOptions)} - {"backfilling"}
+    rules = {name: value for name, value in options.items() if name in of_auction}
+    rest = {name: value for name, value in options.items() if name not in of_auction}
+    return _scheduler(heuristic, rest), AuctionOptions.checked(**rules)
+
+
+def _scheduler(heuristic: Heuristic | None, options: dict[str, Any]) -> QueueOptions | PlacementOptions:
+    if heuristic is not None:
+        return PlacementOptions.checked(heuristic, **options)
+    return QueueOptions.checked(**known_options(QueueOptions, options))
+
+
+def _sites(on: Cluster | Sequence[Cluster]) -> tuple[Site, ...]:
+    """Return the clusters that are given, those of no name numbered."""
+    one = isinstance(on, int | Site | Place) or (isinstance(on, tuple) and isinstance(on[0], str))
+    given = (on,) if one else tuple(on)  # type: ignore[arg-type]  # several
+    if not given:
+        raise RequestError("no clusters", "1 at least is needed")
+    sites = [Site.of(each) for each in given]  # type: ignore[arg-type]  # refused if it is none
+    if len(sites) == 1:
+        return tuple(sites)
+    return tuple(
+        site if isinstance(each, Site | tuple) else replace(site, name=f"cluster{number}")
+        for number, (each, site) in enumerate(zip(given, sites, strict=True))
+    )
+
+
+def _site(work: Workload, given: dict[str, Any], rules: QueueOptions | PlacementOptions | AuctionOptions) -> Site:
+    """Return the one cluster that is described by options of its own."""
+    if isinstance(rules, PlacementOptions):
+        own = {"checkpoints": rules.checkpoints, "removes": "random" if rules.random_kill else None}
+        given = given | {name: value for name, value in own.items() if value is not None}
+    if {"capacity", "cores_per_machine", "machines"} & given.keys():
+        return Site(name="machines", **given)
+    if "cores" not in given and work.max_cores is None:
+        raise RequestError(f"the size of the machine of {work.name!r} is unknown", "cores= says it")
+    return Site(**{"cores": work.max_cores} | given)

@@ -49,6 +49,37 @@ def entropy(seed: int, *names: str | int) -> int:
     return int.from_bytes(digest[:16], "little")
 
 
+class Seeds:
+    """Seeds for all that draws in a simulation, so that no two of a purpose draw the same numbers.
+
+    The first that asks gets the seed itself. That of each other is made of it, the purpose and its names; and, where
+    these are the same, its number among them.
+
+    Parameters
+    ----------
+    seed
+        The seed of the whole simulation.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._asked: dict[str, list[tuple[str, ...]]] = {}
+
+    def of(self, purpose: str, *names: str) -> int:
+        """Return the seed of the next that asks.
+
+        Parameters
+        ----------
+        purpose
+            What is drawn.
+        names
+            What the one that draws is called, or serves.
+        """
+        asked = self._asked.setdefault(purpose, [])
+        asked.append(names)
+        return entropy(self.seed, purpose, asked.count(names), *names) if len(asked) > 1 else self.seed
+
+
 def stream(seed: int, *names: str | int) -> np.random.Generator:
     """Return the random generator of the seed and the names (numpy, PCG64).
 

@@ -334,6 +334,11 @@ class Auctioneer(Router):
         self._first_open = trading.first_open(self._market, self._first_open)
         return self._first_open == len(self.workflows) and not any(cluster.running for cluster in self.clusters)
 
+    @property
+    def will_act(self) -> bool:
+        """Whether data arrive or a deadline is reached at an instant to come."""
+        return self._due < np.inf
+
     def note_room(self) -> None:
         """Take note that, somewhere behind, jobs may find cores that they did not before."""
         self.note_decision()

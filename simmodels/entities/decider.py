@@ -106,6 +106,11 @@ class Decider:
         """Whether no job that was submitted here waits or runs."""
         raise NotImplementedError
 
+    @property
+    def will_act(self) -> bool:
+        """Whether it will do something, though nothing happens until then: a start that is planned, say."""
+        return False
+
     # -- what it takes ------------------------------------------------------------------------------
 
     @property

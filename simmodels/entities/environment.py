@@ -68,7 +68,7 @@ class Environment(simpy.Environment):
         super().__init__(initial_time=float(start_s))
         self.seed = seed
         self._left = False
-        self._seeds: dict[str, list[tuple[str, ...]]] = {}  # the names of those that asked for one, by purpose
+        self._seeds = streams.Seeds(self.seed)
         self._entities: list[object] = []
         self._shared: dict[object, Any] = {}
         self._observers: dict[object, list[Callable[[Any], object]]] = {}  # by class of events
@@ -120,9 +120,7 @@ class Environment(simpy.Environment):
         names
             What the entity is called, or serves.
         """
-        asked = self._seeds.setdefault(purpose, [])
-        asked.append(names)
-        return streams.entropy(self.seed, purpose, asked.count(names), *names) if len(asked) > 1 else self.seed
+        return self._seeds.of(purpose, *names)
 
     def enter(self, entity: object) -> None:
         """Take note of an entity of the model; each enters itself when it is made."""

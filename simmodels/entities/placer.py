@@ -236,7 +236,7 @@ class Placer(Scheduler):
         return not self._jobs and not self._submitted
 
     @property
-    def will_start(self) -> bool:
+    def will_act(self) -> bool:
         """Whether a start is planned."""
         return self._fleet is not None and bool(placing.due(self._fleet) < np.inf)
 

@@ -153,11 +153,6 @@ class Scheduler(Decider):
         """Whether no job that was submitted here waits or runs."""
         return not (self._submitted or self._in_line or self._begun)
 
-    @property
-    def will_start(self) -> bool:
-        """Whether a start is planned, whatever happens until then."""
-        return False
-
     def predict_start(self, job: Job) -> float:
         """Return when a job would start, by what is known now: estimates, and nothing else that comes.
 

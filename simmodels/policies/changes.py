@@ -7,6 +7,20 @@ from typing import Any, ClassVar, Self
 from simmodels.errors import require_known
 
 
+def known_options(kind: type, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return options by name; refuse one that is no field of their class.
+
+    Raises
+    ------
+    UnknownNameError
+        Naming it; near ones are offered.
+    """
+    known = tuple(each.name for each in fields(kind))
+    for name in options:
+        require_known("option", name, known)
+    return options
+
+
 @dataclass(frozen=True, slots=True)
 class Changeable:
     """Options that are made by `checked`, and of which those named in `changeable` can be changed."""

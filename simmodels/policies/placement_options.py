@@ -363,6 +363,11 @@ class PlacementOptions(Changeable):
         )
         return made
 
+    def given(self) -> dict[str, Any]:
+        """Return the options by name that differ from their defaults, the heuristic apart: as `checked` takes them."""
+        others = [each for each in fields(self) if each.name != "heuristic"]
+        return {each.name: value for each in others if (value := getattr(self, each.name)) != each.default}
+
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them: those of the heuristic."""
         names = [each.name for each in fields(self) if has_option(self.heuristic, each.name)]

@@ -1,32 +1,53 @@
-"""Replay of an auction: workflows through the compiled clock."""
+"""An auction on the compiled clock: workflows on pools of cores, or on machines that are switched on and off."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from simmodels.outcomes import schedule_of
-from simmodels.passes.trading import refused_task
+from simmodels.ground.numbers import Ints
+from simmodels.model import Model
+from simmodels.outcomes import judged, schedule_of
+from simmodels.passes.trading import add_free, found, refused_task
 from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_market, raise_refused_bid
+from simmodels.policies.placement_options import checkpoint_numbers
+from simmodels.replay.powered_auction import trade_on_machines
+from simmodels.replay.powered_run import spread
+from simmodels.replay.runs import new_runs, record
+from simmodels.replay.switched import Switched
 from simmodels.replay.trade import trade
-from simmodels.results.place import Place
+from simmodels.replay.yard import new_yard, parts_of
 from simmodels.schedule import Schedule
-from simmodels.workflow import Workflow
-from simmodels.workload import Workload
+from simmodels.streams import Seeds
+from simmodels.structures.structure import address_of
 
 
-def replay_auction(
-    workflows: Sequence[Workflow], clusters: Sequence[Place], options: AuctionOptions, *, seed: int = 0
-) -> Schedule:
+class _Auction:
+    """An auction that knows all workflows of a model."""
+
+    def __init__(self, model: Model, options: AuctionOptions) -> None:
+        self.model, self.options = model, options
+        self.places = [site.place for site in model.sites]
+        self.workflows = model.work.workflows
+        kinds = Kinds([(place.cores, place.kind) for place in self.places])
+        self.market = open_market(options, kinds, seed=model.seed)
+        self.known = Known(self.workflows, options, kinds)
+        self.known.into(self.market)
+        submit_s = np.array([workflow.submit_s for workflow in self.workflows], np.float64)
+        self.arrivals = np.argsort(submit_s, kind="stable")
+        self.submit_s = submit_s[self.arrivals]
+        self.until_s = float(submit_s.max(initial=-np.inf)) if options.end == "submit" else np.inf
+        self.about = {"engine": "compiled", "seed": model.seed}
+
+    def refuse(self) -> None:
+        """Raise the error of the bid that gave no number."""
+        task, now = refused_task(self.market)
+        job = int(np.searchsorted(self.known.first_task, task, side="right")) - 1
+        label = self.workflows[job].label(int(task - self.known.first_task[job]))
+        raise_refused_bid(self.options.bid, self.workflows[job].job_id, label, now)
+
+
+def replay_auction(model: Model, options: AuctionOptions) -> Schedule:
     """Return the schedule of workflows under an auction, by the compiled clock.
-
-    Parameters
-    ----------
-    workflows, clusters
-        The jobs, and the platform.
-    options
-        The rules of the auction.
-    seed
-        For bids that draw.
 
     Raises
     ------
@@ -35,18 +56,71 @@ def replay_auction(
     RequestError
         The bid gave no number for a task; what a Python function raised is raised again.
     """
-    kinds = Kinds([(place.cores, place.kind) for place in clusters])
-    market = open_market(options, kinds, seed=seed)
-    known = Known(workflows, options, kinds)
-    known.into(market)
-    submit_s = np.array([workflow.submit_s for workflow in workflows], np.float64)
-    arrivals = np.argsort(submit_s, kind="stable")
-    until = float(submit_s.max(initial=-np.inf)) if options.end == "submit" else np.inf
-    if not trade(market, arrivals, submit_s[arrivals], until):
-        task, now = refused_task(market)
-        job = int(np.searchsorted(known.first_task, task, side="right")) - 1
-        label = workflows[job].label(int(task - known.first_task[job]))
-        raise_refused_bid(options.bid, workflows[job].job_id, label, now)
-    workload = Workload.of_workflows(workflows)
-    about = {"engine": "compiled", "seed": seed}
-    return schedule_of(market, workload, clusters, known.critical_path_s, options, about)
+    auction = _Auction(model, options)
+    if any(site.machines is not None or site.checkpoints is not None for site in model.sites):
+        return _on_machines(auction)
+    if not trade(auction.market, auction.arrivals, auction.submit_s, auction.until_s):
+        auction.refuse()
+    path_s = auction.known.critical_path_s
+    return schedule_of(auction.market, model.work, auction.places, path_s, options, auction.about)
+
+
+def _on_machines(auction: _Auction) -> Schedule:
+    """Return the schedule of workflows under an auction on machines."""
+    model, market, known = auction.model, auction.market, auction.known
+    seeds = Seeds(model.seed)
+    switched = [
+        Switched(site, model.begin_s, seed=seeds.of("capacity", site.name) if site.removes == "random" else model.seed)
+        for site in model.sites
+    ]
+    first = np.cumsum([0, *(each.machines for each in switched)])
+    states = np.concatenate([each.states for each in switched])
+    size = np.concatenate([np.full(each.machines, each.site.size // each.machines) for each in switched])
+    yard = new_yard(states, size, first)
+    powers = [
+        None if each.site.capacity is None else each.power(states[low:high])
+        for each, low, high in zip(switched, first[:-1], first[1:], strict=True)
+    ]
+    for cluster, each in enumerate(switched):
+        off = each.machines - each.at_begin
+        add_free(market, cluster, -off * (each.site.size // each.machines))
+    length_s, tasks = model.work.runtime_s, len(model.work)
+    runs = new_runs(length_s, length_s, np.zeros(tasks), len(states), checkpoint_numbers(model.sites[0].checkpoints))
+    addresses = np.array([0 if power is None else address_of(power) for power in powers], np.int64)
+    given = (market, yard, runs, addresses, auction.arrivals, auction.submit_s, auction.until_s)
+    fine, _, last_s = trade_on_machines(*given)
+    if not fine:
+        auction.refuse()
+    (task, machine, start_s, end_s, work_s, outcome), (dark, dark_from, dark_to) = record(runs)
+    lengths = np.diff(known.first_task)[auction.arrivals]
+    submitted = np.empty(tasks, np.int64)  # the place of each task in order of submission
+    submitted[np.repeat(known.first_task[:-1][auction.arrivals], lengths) + _counts(lengths)] = np.arange(tasks)
+    order = np.lexsort((submitted[task], start_s))  # as a recorder has them
+    rows, machine = task[order], machine[order]
+    cluster, dark_of = (np.searchsorted(first, each, side="right") - 1 for each in (machine, dark))
+    attempts = {"start_s": start_s[order], "end_s": end_s[order], "outcome": outcome[order]}
+    if len(switched) > 1:
+        attempts["cluster"] = cluster
+    attempts |= {"machine": machine - first[cluster], "work_s": work_s[order]}
+    parts = parts_of(yard)
+    parts[:, 1] -= first[np.searchsorted(first, parts[:, 1], side="right") - 1]
+    price = {"price": found(market)[3]} if auction.options.prices else {}
+    return Schedule.from_attempts(
+        model.work,
+        auction.places,
+        rows,
+        attempts,
+        off=(dark_of, dark - first[dark_of], dark_from, dark_to),
+        window=(model.begin_s, last_s),
+        workflow_outcome=judged(market),
+        critical_path_s=known.critical_path_s,
+        terms=replace(auction.options.terms(modelled=True), adds_up=True),
+        about={**auction.options.about(), **auction.about, "left_out": 0},
+        parts=spread(rows, order, parts),
+        **price,
+    )
+
+
+def _counts(lengths: Ints) -> Ints:
+    """Return 0, 1, ... for each of these lengths, one after the other."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

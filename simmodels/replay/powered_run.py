@@ -7,87 +7,44 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.capacity import Capacity
-from simmodels.passes.switching import MODES, OFF, OPEN
-from simmodels.policies.checkpoints import Checkpoints
+from simmodels.model import Model
+from simmodels.passes.switching import OPEN
 from simmodels.policies.placement_options import PLACED, PlacementOptions, checkpoint_numbers
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
-from simmodels.replay.power import Power, new_power
 from simmodels.replay.powered import replay_powered
-from simmodels.replay.powered_queue import new_yard, parts_of, replay_queue
+from simmodels.replay.powered_queue import replay_queue
 from simmodels.replay.runs import Runs, fill_lengths, new_runs, record
+from simmodels.replay.switched import Switched
+from simmodels.replay.yard import new_yard, parts_of
 from simmodels.results.attempts import numbered
-from simmodels.results.place import Place, Terms
+from simmodels.results.place import Terms
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.streams import stream
 from simmodels.structures.fleet import columns as columns_of
 from simmodels.structures.fleet import refused, standing
 from simmodels.structures.queue import refused as refused_by_queue
 from simmodels.window import Windowed, windowed
-from simmodels.workload import Workload
 
 
 class Window:
-    """What a window needs on the compiled clock, whoever decides.
+    """What a window on machines needs on the compiled clock, whoever decides.
 
     Parameters
     ----------
-    workload
-        The jobs; each that is known must be able to run.
-    capacity
-        How many machines there are over time, as far as it is known by the window's end (`Capacity.known_by`).
-    machines, cores_per_machine
-        How many machines there are at most, and the cores of each.
-    window_s
-        Its begin and its end, which may be infinite.
-    random_kill
-        Whether the machines that go are drawn.
-    seed
-        Of what is drawn.
+    model
+        A model of rigid jobs on one site; each that is known must be able to run.
     """
 
-    def __init__(
-        self,
-        workload: Workload,
-        capacity: Capacity,
-        *,
-        machines: int,
-        cores_per_machine: int,
-        window_s: tuple[float, float],
-        random_kill: bool,
-        seed: int,
-    ) -> None:
-        self.workload = workload
-        self.machines, self.cores_per_machine = machines, cores_per_machine
-        self.seed = seed
-        begin = self.begin_s = float(window_s[0])
-        self.end_s = float(window_s[1])
-        self.jobs = windowed(workload, window_s)
-        self.at_begin = capacity.machines_at(begin)
-        self._random_kill = random_kill
-        later = capacity.time_s > begin
-        self._time_s, self._wanted, self._notice_s = (
-            column[later] for column in (capacity.time_s, capacity.machines, capacity.notice_s)
-        )
-        self._mode = np.array([MODES[each] for each, kept in zip(capacity.mode, later, strict=True) if kept], np.int64)
-        self.least = min(self.at_begin, int(self._wanted.min(initial=machines)))
-        self.states = np.where(np.arange(machines) < self.at_begin, OPEN, OFF).astype(np.int64)
+    def __init__(self, model: Model) -> None:
+        self.model, self.workload, self.seed = model, model.work, model.seed
+        self.begin_s, self.end_s = window_of(model)
+        self.site = model.site.known_by(self.end_s)
+        self.cores_per_machine = self.site.size // self.site.place.machines
+        self.jobs = windowed(self.workload, (self.begin_s, self.end_s))
+        self.machines = Switched(self.site, self.begin_s, seed=model.seed)
 
-    def power(self) -> Power:
-        """Return the machines, as they are when the window begins."""
-        noticed = np.flatnonzero(self._notice_s > 0)
-        notices = noticed[np.argsort((self._time_s - self._notice_s)[noticed], kind="stable")]
-        draws = np.empty(0)
-        if self._random_kill:
-            # A machine that leaves takes a draw, and can leave again once it has come again.
-            comes = int(np.diff(self._wanted, prepend=self.at_begin).clip(0).sum())
-            draws = stream(self.seed, "capacity", "removed").random(self.at_begin + 2 * comes + 1)
-        changes = (self._time_s, self._wanted, self._notice_s, self._mode, notices)
-        made: Power = new_power(self.states, changes, draws, self.begin_s)
-        return made
-
-    def runs(self, jobs: Windowed, checkpoints: Checkpoints | None) -> Runs:
+    def runs(self, jobs: Windowed) -> Runs:
         """Return an empty record of these jobs."""
         rows, warm = np.concatenate(jobs), len(jobs.warm)
         earlier_s = np.zeros(len(rows))
@@ -96,8 +53,8 @@ class Window:
             self.workload.runtime_s[rows],
             self.workload.estimate_s[rows],
             earlier_s,
-            self.machines,
-            checkpoint_numbers(checkpoints),
+            self.machines.machines,
+            checkpoint_numbers(self.site.checkpoints),
         )
         return made
 
@@ -106,7 +63,7 @@ class Window:
 
         So do not those that were killed before, at their estimate.
         """
-        free, rows = self.at_begin * self.cores_per_machine, []
+        free, rows = self.machines.at_begin * self.cores_per_machine, []
         for row in self.jobs.warm.tolist():
             ran_s = self.begin_s - self.workload.submit_s[row]
             cores = int(self.workload.cores[row])
@@ -131,7 +88,7 @@ class Window:
             arriving = np.arange(len(jobs.warm), len(rows))
             if (outcome != UNFINISHED).sum() < len(np.union1d(slot, arriving)):  # some wait in the dark
                 submit_s = self.workload.submit_s[rows]
-                last_s = max(last_s, float(submit_s.max()), float(self._time_s.max(initial=self.begin_s)))
+                last_s = max(last_s, float(submit_s.max()), self.machines.last_s)
         counted = np.zeros(len(self.workload), np.bool_)
         counted[jobs.arriving] = True
         counted[rows[slot]] = True
@@ -146,7 +103,7 @@ class Window:
         machine, from_s, to_s = found.dark
         return Schedule.from_attempts(
             self.workload,
-            [Place("machines", self.machines * self.cores_per_machine, None, self.machines)],
+            [self.site.place],
             found.rows,
             found.attempts,
             off=(np.zeros_like(machine), machine, from_s, to_s),
@@ -170,14 +127,15 @@ class _Found(NamedTuple):
     left_out: int
 
 
-def replay_on_machines(window: Window, options: PlacementOptions) -> Schedule:
-    """Return the schedule of jobs inside one machine each; see `simmodels.simulate_on_machines`.
+def replay_placer(model: Model, options: PlacementOptions) -> Schedule:
+    """Return the schedule of jobs inside one machine each.
 
     Raises
     ------
     RequestError
         An order gave no number for a job; what a Python order raised is raised again.
     """
+    window = Window(model)
     workload, jobs = window.workload, window.jobs
     rows = np.concatenate(jobs)
     submit_s, length_s, estimate_s = workload.submit_s[rows], workload.runtime_s[rows], workload.estimate_s[rows]
@@ -188,14 +146,15 @@ def replay_on_machines(window: Window, options: PlacementOptions) -> Schedule:
         workload.cores[rows].copy(),
         known=(window.drawn(len(rows)) if options.order_of_queue.draws else np.empty(0), of_order.matrices[0]),
         size=window.cores_per_machine,
-        is_open=(window.states == OPEN).tolist(),
-        least=window.least,
+        is_open=(window.machines.states == OPEN).tolist(),
+        least=window.machines.least,
         now=window.begin_s,
         seed=window.seed,
     )
-    runs = window.runs(jobs, options.checkpoints)
+    runs = window.runs(jobs)
     fill_lengths(runs, *columns_of(fleet)[2:4])
-    replay_powered(fleet, runs, window.power(), len(jobs.warm), window.end_s)
+    power = window.machines.power(window.machines.states)
+    replay_powered(fleet, runs, power, len(jobs.warm), window.end_s)
     if options.may_refuse:
         slot, now = refused(fleet)
         if slot >= 0:
@@ -208,7 +167,7 @@ def replay_on_machines(window: Window, options: PlacementOptions) -> Schedule:
     return window.schedule(found, PLACED, about)
 
 
-def replay_queue_on_machines(window: Window, options: QueueOptions, checkpoints: Checkpoints | None) -> Schedule:
+def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
     """Return the schedule of a queue on machines that are switched on and off.
 
     Raises
@@ -216,38 +175,54 @@ def replay_queue_on_machines(window: Window, options: QueueOptions, checkpoints:
     RequestError
         An order gave no number for a job; what a Python order raised is raised again.
     """
+    window = Window(model)
     workload = window.workload
     jobs = window.jobs._replace(warm=window.fitting(kill=options.overrun == "kill"))
     rows, warm = np.concatenate(jobs), len(jobs.warm)
     submit_s = workload.submit_s[rows]
     submit_s[:warm] = window.begin_s
     lengths = np.empty((2, len(rows)))
-    runs = window.runs(jobs, checkpoints)
+    runs = window.runs(jobs)
     fill_lengths(runs, *lengths)
     of_orders = options.rows(len(rows))
     of_orders.fill_all(workload, rows)
     queue = options.open(
         (submit_s, *lengths, workload.cores[rows].copy()),
-        free=window.at_begin * window.cores_per_machine,
+        free=window.machines.at_begin * window.cores_per_machine,
         draw=window.drawn(len(rows)) if options.draws else None,
         rows=of_orders,
     )
-    yard = new_yard(window.states, window.cores_per_machine)
-    if not replay_queue(queue, yard, runs, window.power(), warm, options.overrun == "kill", window.end_s):
+    states = window.machines.states
+    yard = new_yard(states, np.full(states.size, window.cores_per_machine), np.array([0, states.size]))
+    power = window.machines.power(states)
+    if not replay_queue(queue, yard, runs, power, warm, options.overrun == "kill", window.end_s):
         slot, now = refused_by_queue(queue)
         raise_refused(workload.job(int(rows[slot])), now, options.order, options.backfill_order)
     found = window.found(jobs, runs)
     found.counted[np.intersect1d(rows[: options.warm_jobs], found.rows)] = False
     terms = Terms(overrun=options.overrun, modelled=True, adds_up=True)
-    return window.schedule(found, terms, options.about(), _spread(found, parts_of(yard)))
+    return window.schedule(found, terms, options.about(), spread(found.rows, found.number, parts_of(yard)))
 
 
-def _spread(found: _Found, parts: NDArray[np.int64]) -> pd.DataFrame:
-    """Return the parts of the attempts that have several machines."""
+def spread(rows: NDArray[np.int64], at: NDArray[np.int64], parts: NDArray[np.int64]) -> pd.DataFrame:
+    """Return the parts of the attempts that have several machines.
+
+    Parameters
+    ----------
+    rows, at
+        int64[k], the row of each attempt, and its number, in the order of a schedule.
+    parts
+        int64[m, 3]: number of the attempt, machine and cores.
+    """
     number, machine, cores = parts.T
     several = np.isin(number, number[1:][np.diff(number) == 0])
-    place = np.empty(len(found.number), np.int64)
-    place[found.number] = np.arange(len(found.number))
-    at = place[number[several]]
-    columns = {"row": found.rows[at], "attempt": numbered(found.rows)[at]}
+    place = np.empty(len(at), np.int64)
+    place[at] = np.arange(len(at))
+    kept = place[number[several]]
+    columns = {"row": rows[kept], "attempt": numbered(rows)[kept]}
     return pd.DataFrame({**columns, "machine": machine[several], "cores": cores[several]}).astype(np.int64)
+
+
+def window_of(model: Model) -> tuple[float, float]:
+    """Return when a model on machines begins, and when it ends."""
+    return (model.begin_s, math.inf) if model.window_s is None else (float(model.window_s[0]), float(model.window_s[1]))

@@ -10,7 +10,7 @@ import pytest
 from simmodels.capacity import Capacity
 from simmodels.policies.risk import risk_table
 from simmodels.schedule import Schedule
-from simmodels.simulate_on_machines import simulate_on_machines
+from simmodels.simulate import simulate_on_machines
 from simmodels.structures.profile import add, earliest, new_profile
 from simmodels.workload import Workload
 from workloads.borg import read_borg_slice

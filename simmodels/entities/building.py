@@ -1,0 +1,96 @@
+"""Building: the processes of a model, run to its end."""
+
+import math
+
+from simmodels.entities.auctioneer import Auctioneer
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.decider import Decider
+from simmodels.entities.environment import Environment
+from simmodels.entities.placer import FirstFit, PackedTargetAsap, Placer, TargetAsap, TargetStretch
+from simmodels.entities.powering import TraceCapacity
+from simmodels.entities.recorder import Recorder
+from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
+from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.serving import Scheduler
+from simmodels.entities.source import Source
+from simmodels.model import Model
+from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.placement_options import PlacementOptions
+from simmodels.schedule import Schedule
+from simmodels.site import Site
+
+_PLACERS: dict[str, type[Placer]] = {
+    each.heuristic: each for each in (FirstFit, TargetStretch, TargetAsap, PackedTargetAsap)
+}
+_ROUTERS: dict[str, type[Router]] = {each.__name__: each for each in (RoundRobin, LeastLoaded, EarliestStart)}
+
+
+def run_processes(model: Model) -> Schedule:
+    """Return the schedule of a model, by its processes."""
+    end_s = math.inf if model.window_s is None else float(model.window_s[1])
+    sites = [site.known_by(end_s) for site in model.sites]
+    env = Environment(seed=model.seed, start_s=model.begin_s)
+    clusters = [_cluster(env, site) for site in sites]
+    decider = _decider(env, model, clusters)
+    rigid_on_machines = model.on_machines and model.work.is_rigid and isinstance(decider, Scheduler)
+    source = Source(env, model.work, into=decider, window_s=(model.begin_s, end_s) if rigid_on_machines else None)
+    recorder = Recorder(env)
+    changes = [site.capacity for site in sites if site.capacity is not None]
+    options = model.options
+    if isinstance(options, AuctionOptions) and options.end == "submit" and len(model.work):
+        env.run(until=decider.process)  # what comes after the last submission is left undone
+    elif not changes:
+        env.run()
+    elif end_s == math.inf:
+        _run_out(env, source, last_s=max(float(each.time_s[-1]) for each in changes))
+    else:
+        env.run(until=env.end_of(end_s))
+    return recorder.schedule()
+
+
+def _cluster(env: Environment, site: Site) -> Cluster:
+    """Make the cluster of a site, and what switches its machines."""
+    cluster = Cluster(
+        env,
+        site.name,
+        cores=site.cores,
+        machines=site.machines,
+        cores_per_machine=site.cores_per_machine,
+        kind=site.kind,
+        checkpoints=site.checkpoints,
+    )
+    if site.capacity is not None:
+        TraceCapacity(env, cluster, site.capacity, removes=site.removes)
+    return cluster
+
+
+def _decider(env: Environment, model: Model, clusters: list[Cluster]) -> Scheduler | Router:
+    """Make what schedules the model's work."""
+    if isinstance(model.options, AuctionOptions):
+        return Auctioneer(env, clusters, **model.options.by_name())
+    schedulers = [_scheduler(env, model.options, cluster) for cluster in clusters]
+    if model.router is None:
+        return schedulers[0]
+    if isinstance(model.router, AuctionOptions):
+        return Auctioneer(env, schedulers, rebalance_s=model.rebalance_s, **model.router.by_name())
+    return _ROUTERS[model.router](env, schedulers)
+
+
+def _scheduler(env: Environment, options: object, cluster: Cluster) -> Scheduler:
+    if isinstance(options, PlacementOptions):
+        return _PLACERS[options.heuristic](env, cluster, **options.given())
+    return QueueScheduler(env, cluster, **options.by_name())  # type: ignore[attr-defined]  # it is QueueOptions
+
+
+def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
+    """Run until all jobs are done, or what waits can never run: at most until the capacity's last change, and its ends.
+
+    The clock stops there, whatever is still to come: changes of the capacity, timers that nobody waits for.
+    """
+    deciders = env.all(Decider)
+    while source.process.is_alive or not all(each.is_idle for each in deciders):
+        acts = any(each.will_act for each in deciders) or any(cluster.running for cluster in env.all(Cluster))
+        if not (source.process.is_alive or acts) and env.peek() > max(last_s, env.now):
+            return
+        env.step()
+    env.run(until=env.end_of(env.now))

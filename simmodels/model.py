@@ -1,0 +1,141 @@
+"""Model: work on sites, and how it is scheduled there, as a description that both clocks read."""
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from simmodels.errors import RequestError
+from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.placement_options import PlacementOptions, require_lengths
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.site import Site
+from simmodels.window import windowed
+from simmodels.workload import Workload
+
+Options = QueueOptions | PlacementOptions | AuctionOptions
+RouterName = Literal["RoundRobin", "LeastLoaded", "EarliestStart"]
+
+_KINDS: Final = {QueueOptions: "a queue", PlacementOptions: "a placer", AuctionOptions: "an auction"}
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What is to be simulated.
+
+    Parameters
+    ----------
+    work
+        The jobs, and the tasks of workflows.
+    sites
+        Where they run.
+    options
+        How: in a queue, by a placer or by an auction. Behind a router, each site has such a queue or placer.
+    router
+        Who sends jobs to several queues or placers: a name, or the rules of an auction with ``forward=True``.
+    rebalance_s
+        As in `simmodels.Auctioneer`, of such an auction.
+    window_s
+        From when to when, the end included; None for all of it.
+    seed
+        Of what is drawn.
+
+    Raises
+    ------
+    RequestError
+        The parts do not go together.
+    """
+
+    work: Workload
+    sites: tuple[Site, ...]
+    options: Options
+    router: RouterName | AuctionOptions | None = None
+    rebalance_s: float | None = None
+    window_s: tuple[float, float] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not go together."""
+        what, sites = _KINDS[type(self.options)], self.sites
+        names = [site.name for site in sites]
+        if len(set(names)) < len(names):
+            what = f"clusters {', '.join(names)}, of which two have the same name"
+            raise RequestError(what, "each name once is allowed")
+        auction = isinstance(self.options, AuctionOptions)
+        if not auction and self.router is None and len(sites) != 1:
+            raise RequestError(f"{what} on {len(sites)} clusters", "one cluster, or a router before several is needed")
+        if isinstance(self.options, PlacementOptions):
+            for site in sites:
+                if site.machines is None:
+                    raise RequestError(f"{what} on cluster {site.name!r}, a pool of cores", "machines are needed")
+        if self.window_s is not None and (auction or self.router is not None or not self.work.is_rigid):
+            raise RequestError(f"the window {self.window_s}", "one scheduler and rigid jobs are needed with it")
+        if self.window_s is not None and not self.on_machines:
+            raise RequestError("window_s of a pool of cores", "machines are needed with it")
+
+    @property
+    def site(self) -> Site:
+        """Return its only site."""
+        (site,) = self.sites
+        return site
+
+    @property
+    def on_machines(self) -> bool:
+        """Return whether a schedule of it knows machines."""
+        return any(site.machines is not None for site in self.sites)
+
+    @property
+    def begin_s(self) -> float:
+        """Return when it begins: with its window, else with the first submission."""
+        if self.window_s is not None:
+            return float(self.window_s[0])
+        return float(self.work.submit_s.min()) if len(self.work) else 0.0
+
+    def require_runnable(self) -> None:
+        """Refuse rigid jobs that can never run, or cannot be told apart on machines; of tasks the entities say it.
+
+        Raises
+        ------
+        ImpossibleJobError, RequestError
+            Naming the first such job.
+        """
+        if self.router is not None or isinstance(self.options, AuctionOptions) or not self.work.is_rigid:
+            return
+        site = self.site
+        if isinstance(self.options, PlacementOptions):
+            require_lengths(self.work, site.size // site.place.machines)
+            if self.options.fill_order is not None:
+                self.options.filled(site.place.machines, self.seed)
+        else:
+            self.work.require_runnable(site.size)
+        if self.on_machines:
+            window_s = (self.begin_s, math.inf) if self.window_s is None else self.window_s
+            _require_own_numbers(self.work, window_s)
+
+    @property
+    def uncovered(self) -> str | None:
+        """Return the part of it that no compiled clock has; None if one covers all of it."""
+        if self.router is not None:
+            name = self.router if isinstance(self.router, str) else "an auction that forwards"
+            return f"{name} before {len(self.sites)} schedulers"
+        if isinstance(self.options, AuctionOptions):
+            if len({site.checkpoints for site in self.sites}) > 1:
+                return "clusters with different checkpoints"
+            return "rigid jobs in an auction" if self.work.rigid().any() else None
+        if not self.work.is_rigid:
+            return f"workflows in {_KINDS[type(self.options)]}"
+        by_event = isinstance(self.options, QueueOptions) and self.options.decide == "event"
+        return "decide='event' on machines" if by_event and self.on_machines else None
+
+
+def _require_own_numbers(workload: Workload, window_s: tuple[float, float]) -> None:
+    """Refuse a window with a job whose number another job has too: attempts are identified by it."""
+    rows = np.concatenate(windowed(workload, window_s))
+    numbers, times = np.unique(workload.job_id, return_counts=True)
+    bad = rows[np.isin(workload.job_id[rows], numbers[times > 1])]
+    if len(bad):
+        job_id = workload.job_id[bad[0]]
+        raise RequestError(
+            f"{np.sum(workload.job_id == job_id)} jobs have the number {job_id}", "each number may occur once"
+        )

@@ -1,0 +1,110 @@
+"""Site: a cluster to simulate on, and how its machines come and go, as a description that both clocks read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Self, get_args
+
+from simmodels.capacity import Capacity
+from simmodels.errors import RequestError, require_known
+from simmodels.ground.numbers import MOST, is_whole, shown
+from simmodels.policies.checkpoints import Checkpoints
+from simmodels.results.place import Place
+
+Removes = Literal["highest", "random"]
+Given = "int | Site | Place | tuple[str, int] | tuple[str, int, str | None]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A cluster to simulate on: a pool of cores, or machines that may be switched on and off.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    cores
+        The size of the pool; or give the next two.
+    machines, cores_per_machine
+        How many machines there are at most (None: the most that the capacity says), and the cores of each.
+    kind
+        What kind of task it takes; None for any.
+    capacity
+        How many machines are on over time, see `Capacity`: also a table, or records. None: all, always.
+    removes
+        Which machines go: those of the ``"highest"`` numbers, or ``"random"`` ones.
+    checkpoints
+        How jobs write checkpoints; None for no periodic ones, and for free ones on notice.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        Neither a pool nor machines are given, or both; a size is no whole number from 1 to 2^53; or the capacity asks
+        for more machines than there are.
+    """
+
+    name: str = "cluster"
+    cores: int | None = None
+    machines: int | None = None
+    cores_per_machine: int | None = None
+    kind: str | None = None
+    capacity: Capacity | None = None
+    removes: Removes = "highest"
+    checkpoints: Checkpoints | None = None
+
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        require_known("removes", self.removes, get_args(Removes))
+        if self.capacity is not None:
+            table = Capacity.of(self.capacity)
+            object.__setattr__(self, "capacity", table)
+            if self.machines is None:
+                object.__setattr__(self, "machines", max(int(table.machines.max()), 1))
+        if (self.cores is None) == (self.machines is None or self.cores_per_machine is None):
+            what = f"site {self.name!r} with cores={self.cores}, machines={self.machines}"
+            what += f", cores_per_machine={self.cores_per_machine}"
+            raise RequestError(what, "either cores, or machines (or a capacity) and cores_per_machine are needed")
+        for size in ("cores", "machines", "cores_per_machine"):
+            value = getattr(self, size)
+            if value is None:
+                continue
+            if not is_whole(value, 1, MOST):
+                raise RequestError(f"{size} is {shown(value)}", "1 to 2^53 is allowed, in whole numbers")
+            object.__setattr__(self, size, int(value))  # 2.0 is a whole number too
+        if self.capacity is not None and self.machines is not None and self.capacity.machines.max() > self.machines:
+            raise RequestError(f"a capacity of {self.capacity.machines.max()} machines", f"{self.machines} are allowed")
+
+    @classmethod
+    def of(cls, given: "int | Site | Place | Sequence[object]") -> "Site":
+        """Return the site of what stands for it: a number of cores, a `Place`, or name, cores and kind."""
+        if isinstance(given, Site):
+            return given
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            place = Place(*given)  # type: ignore[arg-type]  # refused below
+            if place.machines == 1:
+                return cls(name=place.name, cores=place.cores, kind=place.kind)
+            return cls(
+                name=place.name, machines=place.machines, cores_per_machine=place.cores_per_machine, kind=place.kind
+            )
+        return cls(cores=given)  # type: ignore[arg-type]  # refused if it is no number
+
+    @property
+    def place(self) -> Place:
+        """Return the site as a schedule knows it."""
+        return Place(self.name, self.size, self.kind, 1 if self.machines is None else self.machines)
+
+    @property
+    def size(self) -> int:
+        """Return the cores of all its machines."""
+        if self.cores is not None:
+            return self.cores
+        assert self.machines is not None and self.cores_per_machine is not None  # noqa: S101, PT018  checked above
+        return self.machines * self.cores_per_machine
+
+    @property
+    def changes(self) -> bool:
+        """Return whether its machines may be switched, or its jobs write checkpoints."""
+        return self.capacity is not None or self.checkpoints is not None
+
+    def known_by(self, end_s: float) -> Self:
+        """Return it with what is known of its capacity by an instant: what is announced later no clock knows."""
+        return self if self.capacity is None else replace(self, capacity=self.capacity.known_by(end_s))
