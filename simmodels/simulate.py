@@ -12,8 +12,8 @@ from simmodels.entities.building import run_processes
 from simmodels.errors import RequestError, require_known
 from simmodels.model import Model, RouterName
 from simmodels.policies.auction_options import AuctionOptions
-from simmodels.policies.changes import known_options
 from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.options import takes_options
 from simmodels.policies.placement_options import Heuristic, PlacementOptions
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
@@ -27,6 +27,7 @@ from simmodels.workload import Workload
 Cluster = int | Site | Place | tuple[str, int] | tuple[str, int, str | None]
 
 
+@takes_options(QueueOptions)
 def simulate(
     workload: Workload | Sequence[Workflow],
     *,
@@ -75,9 +76,9 @@ def simulate(
     seed
         Of what is drawn.
     options
-        Of a queue, as in `QueueScheduler`: ``order, backfilling, backfill_order, threshold_s, decide, overrun,
-        queue_depth, warm_jobs``. With a `heuristic` those of placers, as in `FirstFit` and `TargetAsap`. With a
-        ``bid``, the rules of an auction, as in `Auctioneer`.
+        Of a queue: those of `simmodels.policies.queue_options.QueueOptions`, which says what each does. With a
+        `heuristic`: those of `simmodels.policies.placement_options.PlacementOptions`. With a ``bid``: those of
+        `simmodels.policies.auction_options.AuctionOptions`.
 
     Raises
     ------
@@ -239,7 +240,7 @@ def _policies(
     if not options.get("forward", False):
         if heuristic is not None:
             raise RequestError(f"heuristic {heuristic!r} beside a bid", "forward=True is needed with both")
-        return AuctionOptions.checked(**known_options(AuctionOptions, options)), None
+        return AuctionOptions.checked(**options), None
     # The auction only chooses then: what else both have by the same name (backfilling) is the queues'.
     of_auction = {each.name for each in fields(AuctionOptions)} - {"backfilling"}
     rules = {name: value for name, value in options.items() if name in of_auction}
@@ -249,8 +250,8 @@ def _policies(
 
 def _scheduler(heuristic: Heuristic | None, options: dict[str, Any]) -> QueueOptions | PlacementOptions:
     if heuristic is not None:
-        return PlacementOptions.checked(heuristic, **options)
-    return QueueOptions.checked(**known_options(QueueOptions, options))
+        return PlacementOptions.checked(heuristic=heuristic, **options)
+    return QueueOptions.checked(**options)
 
 
 def _sites(on: Cluster | Sequence[Cluster]) -> tuple[Site, ...]:

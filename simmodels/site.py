@@ -59,10 +59,7 @@ class Site:
             object.__setattr__(self, "capacity", table)
             if self.machines is None:
                 object.__setattr__(self, "machines", max(int(table.machines.max()), 1))
-        if (self.cores is None) == (self.machines is None or self.cores_per_machine is None):
-            what = f"site {self.name!r} with cores={self.cores}, machines={self.machines}"
-            what += f", cores_per_machine={self.cores_per_machine}"
-            raise RequestError(what, "either cores, or machines (or a capacity) and cores_per_machine are needed")
+        self._check_parts()
         for size in ("cores", "machines", "cores_per_machine"):
             value = getattr(self, size)
             if value is None:
@@ -72,6 +69,20 @@ class Site:
             object.__setattr__(self, size, int(value))  # 2.0 is a whole number too
         if self.capacity is not None and self.machines is not None and self.capacity.machines.max() > self.machines:
             raise RequestError(f"a capacity of {self.capacity.machines.max()} machines", f"{self.machines} are allowed")
+
+    def _check_parts(self) -> None:
+        """Refuse what does not go together."""
+        if self.capacity is not None and (self.cores is not None or self.cores_per_machine is None):
+            raise RequestError("a capacity", "cores_per_machine is needed with it, and no cores")
+        if self.cores is not None:
+            for name in ("machines", "cores_per_machine", "checkpoints"):
+                if getattr(self, name) is not None:
+                    raise RequestError(f"{name} of a pool of cores", "machines are needed with it, and no cores")
+        elif self.machines is None or self.cores_per_machine is None:
+            what = f"site {self.name!r} with machines={self.machines}, cores_per_machine={self.cores_per_machine}"
+            raise RequestError(what, "both are needed, or cores")
+        if self.capacity is None and self.removes != "highest":
+            raise RequestError("removes of machines that are always on", "a capacity is needed with it")
 
     @classmethod
     def of(cls, given: "int | Site | Place | Sequence[object]") -> "Site":

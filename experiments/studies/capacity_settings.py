@@ -190,7 +190,7 @@ def require_allowed(design: Design) -> None:
             if heuristic in FIVE:
                 kind, made = heuristic_of(str(heuristic))
                 options = {**made, **heuristic_options(str(heuristic), of, READINGS[str(variant)])}
-                PlacementOptions.checked(kind, **_referred(kind, options), checkpoints=Checkpoints())
+                PlacementOptions.checked(heuristic=kind, **_referred(kind, options), checkpoints=Checkpoints())
 
 
 def _require_known(values: Mapping[str, Sequence[object]]) -> None:

@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from simpy.events import Event
@@ -23,18 +23,13 @@ from simmodels.outcomes import judged, schedule_of
 from simmodels.passes import trading
 from simmodels.policies.auction_options import (
     AuctionOptions,
-    Backfilling,
-    End,
-    HeadOfLine,
-    Instants,
     Kinds,
     Known,
-    Network,
-    SuccessorSum,
     open_market,
     raise_refused_bid,
     rules_of,
 )
+from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
 from simmodels.results.attempts import FINISHED
 from simmodels.results.place import Terms
@@ -44,6 +39,7 @@ from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 
 
+@takes_options(AuctionOptions)
 class Auctioneer(Router):
     """A central router that auctions cores among jobs and the tasks of workflows.
 
@@ -59,38 +55,6 @@ class Auctioneer(Router):
     ----------
     env, clusters
         The environment, and the clusters, or schedulers instead; those of no kind take any task.
-    bid
-        What tasks offer: a name of the registry (`simmodels.bids`), or a bid of yours (`simmodels.bid`). Or an order,
-        such as a `simmodels.Polynomial`: the task with the smallest value wins, and times are in seconds.
-    ccr
-        How long data travel, as a share of the runtime of the task that sends them; rounded up to whole ticks.
-    network
-        Where data must travel: ``"cluster"`` (to any other cluster), ``"kind"`` (only between kinds that no cluster
-        offers both; a task waits until all are there), ``"none"``.
-    hol
-        Whom a bidder that does not fit keeps from starting: those of its ``"kind"`` (kinds that no cluster is of count
-        as one, and tasks of no kind as another), or all (``"global"``).
-    successor_sum
-        Whether work that can be reached in many ways counts for each (``"recursive"``) or once (``"unique"``).
-    plus_one
-        Whether projected SLRs look one tick ahead also in bids other than P-SLR.
-    tick_s
-        The unit of the auction's times, in seconds: data and deadlines come at whole ticks.
-    backfilling
-        Whether those behind a bidder that does not fit may start: ``"none"``, ``"greedy"`` (all that fit), ``"easy"``
-        (those that do not delay the first that did not fit).
-    admission
-        Reject a job at its arrival if it may hope for less than this share of its value, behind all the work that
-        was promised before; None rejects none.
-    prices
-        Whether each task that starts pays the best other bid at that moment (second price); recorded.
-    budgets
-        Whether a job can bid no more than is left of its most value once its tasks have paid.
-    end
-        When the auctions end: ``"drain"`` (when every job is done), ``"submit"`` (with the last submission of what
-        was made known by `accept`).
-    instants
-        Whether an auction is held at each job's deadline (``"deadlines"``), or only if it starves (``"starvation"``).
     forward
         Whether tasks may wait in the queues of schedulers. The highest bidder chooses first: the place where it is
         predicted to start first, of several the first; or, if the bid names ``start`` or ``queue``, where its bid is
@@ -98,6 +62,8 @@ class Auctioneer(Router):
     rebalance_s
         How often tasks that have been forwarded and have not started move to a place with a better offer, in seconds;
         None for never.
+    rules
+        As in `simmodels.policies.auction_options.AuctionOptions`.
 
     Raises
     ------
@@ -121,21 +87,9 @@ class Auctioneer(Router):
         env: Environment,
         clusters: Sequence[Cluster] | Sequence[Scheduler],
         *,
-        bid: str | Priority = "PVR",
-        ccr: float = 0.2,
-        network: Network = "cluster",
-        hol: HeadOfLine = "kind",
-        successor_sum: SuccessorSum = "recursive",
-        plus_one: bool = False,
-        tick_s: float = 1.0,
-        backfilling: Backfilling = "none",
-        admission: float | None = None,
-        prices: bool = False,
-        budgets: bool = False,
-        end: End = "drain",
-        instants: Instants = "deadlines",
         forward: bool = False,
         rebalance_s: float | None = None,
+        **rules: Any,  # noqa: ANN401  see AuctionOptions
     ) -> None:
         self.env = env
         places = self.into = schedulers_of(clusters)
@@ -143,22 +97,7 @@ class Auctioneer(Router):
         self.forward = forward
         self.rebalance_s = rebalance_s
         self._priority = ROUTE if self.into else LAST
-        self.options = AuctionOptions.checked(
-            bid=bid,
-            ccr=ccr,
-            network=network,
-            hol=hol,
-            successor_sum=successor_sum,
-            plus_one=plus_one,
-            tick_s=tick_s,
-            backfilling=backfilling,
-            admission=admission,
-            prices=prices,
-            budgets=budgets,
-            end=end,
-            instants=instants,
-            forward=forward,
-        )
+        self.options = AuctionOptions.checked(**rules, forward=forward)
         require_forwarding(places, forward=forward, rebalance_s=rebalance_s)
         if not places:
             self._serve(*self.clusters)

@@ -49,7 +49,7 @@ class Placer(Scheduler):
     heuristic: ClassVar[Heuristic]
 
     def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
-        self.options = PlacementOptions.checked(self.heuristic, **options)
+        self.options = PlacementOptions.checked(heuristic=self.heuristic, **options)
         self._require_cluster(cluster, self.options)
         self.size = cluster.machines[0].cores
         super().__init__(env, cluster)

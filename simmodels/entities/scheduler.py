@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.passes import queueing as queue
 from simmodels.passes.under_notice import instant_under_notice
+from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
-from simmodels.policies.queue_options import Backfilling, Decide, Overrun, QueueOptions, raise_refused
+from simmodels.policies.queue_options import Backfilling, QueueOptions, raise_refused
 from simmodels.policies.rows import Rows, require_columns, row_of
 from simmodels.results.place import Terms
 from simmodels.streams import stream
@@ -33,6 +34,7 @@ _REASONS: Final[dict[Backfilling, Reason]] = {
 }
 
 
+@takes_options(QueueOptions)
 class QueueScheduler(Scheduler):
     """A scheduler with a queue; the order says who is first, the backfilling who may go before.
 
@@ -44,8 +46,8 @@ class QueueScheduler(Scheduler):
     ----------
     env, cluster
         The environment, and where jobs run.
-    order, backfilling, backfill_order, threshold_s, decide, overrun, queue_depth, warm_jobs
-        As in `simmodels.simulate`.
+    options
+        As in `simmodels.policies.queue_options.QueueOptions`.
 
     Raises
     ------
@@ -53,37 +55,15 @@ class QueueScheduler(Scheduler):
         An option is not what is allowed.
     """
 
-    def __init__(
-        self,
-        env: Environment,
-        cluster: Cluster,
-        *,
-        order: str | Priority = "FCFS",
-        backfilling: Backfilling = "easy",
-        backfill_order: str | Priority | None = None,
-        threshold_s: float | None = None,
-        decide: Decide = "instant",
-        overrun: Overrun = "run",
-        queue_depth: int | None = None,
-        warm_jobs: int = 0,
-    ) -> None:
-        self.options = QueueOptions.checked(
-            order=order,
-            backfilling=backfilling,
-            backfill_order=backfill_order,
-            threshold_s=threshold_s,
-            decide=decide,
-            overrun=overrun,
-            queue_depth=queue_depth,
-            warm_jobs=warm_jobs,
-        )
+    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see QueueOptions
+        self.options = QueueOptions.checked(**options)
         super().__init__(env, cluster)
         self.order_changes = 0
         self.changes = 0  # of other options
-        self._overruns = {overrun}
+        self._overruns = {self.options.overrun}
         self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
-        self._kill = overrun == "kill"
-        self._by_event = decide == "event"
+        self._kill = self.options.overrun == "kill"
+        self._by_event = self.options.decide == "event"
         self._draws: np.random.Generator | None = None  # made when an order first asks for it
         self._draw = np.empty(0)
         self._room = _ROOM

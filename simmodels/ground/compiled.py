@@ -8,6 +8,7 @@ what these stand on, and of the files beside it that it says it calls: compiled 
 
 import contextlib
 import functools
+import pickle
 import sys
 import threading
 import warnings
@@ -70,6 +71,7 @@ def _cached(function: Callable[..., Any], beside: tuple[str, ...] = (), **option
         _say_no_cache()
         return _interruptible(njit(**options)(function))
     _keep_if_possible(made._cache)  # noqa: SLF001  numba has no public way to say this
+    _forget_if_unreadable(made._cache._cache_file)  # noqa: SLF001  as above
     home = Path(function.__code__.co_filename)
     own = source_stamp([home]) + source_stamp(home.with_name(name) for name in beside)
     made._cache._cache_file._source_stamp = own + _CALLED  # noqa: SLF001  as above
@@ -87,6 +89,19 @@ def _keep_if_possible(cache: Any) -> None:  # noqa: ANN401  as above
             _say_no_cache()
 
     cache.save_overload = save_if_possible
+
+
+def _forget_if_unreadable(file: Any) -> None:  # noqa: ANN401  as above
+    """Let code be compiled again whose cache names what is gone: a module that has moved since, say."""
+    load = file._load_index  # noqa: SLF001  as above
+
+    def load_or_forget() -> Any:  # noqa: ANN401  numba's
+        try:
+            return load()
+        except (ImportError, AttributeError, EOFError, pickle.UnpicklingError):
+            return {}
+
+    file._load_index = load_or_forget  # noqa: SLF001  as above
 
 
 @functools.cache

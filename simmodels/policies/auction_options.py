@@ -1,18 +1,18 @@
 """AuctionOptions: the rules of an auction, checked once for both clocks; and how its state is made of them."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, ClassVar, Final, Literal, NoReturn, Self, get_args
+from typing import Any, ClassVar, Final, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simmodels import graph
 from simmodels.curve import tails
-from simmodels.errors import RequestError, require_known
-from simmodels.policies.changes import Changeable
+from simmodels.errors import RequestError
 from simmodels.policies.naming import as_bid
+from simmodels.policies.options import Options
 from simmodels.policies.priority import Priority
 from simmodels.results.place import Terms
 from simmodels.streams import entropy
@@ -27,98 +27,108 @@ Backfilling = Literal["none", "greedy", "easy"]
 End = Literal["drain", "submit"]
 Instants = Literal["deadlines", "starvation"]
 
-_CHOICES: Final = {
-    "network": Network,
-    "hol": HeadOfLine,
-    "successor_sum": SuccessorSum,
-    "backfilling": Backfilling,
-    "end": End,
-    "instants": Instants,
-}
+_PVR: Final = as_bid("PVR")
 
 
 @dataclass(frozen=True, slots=True)
-class AuctionOptions(Changeable):
-    """The rules of an auction, as `simmodels.Auctioneer` documents them; made by `checked`."""
+class AuctionOptions(Options):
+    """The rules of an auction.
+
+    Parameters
+    ----------
+    bid
+        What tasks offer: a name of the registry (`simmodels.bids`), or a bid of yours (`simmodels.bid`). Or an order,
+        such as a `simmodels.Polynomial`: the task with the smallest value wins, and times are in seconds.
+    ccr
+        How long data travel, as a share of the runtime of the task that sends them; rounded up to whole ticks.
+    network
+        Where data must travel: ``"cluster"`` (to any other cluster), ``"kind"`` (only between kinds that no cluster
+        offers both; a task waits until all are there), ``"none"``.
+    hol
+        Whom a bidder that does not fit keeps from starting: those of its ``"kind"`` (kinds that no cluster is of count
+        as one, and tasks of no kind as another), or all (``"global"``).
+    successor_sum
+        Whether work that can be reached in many ways counts for each (``"recursive"``) or once (``"unique"``).
+    plus_one
+        Whether projected SLRs look one tick ahead also in bids other than P-SLR.
+    tick_s
+        The unit of the auction's times, in seconds: data and deadlines come at whole ticks.
+    backfilling
+        Whether those behind a bidder that does not fit may start: ``"none"``, ``"greedy"`` (all that fit), ``"easy"``
+        (those that do not delay the first that did not fit).
+    admission
+        Reject a job at its arrival if it may hope for less than this share of its value, behind all the work that
+        was promised before; None rejects none.
+    prices
+        Whether each task that starts pays the best other bid at that moment (second price); recorded.
+    budgets
+        Whether a job can bid no more than is left of its most value once its tasks have paid.
+    end
+        When the auctions end: ``"drain"`` (when every job is done), ``"submit"`` (with the last submission of what
+        was made known by `accept`).
+    instants
+        Whether an auction is held at each job's deadline (``"deadlines"``), or only if it starves (``"starvation"``).
+    forward
+        Whether tasks go to queues of schedulers.
+    """
 
     changeable: ClassVar = ("bid", "backfilling", "hol", "plus_one", "admission")
 
-    bid: Priority
-    ccr: float
-    network: Network
-    hol: HeadOfLine
-    successor_sum: SuccessorSum
-    plus_one: bool
-    tick_s: float
-    backfilling: Backfilling
-    admission: float | None
-    prices: bool
-    budgets: bool
-    end: End
-    instants: Instants
+    bid: Priority = _PVR
+    ccr: float = 0.2
+    network: Network = "cluster"
+    hol: HeadOfLine = "kind"
+    successor_sum: SuccessorSum = "recursive"
+    plus_one: bool = False
+    tick_s: float = 1.0
+    backfilling: Backfilling = "none"
+    admission: float | None = None
+    prices: bool = False
+    budgets: bool = False
+    end: End = "drain"
+    instants: Instants = "deadlines"
     forward: bool = False
-    """Whether tasks go to queues of schedulers."""
 
-    @classmethod
-    def checked(
-        cls,
-        *,
-        bid: str | Priority = "PVR",
-        ccr: float = 0.2,
-        network: Network = "cluster",
-        hol: HeadOfLine = "kind",
-        successor_sum: SuccessorSum = "recursive",
-        plus_one: bool = False,
-        tick_s: float = 1.0,
-        backfilling: Backfilling = "none",
-        admission: float | None = None,
-        prices: bool = False,
-        budgets: bool = False,
-        end: End = "drain",
-        instants: Instants = "deadlines",
-        forward: bool = False,
-    ) -> Self:
-        """Return the rules, or refuse what is not allowed; ``forward`` says whether tasks go to queues of schedulers.
+    def _verified(self, given: Collection[str]) -> Self:  # noqa: ARG002  all are checked
+        if not (self.tick_s > 0 and np.isfinite(self.tick_s)):
+            raise RequestError(f"tick_s is {self.tick_s}", "a finite number of seconds > 0 is allowed")
+        if self.admission is not None and not 0 <= self.admission <= 1:
+            raise RequestError(f"admission is {self.admission}", "None or a share of the value from 0 to 1 is allowed")
+        delays(np.empty(0), self.ccr)
+        bid, paid = self._checked_bid(), bool(self.prices or self.budgets)
+        if self.budgets and bid.wins != "high":
+            what = f"budgets with bid {bid.name!r}, of which the lowest wins"
+            raise RequestError(what, "a bid of which the highest wins is allowed")
+        if self.forward and (paid or self.backfilling != "none" or self.admission is not None):
+            what = f"forward=True with prices={paid}, backfilling={self.backfilling!r}, admission={self.admission}"
+            raise RequestError(what, "these must be left out: tasks wait in queues, not for the auction")
+        return replace(
+            self,
+            bid=bid,
+            ccr=float(self.ccr),
+            plus_one=bool(self.plus_one),
+            tick_s=float(self.tick_s),
+            admission=None if self.admission is None else float(self.admission),
+            prices=paid,
+            budgets=bool(self.budgets),
+            forward=bool(self.forward),
+        )
 
-        Raises
-        ------
-        UnknownNameError
-            No such bid, network, treatment of blocked heads, successor sum, backfilling or end.
-        RequestError
-            A number is out of its range, budgets are asked for with a bid of which the lowest wins, the bid names
-            what differs from queue to queue, and tasks do not go there, or they do, and a rule is of the auction's own
-            queue.
-        """
-        chosen = (network, hol, successor_sum, backfilling, end, instants)
-        for kind, name in zip(_CHOICES, chosen, strict=True):
-            require_known(kind, name, get_args(_CHOICES[kind]))
-        if not (tick_s > 0 and np.isfinite(tick_s)):
-            raise RequestError(f"tick_s is {tick_s}", "a finite number of seconds > 0 is allowed")
-        if admission is not None and not 0 <= admission <= 1:
-            raise RequestError(f"admission is {admission}", "None or a share of the value from 0 to 1 is allowed")
-        delays(np.empty(0), ccr)
-        found = as_bid(bid)
+    def _checked_bid(self) -> Priority:
+        """Return the bid, if it names only what the auction knows."""
+        found = as_bid(self.bid)
         unknown = [name for name in found.needs if plain_word(name) not in CHARACTERISTICS]
         if unknown:
             what = f"bid {found.name!r} names {', '.join(unknown)}"
             raise RequestError(what, f"a bid may name {', '.join(CHARACTERISTICS)}")
         of_a_place = ", ".join(sorted(OF_A_PLACE.intersection(found.needs)))
-        if of_a_place and not forward:
+        if of_a_place and not self.forward:
             what = f"bid {found.name!r} names {of_a_place}"
             raise RequestError(what, "it must be that of an Auctioneer before schedulers, with forward=True")
         if of_a_place and "longest" in found.needs:
             what = f"bid {found.name!r} names longest and {of_a_place}"
             raise RequestError(what, "it may name the one or the other: forwarded tasks are in no common queue")
-        if budgets and found.wins != "high":
-            what = f"budgets with bid {found.name!r}, of which the lowest wins"
-            raise RequestError(what, "a bid of which the highest wins is allowed")
-        paid = bool(prices or budgets)
-        if forward and (paid or backfilling != "none" or admission is not None):
-            what = f"forward=True with prices={paid}, backfilling={backfilling!r}, admission={admission}"
-            raise RequestError(what, "these must be left out: tasks wait in queues, not for the auction")
-        kept = (network, hol, successor_sum, bool(plus_one), float(tick_s), backfilling)
-        share = None if admission is None else float(admission)
-        return cls(found, float(ccr), *kept, share, paid, bool(budgets), end, instants, bool(forward))
+        return found
 
     def about(self) -> dict[str, object]:
         """Return the rules by name, as a schedule keeps them."""

@@ -3,17 +3,17 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 
-from simmodels.errors import ImpossibleJobError, RequestError, require_known
+from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.numbers import MOST, Floats, Ints, flag, is_whole, number, shown, whole
 from simmodels.passes.new_fleet import new_fleet
 from simmodels.passes.planning import FLOOR, NEAREST, PACKS
-from simmodels.policies.changes import Changeable
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.naming import as_order
+from simmodels.policies.options import Options
 from simmodels.policies.order import Order
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import as_order_of_queue
@@ -37,20 +37,6 @@ _KINDS: Final = {
 }
 _BY_SUBMISSION: Final = as_order("FCFS")
 _PACKINGS: Final = {"packs": PACKS, "nearest": NEAREST, "floor": FLOOR}
-_CHOICES: Final[dict[str, Any]] = {
-    "heuristic": Heuristic,
-    "dispatch": Dispatch,
-    "unaware": Unaware,
-    "packing": Packing,
-    "category": Category,
-    "initial_use": Literal["least", "middle"],
-    "longest_stretch": Literal["planned", "completed"],
-    "alternative": Literal["earliest", "first"],
-    "search": Literal["used", "open"],
-    "nearer_first": Literal["right", "left"],
-    "replan_on_add": Literal["always", "util"],
-    "ties": Literal["index", "window"],
-}
 _ASAP: Final = ("TargetAsap", "PackedTargetAsap")
 _TARGETED: Final = ("TargetStretch", *_ASAP)
 _OWNERS: Final[dict[str, tuple[str, ...]]] = {
@@ -80,7 +66,7 @@ PLACED: Final = Terms(modelled=True, adds_up=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementOptions(Changeable):
+class PlacementOptions(Options):
     """How jobs are placed on machines that come and go; the defaults are the resolutions of the published readings.
 
     Parameters
@@ -169,33 +155,11 @@ class PlacementOptions(Changeable):
     packing: Packing = "packs"
     pack_size: int = 5
 
-    @classmethod
-    def checked(cls, heuristic: str, **options: Any) -> Self:  # noqa: ANN401  the fields above
-        """Return the options, or refuse what is not allowed.
-
-        Raises
-        ------
-        UnknownNameError
-            No such heuristic, option or choice.
-        RequestError
-            A value is of another type or out of its range, an option is one of another heuristic or would change
-            nothing beside the others, or targets lack a reference.
-        """
-        known = tuple(each.name for each in fields(cls))
-        for name in options:
-            require_known("option", name, known)
-        return cls(heuristic=heuristic, **options).verified(options)  # type: ignore[arg-type]
-
     def _changed(self, changes: Mapping[str, Any]) -> Self:
         """Return the options with these changed; options of another heuristic are kept for when it is chosen."""
         return replace(self, **changes).verified(changes)
 
-    def verified(self, given: Collection[str]) -> Self:
-        """Return the options with values of the types that compiled code knows; `given` are those that were named."""
-        for name, choices in _CHOICES.items():
-            value = getattr(self, name)
-            if not (name == "ties" and value is None):
-                require_known(name, value, get_args(choices))
+    def _verified(self, given: Collection[str]) -> Self:
         for name in given:
             if not has_option(self.heuristic, name):
                 raise RequestError(f"option {name} with {self.heuristic}", "it is one of another heuristic")

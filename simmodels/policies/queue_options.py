@@ -1,12 +1,13 @@
 """QueueOptions: how a queue is scheduled; checked once, for both clocks."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Final, Literal, NoReturn, Self, get_args
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, Literal, NoReturn, Self
 
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError
 from simmodels.ground.numbers import MOST, Floats, Ints
-from simmodels.policies.changes import Changeable
 from simmodels.policies.naming import as_order
+from simmodels.policies.options import Options
 from simmodels.policies.order import Order
 from simmodels.policies.priority import Priority
 from simmodels.policies.rows import Rows
@@ -18,70 +19,70 @@ Backfilling = Literal["none", "greedy", "easy", "conservative"]
 Decide = Literal["instant", "event"]
 Overrun = Literal["run", "kill"]
 
-"""The most cores and jobs that can be counted: beyond it, whole numbers are not exact as floats."""
-
-_CHOICES: Final = {"backfilling": Backfilling, "decide": Decide, "overrun": Overrun}
+_FCFS: Final = as_order("FCFS")
 
 
 @dataclass(frozen=True, slots=True)
-class QueueOptions(Changeable):
-    """How a queue is scheduled, as `simmodels.simulate` documents it; made by `checked`."""
+class QueueOptions(Options):
+    """How a queue is scheduled.
+
+    Parameters
+    ----------
+    order
+        Which waiting job goes first: a name of the registry (`simmodels.orders`), or an order of yours. Smaller values
+        first; ties by submit, then input position. A bid may stand there, too: who would win goes first.
+    backfilling
+        ``"none"`` (the head of the queue blocks), ``"greedy"`` (any that fits starts), ``"easy"`` (any that fits and
+        does not delay the head starts), ``"conservative"`` (any that fits and delays no waiting job's reservation
+        starts).
+    backfill_order
+        The order in which EASY backfills; by default `order`.
+    threshold_s
+        A job that has waited longer goes before all others (among these, first come first); in both orders. None for
+        never.
+    decide
+        ``"instant"``: all completions and submissions of an instant, then one pass. ``"event"``: one pass after each
+        event, submissions before completions.
+    overrun
+        What happens to a job that reaches its estimate. ``"run"``: it runs on, and is expected to end at any moment;
+        ``"kill"``: it is stopped.
+    queue_depth
+        Only this many waiting jobs, those submitted first, are considered; None for all.
+    warm_jobs
+        This many jobs, the first ones, run first come first served, before any other, and stand outside the metrics.
+    """
 
     changeable: ClassVar = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")
 
-    order: Priority
-    backfilling: Backfilling
-    backfill_order: Priority | None
-    threshold_s: float | None
-    decide: Decide
-    overrun: Overrun
-    queue_depth: int | None
-    warm_jobs: int
+    order: Priority = _FCFS
+    backfilling: Backfilling = "easy"
+    backfill_order: Priority | None = None
+    threshold_s: float | None = None
+    decide: Decide = "instant"
+    overrun: Overrun = "run"
+    queue_depth: int | None = None
+    warm_jobs: int = 0
 
-    @classmethod
-    def checked(
-        cls,
-        *,
-        order: str | Priority = "FCFS",
-        backfilling: Backfilling = "easy",
-        backfill_order: str | Priority | None = None,
-        threshold_s: float | None = None,
-        decide: Decide = "instant",
-        overrun: Overrun = "run",
-        queue_depth: int | None = None,
-        warm_jobs: int = 0,
-    ) -> Self:
-        """Return the options, or refuse what is not allowed.
-
-        Raises
-        ------
-        UnknownNameError
-            No such order, backfilling, way to decide, or treatment of overruns.
-        RequestError
-            A number is out of its range, or a backfill order is given where nothing is backfilled by it.
-        """
-        for kind, name in (("backfilling", backfilling), ("decide", decide), ("overrun", overrun)):
-            require_known(kind, name, get_args(_CHOICES[kind]))
-        if backfill_order is not None and backfilling != "easy":
+    def _verified(self, given: Collection[str]) -> Self:  # noqa: ARG002  all are checked
+        backfill_order, threshold_s, depth = self.backfill_order, self.threshold_s, self.queue_depth
+        if backfill_order is not None and self.backfilling != "easy":
             raise RequestError(
-                f"a backfill order ({as_order(backfill_order).name}) with backfilling {backfilling!r}",
+                f"a backfill order ({as_order(backfill_order).name}) with backfilling {self.backfilling!r}",
                 'only backfilling "easy" has an order of its own',
             )
         if threshold_s is not None and not threshold_s >= 0:
             raise RequestError(f"threshold_s is {threshold_s}", "None or a number of seconds >= 0 is allowed")
-        if queue_depth is not None and not (1 <= queue_depth <= MOST and int(queue_depth) == queue_depth):
-            raise RequestError(f"queue_depth is {queue_depth}", "None or a whole number from 1 to 2^53 is allowed")
-        if not (0 <= warm_jobs <= MOST and int(warm_jobs) == warm_jobs):
-            raise RequestError(f"warm_jobs is {warm_jobs}", "a whole number from 0 to 2^53 is allowed")
-        return cls(
-            as_order_of_queue(order),
-            backfilling,
-            None if backfill_order is None else as_order_of_queue(backfill_order),
-            None if threshold_s is None else float(threshold_s),
-            decide,
-            overrun,
-            None if queue_depth is None else int(queue_depth),
-            int(warm_jobs),
+        if depth is not None and not (1 <= depth <= MOST and int(depth) == depth):
+            raise RequestError(f"queue_depth is {depth}", "None or a whole number from 1 to 2^53 is allowed")
+        if not (0 <= self.warm_jobs <= MOST and int(self.warm_jobs) == self.warm_jobs):
+            raise RequestError(f"warm_jobs is {self.warm_jobs}", "a whole number from 0 to 2^53 is allowed")
+        return replace(
+            self,
+            order=as_order_of_queue(self.order),
+            backfill_order=None if backfill_order is None else as_order_of_queue(backfill_order),
+            threshold_s=None if threshold_s is None else float(threshold_s),
+            queue_depth=None if depth is None else int(depth),
+            warm_jobs=int(self.warm_jobs),
         )
 
     def with_order(self, order: str | Priority, backfill_order: str | Priority | None) -> Self:

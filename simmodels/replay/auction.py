@@ -57,7 +57,7 @@ def replay_auction(model: Model, options: AuctionOptions) -> Schedule:
         The bid gave no number for a task; what a Python function raised is raised again.
     """
     auction = _Auction(model, options)
-    if any(site.machines is not None or site.checkpoints is not None for site in model.sites):
+    if model.on_machines:
         return _on_machines(auction)
     if not trade(auction.market, auction.arrivals, auction.submit_s, auction.until_s):
         auction.refuse()

@@ -1,6 +1,8 @@
 import inspect
 import math
+from collections.abc import Callable
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.options import Options
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED
 from simmodels.simulate import simulate
@@ -61,11 +65,14 @@ def test_all_but_the_workload_is_said_by_name() -> None:
     assert set(kinds[1:]) == {inspect.Parameter.KEYWORD_ONLY}
 
 
-@pytest.mark.parametrize("also", [sm.QueueScheduler, QueueOptions.checked])
-def test_options_that_are_not_given_are_the_same_for_a_scheduler_and_wherever_they_are_checked(also: object) -> None:
-    ours, theirs = inspect.signature(simulate).parameters, inspect.signature(also).parameters
-    for each in fields(QueueOptions):
-        assert ours[each.name].default == theirs[each.name].default
+@pytest.mark.parametrize(
+    ("taker", "kind"), [(simulate, QueueOptions), (sm.QueueScheduler, QueueOptions), (sm.Auctioneer, AuctionOptions)]
+)
+def test_help_shows_each_option_with_its_default(taker: Callable[..., Any], kind: type[Options]) -> None:
+    shown = inspect.signature(taker).parameters
+    for each in fields(kind):
+        assert shown[each.name].default == getattr(each.default, "name", each.default)
+        assert shown[each.name].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,8 @@ from simmodels.replay import clock
 from simmodels.structures import ordered
 
 PACKAGE = Path(simmodels.__file__).parent
-DECISIONS = [
-    *(PACKAGE / "decisions").glob("*.py"),
+CALLED = [
+    *(path for room in ("structures", "passes") for path in (PACKAGE / room).glob("*.py")),
     *(PACKAGE / f"{name}.py" for name in ("ground/signals", "curve", "graph")),
 ]
 
@@ -51,10 +52,10 @@ def test_a_stamp_changes_when_a_source_comes_or_goes(sources: list[Path]) -> Non
 
 
 @pytest.mark.parametrize("function", [ordered.insert, queue.decide, clock.replay])
-def test_what_is_compiled_carries_the_stamp_of_its_file_and_of_all_decisions(function) -> None:  # noqa: ANN001
+def test_what_is_compiled_carries_the_stamp_of_its_file_and_of_all_that_it_may_call(function) -> None:  # noqa: ANN001
     own = Path(function.py_func.__code__.co_filename)
     stamp = function._cache._cache_file._source_stamp
-    assert stamp == source_stamp([own]) + source_stamp(DECISIONS)
+    assert stamp == source_stamp([own]) + source_stamp(CALLED)
 
 
 def test_what_is_compiled_is_the_function_it_was() -> None:
@@ -96,9 +97,14 @@ def test_a_change_in_another_file_is_not_hidden_by_the_cache(tmp_path: Path) -> 
 
     assert run() == "1 0"
     assert run() == "1 1"  # compiled once
-    changed = tmp_path / "simmodels" / "decisions" / "ordered.py"
+    changed = tmp_path / "simmodels" / "structures" / "ordered.py"
     changed.write_text(changed.read_text() + OTHER_RULE)
     assert run() == "0 0"  # the caller's own file is as it was
+    assert run() == "0 1"
+    for index in (tmp_path / "simmodels" / "passes" / "__pycache__").glob("backfilling.start_fitting*.nbi"):
+        version = pickle.dumps(pickle.loads(index.read_bytes()))
+        index.write_bytes(version + b"ca_module_that_has_moved\nQueueType\n.")
+    assert run() == "0 0"
     assert run() == "0 1"
 
 

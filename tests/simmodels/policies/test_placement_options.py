@@ -1,3 +1,5 @@
+import sys
+
 # ruff: noqa: ANN401  options of any type are handed through
 from typing import Any
 
@@ -5,7 +7,6 @@ import numpy as np
 import pytest
 
 import simmodels as sm
-from simmodels import on_machines
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.policies.placement_options import PlacementOptions
 from simmodels.schedule import Schedule
@@ -55,8 +56,8 @@ def test_an_option_that_would_change_nothing_is_refused(heuristic: Any) -> None:
     values |= {"aware": False, "unaware": "random_kill", "dispatch": "event", "reference": jobs}
     for name in OTHERS[heuristic]:
         with pytest.raises(RequestError, match=f"option {name} with {heuristic}; it is one of another heuristic"):
-            PlacementOptions.checked(heuristic, **options, **{name: values[name]})
-    kept = PlacementOptions.checked(heuristic, **options).about()
+            PlacementOptions.checked(heuristic=heuristic, **options, **{name: values[name]})
+    kept = PlacementOptions.checked(heuristic=heuristic, **options).about()
     assert not set(OTHERS[heuristic]) & set(kept)
 
 
@@ -150,7 +151,7 @@ def test_jobs_of_one_number_are_refused_before_anything_runs(engine: Any, monkey
     with pytest.raises(RequestError, match="2 jobs have the number 9; each number may occur once"):
         ask((20, 55))  # the other one is submitted later, but an attempt would not say which ran
     assert len(ask((10, 20)).attempts) == 0  # neither is there
-    for clock in ("replay_on_machines", "Environment"):
-        monkeypatch.setattr(on_machines, clock, None)
+    for clock in ("run_compiled", "run_processes"):
+        monkeypatch.setattr(sys.modules["simmodels.simulate"], clock, None)
     with pytest.raises(RequestError, match="2 jobs have the number 7; each number may occur once"):
         ask((0, 20))

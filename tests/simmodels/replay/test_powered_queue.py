@@ -108,7 +108,7 @@ def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Clo
 def test_a_queue_that_decides_by_event_is_not_compiled() -> None:
     given_: dict[str, Any] = {"capacity": [(0, 2), (5, 1)], "cores_per_machine": 2, "decide": "event"}
     jobs = jobs_of([(0, 10, 10, 2), (1, 3, 3, 1)])
-    with pytest.raises(sm.RequestError, match=r"decide 'event' .*; engine must be 'auto' or 'simpy'"):
+    with pytest.raises(sm.RequestError, match=r"decide='event' .*; engine must be 'auto' or 'simpy'"):
         sm.simulate(jobs, engine="compiled", **given_)
     assert sm.simulate(jobs, **given_).about["engine"] == "simpy"
 
@@ -130,9 +130,9 @@ def test_an_order_that_gives_no_number_is_refused(engine: Clock) -> None:
     [
         ({"capacity": [(0, 2)]}, "a capacity; cores_per_machine is needed with it, and no cores"),
         ({"capacity": [(0, 2)], "cores_per_machine": 2, "cores": 4}, "a capacity; cores_per_machine is needed"),
-        ({"cores": 4, "machines": 2}, "machines of a pool of cores; capacity is needed with it"),
+        ({"cores": 4, "machines": 2}, "machines of a pool of cores; machines are needed with it"),
         ({"cores": 4, "checkpoints": sm.Checkpoints()}, "checkpoints of a pool of cores"),
-        ({"cores": 4, "removes": "random"}, "removes of a pool of cores"),
+        ({"cores": 4, "removes": "random"}, "removes of machines that are always on"),
         ({"capacity": [(0, 2)], "cores_per_machine": 2, "removes": "lowest"}, "lowest"),
         ({"capacity": [(0, 1)], "cores_per_machine": 2}, "job 1: needs 3 cores, and the machine has 2"),
     ],

@@ -1,0 +1,112 @@
+"""Options: what queues, placers and auctions let a user choose; each is defined once, as a field of its class.
+
+Whoever takes options by name (`simulate`, schedulers, the command line) derives from these classes what there is, its
+default and its choices.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
+
+from simmodels.errors import require_known
+
+Taker = TypeVar("Taker", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options that are made by `checked`, and of which those named in `changeable` can be changed."""
+
+    changeable: ClassVar[tuple[str, ...]]
+    """The options that can be changed while jobs wait and run."""
+
+    @classmethod
+    def checked(cls, **options: Any) -> Self:  # noqa: ANN401  each has a type of its own
+        """Return the options, those that are not named at their defaults; or refuse what is not allowed.
+
+        Raises
+        ------
+        UnknownNameError
+            No such option, or no such choice of one.
+        RequestError
+            A value is out of its range, or some do not go together.
+        """
+        for name in options:
+            require_known("option", name, [each.name for each in fields(cls)])
+        return cls(**options).verified(options)
+
+    def verified(self, given: Collection[str]) -> Self:
+        """Return the options with values of the types that compiled code knows; `given` are those that were named.
+
+        Raises
+        ------
+        UnknownNameError, RequestError
+            As `checked`.
+        """
+        for name, choices in self.choices().items():
+            value = getattr(self, name)
+            if value is not None or None not in choices:
+                require_known(name, value, [each for each in choices if each is not None])
+        return self._verified(given)
+
+    def _verified(self, given: Collection[str]) -> Self:
+        """Do what `verified` does beside the choices."""
+        raise NotImplementedError
+
+    @classmethod
+    def choices(cls) -> Mapping[str, tuple[Any, ...]]:
+        """Return the values of each option that has a few, by name; None among them where none need be chosen."""
+        return {each.name: found for each in fields(cls) if (found := _choices(each.type))}
+
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
+        """Return the options with some changed, by name; refuse as `checked` does.
+
+        Raises
+        ------
+        UnknownNameError
+            No such option, or one that must stay as it is while jobs wait and run.
+        """
+        for name in changes:
+            require_known("option that can be changed", name, self.changeable)
+        return self._changed(changes)
+
+    def by_name(self) -> dict[str, Any]:
+        """Return the options by name, as `checked` takes them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def _changed(self, changes: Mapping[str, Any]) -> Self:
+        return self.checked(**{**self.by_name(), **changes})
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:  # noqa: ANN401  a type, or what typing makes of some
+    """Return the values of a type of literals, or of one with None; of another type none."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    parts = [part for part in get_args(kind) if part is not type(None)]
+    if len(parts) == 1 and len(get_args(kind)) > 1 and get_origin(parts[0]) is Literal:
+        return (*get_args(parts[0]), None)
+    return ()
+
+
+def takes_options(kind: type[Options]) -> Callable[[Taker], Taker]:
+    """Let the signature of a function, or class, that takes ``**options`` name those of a class of options."""
+
+    def name_them(taker: Taker) -> Taker:
+        signature = inspect.signature(taker)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        names = {each.name for each in own}
+        options = [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=getattr(each.default, "name", each.default),
+                annotation=each.type,
+            )
+            for each in fields(kind)
+            if each.name not in names
+        ]
+        taker.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]  # help reads it
+        return taker
+
+    return name_them
