@@ -47,6 +47,33 @@ def market(
     }
 
 
+def market_on_machines(*, bid: str, engine: str, jobs: int = 2_000) -> Figures:
+    """Auction workflows of the market study on four clusters of 64-core machines, each on a walk of its own."""
+    workflows = wl.market_workload(jobs, load=1.0, seed=1)
+    begin, last = workflows[0].submit_s, max(each.submit_s for each in workflows)
+    sites = []
+    for number, kind in enumerate(("Kind1", "Kind1", "Kind1", "Kind2")):
+        walk = wl.capacity_walk(
+            mean=16, radius=4, step=2, period_s=1200, begin_s=begin, until_s=2 * last - begin, seed=number
+        )
+        sites.append(sm.Site(name=f"c{number}", machines=20, cores_per_machine=64, kind=kind, capacity=walk))
+    asked = {"on": sites, "bid": bid, "tick_s": sm.MINUTE, "engine": engine}
+    sm.simulate(workflows[:100], **asked)  # type: ignore[arg-type]
+    start = time.perf_counter()
+    schedule = sm.simulate(workflows, **asked)  # type: ignore[arg-type]
+    wall_s = time.perf_counter() - start
+    memory_mb = peak_mb()
+    found = schedule.validate().metrics()
+    return {
+        "jobs": found["tasks"],
+        "wall_s": wall_s,
+        "jobs_per_s": found["tasks"] / wall_s,
+        "peak_mb": memory_mb,
+        "value": found["value"],
+        "kills": found["kills"],
+    }
+
+
 def long_queue(*, bid: str, tasks: int) -> Figures:
     """Auction so many tasks that are all submitted at once, each alone in its job: the queue is as long as that."""
     draw = np.random.default_rng(1)
@@ -69,6 +96,8 @@ def market_cases() -> Cases:
         cases[f"market {bid}, every bid"] = partial(market, bid=bid, trend="any")
     for bid in ("SRTF", "PVR"):
         cases[f"market {bid}, EASY"] = partial(market, bid=bid, backfilling="easy")
+    for engine in ("compiled", "simpy"):
+        cases[f"market on walks of machines, SRTF {engine}"] = partial(market_on_machines, bid="SRTF", engine=engine)
     cases["market SRTF simpy"] = partial(market, bid="SRTF", engine="simpy")
     cases["market SRTF, a million tasks"] = partial(market, bid="SRTF", jobs=85_000)
     for bid in ("SRTF", "PVDSQ", "PVR", "P-SLR"):

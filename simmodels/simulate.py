@@ -97,7 +97,9 @@ def simulate(
     [0, 0, 1]
     """
     require_engine(engine, seed)
-    work = workload if isinstance(workload, Workload) else Workload.of_workflows(workload)
+    work = workload if isinstance(workload, Workload) else Workload.of_workflows(tuple(workload))
+    if heuristic is not None and checkpoints is not None:
+        options["checkpoints"] = checkpoints
     rules, before = _policies(heuristic, router, options)
     one = {
         "cores": cores,
@@ -256,7 +258,7 @@ def _scheduler(heuristic: Heuristic | None, options: dict[str, Any]) -> QueueOpt
 
 def _sites(on: Cluster | Sequence[Cluster]) -> tuple[Site, ...]:
     """Return the clusters that are given, those of no name numbered."""
-    one = isinstance(on, int | Site | Place) or (isinstance(on, tuple) and isinstance(on[0], str))
+    one = isinstance(on, int | str | Site | Place) or (isinstance(on, tuple) and on and isinstance(on[0], str))
     given = (on,) if one else tuple(on)  # type: ignore[arg-type]  # several
     if not given:
         raise RequestError("no clusters", "1 at least is needed")

@@ -65,7 +65,8 @@ class Site:
             if value is None:
                 continue
             if not is_whole(value, 1, MOST):
-                raise RequestError(f"{size} is {shown(value)}", "1 to 2^53 is allowed, in whole numbers")
+                what = size if self.name in {"cluster", "machines"} else f"{size} of cluster {self.name!r}"
+                raise RequestError(f"{what} is {shown(value)}", "1 to 2^53 is allowed, in whole numbers")
             object.__setattr__(self, size, int(value))  # 2.0 is a whole number too
         if self.capacity is not None and self.machines is not None and self.capacity.machines.max() > self.machines:
             raise RequestError(f"a capacity of {self.capacity.machines.max()} machines", f"{self.machines} are allowed")
@@ -81,6 +82,8 @@ class Site:
         elif self.machines is None or self.cores_per_machine is None:
             what = f"site {self.name!r} with machines={self.machines}, cores_per_machine={self.cores_per_machine}"
             raise RequestError(what, "both are needed, or cores")
+        if not isinstance(self.checkpoints, Checkpoints | None):
+            raise RequestError(f"checkpoints is {shown(self.checkpoints)}", "a Checkpoints is allowed")
         if self.capacity is None and self.removes != "highest":
             raise RequestError("removes of machines that are always on", "a capacity is needed with it")
 

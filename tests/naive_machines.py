@@ -14,7 +14,7 @@ Use = tuple[float, float, int]  # from, until, cores
 
 ORDERS: dict[str, Callable[["Row"], float]] = {
     "FCFS": lambda row: row.submit,
-    "SAF": lambda row: row.estimate * row.cores,
+    "SAF": lambda row: row.length * row.cores,  # of what is left, with its checkpoints
     "LQF": lambda row: -row.cores,
 }
 

@@ -46,12 +46,16 @@ def workload(rows: list[tuple[float, float, int]]) -> sm.Workload:
 
 def runs(schedule: Schedule) -> list[tuple[int, int, float, float | None, int]]:
     table = schedule.attempts
-    return [(each.job_id, each.machine, each.start_s, each.end_s, each.outcome) for each in table.itertuples()]
+    ends = [None if np.isnan(end_s) else end_s for end_s in table["end_s"].tolist()]  # so that equal runs are equal
+    columns = (table[name].tolist() for name in ("job_id", "machine", "start_s"))
+    return list(zip(*columns, ends, table["outcome"].tolist(), strict=True))
 
 
 def assert_same(one: Schedule, other: Schedule) -> None:
     pd.testing.assert_frame_equal(one.attempts, other.attempts, check_exact=True)
-    assert one.capacity.time_s.tolist() == other.capacity.time_s.tolist()
-    assert one.capacity.machines.tolist() == other.capacity.machines.tolist()
+    for place in one.places:
+        found = [each.on(place.name).capacity if len(each.places) > 1 else each.capacity for each in (one, other)]
+        assert found[0].time_s.tolist() == found[1].time_s.tolist()
+        assert found[0].machines.tolist() == found[1].machines.tolist()
     pd.testing.assert_frame_equal(one.off_spans, other.off_spans, check_exact=True)
     np.testing.assert_equal(one.metrics(), other.metrics())

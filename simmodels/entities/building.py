@@ -39,10 +39,10 @@ def run_processes(model: Model) -> Schedule:
     options = model.options
     if isinstance(options, AuctionOptions) and options.end == "submit" and len(model.work):
         env.run(until=decider.process)  # what comes after the last submission is left undone
-    elif not changes:
+    elif not model.on_machines:
         env.run()
     elif end_s == math.inf:
-        _run_out(env, source, last_s=max(float(each.time_s[-1]) for each in changes))
+        _run_out(env, source, last_s=max((float(each.time_s[-1]) for each in changes), default=model.begin_s))
     else:
         env.run(until=env.end_of(end_s))
     return recorder.schedule()

@@ -169,6 +169,8 @@ def take_over(fleet, old, now):
     fleet.key = old.key
     if fleet.ordered or old.ordered:
         sort_again(fleet, now)
+    if not fleet.ordered:
+        fleet.key[:] = 0.0  # also of those that run: they may wait again
     for k in range(old.heap_size):
         fleet.machine[old.heap[k]] = NOWHERE
         fleet.start[old.heap[k]] = np.inf

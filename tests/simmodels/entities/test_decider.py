@@ -149,10 +149,14 @@ def test_workflows_into_a_scheduler_of_rigid_jobs_are_refused(flows: Any, kind: 
         scheduler.submit(FLOW)  # type: ignore[arg-type]
 
 
-def test_workflows_as_rigid_jobs_are_refused_on_both_clocks() -> None:
-    for engine in ("simpy", "compiled"):
-        with pytest.raises(RequestError, match="a scheduler of rigid jobs got workflows"):
-            sm.simulate(sm.Workload.of_workflows([FLOW]), cores=4, engine=engine)  # type: ignore[arg-type]
+def test_workflows_wait_in_a_queue_behind_their_dependencies_and_are_never_taken_for_rigid_jobs() -> None:
+    work = sm.Workload.of_workflows([FLOW])
+    with pytest.raises(RequestError, match="workflows in a queue, compiled; engine must be 'auto' or 'simpy'"):
+        sm.simulate(work, cores=4, engine="compiled")
+    assert sm.simulate(work, cores=4).validate().workflow_outcome.tolist() == [0]
+    env = sm.Environment()
+    with pytest.raises(RequestError, match="a scheduler of rigid jobs got workflows"):
+        sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4)).accept(work)
 
 
 def test_a_source_of_a_list_of_jobs_is_refused() -> None:

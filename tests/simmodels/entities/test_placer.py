@@ -115,6 +115,18 @@ def test_a_placer_whose_heuristic_changes_is_the_slow_scheduler(
     assert [(*run[:3], run[4]) for run in runs(schedule)] == sorted(must, key=lambda run: (run[2], run[0]))
 
 
+def test_a_job_that_ran_while_the_order_changed_waits_again_in_the_new_one() -> None:
+    # by LPF job 1 was first; it loses its machine after first come, first served has begun, and waits behind none
+    first = {"dispatch": "instant", "fill_order": (0, 1, 2, 3, 4), "order": "LPF"}
+    turns: list[Turn] = [
+        (1.0, {"order": "FCFS"}),
+        (4.0, {"heuristic": "TargetAsap", "reference": workload([(0, 1, 1)])}),
+    ]
+    rows = [(0.0, 3.0, 4), (0.0, 9.0, 4), (2.0, 5.0, 4)]
+    schedule = placed(rows, "FirstFit", first, turns, [(0.0, 2), (2.0, 0), (5.0, 1)])
+    assert [(job, start) for job, _, start, _, _ in runs(schedule)] == [(1, 0), (2, 0), (1, 5), (2, 8), (3, 17)]
+
+
 @given(rows=ROWS, steps=STEPS, heuristic=chosen(), times=st.lists(st.integers(1, 150), max_size=5, unique=True))
 def test_options_that_are_set_again_change_nothing(
     rows: list[tuple[float, float, int]],

@@ -353,8 +353,8 @@ def test_a_bid_that_is_no_number_is_refused_by_bid_job_and_task(engine: str) -> 
         ({"tick_s": 0}, "tick_s is 0"),
         ({"admission": 2}, "admission is 2"),
         ({"bid": "SRTF", "budgets": True}, "budgets with bid 'SRTF'"),
-        ({"clusters": []}, "an auction without clusters"),
-        ({"clusters": [("a", 0)]}, "cluster 'a' of 0 cores"),
+        ({"clusters": []}, "no clusters; 1 at least is needed"),
+        ({"clusters": [("a", 0)]}, "cores of cluster 'a' is 0"),
         ({"engine": "fast"}, "unknown engine 'fast'"),
     ],
 )

@@ -1,0 +1,145 @@
+"""An auction on machines that are switched on and off: hand-drawn schedules, and both clocks on any."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simmodels as sm
+from tests.on_machines import assert_same, runs
+from tests.simmodels.passes.test_bidding import LONG, RULES, flows, job
+
+both_clocks = pytest.mark.parametrize("engine", ["compiled", "simpy"])
+
+
+def assert_identical(one: sm.Schedule, other: sm.Schedule) -> None:
+    assert_same(one, other)
+    for name in (
+        "start_s",
+        "end_s",
+        "executed_s",
+        "cluster",
+        "outcome",
+        "workflow_outcome",
+        "critical_path_s",
+        "price",
+    ):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    keys = ["row", "attempt", "machine"]
+    parts = [each.parts.sort_values(keys, ignore_index=True)[[*keys, "cores"]] for each in (one, other)]
+    pd.testing.assert_frame_equal(*parts, check_exact=True)
+    assert one.terms == other.terms
+    assert {**one.about, "engine": ""} == {**other.about, "engine": ""}
+    assert one.window == other.window
+
+
+# -- drawn by hand ------------------------------------------------------------------------------------
+
+
+@both_clocks
+def test_a_task_that_loses_its_machine_bids_again(engine: Any) -> None:  # noqa: ANN401
+    # SRTF: the short job first; machine 1 goes at 6 with the long one on both, which begins again at 20
+    jobs = [job(0, 4, 2, curve=LONG), job(1, 9, 3, curve=LONG)]
+    site = sm.Site(name="a", cores_per_machine=2, capacity=[(0, 2), (6, 1), (20, 2)])
+    schedule = sm.simulate(jobs, on=site, bid="SRTF", engine=engine).validate()
+    assert runs(schedule) == [(0, 0, 0, 4, 0), (0, 0, 4, 6, 2), (0, 0, 20, 29, 0)]
+    assert schedule.runs["lost_s"].tolist() == [0, 2, 0]
+
+
+@both_clocks
+def test_the_best_bidder_meets_the_cluster_whose_machines_are_on(engine: Any) -> None:  # noqa: ANN401
+    # b is larger, but two of its three machines are off until 5
+    sites = [
+        sm.Site(name="a", machines=2, cores_per_machine=2),
+        sm.Site(name="b", cores_per_machine=2, capacity=[(0, 1), (5, 3)]),
+    ]
+    jobs = [job(0, 10, 1, curve=LONG), job(5, 10, 1, curve=LONG)]
+    schedule = sm.simulate(jobs, on=sites, bid="FIFO", engine=engine).validate()
+    assert schedule.cluster.tolist() == [0, 1]
+    assert schedule.off_spans is not None
+    assert schedule.off_spans.to_numpy().tolist() == [[1, 1, 0, 5], [1, 2, 0, 5]]
+
+
+@both_clocks
+def test_what_waits_for_machines_that_never_come_is_unfinished_or_starves(engine: Any) -> None:  # noqa: ANN401
+    site = sm.Site(name="a", cores_per_machine=2, capacity=[(0, 2), (3, 1), (8, 0)])
+    forever = sm.simulate([job(0, 4, 4, curve=sm.FOREVER)], on=site, bid="FIFO", engine=engine).validate()
+    assert runs(forever) == [(0, 0, 0, 3, 2)]
+    assert (forever.workflow_outcome.tolist(), forever.window) == ([3], (0, 8))
+    starved = sm.simulate([job(0, 4, 4)], on=site, bid="FIFO", engine=engine).validate()
+    assert (starved.workflow_outcome.tolist(), starved.window) == ([1], (0, 24))  # 6 times its critical path
+
+
+# -- any ----------------------------------------------------------------------------------------------
+
+
+@st.composite
+def capacities(draw: st.DrawFn, machines: int) -> list[sm.CapacityChange] | None:
+    if draw(st.booleans()):
+        return None
+    times = sorted(draw(st.sets(st.integers(1, 70), max_size=8)))
+    rows = [sm.CapacityChange(0, draw(st.integers(1, machines)))]
+    for time_s in times:
+        notice_s, mode = draw(st.sampled_from([0, 0, 3, 20])), draw(st.sampled_from(["kill", "drain", "checkpoint"]))
+        rows.append(sm.CapacityChange(time_s, draw(st.integers(0, machines)), notice_s=notice_s, mode=mode))
+    return rows
+
+
+@st.composite
+def sites(draw: st.DrawFn) -> list[sm.Site]:
+    saving = draw(st.sampled_from([None, sm.Checkpoints(), sm.Checkpoints(interval_s=3, cost_s=1, restart_s=2)]))
+    found = []
+    for name, kind in draw(
+        st.sampled_from([[("a", "A"), ("b", "A"), ("c", "B")], [("a", None)], [("a", None), ("b", "A")]])
+    ):
+        machines, each = draw(st.sampled_from([(2, 2), (4, 1), (3, 2)]))
+        table = draw(capacities(machines))
+        removes = "highest" if table is None else draw(st.sampled_from(["highest", "random"]))
+        found.append(
+            sm.Site(
+                name=name,
+                machines=machines,
+                cores_per_machine=each,
+                kind=kind,
+                capacity=table,  # type: ignore[arg-type]  # made a Capacity
+                removes=removes,  # type: ignore[arg-type]  # one of two
+                checkpoints=saving,
+            )
+        )
+    return found
+
+
+def runnable(jobs: list, on: list[sm.Site]) -> list:
+    kinds = {site.kind for site in on}
+    return [each for each in jobs if None in kinds or set(each.kind) <= kinds]
+
+
+@given(
+    st.lists(flows(), min_size=1, max_size=9),
+    st.sampled_from(["FIFO", "SRTF", "PVR", "PVD", "Random", "P-SLR"]),
+    RULES,
+    sites(),
+    st.data(),
+)
+@settings(max_examples=200)
+def test_both_clocks_give_the_same_schedule(jobs: list, bid: str, rules: dict, on: list, data: st.DataObject) -> None:
+    jobs = runnable(jobs, on)
+    more = {"prices": data.draw(st.booleans()), "admission": data.draw(st.sampled_from([None, 0.3]))}
+    one, other = (
+        sm.simulate(jobs, on=on, bid=bid, engine=engine, seed=3, **rules, **more).validate()
+        for engine in ("compiled", "simpy")
+    )
+    assert_identical(one, other)
+    assert one.metrics()["finished"] + one.metrics()["starved_deadline"] <= len(jobs)
+
+
+@pytest.mark.full
+@given(st.lists(flows(), min_size=1, max_size=12), st.sampled_from(["SRTF", "PVR", "Random"]), RULES, sites())
+@settings(max_examples=3000)
+def test_both_clocks_give_the_same_schedule_three_thousand_times(jobs: list, bid: str, rules: dict, on: list) -> None:
+    jobs = runnable(jobs, on)
+    one, other = (sm.simulate(jobs, on=on, bid=bid, engine=engine, **rules) for engine in ("compiled", "simpy"))
+    assert_identical(one, other)

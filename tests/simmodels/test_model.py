@@ -1,0 +1,111 @@
+"""What `simulate` makes of its arguments: models of any work on any clusters, and what it refuses."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import simmodels as sm
+
+LOG = sm.Workload(
+    np.arange(1, 7), np.array([0.0, 0, 1, 2, 3, 30]), np.full(6, 10.0), np.full(6, 12.0), np.array([2, 3, 1, 4, 1, 2])
+)
+FLOWS = [
+    sm.Workflow(11, 0.0, [4, 8, 2], [2, 1, 3], [(0, 1), (0, 2)]),
+    sm.Workflow(12, 5.0, [3, 3], 2, [(0, 1)]),
+]
+BOTH = sm.Workload.concat([LOG, sm.Workload.of_workflows(FLOWS)])
+TWO = [sm.Site(name="a", cores=4), sm.Site(name="b", machines=2, cores_per_machine=2)]
+CHANGING = sm.Site(name="m", cores_per_machine=4, capacity=[(0, 2), (9, 1), (40, 2)])
+
+
+@pytest.mark.parametrize("work", [LOG, FLOWS, BOTH], ids=["log", "workflows", "both"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"on": 8, "order": "SAF"},
+        {"on": CHANGING, "backfilling": "conservative"},
+        {"on": CHANGING, "heuristic": "FirstFit"},
+        {"on": CHANGING, "heuristic": "TargetAsap", "reference": LOG},
+        {"on": TWO, "bid": "SRTF"},
+        {"on": [CHANGING, *TWO], "bid": "PVR", "backfilling": "easy"},
+        {"on": TWO, "router": "RoundRobin", "order": "SPF"},
+        {"on": [CHANGING, TWO[0]], "router": "LeastLoaded"},
+        {"on": TWO, "router": "EarliestStart", "backfilling": "none"},
+        {"on": TWO, "bid": "SRTF", "forward": True, "rebalance_s": 5, "backfilling": "conservative"},
+        {"on": [TWO[1], CHANGING], "router": "LeastLoaded", "heuristic": "FirstFit"},
+    ],
+    ids=lambda how: "-".join(str(each) for each in how.values() if isinstance(each, str)),
+)
+def test_any_work_runs_on_any_clusters_and_all_of_it_is_done(work: Any, how: dict[str, Any]) -> None:  # noqa: ANN401
+    schedule = sm.simulate(work, **how).validate()
+    assert schedule.metrics()["jobs"] == len(schedule.workload) or not schedule.workload.is_rigid
+    assert not np.isnan(schedule.end_s).any()
+    assert len(schedule.places) == (len(how["on"]) if isinstance(how["on"], list) else 1)
+
+
+def test_it_is_the_model_script_of_the_same_parts() -> None:
+    env = sm.Environment(seed=4)
+    queues = [
+        sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), order="RANDOM"),
+        sm.QueueScheduler(env, sm.Cluster(env, "b", machines=2, cores_per_machine=2), order="RANDOM"),
+    ]
+    sm.Source(env, BOTH, into=sm.EarliestStart(env, queues))
+    recorder = sm.Recorder(env)
+    env.run()
+    script = recorder.schedule()
+    short = sm.simulate(BOTH, on=TWO, router="EarliestStart", order="RANDOM", seed=4)
+    assert short.start_s.tolist() == script.start_s.tolist()
+    assert short.cluster.tolist() == script.cluster.tolist()
+    assert short.terms == script.terms
+    assert short.about == script.about
+
+
+def test_clusters_may_be_said_in_short() -> None:
+    for on in (8, [8], sm.Place("x", 8), ("x", 8), [("x", 8, None)]):
+        assert sm.simulate(LOG, on=on).start_s.tolist() == sm.simulate(LOG, cores=8).start_s.tolist()
+    schedule = sm.simulate(LOG, on=[4, 4, ("wide", 16)], router="RoundRobin")
+    assert [place.name for place in schedule.places] == ["cluster0", "cluster1", "wide"]
+    same = {"capacity": [(0, 2), (9, 1), (40, 2)], "cores_per_machine": 4}
+    assert sm.simulate(LOG, **same).start_s.tolist() == sm.simulate(LOG, on=CHANGING).start_s.tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"on": TWO}, "a queue on 2 clusters; one cluster, or a router before several is needed"),
+        ({"on": TWO, "heuristic": "FirstFit"}, "a placer on 2 clusters"),
+        ({"on": 8, "heuristic": "FirstFit"}, "a placer on cluster 'cluster', a pool of cores; machines are needed"),
+        ({"on": []}, "no clusters; 1 at least is needed"),
+        ({"on": [("a", 2), ("a", 4)], "bid": "SRTF"}, "clusters a, a, of which two have the same name"),
+        ({"on": 8, "cores": 8}, "cores beside on; a Site says them"),
+        ({"on": 8, "window_s": (0, 5)}, "window_s of a pool of cores; machines are needed with it"),
+        ({"on": CHANGING, "bid": "SRTF", "window_s": (0, 5)}, r"the window \(0, 5\); one scheduler and rigid jobs"),
+        ({"on": TWO, "router": "RoundRobin", "bid": "SRTF"}, "router 'RoundRobin' beside a bid"),
+        ({"on": CHANGING, "heuristic": "FirstFit", "bid": "SRTF"}, "beside a bid; forward=True is needed with both"),
+        ({"on": TWO, "router": "Robin"}, "unknown router 'Robin'; did you mean RoundRobin"),
+        ({"on": 8, "ordr": "SAF"}, "unknown option 'ordr'; did you mean order"),
+        ({"on": 0}, "cores is 0; 1 to 2\\^53 is allowed"),
+        ({"on": "8"}, "cores is '8'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_a_sentence(given: dict[str, Any], text: str) -> None:
+    with pytest.raises(sm.SimModelsError, match=text):
+        sm.simulate(LOG, **given)
+
+
+@pytest.mark.parametrize(
+    ("work", "given", "text"),
+    [
+        (BOTH, {"on": 8}, "workflows in a queue"),
+        (FLOWS, {"on": CHANGING, "heuristic": "FirstFit"}, "workflows in a placer"),
+        (LOG, {"on": CHANGING, "decide": "event"}, "decide='event' on machines"),
+        (BOTH, {"on": TWO, "bid": "SRTF"}, "rigid jobs in an auction"),
+        (LOG, {"on": TWO, "router": "RoundRobin"}, "RoundRobin before 2 schedulers"),
+        (LOG, {"on": TWO, "bid": "SRTF", "forward": True}, "an auction that forwards before 2 schedulers"),
+    ],
+)
+def test_the_compiled_clock_says_which_part_it_does_not_have(work: Any, given: dict[str, Any], text: str) -> None:  # noqa: ANN401
+    with pytest.raises(sm.RequestError, match=f"{text}, compiled; engine must be 'auto' or 'simpy'"):
+        sm.simulate(work, engine="compiled", **given)
+    assert sm.simulate(work, **given).about["engine"] == "simpy"
