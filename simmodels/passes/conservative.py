@@ -14,7 +14,7 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
-from simmodels.structures.profile import add, advance, earlier, earliest, lasts_until, most_free, reset
+from simmodels.structures.profile import add, advance, earlier, earliest, has_earlier, lasts_until, most_free, reset
 
 
 @compiled
@@ -75,10 +75,14 @@ def compress(now, due, gained_until, waiting, estimate, profile, reserved):
     Cores were gained in [now, gained_until) only, so only a hole that begins before that instant
     can be new; each move gains cores where the reservation was. A job without a reservation is left
     out. Returns the earliest reserved start, given what it was (`due`).
+
+    What could not move says what others cannot: a job that needs as many cores for as long, and holds no earlier
+    reservation, has no hole either that begins before the same instant.
     """
     moved = True
     while moved:
         moved = False
+        failed_cores, failed_length, failed_held, failed_until = 0, np.inf, np.inf, -np.inf
         room = most_free(profile, gained_until)
         for c in range(waiting.blocks):
             b = waiting.chain[c]
@@ -91,16 +95,25 @@ def compress(now, due, gained_until, waiting, estimate, profile, reserved):
                 held = reserved[slot]
                 if cores > room or np.isnan(held):
                     continue
-                start = earlier(profile, now, cores, estimate[slot], held, gained_until)
-                if start < held:
-                    if held < np.inf:
-                        add(profile, held, lasts_until(held, estimate[slot]), cores)
-                        gained_until = max(gained_until, lasts_until(held, estimate[slot]))
-                    add(profile, start, lasts_until(start, estimate[slot]), -cores)
-                    reserved[slot] = start
-                    due = min(due, start)
-                    room = most_free(profile, gained_until)
-                    moved = True
+                length = estimate[slot]
+                first, until = now, min(held, gained_until)
+                if failed_cores <= cores and failed_length <= length and failed_held <= held:
+                    first = max(now, failed_until)
+                    if first >= until:
+                        continue
+                if not has_earlier(profile, cores, length, held, first, gained_until):
+                    failed_cores, failed_length, failed_held, failed_until = cores, length, held, until
+                    continue
+                start = earlier(profile, now, cores, length, held, gained_until)
+                if held < np.inf:
+                    add(profile, held, lasts_until(held, length), cores)
+                    gained_until = max(gained_until, lasts_until(held, length))
+                add(profile, start, lasts_until(start, length), -cores)
+                reserved[slot] = start
+                due = min(due, start)
+                room = most_free(profile, gained_until)
+                moved = True
+                failed_until = -np.inf  # cores were gained where the reservation was
     return due
 
 

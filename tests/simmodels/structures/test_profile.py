@@ -12,6 +12,7 @@ from simmodels.structures.profile import (
     earlier,
     earliest,
     find,
+    has_earlier,
     lasts_until,
     most_free,
     new_profile,
@@ -120,6 +121,34 @@ def test_earlier_is_the_first_hole_once_the_reservation_itself_is_lifted(
     hole = plain.earliest(start, cores, duration)
     expected = hole if hole < min(held, limit) else held
     assert earlier(profile, start, cores, duration, held, limit) == expected
+
+
+@given(
+    st.integers(0, 6),
+    changes,
+    st.integers(0, 20),
+    st.integers(1, 6),
+    st.one_of(st.just(0.0), instants),
+    lengths,
+    lengths,
+)
+def test_whether_there_is_an_earlier_hole_is_found_without_it(
+    free: int,
+    given_changes: list[tuple[float, float, int]],
+    place: int,
+    cores: int,
+    duration: float,
+    delay: float,
+    limit: float,
+) -> None:
+    profile, plain = built(1.0, free, given_changes)
+    held = plain.earliest(1.0 + delay, cores, duration) if delay < math.inf else math.inf
+    if held < math.inf:
+        add(profile, held, held + duration, -cores)
+    begins = [at for at, _ in profile.steps()]
+    first = begins[min(place, len(begins) - 1)]
+    expected = any(plain.fits(at, cores, duration) for at in begins if first <= at < min(held, limit))
+    assert has_earlier(profile, cores, duration, held, first, limit) == expected
 
 
 @given(st.integers(0, 6), changes, lengths)
