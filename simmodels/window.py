@@ -1,12 +1,13 @@
 """Window: which jobs of a workload run when a window begins, and which are submitted in it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError
-from simmodels.workload import Workload
+from simmodels.workload import Job, Workload
 
 Rows = NDArray[np.int64]
 
@@ -49,3 +50,27 @@ def windowed(workload: Workload, window_s: tuple[float, float]) -> Windowed:
     arriving = np.flatnonzero(known & (submit_s >= begin) & (submit_s < end))
     arriving = arriving[np.argsort(submit_s[arriving], kind="stable")]
     return Windowed(warm, arriving)
+
+
+def run_on(jobs: Sequence[Job], begin_s: float, *, free: int, kill: bool) -> list[bool]:
+    """Return which jobs that ran before a window run on in a queue: in order, those that fit in the cores left.
+
+    So do not those that were killed before, at their estimate.
+
+    Parameters
+    ----------
+    jobs
+        The jobs, which ran since their submission.
+    begin_s
+        When the window begins.
+    free
+        The cores that are free then.
+    kill
+        Whether a job is stopped at its estimate.
+    """
+    found = []
+    for job in jobs:
+        runs = job.cores <= free and not (kill and job.estimate_s <= begin_s - job.submit_s)
+        free -= job.cores if runs else 0
+        found.append(runs)
+    return found

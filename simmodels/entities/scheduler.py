@@ -24,6 +24,7 @@ from simmodels.results.place import Terms
 from simmodels.streams import stream
 from simmodels.structures import queue as state
 from simmodels.structures.structure import address_of
+from simmodels.window import run_on
 from simmodels.workload import Job, Workload
 
 _ROOM: Final = 1024  # slots at first
@@ -99,16 +100,13 @@ class QueueScheduler(Scheduler):
 
         So are those that were killed before, at their estimate. One that loses its machine runs again from its start.
         """
-        now, free, before = float(self.env.now), self.cluster.free_cores, self._arrived
-        for job in jobs:
+        now, before = float(self.env.now), self._arrived
+        for job, runs in zip(jobs, run_on(jobs, now, free=self.cluster.free_cores, kill=self._kill), strict=True):
             self._require(job)
             self.env.publish(Submitted, job, self)
-            ran_s = now - job.submit_s
-            if job.cores > free or (self._kill and job.estimate_s <= ran_s):
-                continue
-            free -= job.cores
-            self.cluster.ran_before(job, ran_s)
-            self._enter(job, now)
+            if runs:
+                self.cluster.ran_before(job, now - job.submit_s)
+                self._enter(job, now)
         # All fit, so they all start, whatever the order.
         self._start_all(self._decided(now, 0, self._arrived - before))
 

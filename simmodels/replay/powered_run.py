@@ -24,7 +24,7 @@ from simmodels.streams import stream
 from simmodels.structures.fleet import columns as columns_of
 from simmodels.structures.fleet import refused, standing
 from simmodels.structures.queue import refused as refused_by_queue
-from simmodels.window import Windowed, windowed
+from simmodels.window import Windowed, run_on, windowed
 
 
 class Window:
@@ -57,20 +57,6 @@ class Window:
             checkpoint_numbers(self.site.checkpoints),
         )
         return made
-
-    def fitting(self, *, kill: bool) -> NDArray[np.int64]:
-        """Return the rows of the jobs that run when the window begins, one after the other, as long as cores are free.
-
-        So do not those that were killed before, at their estimate.
-        """
-        free, rows = self.machines.at_begin * self.cores_per_machine, []
-        for row in self.jobs.warm.tolist():
-            ran_s = self.begin_s - self.workload.submit_s[row]
-            cores = int(self.workload.cores[row])
-            if cores <= free and not (kill and self.workload.estimate_s[row] <= ran_s):
-                free -= cores
-                rows.append(row)
-        return np.array(rows, np.int64)
 
     def drawn(self, slots: int) -> NDArray[np.float64]:
         """Return a uniform number for each slot, as orders ask for."""
@@ -177,7 +163,11 @@ def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
     """
     window = Window(model)
     workload = window.workload
-    jobs = window.jobs._replace(warm=window.fitting(kill=options.overrun == "kill"))
+    kill, free = options.overrun == "kill", window.machines.at_begin * window.cores_per_machine
+    ran = [workload.job(row) for row in window.jobs.warm.tolist()]
+    jobs = window.jobs._replace(
+        warm=window.jobs.warm[np.array(run_on(ran, window.begin_s, free=free, kill=kill), np.bool_)]
+    )
     rows, warm = np.concatenate(jobs), len(jobs.warm)
     submit_s = workload.submit_s[rows]
     submit_s[:warm] = window.begin_s
@@ -188,14 +178,14 @@ def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
     of_orders.fill_all(workload, rows)
     queue = options.open(
         (submit_s, *lengths, workload.cores[rows].copy()),
-        free=window.machines.at_begin * window.cores_per_machine,
+        free=free,
         draw=window.drawn(len(rows)) if options.draws else None,
         rows=of_orders,
     )
     states = window.machines.states
     yard = new_yard(states, np.full(states.size, window.cores_per_machine), np.array([0, states.size]))
     power = window.machines.power(states)
-    if not replay_queue(queue, yard, runs, power, warm, options.overrun == "kill", window.end_s):
+    if not replay_queue(queue, yard, runs, power, warm, kill, window.end_s):
         slot, now = refused_by_queue(queue)
         raise_refused(workload.job(int(rows[slot])), now, options.order, options.backfill_order)
     found = window.found(jobs, runs)
