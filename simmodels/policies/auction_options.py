@@ -69,7 +69,7 @@ class AuctionOptions(Options):
     instants
         Whether an auction is held at each job's deadline (``"deadlines"``), or only if it starves (``"starvation"``).
     forward
-        Whether tasks go to queues of schedulers.
+        Whether tasks go to the queues of schedulers, in front of which the auction stands.
     """
 
     changeable: ClassVar = ("bid", "backfilling", "hol", "plus_one", "admission")

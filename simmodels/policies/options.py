@@ -5,8 +5,8 @@ default and its choices.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
 from simmodels.errors import require_known
@@ -58,6 +58,23 @@ class Options:
     def choices(cls) -> Mapping[str, tuple[Any, ...]]:
         """Return the values of each option that has a few, by name; None among them where none need be chosen."""
         return {each.name: found for each in fields(cls) if (found := _choices(each.type))}
+
+    @classmethod
+    def described(cls) -> Iterator[tuple[str, object, tuple[Any, ...], str]]:
+        """Return name, default, choices and description of each option; the description is that of the docstring."""
+        said: dict[str, list[str]] = {}
+        found: list[str] = []
+        for line in inspect.cleandoc(cls.__doc__ or "").splitlines():
+            if line and not line.startswith(" "):
+                found = []
+                for name in line.split(", "):
+                    said[name] = found
+            elif line:
+                found.append(line.strip())
+        choices = cls.choices()
+        for each in fields(cls):
+            default = None if each.default is MISSING else getattr(each.default, "name", each.default)
+            yield each.name, default, choices.get(each.name, ()), " ".join(said.get(each.name, ()))
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """Return the options with some changed, by name; refuse as `checked` does.

@@ -84,7 +84,7 @@ class PlacementOptions(Options):
         ``"shuffled_fill"``: one random order of the machines, drawn once, in which they are filled;
         ``"random_kill"``: a random machine is switched off, so none is safe. Only with ``aware=False``.
     fill_order
-        The order in which machines are filled, all their numbers; None for what the two above say.
+        First fit: the order in which machines are filled, all their numbers; None for what `aware` and `unaware` say.
     dispatch
         First fit. ``"event"``: each completion refills its machine before the next one of the instant, and machines are
         filled before jobs come that are submitted then; ``"instant"``: once, after all that happens at an instant.
@@ -99,8 +99,10 @@ class PlacementOptions(Options):
     initial_use
         How many machines are used at first: ``"least"``, or the ``"middle"`` between these and all that are on, before
         notice that has been given counts.
-    raise_above, lower_below
-        More machines are used while U is above the one, fewer while it is below the other.
+    raise_above
+        More machines are used while U is above this.
+    lower_below
+        Fewer machines are used while U is below this.
     distance
         D+, how far from its target a job may go, in machines.
     stay_on_target
@@ -116,17 +118,20 @@ class PlacementOptions(Options):
     search
         Among the machines ``"used"``, or all that are ``"open"``.
     nearer_first
-        Which of two machines at the same distance is tried first: that to the ``"right"`` (the next higher number).
+        Which of two machines at the same distance is tried first: that to the ``"right"`` (the next higher number)
+        or to the ``"left"``.
     ties
         Equal starts on machines beside the target: the lowest ``"index"``, or the first in the ``"window"``; None for
         ``"index"`` for TargetASAP without `stay_on_target`, else ``"window"``.
     replan_on_add
         Whether all is planned again when machines are added ``"always"``, or only (``"util"``) if all machines were
         used and U was above `raise_above`.
-    packing, pack_size
+    packing
         PackedTargetASAP: targets are the first machines of ``"packs"`` of the machines used, or the targets of
-        TargetASAP rounded to the ``"nearest"`` multiple of the size (at most the last machine used) or to the next
+        TargetASAP rounded to the ``"nearest"`` multiple of `pack_size` (at most the last machine used) or to the next
         lower one (``"floor"``).
+    pack_size
+        PackedTargetASAP: how many machines make a pack.
     """
 
     heuristic: Heuristic
