@@ -65,6 +65,9 @@ class Model:
         auction = isinstance(self.options, AuctionOptions)
         if not auction and self.router is None and len(sites) != 1:
             raise RequestError(f"{what} on {len(sites)} clusters", "one cluster, or a router before several is needed")
+        if self.rebalance_s is not None and not isinstance(self.router, AuctionOptions):
+            what = f"rebalance_s is {self.rebalance_s}"
+            raise RequestError(what, "an auction that forwards is needed with it (a bid, and forward=True)")
         if isinstance(self.options, PlacementOptions):
             for site in sites:
                 if site.machines is None:

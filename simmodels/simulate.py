@@ -24,6 +24,7 @@ from simmodels.site import Removes, Site
 from simmodels.workflow import Workflow
 from simmodels.workload import Workload
 
+Rules = QueueOptions | PlacementOptions | AuctionOptions
 Cluster = int | Site | Place | tuple[str, int] | tuple[str, int, str | None]
 
 
@@ -62,7 +63,7 @@ def simulate(
     window_s
         On machines, from when to when, the end included; jobs that were submitted before and would still run are run
         on, those submitted at its end or later are left out. None: from the first submit until all is done, or if
-        machines stay off forever until the last change.
+        machines stay off forever until the last change (an auction: also its deadlines).
     heuristic
         ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``: jobs inside one machine each.
     router
@@ -97,7 +98,8 @@ def simulate(
     [0, 0, 1]
     """
     require_engine(engine, seed)
-    work = workload if isinstance(workload, Workload) else Workload.of_workflows(tuple(workload))
+    require_known("removes", removes, get_args(Removes))
+    work = _work(workload)
     if heuristic is not None and checkpoints is not None:
         options["checkpoints"] = checkpoints
     rules, before = _policies(heuristic, router, options)
@@ -112,7 +114,7 @@ def simulate(
     given = {name: value for name, value in one.items() if value is not None}
     if on is not None and given:
         raise RequestError(f"{', '.join(given)} beside on", "a Site says them")
-    sites = _sites(on) if on is not None else (_site(work, given, rules),)
+    sites = _sites(on, rules) if on is not None else (_site(work, given, rules),)
     model = Model(work, sites, rules, before, rebalance_s, window_s, seed)
     model.require_runnable()
     if engine != "simpy":
@@ -176,6 +178,9 @@ def simulate_on_machines(
     >>> schedule.start_s.tolist(), schedule.metrics()["kills"]
     ([0.0, 10.0], 1)
     """
+    require_known("heuristic", heuristic, get_args(Heuristic))
+    if capacity is None:
+        raise RequestError("capacity is None", "a Capacity, a table or CapacityChange records are needed")
     return simulate(
         workload,
         capacity=capacity,
@@ -231,7 +236,7 @@ def simulate_workflows(
 
 def _policies(
     heuristic: Heuristic | None, router: RouterName | None, options: dict[str, Any]
-) -> tuple[QueueOptions | PlacementOptions | AuctionOptions, RouterName | AuctionOptions | None]:
+) -> tuple[Rules, RouterName | AuctionOptions | None]:
     """Return what schedules each cluster, or auctions them all; and what stands before several schedulers."""
     if router is not None:
         require_known("router", router, get_args(RouterName))
@@ -256,22 +261,37 @@ def _scheduler(heuristic: Heuristic | None, options: dict[str, Any]) -> QueueOpt
     return QueueOptions.checked(**options)
 
 
-def _sites(on: Cluster | Sequence[Cluster]) -> tuple[Site, ...]:
+def _work(workload: object) -> Workload:
+    """Return what is simulated; refuse what is neither a workload nor workflows."""
+    if isinstance(workload, Workload):
+        workload.require_unchanged()
+        return workload
+    flows = (workload,) if isinstance(workload, Workflow) else workload
+    flows = tuple(flows) if isinstance(flows, Iterable) else (flows,)
+    if not all(isinstance(each, Workflow) for each in flows):
+        what = f"a simulation of {type(workload).__name__}"
+        raise RequestError(what, "a Workload, or a list of Workflows, is needed; Workload.concat puts both together")
+    return Workload.of_workflows(flows)
+
+
+def _sites(on: object, rules: Rules) -> tuple[Site, ...]:
     """Return the clusters that are given, those of no name numbered."""
-    one = isinstance(on, int | str | Site | Place) or (isinstance(on, tuple) and on and isinstance(on[0], str))
-    given = (on,) if one else tuple(on)  # type: ignore[arg-type]  # several
+    several = isinstance(on, Sequence) and not isinstance(on, str | Place) and not (on and isinstance(on[0], str))
+    given: tuple[Any, ...] = tuple(on) if several else (on,)  # type: ignore[arg-type]  # it is a sequence
     if not given:
         raise RequestError("no clusters", "1 at least is needed")
-    sites = [Site.of(each) for each in given]  # type: ignore[arg-type]  # refused if it is none
+    sites = [Site.of(each) for each in given]
+    if isinstance(rules, PlacementOptions) and rules.random_kill:
+        sites = [site if site.capacity is None else replace(site, removes="random") for site in sites]
     if len(sites) == 1:
         return tuple(sites)
     return tuple(
-        site if isinstance(each, Site | tuple) else replace(site, name=f"cluster{number}")
+        site if isinstance(each, Site | Sequence) else replace(site, name=f"cluster{number}")
         for number, (each, site) in enumerate(zip(given, sites, strict=True))
     )
 
 
-def _site(work: Workload, given: dict[str, Any], rules: QueueOptions | PlacementOptions | AuctionOptions) -> Site:
+def _site(work: Workload, given: dict[str, Any], rules: Rules) -> Site:
     """Return the one cluster that is described by options of its own."""
     if isinstance(rules, PlacementOptions):
         own = {"checkpoints": rules.checkpoints, "removes": "random" if rules.random_kill else None}
@@ -279,5 +299,7 @@ def _site(work: Workload, given: dict[str, Any], rules: QueueOptions | Placement
     if {"capacity", "cores_per_machine", "machines"} & given.keys():
         return Site(name="machines", **given)
     if "cores" not in given and work.max_cores is None:
+        if given:
+            Site(cores=1, **given)  # which says what is wrong with them, whatever the size
         raise RequestError(f"the size of the machine of {work.name!r} is unknown", "cores= says it")
     return Site(**{"cores": work.max_cores} | given)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Literal, Self, get_args
 
 from simmodels.capacity import Capacity
@@ -11,7 +12,6 @@ from simmodels.policies.checkpoints import Checkpoints
 from simmodels.results.place import Place
 
 Removes = Literal["highest", "random"]
-Given = "int | Site | Place | tuple[str, int] | tuple[str, int, str | None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,11 @@ class Site:
         if self.cores is not None:
             for name in ("machines", "cores_per_machine", "checkpoints"):
                 if getattr(self, name) is not None:
-                    raise RequestError(f"{name} of a pool of cores", "machines are needed with it, and no cores")
+                    raise RequestError(
+                        f"{name} of a pool of cores", "machines= and cores_per_machine= are needed for it"
+                    )
+            if self.removes != "highest":
+                raise RequestError("removes of a pool of cores", "machines and a capacity are needed for it")
         elif self.machines is None or self.cores_per_machine is None:
             what = f"site {self.name!r} with machines={self.machines}, cores_per_machine={self.cores_per_machine}"
             raise RequestError(what, "both are needed, or cores")
@@ -88,18 +92,25 @@ class Site:
             raise RequestError("removes of machines that are always on", "a capacity is needed with it")
 
     @classmethod
-    def of(cls, given: "int | Site | Place | Sequence[object]") -> "Site":
-        """Return the site of what stands for it: a number of cores, a `Place`, or name, cores and kind."""
+    def of(cls, given: object) -> "Site":
+        """Return the site of what stands for it: a number of cores, or name, cores and kind of a pool (a `Place`).
+
+        Raises
+        ------
+        RequestError
+            It is none of these, or not what is allowed.
+        """
         if isinstance(given, Site):
             return given
+        if isinstance(given, Place):
+            return cls(name=given.name, cores=given.cores, kind=given.kind)
         if isinstance(given, Sequence) and not isinstance(given, str):
-            place = Place(*given)  # type: ignore[arg-type]  # refused below
-            if place.machines == 1:
-                return cls(name=place.name, cores=place.cores, kind=place.kind)
-            return cls(
-                name=place.name, machines=place.machines, cores_per_machine=place.cores_per_machine, kind=place.kind
-            )
-        return cls(cores=given)  # type: ignore[arg-type]  # refused if it is no number
+            if not (2 <= len(given) <= 3 and isinstance(given[0], str) and isinstance([*given, None][2], str | None)):
+                raise RequestError(f"a cluster {given!r}", "name and cores are needed, and a kind is allowed")
+            return cls(name=given[0], cores=given[1], kind=[*given, None][2])
+        if not isinstance(given, Real | str):
+            raise RequestError(f"a cluster {given!r}", "a Site, a number of cores, or name and cores are allowed")
+        return cls(cores=given)  # type: ignore[arg-type]  # refused if it is no whole number
 
     @property
     def place(self) -> Place:

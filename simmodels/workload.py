@@ -298,6 +298,22 @@ class Workload:
         """Return the workflows, in input order."""
         return () if self.tasks is None else self.tasks.workflows
 
+    def require_unchanged(self) -> None:
+        """Refuse a workload whose rows of workflows are not those of the workflows.
+
+        Raises
+        ------
+        RequestError
+            Naming the column.
+        """
+        if self.tasks is None:
+            return
+        made, rows = Workload.of_workflows(self.workflows), self.tasks.rows()
+        for name in ("job_id", "submit_s", "runtime_s", "cores"):
+            if not np.array_equal(getattr(made, name), getattr(self, name)[rows]):
+                what = f"column {name} of workload {self.name!r} is not that of its workflows"
+                raise RequestError(what, "change the workflows")
+
     def rigid(self) -> NDArray[np.bool_]:
         """Return bool[n], whether each row is a rigid job."""
         return np.ones(len(self), np.bool_) if self.tasks is None else self.tasks.workflow < 0

@@ -183,7 +183,8 @@ class Naive:
             self.replan([r.job for r in killed], before, now)
         else:
             self.waiting = self.in_order([*self.waiting, *(r.job for r in killed)])
-            self.fill_machines(now)
+            if self.option["dispatch"] == "event":
+                self.fill_machines(now)
 
     def turn(self, now: float, heuristic: str, options: dict[str, Any]) -> None:
         """Go over to another heuristic: all that waits is placed again."""

@@ -46,7 +46,7 @@ def workload(rows: list[tuple[float, float, int]]) -> sm.Workload:
 
 def runs(schedule: Schedule) -> list[tuple[int, int, float, float | None, int]]:
     table = schedule.attempts
-    ends = [None if np.isnan(end_s) else end_s for end_s in table["end_s"].tolist()]  # so that equal runs are equal
+    ends = [None if pd.isna(end_s) else end_s for end_s in table["end_s"].tolist()]  # so that equal runs are equal
     columns = (table[name].tolist() for name in ("job_id", "machine", "start_s"))
     return list(zip(*columns, ends, table["outcome"].tolist(), strict=True))
 

@@ -275,8 +275,8 @@ class Auctioneer(Router):
 
     @property
     def will_act(self) -> bool:
-        """Whether data arrive or a deadline is reached at an instant to come."""
-        return self._due < np.inf
+        """Whether data arrive, a deadline is reached or tasks move at an instant to come."""
+        return not self.closed and min(self._due, self._moves_s) < np.inf
 
     def note_room(self) -> None:
         """Take note that, somewhere behind, jobs may find cores that they did not before."""

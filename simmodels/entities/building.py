@@ -36,8 +36,8 @@ def run_processes(model: Model) -> Schedule:
     source = Source(env, model.work, into=decider, window_s=(model.begin_s, end_s) if rigid_on_machines else None)
     recorder = Recorder(env)
     changes = [site.capacity for site in sites if site.capacity is not None]
-    options = model.options
-    if isinstance(options, AuctionOptions) and options.end == "submit" and len(model.work):
+    auction = next((each for each in (model.options, model.router) if isinstance(each, AuctionOptions)), None)
+    if auction is not None and auction.end == "submit" and len(model.work):
         env.run(until=decider.process)  # what comes after the last submission is left undone
     elif not model.on_machines:
         env.run()

@@ -91,7 +91,7 @@ class Source:
             taker = Dependencies(env, into)
         taker.accept(given)
         work = given if isinstance(given, Workload) else Workload.of_workflows(given)
-        _require_unchanged(work)
+        work.require_unchanged()
         warm: Rows = np.empty(0, np.int64)
         if window_s is None:
             rows = _first_rows(work)
@@ -169,17 +169,6 @@ def _with_tasks(work: Workload, rows: Rows) -> Rows:
     if work.tasks is None:
         return rows
     number = work.tasks.workflow[rows]
-    size = np.append([len(flow) for flow in work.workflows], 1)[number]
+    size = np.array([*map(len, work.workflows), 1])[number]
     before = np.cumsum(size) - size
     return np.asarray(np.arange(size.sum()) + np.repeat(rows - before, size), np.int64)
-
-
-def _require_unchanged(work: Workload) -> None:
-    """Refuse a workload whose rows of workflows are not those of the workflows."""
-    if work.tasks is None:
-        return
-    made, rows = Workload.of_workflows(work.workflows), work.tasks.rows()
-    for name in ("job_id", "submit_s", "runtime_s", "cores"):
-        if not np.array_equal(getattr(made, name), getattr(work, name)[rows]):
-            what = f"column {name} of workload {work.name!r} is not that of its workflows"
-            raise RequestError(what, "change the workflows")

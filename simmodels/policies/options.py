@@ -110,7 +110,8 @@ def takes_options(kind: type[Options]) -> Callable[[Taker], Taker]:
     """Let the signature of a function, or class, that takes ``**options`` name those of a class of options."""
 
     def name_them(taker: Taker) -> Taker:
-        signature = inspect.signature(taker)
+        function: Any = taker.__init__ if isinstance(taker, type) else taker  # type: ignore[misc]  # of this class
+        signature = inspect.signature(function)
         own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
         names = {each.name for each in own}
         options = [
@@ -118,12 +119,12 @@ def takes_options(kind: type[Options]) -> Callable[[Taker], Taker]:
                 each.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=getattr(each.default, "name", each.default),
-                annotation=each.type,
+                annotation=str | each.type if hasattr(each.default, "name") else each.type,
             )
             for each in fields(kind)
             if each.name not in names
         ]
-        taker.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]  # help reads it
+        function.__signature__ = signature.replace(parameters=[*own, *options])
         return taker
 
     return name_them

@@ -1,5 +1,6 @@
 """What `simulate` makes of its arguments: models of any work on any clusters, and what it refuses."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -87,11 +88,62 @@ def test_clusters_may_be_said_in_short() -> None:
         ({"on": 8, "ordr": "SAF"}, "unknown option 'ordr'; did you mean order"),
         ({"on": 0}, "cores is 0; 1 to 2\\^53 is allowed"),
         ({"on": "8"}, "cores is '8'"),
+        ({"on": 8.5}, "cores is 8.5"),
+        ({"on": ("a",)}, r"a cluster \('a',\); name and cores are needed"),
+        ({"on": {4: 1}}, r"a cluster {4: 1}; a Site, a number of cores"),
+        ({"on": 8, "rebalance_s": 5}, "rebalance_s is 5; an auction that forwards is needed"),
+        ({"removes": "x"}, "unknown removes 'x'"),
+        ({"cores": 8, "machines": 2}, "machines of a pool of cores"),
+        ({"checkpoints": sm.Checkpoints()}, "checkpoints of a pool of cores"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_a_sentence(given: dict[str, Any], text: str) -> None:
     with pytest.raises(sm.SimModelsError, match=text):
         sm.simulate(LOG, **given)
+
+
+@pytest.mark.parametrize("work", ["log", None, [LOG, *FLOWS], [LOG.job(0)], 3])
+def test_what_is_no_work_is_refused(work: Any) -> None:  # noqa: ANN401
+    with pytest.raises(sm.RequestError, match="a Workload, or a list of Workflows, is needed"):
+        sm.simulate(work, on=8)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_rows_that_are_not_those_of_the_workflows_are_refused_on_both_clocks(engine: Any) -> None:  # noqa: ANN401
+    work = sm.Workload.of_workflows(FLOWS)
+    longer = dataclasses.replace(work, runtime_s=work.runtime_s * 10, estimate_s=work.estimate_s * 10)
+    with pytest.raises(sm.RequestError, match=r"column runtime_s .* is not that of its workflows"):
+        sm.simulate(longer, on=8, bid="SRTF", engine=engine)
+
+
+def test_one_workflow_and_none_are_work_too() -> None:
+    assert len(sm.simulate(FLOWS[0], on=8, bid="SRTF")) == 3
+    for how in ({"on": 8}, {"on": TWO, "bid": "SRTF"}, {"on": CHANGING, "bid": "SRTF", "engine": "simpy"}):
+        assert len(sm.simulate([], **how)) == 0
+
+
+def test_what_was_forwarded_moves_though_nothing_else_happens() -> None:
+    # the only machine of a goes for good at 5, and the job may move to b at 7
+    job = sm.Workload(np.array([1]), np.array([0.0]), np.array([10.0]), np.array([10.0]), np.array([4]))
+    sites = [sm.Site(name="a", cores_per_machine=4, capacity=[(0, 1), (5, 0)]), sm.Site(name="b", cores=4)]
+    schedule = sm.simulate(job, on=sites, bid="SRTF", forward=True, rebalance_s=7).validate()
+    assert (schedule.start_s.tolist(), schedule.end_s.tolist(), schedule.cluster.tolist()) == ([7], [17], [1])
+
+
+@pytest.mark.parametrize("on", [8, sm.Site(name="m", machines=2, cores_per_machine=4)])
+def test_auctions_that_forward_may_end_with_the_last_submission(on: Any) -> None:  # noqa: ANN401
+    schedule = sm.simulate(FLOWS, on=on, bid="SRTF", forward=True, end="submit").validate()
+    assert np.nanmax(schedule.start_s) <= 5.0
+
+
+def test_a_random_machine_goes_wherever_first_fit_says_so() -> None:
+    capacity = [(0, 4), (5, 2), (20, 4), (25, 1)]
+    asked = {"heuristic": "FirstFit", "aware": False, "unaware": "random_kill", "seed": 1}
+    jobs = sm.Workload(np.arange(1, 9), np.zeros(8), np.full(8, 30.0), np.full(8, 30.0), np.ones(8, np.int64))
+    flat = sm.simulate(jobs, capacity=capacity, cores_per_machine=2, **asked)
+    given = sm.simulate(jobs, on=sm.Site(capacity=capacity, cores_per_machine=2), **asked)
+    assert given.off_spans.machine.tolist() == flat.off_spans.machine.tolist() != [2, 3, 3]
+    assert given.start_s.tolist() == flat.start_s.tolist()
 
 
 @pytest.mark.parametrize(

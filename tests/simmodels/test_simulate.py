@@ -75,6 +75,14 @@ def test_help_shows_each_option_with_its_default(taker: Callable[..., Any], kind
         assert shown[each.name].kind is inspect.Parameter.KEYWORD_ONLY
 
 
+def test_help_of_a_scheduler_of_ones_own_shows_what_that_takes() -> None:
+    class Mine(sm.QueueScheduler):
+        def __init__(self, env: sm.Environment, cluster: sm.Cluster, extra: int) -> None:
+            super().__init__(env, cluster, queue_depth=extra)
+
+    assert list(inspect.signature(Mine).parameters) == ["env", "cluster", "extra"]
+
+
 @pytest.mark.parametrize(
     ("backfilling", "start_s"),
     [("none", [0, 10, 20]), ("greedy", [0, 10, 2]), ("easy", [0, 10, 2]), ("conservative", [0, 10, 2])],

@@ -19,6 +19,7 @@ PACKAGE = Path(simmodels.__file__).parent
 CALLED = [
     *(path for room in ("structures", "passes") for path in (PACKAGE / room).glob("*.py")),
     *(PACKAGE / f"{name}.py" for name in ("ground/signals", "curve", "graph")),
+    *(PACKAGE / "replay" / f"{name}.py" for name in ("power", "runs", "yard")),
 ]
 
 

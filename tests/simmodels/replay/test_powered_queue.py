@@ -130,9 +130,9 @@ def test_an_order_that_gives_no_number_is_refused(engine: Clock) -> None:
     [
         ({"capacity": [(0, 2)]}, "a capacity; cores_per_machine is needed with it, and no cores"),
         ({"capacity": [(0, 2)], "cores_per_machine": 2, "cores": 4}, "a capacity; cores_per_machine is needed"),
-        ({"cores": 4, "machines": 2}, "machines of a pool of cores; machines are needed with it"),
+        ({"cores": 4, "machines": 2}, "machines of a pool of cores; machines= and cores_per_machine= are needed"),
         ({"cores": 4, "checkpoints": sm.Checkpoints()}, "checkpoints of a pool of cores"),
-        ({"cores": 4, "removes": "random"}, "removes of machines that are always on"),
+        ({"cores": 4, "removes": "random"}, "removes of a pool of cores"),
         ({"capacity": [(0, 2)], "cores_per_machine": 2, "removes": "lowest"}, "lowest"),
         ({"capacity": [(0, 1)], "cores_per_machine": 2}, "job 1: needs 3 cores, and the machine has 2"),
     ],
