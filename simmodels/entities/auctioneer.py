@@ -234,7 +234,7 @@ class Auctioneer(Router):
         self.options = changed
         self.changes += 1
         rules = rules_of(changed, self._kinds, seed=self._seed(changed.bid))
-        trading.change_rules(self._market, *rules, float(self.env.now))
+        trading.change_rules(self._market, rules, float(self.env.now))
 
     def _require_drain(self) -> None:
         """Refuse rigid jobs if auctions end with the last submission: how many are to come is not known."""

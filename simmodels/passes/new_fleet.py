@@ -1,20 +1,83 @@
 """new_fleet: a fleet's state, made of the options of its jobs' placement."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import Floats
 from simmodels.passes.machines import open_machines
 from simmodels.structures.fleet import FIRST_FIT, FLEET, NOWHERE, OCTAVES
 from simmodels.structures.ordered import new_ordered
 
 
+class Placing(NamedTuple):
+    """How jobs are placed, as compiled code takes it; see `simmodels.policies.placement_options.PlacementOptions`.
+
+    Parameters
+    ----------
+    kind
+        FIRST_FIT, TARGET_STRETCH or TARGET_ASAP.
+    by_event
+        Whether first fit refills after each completion.
+    least, use
+        The least number of machines used, and how many are at first.
+    raise_above, lower_below, distance, length_cap
+        As there.
+    stay, requeue_immediate, first_that_stays, by_plan, by_rank, beyond_use, left_first, replan_if_full, longer_only
+        Whether a job stays on its target; is placed at once again; goes to the first machine on which its stretch stays
+        below the longest; whether that is the longest planned; ties fall to the lowest index; all open machines are
+        searched; the left one is tried first; all is planned again only if all machines were used; and whether only
+        longer jobs count for the categories.
+    pack, packing
+        How many machines make a pack (0: none), and how targets are rounded to packs.
+    """
+
+    kind: int
+    by_event: bool
+    least: int
+    use: int
+    raise_above: float
+    lower_below: float
+    distance: int
+    length_cap: float
+    stay: bool
+    requeue_immediate: bool
+    first_that_stays: bool
+    by_plan: bool
+    by_rank: bool
+    beyond_use: bool
+    left_first: bool
+    replan_if_full: bool
+    longer_only: bool
+    pack: int
+    packing: int
+
+
+class Queueing(NamedTuple):
+    """The queue of first fit, as compiled code takes it.
+
+    Parameters
+    ----------
+    ordered, moving
+        Whether its order is another than that of submission, and whether that moves with time.
+    order
+        The C function, of the type `KEY_FUNCTION`.
+    draw, rows
+        What the order knows of each slot: drawn numbers, and rows.
+    """
+
+    ordered: bool
+    moving: bool
+    order: object
+    draw: Floats
+    rows: Floats
+
+
 @compiled
-def new_fleet(
-    columns, demand, size, is_open, filled, kind, by_event, numbers, flags, lengths, weights, packing, queueing
-):
+def new_fleet(columns, demand, size, is_open, filled, placing, lengths, weights, queueing, now):
     """Return the state of machines on which nothing runs.
 
     Parameters
@@ -29,21 +92,14 @@ def new_fleet(
         bool[machines].
     filled
         int64[machines], the machines in fill order.
-    kind, by_event
-        FIRST_FIT, TARGET_STRETCH or TARGET_ASAP; whether first fit refills after each completion.
-    numbers
-        least, raise_above, lower_below, distance, the first `use`, length_cap, now.
-    flags
-        stay, requeue_immediate, first_that_stays, by_plan, by_rank, beyond_use, left_first, replan_if_full,
-        longer_only.
+    placing, queueing
+        How jobs are placed, and the queue of first fit.
     lengths, weights
         The reference, see `simmodels.policies.risk`.
-    packing
-        How many machines make a pack (0: none), and how targets are rounded to packs.
-    queueing
-        First fit: whether the order is another than that of submission, whether it moves with time, its function, and
-        what it knows of each slot: drawn numbers, and rows.
+    now
+        The instant.
     """
+    kind = placing.kind
     made = structref.new(FLEET)
     slots = demand.size
     machines = is_open.size
@@ -69,10 +125,11 @@ def new_fleet(
     made.count = 0
     made.kind = kind
     made.key = np.zeros(slots)
-    made.ordered, made.moving, made.order, made.draw, made.rows = queueing
+    made.ordered, made.moving, made.order = queueing.ordered, queueing.moving, queueing.order
+    made.draw, made.rows = queueing.draw, queueing.rows
     made.refused = NOWHERE
     made.refused_at = 0.0
-    made.by_event = by_event
+    made.by_event = placing.by_event
     made.filled = filled
     made.fill = np.empty(machines, np.int64)
     for i in range(machines):
@@ -91,25 +148,26 @@ def new_fleet(
     made.exact = np.zeros((widths, rows), np.bool_)
     made.shortest = OCTAVES
     made.longest = -1
-    made.likely = np.empty(min(2 * int(numbers[3]) + 1, machines))
+    made.likely = np.empty(min(2 * placing.distance + 1, machines))
     made.plans = np.zeros(machines, np.int64)
     made.heap = np.empty(64, np.int64)
     made.heap_size = 0
-    made.least = int(numbers[0])
-    made.raise_above = numbers[1]
-    made.lower_below = numbers[2]
-    made.distance = int(numbers[3])
-    made.use = int(numbers[4])
-    made.length_cap = numbers[5]
-    made.use_since = numbers[6]
+    made.least = placing.least
+    made.raise_above = placing.raise_above
+    made.lower_below = placing.lower_below
+    made.distance = placing.distance
+    made.use = placing.use
+    made.length_cap = placing.length_cap
+    made.use_since = now
     made.use_sum = 0.0
     made.load = 0
     made.stretch = 1.0
-    made.stay, made.requeue_immediate, made.first_that_stays, made.by_plan = flags[0], flags[1], flags[2], flags[3]
-    made.by_rank, made.beyond_use, made.left_first, made.replan_if_full = flags[4], flags[5], flags[6], flags[7]
-    made.longer_only = flags[8]
+    made.stay, made.requeue_immediate = placing.stay, placing.requeue_immediate
+    made.first_that_stays, made.by_plan, made.by_rank = placing.first_that_stays, placing.by_plan, placing.by_rank
+    made.beyond_use, made.left_first = placing.beyond_use, placing.left_first
+    made.replan_if_full, made.longer_only = placing.replan_if_full, placing.longer_only
     made.lengths = lengths
     made.weights = weights
-    made.pack, made.packing = packing
-    open_machines(made, is_open, numbers[6])
+    made.pack, made.packing = placing.pack, placing.packing
+    open_machines(made, is_open, now)
     return made

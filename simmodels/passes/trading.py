@@ -271,7 +271,7 @@ def _write_started(market, events):
 
 
 @compiled
-def change_rules(market, group, groups, bid, flags, numbers, codes, now):
+def change_rules(market, rules, now):
     """Go over to other rules (see `set_rules`); all that waits bids again."""
     m = market
     waiting = np.empty(m.waiting.sum(), np.int64)
@@ -280,7 +280,7 @@ def change_rules(market, group, groups, bid, flags, numbers, codes, now):
         for i in range(m.waiting[g]):
             waiting[n] = m.heap[g, i]
             n += 1
-    set_rules(m, group, groups, bid, flags, numbers, codes)
+    set_rules(m, rules)
     m.ends_size = 0
     if m.backfilling == EASY:
         for task in range(m.tasks):

@@ -16,7 +16,7 @@ from simmodels.policies.options import Options
 from simmodels.policies.priority import Priority
 from simmodels.results.place import Terms
 from simmodels.streams import entropy
-from simmodels.structures.market import BACKFILLINGS, NETWORKS, TRENDS, Market, append, new_market
+from simmodels.structures.market import BACKFILLINGS, NETWORKS, TRENDS, Market, Rules, append, new_market
 from simmodels.vocabulary import CHARACTERISTICS, OF_A_PLACE, plain_word
 from simmodels.workflow import Workflow, delays
 
@@ -191,37 +191,31 @@ class Kinds:
         return np.asarray(~(offers[:, None, :] & offers[None, :, :]).any(axis=2))
 
 
-def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> tuple[Any, ...]:
-    """Return the rules as `simmodels.structures.market.set_rules` takes them; parameters as for `open_market`."""
+def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Rules:
+    """Return the rules as compiled code takes them; parameters as for `open_market`."""
     bid, needs = options.bid, set(options.bid.needs)
     groups = 1 if options.hol == "global" else len(kinds.offers())
-    return (
-        np.zeros(len(kinds.offers()), np.int64) if groups == 1 else np.arange(groups),
-        groups,
-        bid.bid_function,
-        (
-            bid.wins == "high",
-            not needs.isdisjoint({"slr", "factor", "area"}),
-            "factor" in needs,
-            "area" in needs,
-            "longest" in needs,
-            "draw" in needs,
-            options.prices,
-            options.budgets,
-            options.instants == "deadlines",
-        ),
-        (
-            float(options.plus_one),
-            float(options.admission or 0.0),
-            options.tick_s,
-            1.0 if bid.in_seconds else options.tick_s,
-        ),
-        (
-            TRENDS["any" if options.budgets else bid.trend],  # what is paid changes the bids of a job at once
-            NETWORKS[options.network],
-            BACKFILLINGS[options.backfilling],
-            entropy(seed, "bid", "draw") >> 65,  # 63 bits
-        ),
+    return Rules(
+        group=np.zeros(len(kinds.offers()), np.int64) if groups == 1 else np.arange(groups),
+        groups=groups,
+        bid=bid.bid_function,
+        high=bid.wins == "high",
+        needs_slr=not needs.isdisjoint({"slr", "factor", "area"}),
+        needs_factor="factor" in needs,
+        needs_area="area" in needs,
+        needs_longest="longest" in needs,
+        needs_draw="draw" in needs,
+        prices=options.prices,
+        budgets=options.budgets,
+        every_deadline=options.instants == "deadlines",
+        plus=float(options.plus_one),
+        admission=float(options.admission or 0.0),
+        tick=options.tick_s,
+        unit=1.0 if bid.in_seconds else options.tick_s,
+        trend=TRENDS["any" if options.budgets else bid.trend],  # what is paid changes the bids of a job at once
+        network=NETWORKS[options.network],
+        backfilling=BACKFILLINGS[options.backfilling],
+        seed=entropy(seed, "bid", "draw") >> 65,  # 63 bits
     )
 
 
@@ -238,7 +232,7 @@ def open_market(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Market:
     offers = kinds.offers()
     free = np.array([cores for cores, _ in kinds.clusters], np.int64)
     size = np.maximum(offers @ free, 1)
-    made: Market = new_market(free, offers, kinds.apart(), size, *rules_of(options, kinds, seed=seed))
+    made: Market = new_market(free, offers, kinds.apart(), size, rules_of(options, kinds, seed=seed))
     return made
 
 

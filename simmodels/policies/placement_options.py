@@ -9,7 +9,7 @@ import numpy as np
 
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.numbers import MOST, Floats, Ints, flag, is_whole, number, shown, whole
-from simmodels.passes.new_fleet import new_fleet
+from simmodels.passes.new_fleet import Placing, Queueing, new_fleet
 from simmodels.passes.planning import FLOOR, NEAREST, PACKS
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.naming import as_order
@@ -292,44 +292,31 @@ class PlacementOptions(Options):
         if self.reference is not None:
             lengths, weights = risk_table(self.reference, category=self.category, cap_s=self.length_cap_s)
         by_rank = kind == TARGET_ASAP and not self.stay_on_target if self.ties is None else self.ties == "index"
-        flags = (
-            self.stay_on_target,
-            self.requeue_immediate,
-            self.alternative == "first",
-            self.longest_stretch == "planned",
-            by_rank,
-            self.search == "open",
-            self.nearer_first == "left",
-            self.replan_on_add == "util",
-            self.category != "ge",
+        placing = Placing(
+            kind=kind,
+            by_event=self.dispatch == "event",
+            least=floor,
+            use=min(max(use, 1), alive),
+            raise_above=self.raise_above,
+            lower_below=self.lower_below,
+            distance=min(self.distance, len(opened)),  # beyond them there is none to go to
+            length_cap=self.length_cap_s,
+            stay=self.stay_on_target,
+            requeue_immediate=self.requeue_immediate,
+            first_that_stays=self.alternative == "first",
+            by_plan=self.longest_stretch == "planned",
+            by_rank=by_rank,
+            beyond_use=self.search == "open",
+            left_first=self.nearer_first == "left",
+            replan_if_full=self.replan_on_add == "util",
+            longer_only=self.category != "ge",
+            pack=self.pack_size if self.heuristic == "PackedTargetAsap" else 0,
+            packing=_PACKINGS[self.packing],
         )
-        draw, rows = known
         order = self.order_of_queue
-        queueing = (not self.by_submission, order.moving, order.key_function, draw, rows)
-        numbers = (
-            floor,
-            self.raise_above,
-            self.lower_below,
-            min(self.distance, len(opened)),  # beyond them there is none to go to
-            min(max(use, 1), alive),
-            self.length_cap_s,
-            now,
-        )
-        made: Fleet = new_fleet(
-            columns,
-            cores,
-            size,
-            opened,
-            self.filled(len(opened), seed),
-            kind,
-            self.dispatch == "event",
-            np.array(numbers, np.float64),
-            np.array(flags, np.bool_),
-            lengths,
-            weights,
-            (self.pack_size if self.heuristic == "PackedTargetAsap" else 0, _PACKINGS[self.packing]),
-            queueing,
-        )
+        queueing = Queueing(not self.by_submission, order.moving, order.key_function, *known)
+        filled = self.filled(len(opened), seed)
+        made: Fleet = new_fleet(columns, cores, size, opened, filled, placing, lengths, weights, queueing, float(now))
         return made
 
     def given(self) -> dict[str, Any]:

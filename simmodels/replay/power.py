@@ -3,13 +3,14 @@
 Which machines are switched is `simmodels.passes.switching`, which capacity processes call, too.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import Floats, Ints
 from simmodels.passes import switching
 from simmodels.structures.structure import Handle, Structure
 
@@ -53,6 +54,24 @@ POWER: Final = PowerType(
 )
 
 
+class Changes(NamedTuple):
+    """The changes of a capacity, by time.
+
+    Parameters
+    ----------
+    time, machines, notice, mode
+        float64[k] (increasing, all after the begin), int64[k], float64[k] and int64[k]; see `Capacity`.
+    notices
+        int64[j], those of which notice is given, by the instant at which it is.
+    """
+
+    time: Floats
+    machines: Ints
+    notice: Floats
+    mode: Ints
+    notices: Ints
+
+
 @compiled
 def new_power(state, changes, draws, begin):
     """Return the state of machines at the begin of a window.
@@ -62,8 +81,7 @@ def new_power(state, changes, draws, begin):
     state
         int64[machines], OPEN or OFF.
     changes
-        time (float64[k], increasing, all later than `begin`), machines (int64[k]), notice (float64[k]) and mode
-        (int64[k]) of the changes; and int64[j], those of which notice is given, by the instant at which it is.
+        What will be done to them.
     draws
         Uniform numbers that say which machine goes; empty: that of the highest number.
     begin
@@ -74,7 +92,8 @@ def new_power(state, changes, draws, begin):
     made.by = np.full(state.size, -1)
     made.notified = np.full(state.size, np.inf)
     made.goes = np.full(state.size, np.inf)
-    made.time, made.machines, made.notice, made.mode, made.notices = changes
+    made.time, made.machines, made.notice = changes.time, changes.machines, changes.notice
+    made.mode, made.notices = changes.mode, changes.notices
     made.announced = np.zeros(made.time.size, np.bool_)
     made.begin = begin
     made.next_change = 0

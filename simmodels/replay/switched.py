@@ -4,7 +4,7 @@ import numpy as np
 
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.passes.switching import MODES, OFF, OPEN
-from simmodels.replay.power import Power, new_power
+from simmodels.replay.power import Changes, Power, new_power
 from simmodels.site import Site
 from simmodels.streams import stream
 
@@ -60,6 +60,6 @@ class Switched:
             # A machine that leaves takes a draw, and can leave again once it has come again.
             comes = int(np.diff(self._wanted, prepend=self.at_begin).clip(0).sum())
             draws = stream(self.seed, "capacity", "removed").random(self.at_begin + 2 * comes + 1)
-        changes = (self._time_s, self._wanted, self._notice_s, self._mode, notices)
+        changes = Changes(self._time_s, self._wanted, self._notice_s, self._mode, notices)
         made: Power = new_power(states, changes, draws, self.begin_s)
         return made

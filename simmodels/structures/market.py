@@ -5,13 +5,14 @@ number. Times are in seconds where they are instants and durations of the clock,
 them; a *group* is a queue of its own: the tasks of a kind, or all tasks if a blocked head blocks every kind.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import Ints
 from simmodels.structures.columns import longer
 from simmodels.structures.signatures import BID_FUNCTION
 from simmodels.structures.structure import Handle, Structure, found_at
@@ -168,8 +169,54 @@ MARKET: Final = MarketType(
 market_at = found_at(MARKET)
 
 
+class Rules(NamedTuple):
+    """The rules of an auction, as compiled code takes them.
+
+    Parameters
+    ----------
+    group, groups
+        int64[kinds], the queue in which tasks of each kind wait; how many queues there are.
+    bid
+        The C function, of the type `BID_FUNCTION`.
+    high
+        Whether the highest bid wins.
+    needs_slr, needs_factor, needs_area, needs_longest, needs_draw
+        What the bid names.
+    prices, budgets, every_deadline
+        Whether who starts pays, can bid no more than it has, and whether an auction is held at each deadline.
+    plus, admission, tick, unit
+        How many ticks ahead projected SLRs look; the least share of its value that a job must hope for; the tick, in
+        seconds; the unit of the times that the bid gets, in seconds.
+    trend, network, backfilling
+        Codes of `TRENDS`, `NETWORKS` and `BACKFILLINGS`.
+    seed
+        Of bids that draw.
+    """
+
+    group: Ints
+    groups: int
+    bid: object
+    high: bool
+    needs_slr: bool
+    needs_factor: bool
+    needs_area: bool
+    needs_longest: bool
+    needs_draw: bool
+    prices: bool
+    budgets: bool
+    every_deadline: bool
+    plus: float
+    admission: float
+    tick: float
+    unit: float
+    trend: int
+    network: int
+    backfilling: int
+    seed: int
+
+
 @compiled
-def new_market(free, offers, apart, size, group, groups, bid, flags, numbers, codes):
+def new_market(free, offers, apart, size, rules):
     """Return the state of an auction that knows no job yet; see `simmodels.passes.trading` for who calls it."""
     made = structref.new(MARKET)
     no_floats = np.empty(0, np.float64)
@@ -235,21 +282,21 @@ def new_market(free, offers, apart, size, group, groups, bid, flags, numbers, co
     made.placed = np.empty(64, np.int64)
     made.placed_size = 0
     made.refused_at = 0.0
-    set_rules(made, group, groups, bid, flags, numbers, codes)
+    set_rules(made, rules)
     return made
 
 
 @compiled
-def set_rules(market, group, groups, bid, flags, numbers, codes):
+def set_rules(market, rules):
     """Set the rules of an auction in which no task waits, or all that do will enter again."""
     m = market
-    m.bid = bid
-    m.high, m.needs_slr, m.needs_factor, m.needs_area = flags[0], flags[1], flags[2], flags[3]
-    m.needs_longest, m.needs_draw, m.prices, m.budgets = flags[4], flags[5], flags[6], flags[7]
-    m.every_deadline = flags[8]
-    m.plus, m.admission, m.tick, m.unit = numbers
-    m.trend, m.network, m.backfilling, m.seed = codes
-    m.group = group
+    groups = rules.groups
+    m.bid, m.high, m.trend = rules.bid, rules.high, rules.trend
+    m.needs_slr, m.needs_factor, m.needs_area = rules.needs_slr, rules.needs_factor, rules.needs_area
+    m.needs_longest, m.needs_draw, m.seed = rules.needs_longest, rules.needs_draw, rules.seed
+    m.prices, m.budgets, m.every_deadline = rules.prices, rules.budgets, rules.every_deadline
+    m.plus, m.admission, m.tick, m.unit = rules.plus, rules.admission, rules.tick, rules.unit
+    m.network, m.backfilling, m.group = rules.network, rules.backfilling, rules.group
     m.heap = np.empty((groups, 64), np.int64)
     m.waiting = np.zeros(groups, np.int64)
     m.least = np.zeros(groups, np.int64)
