@@ -288,8 +288,10 @@ class NaiveAuction:
             elif self.backfilling == "none":
                 return
             elif self.backfilling == "easy" and held is None:
-                held = min((self._first_start(task, x, now), x) for x in self._takes(task.kind))
-                extra = self._free_at(held[1], held[0]) - task.cores
+                first = min((self._first_start(task, x, now), x) for x in self._takes(task.kind))
+                if first[0] < INF:  # else it is wider than what is on: the next in line may have the reservation
+                    held = first
+                    extra = self._free_at(held[1], held[0]) - task.cores
 
     def _free_at(self, cluster: int, at: float) -> int:
         """Return the free cores of a cluster at an instant to come, if nothing else starts."""

@@ -246,9 +246,12 @@ def test_the_reservation_is_of_the_first_that_can_have_one() -> None:
     Maintenance(env, cluster, start_s=0, duration_s=100, machines=[1], notice_s=0)
     auctioneer = Auctioneer(env, [cluster], bid="FIFO", backfilling="easy")
     jobs = [(10.0, 1), (5.0, 4), (10.0, 2), (20.0, 1)]
-    Source(env, [Workflow(k, 0.0, [runtime_s], cores) for k, (runtime_s, cores) in enumerate(jobs)], into=auctioneer)
+    flows = [Workflow(k, 0.0, [runtime_s], cores) for k, (runtime_s, cores) in enumerate(jobs)]
+    Source(env, flows, into=auctioneer)
     env.run()
     assert auctioneer.schedule().validate().start_s.tolist() == [0, 100, 10, 20]
+    plain = NaiveAuction(flows, [(4, None)], "FIFO", backfilling="easy", machines=2, spans=[(0, 1, 0, 100)])
+    assert [task.start for [task] in plain.tasks] == [0, 100, 10, 20]
 
 
 OFF = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 50), st.integers(1, 20)), max_size=5)
