@@ -82,11 +82,10 @@ DURATIONS: Final = {  # where a logarithmic axis of durations has its ticks
 
 
 def headline(what: str, schedule: Schedule) -> str:
-    """Return a title: what is shown, of which workload, under which order and backfilling."""
+    """Return a title: what is shown, of which workload, under which bid, heuristic or order, and backfilling."""
     about = schedule.about
     parts = [schedule.workload.name]
-    if "order" in about:
-        parts.append(str(about["order"]))
+    parts += [str(about[name]) for name in ("bid", "heuristic", "order") if name in about][:1]
     if about.get("backfilling") not in {None, "none"}:
         parts.append(f"{about['backfilling']} backfilling")
     threshold_s = about.get("threshold_s")

@@ -1,11 +1,13 @@
-"""Gantt charts: which job ran when on which cores."""
+"""Gantt charts: which attempt ran when, on which cores of which machine, and when machines were off."""
 
-from typing import Final, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Final, Literal, get_args
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, LogNorm, to_rgba, to_rgba_array
 from matplotlib.figure import Figure
@@ -30,220 +32,245 @@ from experiments.drawing import (
     time_axis,
     window_of,
 )
-from simmodels.allocation import allocate
-from simmodels.errors import RequestError
-from simmodels.schedule import KILLED, UNFINISHED, Schedule
+from experiments.gantt_boxes import GAP, Boxes, Panel, boxes_of, corners_of, heights_of
+from simmodels.errors import RequestError, require_known
+from simmodels.ground.numbers import Floats, Ints
+from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.units import HOUR, MINUTE
 
-Colouring = Literal["job", "user", "wait"]
+Colouring = Literal["job", "user", "wait", "length"]
+Flags = NDArray[np.bool_]
 
+_LOST: Final = "#D1242F"
+_OFF: Final = "#3A3A3A"
 _MOST_LABELS: Final = 80  # more jobs than this are not labelled
 _MOST_OUTLINES: Final = 4000  # more rectangles than this have no outlines, and are drawn as pixels in SVG and PDF
+_MOST_PANELS: Final = 24
+_LOWEST: Final = 0.35  # of the highest panel's height
+_SCALES: Final = {"wait": "wait (log scale; 1 min and less alike)", "length": "length of the job (log scale)"}
 
 
 def gantt(
-    schedule: Schedule,
+    schedules: Schedule | Mapping[str, Schedule],
     *,
     start_s: float | None = None,
     end_s: float | None = None,
-    colour: Colouring = "job",
+    colour: Colouring | None = None,
     title: str | None = None,
-    size_in: tuple[float, float] = (10.0, 5.6),
+    width_in: float = 10.0,
 ) -> Figure:
-    """Return a Gantt chart: time to the right, cores upwards, a job as rectangles on its cores.
+    """Return a Gantt chart of a schedule, or of several: time to the right, cores or machines upwards.
 
-    Cores are given by `simmodels.allocation.allocate`. Killed jobs are hatched, attempts that came
-    to nothing cross-hatched, jobs outside the metrics pale grey, jobs of 0 s are strokes; what
-    still runs at the end runs to the chart's edge. Up to 80 jobs are labelled with their numbers,
-    where there is room. More than 4,000 rectangles are drawn as pixels, so that files stay small,
-    and the strokes, which would cover them, are left out (the legend says how many).
-    Scattered jobs are many rectangles, and all are drawn: a year of a small machine (28,000 jobs)
-    takes half a second, but a whole log of 300,000 jobs on 80,000 cores some 10 s and 1.5 GB; a
-    window of it takes little.
+    There is a panel for each cluster of each schedule. An attempt is a rectangle on its cores: those of its machines,
+    if the cluster has several, else of the pool (see `simmodels.allocation.allocate`). Killed jobs are hatched;
+    attempts that came to nothing are cross-hatched in red, with a cross where they ended; jobs outside the metrics are
+    pale grey, jobs of 0 s strokes, machines that are off dark. What still runs at the end runs to the chart's edge.
+    Up to 80 jobs are labelled with their numbers, where there is room. More than 4,000 rectangles are drawn as pixels,
+    so that files stay small, and the strokes, which would cover them, are left out (the legend says how many).
+
+    Scattered jobs are many rectangles, and all are drawn: a year of a small machine (28,000 jobs) takes half a second,
+    but a whole log of 300,000 jobs on 80,000 cores some 10 s and 1.5 GB; a window of it takes little.
 
     Parameters
     ----------
-    schedule
-        A legal schedule of at least one job.
+    schedules
+        A legal schedule of at least one job, or several by name.
     start_s, end_s
         The window to draw, in seconds since the trace's zero; None: all of it.
     colour
-        ``"job"``: neighbours differ; ``"user"``: the users with the most core-seconds in the
-        window, the others in one colour; ``"wait"``: how long the job waited, on a log scale.
+        ``"job"``: neighbours differ, and all tasks of a workflow have one colour; ``"user"``: the users with the most
+        core-seconds in the window, the others in one colour; ``"wait"``, ``"length"``: how long the job waited, or
+        runs, on a log scale. None: ``"length"`` where machines are switched, else ``"job"``.
     title
-        None: workload, order and backfilling.
-    size_in
-        Width and height in inches.
+        None: workload and policy.
+    width_in
+        Its width in inches; the height follows from the panels.
 
     Raises
     ------
     RequestError
-        The window is empty, the schedule has no jobs, or `colour` is none of the three.
+        The window is empty, a schedule has no jobs, or there are more than 24 clusters.
+    UnknownNameError
+        `colour` is none of the four.
     IllegalScheduleError
-        More cores are in use at some instant than the machine has.
+        More cores are in use at some instant than a machine has.
     """
-    if colour not in {"job", "user", "wait"}:
-        raise RequestError(f"colour {colour!r}", "'job', 'user' and 'wait' are allowed")
-    window_s = window_of(schedule, start_s, end_s)
+    several = isinstance(schedules, Mapping)
+    shown = dict(schedules) if isinstance(schedules, Mapping) else {"": schedules}
+    panels = [Panel(name, each, cluster) for name, each in shown.items() for cluster in range(len(each.places))]
+    if not 1 <= len(panels) <= _MOST_PANELS:
+        raise RequestError(f"a Gantt chart of {len(panels)} clusters", f"1 to {_MOST_PANELS} are allowed")
+    if colour is None:
+        switched = any(each.off_spans is not None and not each.off_spans.empty for each in shown.values())
+        colour = "length" if switched else "job"
+    require_known("colour", colour, get_args(Colouring))
+    windows = [_window(each, start_s, end_s) for each in shown.values()]
+    window_s = min(low for low, _ in windows), max(high for _, high in windows)
+    heights = np.maximum(heights_of(panels), _LOWEST)
+    height_in = 5.6 if len(panels) == 1 else 1.4 + (4.2 if several else 1.7) * float(heights.sum())
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=size_in, layout="constrained")
-        axes = figure.add_subplot()
-        entries = draw_gantt(axes, schedule, window_s, colour)
-        put_title(axes, title or headline("Gantt chart", schedule))
-        if entries:
-            figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 5))
+        figure = Figure(figsize=(width_in, height_in), layout="constrained")
+        rows = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights.tolist(), sharex=True)[:, 0]
+        boxes = {panel: boxes_of(panel, window_s) for panel in panels}
+        inks, entries = _inks(shown, boxes, colour)
+        for panel, axes, share in zip(panels, rows, heights / heights.sum(), strict=True):
+            entries += _draw_panel(axes, panel, boxes[panel], inks[panel.name], window_s, float(share))
+            if several:
+                put_title(axes, _caption(panel, window_s))
+            if axes is not rows[-1]:
+                axes.set_xlabel("")
+        if title or not several:
+            put_title(rows[0], title or headline("Gantt chart", panels[0].schedule))
+        if colour in _SCALES:
+            _add_scale(figure, list(rows), colour, _longest(shown, colour))
+        unique = list({entry.get_label(): entry for entry in entries}.values())
+        if unique:
+            figure.legend(handles=unique, loc="outside lower center", ncols=min(len(unique), 5))
     return figure
 
 
-def draw_gantt(
-    axes: Axes,
-    schedule: Schedule,
-    window_s: tuple[float, float],
-    colour: Colouring | NDArray[np.int64] = "job",
-    *,
-    share: float = 1.0,
-) -> list[Artist]:
-    """Draw a Gantt chart on axes, and return what its legend says.
-
-    Parameters
-    ----------
-    axes
-        Where; of a figure.
-    schedule, window_s, colour
-        As for `gantt`; numbers instead of a colouring: jobs of the same number have the same colour.
-    share
-        The share of the figure's height that the axes have: for the labels' sizes.
-    """
-    boxes = _Boxes.of(schedule, window_s)
-    unit_s = time_axis(axes, window_s)
-    axes.set_ylim(0, schedule.cores)
-    axes.set_ylabel("core")
-    axes.yaxis.set_major_locator(
-        MaxNLocator(max(2, round(8 * share)), integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10])
-    )
-    axes.yaxis.set_major_formatter(FuncFormatter(grouped))
-    axes.spines[["top", "right"]].set_visible(True)
-    colours, entries = _colours(axes, schedule, boxes, colour)
-    entries += _draw_boxes(axes, schedule, boxes, colours, unit_s)
-    if len(np.unique(boxes.row)) <= _MOST_LABELS:
-        _label_boxes(axes, schedule, boxes, unit_s, share)
-    return entries
+def _window(schedule: Schedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
+    """Return the window to draw: by default what was simulated, as far as the schedule knows it."""
+    low, high = (None, None) if schedule.window is None else schedule.simulated_s
+    return window_of(schedule, low if start_s is None else start_s, high if end_s is None else end_s)
 
 
-class _Boxes(NamedTuple):
-    """The rectangles of a Gantt chart, cut to its window; one entry a rectangle."""
-
-    row: NDArray[np.int64]  # input row of the job
-    killed: NDArray[np.bool_]  # whether the attempt was killed
-    lost: NDArray[np.bool_]  # whether the attempt came to nothing
-    brief: NDArray[np.bool_]  # whether it has no length
-    left_s: NDArray[np.float64]
-    right_s: NDArray[np.float64]
-    bottom: NDArray[np.float64]
-    top: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, schedule: Schedule, window_s: tuple[float, float]) -> "_Boxes":
-        """Return the rectangles of a schedule within a window."""
-        low_s, high_s = window_s
-        runs, cores = schedule.all_attempts(), allocate(schedule)
-        attempt = np.repeat(np.arange(len(runs)), np.diff(cores.offsets))
-        start_s, end_s = runs["start_s"].to_numpy()[attempt], runs["end_s"].to_numpy()[attempt]
-        brief = start_s == end_s
-        outcome = runs["outcome"].to_numpy()[attempt]
-        lost = (outcome == UNFINISHED) & ~np.isnan(end_s)
-        end_s = np.where(np.isnan(end_s), np.inf, end_s)
-        seen = (start_s < high_s) & (end_s > low_s) | brief & (start_s >= low_s) & (start_s <= high_s)
-        return cls(
-            runs["row"].to_numpy()[attempt[seen]],
-            outcome[seen] == KILLED,
-            lost[seen],
-            brief[seen],
-            np.maximum(start_s[seen], low_s),
-            np.minimum(end_s[seen], high_s),
-            cores.first[seen].astype(np.float64),
-            cores.last[seen] + 1.0,
-        )
-
-    def area(self) -> NDArray[np.float64]:
-        """Return the core-seconds of each rectangle."""
-        area: NDArray[np.float64] = (self.right_s - self.left_s) * (self.top - self.bottom)
-        return area
-
-    def corners(self, chosen: NDArray[np.bool_], unit_s: float) -> NDArray[np.float64]:
-        """Return float64[k, 4, 2], the corners of some rectangles."""
-        left, right = self.left_s[chosen] / unit_s, self.right_s[chosen] / unit_s
-        low, high = self.bottom[chosen], self.top[chosen]
-        x, y = np.column_stack((left, left, right, right)), np.column_stack((low, high, high, low))
-        return np.stack((x, y), axis=-1)
+# -- colours ----------------------------------------------------------------------------------------
 
 
-def _colours(
-    axes: Axes, schedule: Schedule, boxes: _Boxes, colour: Colouring | NDArray[np.int64]
-) -> tuple[NDArray[np.float64], list[Artist]]:
-    """Return the colour of each rectangle, and what the legend says; a colour bar is drawn here."""
-    palette = to_rgba_array([*PALETTE, OTHERS])
-    if not isinstance(colour, str):
-        return palette[colour[boxes.row] % len(PALETTE)], []
-    if colour == "wait":
-        return _colours_of_waits(axes, schedule, boxes), []
-    if colour == "job":
-        # By the order of the starts, so that neighbours differ.
-        place = np.empty(len(schedule), dtype=np.int64)
-        place[np.argsort(schedule.start_s, kind="stable")] = np.arange(len(schedule))
-        return palette[place[boxes.row] % len(PALETTE)], []
-    counted = schedule.counted[boxes.row]
-    users, index = np.unique(schedule.workload.user_id[boxes.row], return_inverse=True)
-    used = np.bincount(index, boxes.area() * counted, minlength=len(users))
-    by_use = np.lexsort((users, -used))
-    rank = np.empty(len(users), dtype=np.int64)
-    rank[by_use] = np.arange(len(users))
-    by_use = by_use[np.bincount(index, counted, minlength=len(users))[by_use] > 0]
-    names = [f"user {user}" if user >= 0 else "user unknown" for user in users[by_use]]
-    entries: list[Artist] = [Patch(color=ink, label=name) for ink, name in zip(PALETTE, names, strict=False)]
-    if len(names) > len(PALETTE):
-        entries.append(Patch(color=OTHERS, label=f"{grouped(len(names) - len(PALETTE))} other users"))
-    return palette[np.minimum(rank, len(PALETTE))][index], entries
+def _longest(shown: Mapping[str, Schedule], colour: Colouring) -> float:
+    """Return where the scale of waits or lengths ends."""
+    return max(HOUR, *(float(np.nanmax(_measured(each, colour), initial=0.0)) for each in shown.values()))
 
 
-def _colours_of_waits(axes: Axes, schedule: Schedule, boxes: _Boxes) -> NDArray[np.float64]:
-    """Return the colour of each rectangle by its job's wait, and draw the colour bar."""
-    wait_s = (schedule.start_s - schedule.workload.submit_s)[boxes.row]
-    most_s = max(float(np.nanmax(wait_s, initial=0.0)), HOUR)
+def _measured(schedule: Schedule, colour: Colouring) -> Floats:
+    """Return the wait or the length of each row."""
+    work = schedule.workload
+    return work.runtime_s if colour == "length" else schedule.start_s - work.submit_s
+
+
+def _inks(
+    shown: Mapping[str, Schedule], boxes: Mapping[Panel, Boxes], colour: Colouring
+) -> tuple[dict[str, Floats], list[Artist]]:
+    """Return the colour of each row of each schedule, and what the legend says."""
+    palette, inks = to_rgba_array([*PALETTE, OTHERS]), {}
+    entries: list[Artist] = []
+    for name, schedule in shown.items():
+        if colour in _SCALES:
+            scale, measured = _scale(_longest(shown, colour)), _measured(schedule, colour)
+            inks[name] = np.asarray(scale.to_rgba(np.nan_to_num(measured, nan=_longest(shown, colour))))
+            continue
+        if colour == "job":
+            inks[name] = palette[_place(schedule) % len(PALETTE)]
+            continue
+        users, index = np.unique(schedule.workload.user_id, return_inverse=True)
+        used, seen = np.zeros(len(users)), np.zeros(len(users), np.int64)
+        for panel, drawn in boxes.items():
+            if panel.name == name:
+                counted = schedule.counted[drawn.row]
+                used += np.bincount(index[drawn.row], drawn.area() * counted, minlength=len(users))
+                seen += np.bincount(index[drawn.row], counted, minlength=len(users)).astype(np.int64)
+        by_use = np.lexsort((users, -used))
+        rank = np.empty(len(users), dtype=np.int64)
+        rank[by_use] = np.arange(len(users))
+        inks[name] = palette[np.minimum(rank, len(PALETTE))][index]
+        names = [f"user {user}" if user >= 0 else "user unknown" for user in users[by_use[seen[by_use] > 0]]]
+        entries += [Patch(color=ink, label=label) for ink, label in zip(PALETTE, names, strict=False)]
+        if len(names) > len(PALETTE):
+            entries.append(Patch(color=OTHERS, label=f"{grouped(len(names) - len(PALETTE))} other users"))
+    return inks, entries
+
+
+def _place(schedule: Schedule) -> Ints:
+    """Return the place of each row's job in the order of the starts, so that neighbours differ."""
+    work = schedule.workload
+    job = np.arange(len(work)) if work.tasks is None else work.tasks.workflow.copy()
+    job[job < 0] = len(work.workflows) + np.arange(int((job < 0).sum()))
+    first_s = np.full(int(job.max(initial=-1)) + 1, np.inf)
+    np.minimum.at(first_s, job, np.nan_to_num(schedule.start_s, nan=np.inf))
+    place = np.empty(len(first_s), dtype=np.int64)
+    place[np.argsort(first_s, kind="stable")] = np.arange(len(first_s))
+    return np.asarray(place[job], np.int64)
+
+
+def _scale(most_s: float) -> ScalarMappable:
+    """Return the colours of durations."""
     # The pale end of the map is left out: it would look like idle cores.
     shades = mpl.colormaps["YlGnBu"](np.linspace(0.22, 1.0, 256))
-    scale = mpl.cm.ScalarMappable(LogNorm(MINUTE, most_s, clip=True), LinearSegmentedColormap.from_list("wait", shades))
-    bar = axes.get_figure(root=True).colorbar(scale, ax=axes, pad=0.01, aspect=30)  # type: ignore[union-attr]
-    bar.set_label("wait (log scale; 1 min and less alike)")
+    return ScalarMappable(LogNorm(MINUTE, most_s, clip=True), LinearSegmentedColormap.from_list("duration", shades))
+
+
+def _add_scale(figure: Figure, axes: list[Axes], colour: Colouring, most_s: float) -> None:
+    """Draw the colour bar of durations."""
+    bar = figure.colorbar(_scale(most_s), ax=axes, pad=0.01, aspect=30)
+    bar.set_label(_SCALES[colour])
     ticks = [value for value in DURATIONS if MINUTE <= value <= most_s]
     bar.set_ticks(ticks, labels=[DURATIONS[value] for value in ticks])
     bar.minorticks_off()
-    return np.asarray(scale.to_rgba(np.clip(np.nan_to_num(wait_s, nan=most_s), MINUTE, most_s)), dtype=np.float64)
 
 
-def _draw_boxes(
-    axes: Axes, schedule: Schedule, boxes: _Boxes, colours: NDArray[np.float64], unit_s: float
+# -- panels -----------------------------------------------------------------------------------------
+
+
+def _draw_panel(
+    axes: Axes, panel: Panel, boxes: Boxes, inks: Floats, window_s: tuple[float, float], share: float
 ) -> list[Artist]:
+    """Draw a panel that has this share of the figure's height; return what the legend says of it."""
+    place, unit_s = panel.place, time_axis(axes, window_s)
+    axes.set_ylim(0, panel.top)
+    what = "machine" if panel.by_machine else "core"
+    if len(panel.schedule.places) > 1:
+        what = place.name if place.kind is None or place.kind in place.name else f"{place.name}\n{place.kind}"
+    axes.set_ylabel(what)
+    ticks = max(2, round(1.4 * share * size_in(axes)[1]))
+    axes.yaxis.set_major_locator(MaxNLocator(ticks, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10]))
+    axes.yaxis.set_major_formatter(FuncFormatter(grouped))
+    axes.spines[["top", "right"]].set_visible(True)
+    entries = _draw_off(axes, panel, window_s, unit_s)
+    entries += _draw_boxes(axes, panel, boxes, inks, unit_s)
+    if len(np.unique(boxes.row)) <= _MOST_LABELS:
+        _label_boxes(axes, panel, boxes, unit_s, share)
+    return entries
+
+
+def _draw_off(axes: Axes, panel: Panel, window_s: tuple[float, float], unit_s: float) -> list[Artist]:
+    """Draw when machines were off."""
+    spans = panel.schedule.off_spans
+    if spans is None:
+        return []
+    spans = spans[spans["cluster"] == panel.cluster]
+    row, low, high = spans[["machine", "start_s", "end_s"]].to_numpy(np.float64).T
+    left, right = np.clip(low, *window_s) / unit_s, np.clip(high, *window_s) / unit_s
+    seen = left < right
+    if not seen.any():
+        return []
+    height = 1 - GAP if panel.by_machine else panel.top
+    shapes = corners_of(left, right, row, row + height)[seen]
+    axes.add_collection(PolyCollection(shapes, facecolors=_OFF, linewidths=0), autolim=False)
+    return [Patch(facecolor=_OFF, label="off")]
+
+
+def _draw_boxes(axes: Axes, panel: Panel, boxes: Boxes, inks: Floats, unit_s: float) -> list[Artist]:
     """Draw the rectangles by kind; return what the legend says of the kinds that occur."""
-    counted = schedule.counted[boxes.row]
-    colours = np.where(counted[:, np.newaxis], colours, to_rgba(OUTSIDE))
+    counted = panel.schedule.counted[boxes.row]
+    colours = np.where(counted[:, np.newaxis], inks[boxes.row], to_rgba(OUTSIDE))
     many = len(boxes.row) > _MOST_OUTLINES
     few = len(np.unique(boxes.row)) <= _MOST_LABELS
     entries: list[Artist] = []
     kinds = (
-        ("", ~boxes.killed & ~boxes.lost, ""),
-        ("////", boxes.killed, "killed at its estimate"),
-        ("xxxx", boxes.lost, "came to nothing"),
+        ("", ~boxes.killed & ~boxes.lost, "white", ""),
+        ("////", boxes.killed, INK, "killed at its estimate"),
+        ("xxxx", boxes.lost, _LOST, "came to nothing"),
     )
-    for hatch, chosen, label in kinds:
+    for hatch, chosen, edge, label in kinds:
         drawn = chosen & ~boxes.brief
         if not drawn.any():
             continue
         # White outlines would hide what is hardly wider than they are. Hatching takes the colour of the outline.
-        outlines = np.tile(to_rgba(INK if few or hatch else "white"), (int(drawn.sum()), 1))
+        outlines = np.tile(to_rgba(INK if few and not hatch else edge), (int(drawn.sum()), 1))
         if not few and not hatch:
             thin = (boxes.right_s - boxes.left_s)[drawn] < 0.002 * (axes.get_xlim()[1] - axes.get_xlim()[0]) * unit_s
-            thin |= (boxes.top - boxes.bottom)[drawn] < 0.004 * schedule.cores
+            thin |= (boxes.top - boxes.bottom)[drawn] < 0.004 * panel.top
             outlines[thin | many] = colours[drawn][thin | many]
         shapes = PolyCollection(
             boxes.corners(drawn, unit_s),  # type: ignore[arg-type]  # an array is taken as it is, and fast
@@ -255,7 +282,11 @@ def _draw_boxes(
         )
         axes.add_collection(shapes, autolim=False)
         if label:
-            entries.append(Patch(facecolor="white", edgecolor=INK, hatch=hatch, label=label))
+            entries.append(Patch(facecolor="white", edgecolor=edge, hatch=hatch, label=label))
+    crossed = boxes.lost & boxes.ends
+    if crossed.any():
+        middle = (boxes.bottom + boxes.top)[crossed] / 2
+        axes.plot(boxes.right_s[crossed] / unit_s, middle, "x", color=_LOST, markersize=3.5, markeredgewidth=1.0)
     if boxes.brief.any() and many:
         jobs = number(len(np.unique(boxes.row[boxes.brief])), "job")
         entries.append(Line2D([], [], linestyle="none", label=f"not drawn: {jobs} of 0 s"))
@@ -269,22 +300,36 @@ def _draw_boxes(
     return entries
 
 
-def _label_boxes(axes: Axes, schedule: Schedule, boxes: _Boxes, unit_s: float, share: float) -> None:
+def _label_boxes(axes: Axes, panel: Panel, boxes: Boxes, unit_s: float, share: float) -> None:
     """Write each job's number on its largest rectangle, if there is room."""
     low, high = axes.get_xlim()
     width_in, height_in = size_in(axes)
     # The axes take about nine tenths of the width and eight tenths of the height; 72 points are an inch.
-    points_x, points_y = 0.88 * 72 * width_in / (high - low), 0.78 * 72 * share * height_in / schedule.cores
+    points_x, points_y = 0.88 * 72 * width_in / (high - low), 0.78 * 72 * share * height_in / panel.top
     area = boxes.area()
     for row in np.unique(boxes.row[~boxes.brief]):
         mine = np.flatnonzero((boxes.row == row) & ~boxes.brief)
         best = mine[np.argmax(area[mine])]
         width = (boxes.right_s[best] - boxes.left_s[best]) / unit_s * points_x
         height = (boxes.top[best] - boxes.bottom[best]) * points_y
-        text = str(schedule.workload.job_id[row])
+        text = str(panel.schedule.workload.job_id[row])
         size = min(9.0, 0.8 * height, width / (0.7 * len(text)))
         if size >= 5.0:
             x = (boxes.left_s[best] + boxes.right_s[best]) / 2 / unit_s
             y = (boxes.bottom[best] + boxes.top[best]) / 2
             halo = [withStroke(linewidth=2.2, foreground="white", alpha=0.75)]
             axes.text(x, y, text, ha="center", va="center", fontsize=size, clip_on=True, path_effects=halo)
+
+
+def _caption(panel: Panel, window_s: tuple[float, float]) -> str:
+    """Return the title of a panel among several schedules: its name, and what was lost there in the window."""
+    schedule, (low, high) = panel.schedule, window_s
+    caption = f"{panel.name}, {schedule.workload.name}"
+    if schedule.off_spans is None or schedule.off_spans.empty:
+        return caption
+    runs = schedule.runs
+    gone = (runs["end_s"] > low) & (runs["end_s"] <= high) & (runs["outcome"] == UNFINISHED)
+    if "cluster" in runs:
+        gone &= runs["cluster"] == panel.cluster
+    lost_h = (runs["lost_s"] * runs["cores"])[gone].sum() / HOUR
+    return f"{caption}: {number(int(gone.sum()), 'attempt')} lost, {lost_h:,.0f} core-hours"

@@ -253,7 +253,7 @@ def compare_on_machines(
         raise RequestError(f"--reference with {','.join(fleet.names)}", f"it is allowed with {', '.join(TARGETED)}")
     times = [None if text is None else seconds(text, option) for text, option in zip(window, _WINDOW, strict=True)]
     drawn = drawn_window(*draw)
-    outputs = _outputs(log.path, attempts_out, gantt, drawn, fleet.names)
+    outputs = _outputs(log.path, attempts_out, gantt, drawn)
     with Steps(2 + len(fleet.names) + len(outputs)) as shown:
         shown.begin("reading the workload")
         workload = _with_lengths(log.read())
@@ -354,7 +354,6 @@ def _outputs(
     attempts_out: Path | None,
     gantt: Path | None,
     drawn: tuple[float | None, float | None],
-    names: Sequence[str],
 ) -> dict[Path, Callable[[Schedules, Path], None]]:
     """Return what writes each of the files asked for; refuse them if they cannot be written."""
     require_writable([path for path in (attempts_out, gantt) if path is not None], source=source)
@@ -362,16 +361,12 @@ def _outputs(
     if attempts_out is not None:
         outputs[attempts_out] = table_writer(attempts_out, _attempts)
     if gantt is not None:
-        for name in set(names) & set(QUEUES):
-            raise RequestError(
-                f"--gantt with {name}, whose jobs may be on several machines", f"{', '.join(FIVE)} are allowed"
-            )
         require_figure(gantt)
 
         def write(schedules: Schedules, path: Path) -> None:
-            from experiments import drawing, machines_gantt  # noqa: PLC0415  matplotlib is slow to import
+            from experiments import figures  # noqa: PLC0415  matplotlib is slow to import
 
-            drawing.save(machines_gantt.compared_gantt(schedules, start_s=drawn[0], end_s=drawn[1]), path)
+            figures.save(figures.gantt(schedules, start_s=drawn[0], end_s=drawn[1]), path)
 
         outputs[gantt] = write
     return outputs

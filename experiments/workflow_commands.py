@@ -10,7 +10,7 @@ from typing import Any, Final
 from experiments.answering import DONE, FAILED, Steps, complain, print_json, remark, show
 from experiments.cells import FIRST
 from experiments.inputs import told
-from experiments.outputs import drawn_window, require_figure, require_writable, table_writer
+from experiments.outputs import drawn_window, figure_writer, require_figure, require_writable, table_writer
 from experiments.tables import workflow_table
 from experiments.workflow_inputs import WorkflowFolder
 from simmodels.errors import RequestError, SimModelsError
@@ -156,34 +156,22 @@ def _outputs(
     if tasks_out is not None:
         outputs[tasks_out] = table_writer(tasks_out, lambda schedule: schedule.tasks)
     if gantt is not None:
-        outputs[gantt] = _gantt_writer(gantt, window)
+        start_s, end_s = drawn_window(*window)
+        outputs[gantt] = figure_writer(gantt, gantt=True, start_s=start_s, end_s=end_s)
     if graph is not None:
         outputs[graph] = _graph_writer(graph, graph_job, rules)
     return outputs
 
 
-def _gantt_writer(path: Path, window: tuple[str | None, str | None]) -> Writer:
-    """Return what draws the Gantt chart."""
-    from experiments import drawing, workflow_figures  # noqa: PLC0415  as above
-
-    require_figure(path)
-    start_s, end_s = drawn_window(*window)
-
-    def write(schedule: Schedule, path: Path) -> None:
-        drawing.save(workflow_figures.gantt_by_cluster(schedule, start_s=start_s, end_s=end_s), path)
-
-    return write
-
-
 def _graph_writer(path: Path, job_id: int, rules: Mapping[str, Any]) -> Writer:
     """Return what draws the graph of a job."""
-    from experiments import drawing, workflow_figures  # noqa: PLC0415  as above
+    from experiments import drawing, graph_drawing  # noqa: PLC0415  matplotlib is slow to import
 
     require_figure(path)
 
     def write(schedule: Schedule, path: Path) -> None:
         workflow = next(each for each in schedule.workload.workflows if each.job_id == job_id)
-        drawn = workflow_figures.graph_by_rank(workflow, ccr=rules["ccr"], tick_s=rules["tick_s"])
+        drawn = graph_drawing.graph_by_rank(workflow, ccr=rules["ccr"], tick_s=rules["tick_s"])
         drawing.save(drawn, path)
 
     return write

@@ -184,15 +184,13 @@ class Capacity(Study):
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return the box plots of figures 1 to 4, and machines that go dark in one small window."""
-        from experiments.machines_gantt import compared_gantt  # noqa: PLC0415  matplotlib is slow to import
+        from experiments.gantt import gantt  # noqa: PLC0415  matplotlib is slow to import
         from experiments.studies.capacity_figures import figures_of  # noqa: PLC0415  the same
 
         found = figures_of(Found(results))
         shown = shown_window(results)
         if shown is not None:
-            found["machines that go dark"] = compared_gantt(
-                shown.schedules, start_s=shown.window_s[0], end_s=shown.window_s[1]
-            )
+            found["machines that go dark"] = gantt(shown.schedules, start_s=shown.window_s[0], end_s=shown.window_s[1])
         return found
 
     def claims(self, results: Results) -> Sequence[Claim]:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import simmodels as sm
 import workloads as wl
 from experiments.figures import save
-from experiments.workflow_figures import draw_graph
+from experiments.graph_drawing import draw_graph
 from simmodels.errors import RequestError
 
 LAWS: dict[str, Any] = {"runtime_s": (10.0, 99.0), "cores": (1, 8)}

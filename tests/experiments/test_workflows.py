@@ -13,7 +13,8 @@ import simmodels as sm
 import workloads as wl
 from experiments.cli import main
 from experiments.figures import save
-from experiments.workflow_figures import gantt_by_cluster, graph_by_rank
+from experiments.gantt import gantt
+from experiments.graph_drawing import graph_by_rank
 from experiments.workflow_inputs import named_bid, parse_clusters, parse_curve
 from simmodels.errors import RequestError
 
@@ -154,7 +155,7 @@ def test_the_gantt_chart_has_a_panel_a_cluster_and_a_rectangle_a_task(tmp_path: 
     jobs = wl.market_workload(6, seed=2)
     clusters = [("one", 128, "Kind1"), ("two", 128, "Kind2"), ("idle", 8, "Kind3")]
     schedule = sm.simulate_workflows(jobs, clusters=clusters, bid="SRTF", tick_s=60.0)
-    figure = gantt_by_cluster(schedule)
+    figure = gantt(schedule)
     assert [axes.get_ylabel() for axes in figure.axes] == ["one\nKind1", "two\nKind2", "idle\nKind3"]
     tasks = schedule.tasks
     for axes, name in zip(figure.axes, ("one", "two", "idle"), strict=True):
@@ -165,12 +166,12 @@ def test_the_gantt_chart_has_a_panel_a_cluster_and_a_rectangle_a_task(tmp_path: 
         unit_s = 86_400.0 if "(d)" in figure.axes[-1].get_xlabel() else 3_600.0
         assert area * unit_s == pytest.approx(work_s)
     save(figure, tmp_path / "a.svg")
-    save(gantt_by_cluster(schedule), tmp_path / "b.svg")
+    save(gantt(schedule), tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     with pytest.raises(RequestError, match="a window from"):
-        gantt_by_cluster(schedule, start_s=5.0, end_s=5.0)
+        gantt(schedule, start_s=5.0, end_s=5.0)
     with pytest.raises(RequestError, match="without jobs"):
-        gantt_by_cluster(sm.simulate_workflows([], clusters=clusters))
+        gantt(sm.simulate_workflows([], clusters=clusters))
 
 
 def test_a_graph_is_drawn_by_rank_and_its_critical_path_is_bold() -> None:

@@ -1,0 +1,140 @@
+"""Rectangles of Gantt charts: the cores of each attempt, cluster by cluster."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simmodels.allocation import allocate
+from simmodels.ground.numbers import Floats, Ints
+from simmodels.results.place import Place
+from simmodels.schedule import KILLED, UNFINISHED, Schedule
+from simmodels.workload import Workload
+
+Flags = NDArray[np.bool_]
+
+GAP: Final = 0.08  # of a row, between machines
+
+
+class Panel(NamedTuple):
+    """One cluster of one schedule."""
+
+    name: str
+    schedule: Schedule
+    cluster: int
+
+    @property
+    def place(self) -> Place:
+        """Return the cluster."""
+        return self.schedule.places[self.cluster]
+
+    @property
+    def by_machine(self) -> bool:
+        """Whether a row is a machine; else it is a core."""
+        return self.place.machines > 1
+
+    @property
+    def top(self) -> int:
+        """Return how many rows it has."""
+        return self.place.machines if self.by_machine else self.place.cores
+
+    def __hash__(self) -> int:
+        """Return a hash by name and cluster: schedules have none."""
+        return hash((self.name, self.cluster))
+
+
+def heights_of(panels: Sequence[Panel]) -> Floats:
+    """Return how high panels are, as shares of the highest of their schedule."""
+    most: dict[str, int] = {}
+    for panel in panels:
+        most[panel.name] = max(most.get(panel.name, 0), panel.place.cores)
+    return np.array([panel.place.cores / most[panel.name] for panel in panels])
+
+
+class Boxes(NamedTuple):
+    """The rectangles of a panel, cut to its window; one entry a rectangle."""
+
+    row: Ints  # input row of the job
+    killed: Flags  # whether the attempt was killed
+    lost: Flags  # whether the attempt came to nothing
+    brief: Flags  # whether it has no length
+    ends: Flags  # whether it ends within the window
+    left_s: Floats
+    right_s: Floats
+    bottom: Floats
+    top: Floats
+
+    def area(self) -> Floats:
+        """Return the size of each rectangle."""
+        area: Floats = (self.right_s - self.left_s) * (self.top - self.bottom)
+        return area
+
+    def corners(self, chosen: Flags, unit_s: float) -> Floats:
+        """Return float64[k, 4, 2], the corners of some rectangles."""
+        left, right = self.left_s[chosen] / unit_s, self.right_s[chosen] / unit_s
+        return corners_of(left, right, self.bottom[chosen], self.top[chosen])
+
+
+def corners_of(left: Floats, right: Floats, low: Floats, high: Floats) -> Floats:
+    """Return float64[k, 4, 2], the corners of rectangles."""
+    x, y = np.column_stack((left, left, right, right)), np.column_stack((low, high, high, low))
+    return np.stack((x, y), axis=-1)
+
+
+def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
+    """Return the rectangles of a panel within a window."""
+    (low_s, high_s), place = window_s, panel.place
+    runs = panel.schedule.all_attempts()
+    runs = runs[(runs["cluster"] == panel.cluster) & runs["start_s"].notna()]
+    parts = panel.schedule.parts
+    if panel.by_machine and parts is not None and len(parts):
+        if "cluster" in parts:
+            parts = parts[parts["cluster"] == panel.cluster].drop(columns="cluster")
+        runs = runs.merge(parts.rename(columns={"machine": "part"}), "left", on=["row", "attempt"], sort=False)
+        runs["machine"] = runs["part"].fillna(runs["machine"]).astype(np.int64)
+    else:
+        runs = runs.assign(cores=np.nan)
+    own = panel.schedule.workload.cores[runs["row"]]
+    runs["cores"] = np.where(runs["cores"].isna(), own, runs["cores"]).astype(np.int64)
+    found: list[tuple[Ints, Floats, Floats]] = []
+    machine = runs["machine"].to_numpy() if panel.by_machine else np.zeros(len(runs), np.int64)
+    for which in np.unique(machine):
+        here = np.flatnonzero(machine == which)
+        cores = place.cores_of(int(which)) if panel.by_machine else place.cores
+        lines, bottom, top = _on_cores(panel.schedule.workload, runs.iloc[here], cores)
+        scale = (1 - GAP) / cores if panel.by_machine else 1.0
+        base = float(which) if panel.by_machine else 0.0
+        found.append((here[lines], base + bottom * scale, base + top * scale))
+    given = [np.concatenate([each[k] for each in found]) if found else np.empty(0) for k in range(3)]
+    line, bottom, top = given[0].astype(np.int64), given[1], given[2]
+    start_s, end_s = runs["start_s"].to_numpy()[line], runs["end_s"].to_numpy()[line]
+    outcome = runs["outcome"].to_numpy()[line]
+    brief, ended = start_s == end_s, ~np.isnan(end_s)
+    last_s = np.inf if panel.schedule.window is None else panel.schedule.window[1]
+    end_s = np.where(ended, end_s, last_s)
+    seen = (start_s < high_s) & (end_s > low_s) | brief & (start_s >= low_s) & (start_s <= high_s)
+    boxes = Boxes(
+        runs["row"].to_numpy()[line],
+        outcome == KILLED,
+        (outcome == UNFINISHED) & ended,
+        brief,
+        ended & (end_s < high_s),
+        np.maximum(start_s, low_s),
+        np.minimum(end_s, high_s),
+        bottom,
+        top,
+    )
+    return Boxes(*(column[seen] for column in boxes))
+
+
+def _on_cores(work: Workload, runs: pd.DataFrame, cores: int) -> tuple[Ints, Floats, Floats]:
+    """Return the rectangles of attempts on one machine: the line of each, its lowest core, that above its highest."""
+    row, start_s, end_s = (runs[name].to_numpy() for name in ("row", "start_s", "end_s"))
+    # Each attempt is a job of its own, so that one rule gives out cores, here and in tables.
+    length_s = np.nan_to_num(end_s - start_s)
+    jobs = Workload(work.job_id[row], work.submit_s[row], length_s, length_s, runs["cores"].to_numpy())
+    given = allocate(Schedule(jobs, cores, start_s, end_s))
+    line = np.repeat(np.arange(len(runs)), np.diff(given.offsets))
+    return line, given.first.astype(np.float64), given.last.astype(np.float64) + 1.0
