@@ -5,17 +5,38 @@ It imports nothing of the models before a command needs it, so that the help is 
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
-from experiments import cli_campaigns, cli_learn, cli_machines, cli_simulate
+from experiments import cli_campaigns, cli_learn
 from experiments import cli_options as options
 from experiments.answering import DONE, INTERRUPTED, answering, misused
 
+_LATE: Final = ("simulate", "compare")
+"""The commands whose options are those of the models: only who asks for them waits until the models are imported."""
+
+
+class _Commands(typer.core.TyperGroup):
+    """The commands; those of `_LATE` are looked up when they are called."""
+
+    def resolve_command(self, context: Any, words: list[str]) -> Any:  # noqa: ANN401  click's types are not public
+        """Return name, command and remaining words of a call."""
+        name, command, rest = super().resolve_command(context, words)
+        return name, late_command(name) if name in _LATE else command, rest
+
+
+def late_command(name: str) -> Any:  # noqa: ANN401  a command of click
+    """Return ``simulate`` or ``compare`` with its options."""
+    from experiments.cli_simulate import commands_app  # noqa: PLC0415  it imports the models
+
+    return typer.main.get_command(commands_app).commands[name]  # type: ignore[attr-defined]  # a group
+
+
 app = typer.Typer(
-    help="A laboratory for scheduling on clusters: replay a trace under any order and backfilling.",
-    epilog="Exit status: 0 done, 1 some order or cell failed (the others are kept), 2 the request is wrong.",
+    cls=_Commands,
+    help="Simulate how clusters schedule jobs: logs and workflows, under any policy, on any clusters.",
+    epilog="Exit status: 0 done, 1 some policy or cell failed (the others are kept), 2 the request is wrong.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -53,69 +74,17 @@ def list_choices(*, json: options.Json = False) -> int:
     return commands.list_choices(json=json)
 
 
-app.command()(cli_simulate.simulate)
-app.command()(cli_machines.machines)
-app.command()(cli_learn.learn)
+@app.command()
+def simulate() -> None:
+    """Replay a log, workflows, or both under one policy, and show the figures of merit."""
 
 
 @app.command()
-@answering
-def compare(
-    *,
-    workload: options.Workload,
-    orders: options.Orders,
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FOLDER", rich_help_panel=options.FILES, help="The folder for tables, figures, provenance."
-        ),
-    ],
-    cores: options.Cores = None,
-    clean: options.Clean = None,
-    drop_oversized: options.DropOversized = False,
-    flops_per_s: options.Flops = None,
-    backfilling: options.Backfilling = "easy",
-    backfill_order: options.BackfillOrder = None,
-    threshold: options.Threshold = None,
-    decide: options.Decide = "instant",
-    overrun: options.Overrun = "run",
-    queue_depth: options.QueueDepth = None,
-    warm_jobs: options.WarmJobs = 0,
-    engine: options.Engine = "auto",
-    seed: options.Seed = 0,
-    validate: options.Validate = False,
-    tau: options.Tau = 10.0,
-    json: options.Json = False,
-) -> int:
-    """Replay a workload under several orders, and compare them: table, Parquet files, figures."""
-    from experiments import commands, inputs  # noqa: PLC0415  the help does not wait for the models
+def compare() -> None:
+    """Replay a log, workflows, or both under several policies, and compare them: table, Parquet files, figures."""
 
-    return commands.compare_orders(
-        inputs.WorkloadFile(
-            path=workload,
-            cores=cores,
-            filters=options.parts(clean),
-            drop_oversized=drop_oversized,
-            flops_per_s=flops_per_s,
-        ),
-        commands.made_setup(
-            backfilling=backfilling,
-            backfill_order=backfill_order,
-            threshold=threshold,
-            decide=decide,
-            overrun=overrun,
-            queue_depth=queue_depth,
-            warm_jobs=warm_jobs,
-            engine=engine,
-            seed=seed,
-            validate=validate,
-            tau_s=tau,
-        ),
-        names=options.parts(orders),
-        out=out,
-        command=["schedlab", *sys.argv[1:]],
-        json=json,
-    )
+
+app.command()(cli_learn.learn)
 
 
 @app.command()

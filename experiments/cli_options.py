@@ -7,7 +7,6 @@ import typer
 
 FILES: Final = "What comes out"
 QUEUE: Final = "How the queue is scheduled"
-AUCTION: Final = "How workflows are scheduled"
 MACHINE: Final = "What goes in"
 ANSWER: Final = "How it is run"
 
@@ -43,26 +42,6 @@ Flops = Annotated[
     float | None,
     typer.Option(metavar="X", rich_help_panel=MACHINE, help="The speed of a core, for Batsim profiles that need it."),
 ]
-Order = Annotated[
-    str,
-    typer.Option(
-        "--order",
-        "-o",
-        metavar="ORDER",
-        rich_help_panel=QUEUE,
-        help="Which waiting job goes first: a name (see list), or yours as path/to/file.py:name or path/to/fit.toml.",
-    ),
-]
-Orders = Annotated[
-    list[str],
-    typer.Option(
-        "--orders",
-        "-o",
-        metavar="ORDER,...",
-        rich_help_panel=QUEUE,
-        help="The orders to compare: names (see list), or yours as path/to/file.py:name or path/to/fit.toml.",
-    ),
-]
 Backfilling = Annotated[
     str,
     typer.Option(
@@ -71,37 +50,6 @@ Backfilling = Annotated[
         metavar="NAME",
         rich_help_panel=QUEUE,
         help="none, greedy, easy or conservative; see list.",
-    ),
-]
-BackfillOrder = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ORDER", rich_help_panel=QUEUE, help="The order in which easy backfills.", show_default="the order"
-    ),
-]
-Threshold = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TIME",
-        rich_help_panel=QUEUE,
-        help="A job that has waited longer goes before all others: seconds, or 30min, 40h, 2d.",
-        show_default="never",
-    ),
-]
-Decide = Annotated[
-    str,
-    typer.Option(metavar="instant|event", rich_help_panel=QUEUE, help="Decide once an instant, or after each event."),
-]
-Overrun = Annotated[
-    str, typer.Option(metavar="run|kill", rich_help_panel=QUEUE, help="What a job does that reaches its estimate.")
-]
-QueueDepth = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        rich_help_panel=QUEUE,
-        help="Only the N earliest-submitted waiting jobs are considered.",
-        show_default="all",
     ),
 ]
 WarmJobs = Annotated[

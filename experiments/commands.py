@@ -1,33 +1,26 @@
 """Commands: what ``simulate``, ``compare``, ``demo`` and ``list`` do, once their options are read."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from experiments.answering import DONE, FAILED, Steps, complain, print_json, remark, show
 from experiments.campaigns.finding import listed
-from experiments.cells import FIRST, Cell, Setup
-from experiments.comparing import JOBS, Comparison, chosen_orders, compare, steps, summary
+from experiments.comparing import JOBS, compare, run_all, steps, summary
 from experiments.demo import ORDERS, demo_workload
-from experiments.inputs import WorkloadFile, named_order, remarks, seconds
-from experiments.outputs import (
-    Writer,
-    batsim_writer,
-    drawn_window,
-    figure_writer,
-    jobs_writer,
-    made_folder,
-    require_folder,
-    require_writable,
-)
+from experiments.outputs import Outputs, drawn_window, made_folder, require_folder, require_writable
+from experiments.policy import HEURISTICS, ROUTERS, Policy, chosen_policies
+from experiments.scenario import Scenario, ScenarioRequest
+from experiments.setup import FIRST, Cell, Setup
 from experiments.tables import comparison_table, listing, metrics_table
 from simmodels.engine import Engine
+from simmodels.errors import RequestError
 from simmodels.policies.bids import bids
 from simmodels.policies.orders import orders
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, Decide, Overrun
 from simmodels.policies.rows import require_columns
-from simmodels.workload import Workload
 from workloads.cleaning import FILTERS
 from workloads.swf import write_swf
 
@@ -60,6 +53,8 @@ def list_choices(*, json: bool) -> int:
                     {"name": f.name, "about": f.about, "reasons": [step.reason for step in f.steps]}
                     for f in FILTERS.values()
                 ],
+                "heuristics": HEURISTICS,
+                "routers": ROUTERS,
                 "studies": [{"name": name, "about": title} for name, title in listed()],
                 "decide": get_args(Decide),
                 "overrun": get_args(Overrun),
@@ -73,104 +68,157 @@ def list_choices(*, json: bool) -> int:
     papers = "Burkimsher and Soares Indrusiak 2016, and readings of it; sources: --json"
     show(f"bids of workflows ({papers})", listing("name wins formula", [(b.name, b.wins, b.formula) for b in offers]))
     show("backfillings", listing("name about", [(name, BACKFILLINGS[name]) for name in get_args(Backfilling)]))
+    for what, names in (("heuristics on machines", HEURISTICS), ("routers before several clusters", ROUTERS)):
+        show(f"{what}: {', '.join(names)}", listing("", []))
     show("studies to run", listing("name about", listed()))
     show("filters for --clean", listing("name about", [(f.name, f.about) for f in FILTERS.values()]))
     return DONE
 
 
+_OF_CURVES: Final = ("area", "factor", "deadline", "soft_deadline")
+
 # -- simulate ---------------------------------------------------------------------------------------
 
 
-def made_setup(*, threshold: str | None, **options: Any) -> Setup:  # noqa: ANN401  Setup says what they are
-    """Return the setup that options ask for; a threshold is a text such as ``40h``."""
-    return Setup(threshold_s=None if threshold is None else seconds(threshold, "--threshold"), **options)
-
-
-def simulate(
-    log: WorkloadFile,
-    setup: Setup,
-    *,
-    order: str,
-    jobs_out: Path | None,
-    batsim_out: Path | None,
-    gantt: Path | None,
-    figure: Path | None,
-    draw_from: str | None,
-    draw_to: str | None,
-    json: bool,
-) -> int:
-    """Run a workload under one order, write the files asked for, print the metrics; return the exit status."""
-    chosen = named_order(order)
-    outputs = _outputs(log, jobs_out, batsim_out, gantt, figure, (draw_from, draw_to))
+def simulate(asked: ScenarioRequest, setup: Setup, policy: Policy, wanted: Outputs, *, json: bool) -> int:
+    """Run a scenario under one policy, write the files asked for, print the metrics; return the exit status."""
+    setup.require([policy])
+    source = None if asked.log is None else asked.log.path
+    require_writable(wanted.paths, source=source)
+    data = {name: setup.options.get(name, default) for name, default in (("ccr", 0.2), ("tick_s", 1.0))}
+    outputs = wanted.of_one(rigid=asked.folder is None, data=data)
+    if wanted.graph is not None and asked.folder is None:
+        raise RequestError("--graph without --workflows", "it draws one of these")
     with Steps(2 + len(outputs)) as shown:
         shown.begin("reading the workload")
-        workload = log.read()
-        setup.check(workload)
-        require_columns(chosen.columns, workload)
-        _introduce(workload, shown)
-        shown.begin(f"{chosen.name} ({FIRST})")
-        cell = setup.run(workload, chosen)
+        scenario = asked.read()
+        _check(scenario, setup, policy, wanted)
+        for line in scenario.remarks:
+            shown.remark(line)
+        if warning := _tie_warning(policy.priority, scenario):
+            shown.remark(warning)
+        shown.begin(f"{policy.name} ({FIRST})")
+        cell = setup.run(scenario, policy)
         if cell.schedule is not None:
+            _remark_left_out([cell], scenario, shown)
             for path, write in outputs.items():
                 shown.begin(f"writing {path.name}")
                 write(cell.schedule, path)
     if json:
         files = [str(path) for path in outputs] if cell.schedule is not None else []
-        print_json({"workload": summary(workload), **_setup(setup), **_answer(cell), "files": files})
+        print_json({**_about(scenario, setup, policy), **_answer(cell), "files": files})
     elif cell.schedule is not None:
-        show(_title(workload, setup, [chosen]), metrics_table(cell.metrics, tau_s=setup.tau_s))
+        show(_title(scenario, setup, [policy]), metrics_table(cell.metrics, tau_s=setup.tau_s))
     if cell.error is not None:
-        complain(f"order {chosen.name!r} failed: {cell.error}")
+        complain(f"{policy.kind} {policy.name!r} failed: {cell.error}")
         return FAILED
     for path in outputs:
         remark(f"wrote {path}")
     return DONE
 
 
-def _outputs(
-    log: WorkloadFile,
-    jobs_out: Path | None,
-    batsim_out: Path | None,
-    gantt: Path | None,
-    figure: Path | None,
-    window: tuple[str | None, str | None],
-) -> dict[Path, Writer]:
-    """Return what writes each of the files asked for; refuse them if they cannot be written."""
-    require_writable([path for path in (jobs_out, batsim_out, gantt, figure) if path is not None], source=log.path)
-    start_s, end_s = drawn_window(*window)
-    outputs: dict[Path, Writer] = {}
-    if jobs_out is not None:
-        outputs[jobs_out] = jobs_writer(jobs_out)
-    if batsim_out is not None:
-        outputs[batsim_out] = batsim_writer(batsim_out)
-    if gantt is not None:
-        outputs[gantt] = figure_writer(gantt, gantt=True, start_s=start_s, end_s=end_s)
-    if figure is not None:
-        outputs[figure] = figure_writer(figure, gantt=False, start_s=start_s, end_s=end_s)
-    return outputs
+def _check(scenario: Scenario, setup: Setup, policy: Policy, wanted: Outputs) -> None:
+    """Refuse what does not go together with what was read."""
+    setup.check(scenario, [policy])
+    if policy.kind == "order" and policy.priority is not None:
+        require_columns(policy.priority.columns, scenario.workload)
+    numbers = [workflow.job_id for workflow in scenario.workload.workflows]
+    if wanted.graph is not None and wanted.graph_job not in numbers:
+        raise RequestError(f"--graph-job {wanted.graph_job}", f"{min(numbers)} to {max(numbers)} are allowed")
+    _require_drawn(wanted, scenario)
+
+
+def _require_drawn(wanted: Outputs, scenario: Scenario) -> None:
+    """Refuse figures of nothing."""
+    window_s, (start_s, end_s) = scenario.window_s, drawn_window(*wanted.window)
+    if window_s is None:
+        return
+    if (start_s is not None and start_s >= window_s[1]) or (end_s is not None and end_s <= window_s[0]):
+        what = "a chart of what is not in the window"
+        raise RequestError(
+            what, f"--draw-from and --draw-to from {window_s[0]:.10g} s to {window_s[1]:.10g} s are allowed"
+        )
+
+
+def _tie_warning(bid: Priority | None, scenario: Scenario) -> str:
+    """Return a warning of a bid that looks at value curves where no job loses value: all tasks bid the same."""
+    workflows = scenario.workload.workflows
+    asked = [name for name in (() if bid is None else bid.needs) if name in _OF_CURVES]
+    if bid is None or not asked or not workflows:
+        return ""
+    if any(workflow.curve.points[-1][0] < math.inf for workflow in workflows):
+        return ""
+    return (
+        f"{bid.name} looks at the {asked[0].replace('_', ' ')} of a job's value, and no job here ever loses any: tasks "
+        "may all bid the same, and go in order of submission; --curve says when jobs lose value"
+    )
+
+
+def _remark_left_out(cells: Sequence[Cell], scenario: Scenario, shown: Steps) -> None:
+    """Say how many jobs did not take part in a window."""
+    if scenario.window_s is None:
+        return
+    begin, end = scenario.window_s
+    left_out = {cell.policy.name: _left_out(cell) for cell in cells if cell.schedule is not None}
+    for count in sorted(set(left_out.values()) - {0}):
+        alike = len(set(left_out.values())) == 1
+        whose = "" if alike else f" ({', '.join(name for name in left_out if left_out[name] == count)})"
+        shown.remark(f"{count:,} jobs did not take part from {begin:,.10g} s to {end:,.10g} s{whose}")
+
+
+def _left_out(cell: Cell) -> int:
+    return 0 if cell.schedule is None else int(str(cell.schedule.about.get("left_out", 0)))
 
 
 # -- compare and demo -------------------------------------------------------------------------------
 
 
-def compare_orders(
-    log: WorkloadFile, setup: Setup, *, names: Sequence[str], out: Path, command: Sequence[str], json: bool
+def compare_policies(
+    asked: ScenarioRequest,
+    setup: Setup,
+    policies: Sequence[Policy],
+    wanted: Outputs,
+    *,
+    out: Path | None,
+    command: Sequence[str],
+    json: bool,
 ) -> int:
-    """Run a workload under several orders, write what came of it, print a table; return the exit status."""
-    chosen = chosen_orders(names)
-    require_folder(out)
-    with Steps(1 + steps(chosen)) as shown:
+    """Run a scenario under several policies, write what was asked for, print a table; return the exit status."""
+    setup.require(policies)
+    source = None if asked.log is None else asked.log.path
+    require_writable(wanted.paths, source=source)
+    outputs = wanted.of_several(policies[0].kind)
+    if out is not None:
+        require_folder(out)
+    with Steps(1 + len(outputs) + steps(policies)) as shown:
         shown.begin("reading the workload")
-        workload = log.read()
-        _introduce(workload, shown)
-        provenance = {"command": list(command), "file": str(log.path)}
-        comparison = compare(workload, chosen, out=out, setup=setup, provenance=provenance, begin=shown.begin)
-    return _report(workload, setup, comparison, json=json)
+        scenario = asked.read()
+        setup.check(scenario, policies)
+        _require_drawn(wanted, scenario)
+        for line in scenario.remarks:
+            shown.remark(line)
+        for policy in policies:
+            if warning := _tie_warning(policy.priority, scenario):
+                shown.remark(warning)
+        if out is None:
+            files: tuple[str, ...] = ()
+            cells = run_all(scenario, policies, setup, shown.begin)
+        else:
+            path = None if asked.log is None else str(asked.log.path)
+            provenance = {"command": list(command), "file": path}
+            made = compare(scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin)
+            cells, files = made.cells, made.files
+        _remark_left_out(cells, scenario, shown)
+        schedules = {cell.policy.name: cell.schedule for cell in cells if cell.schedule is not None}
+        for target, write in outputs.items() if schedules else ():
+            shown.begin(f"writing {target.name}")
+            write(schedules, target)
+    return _report(scenario, setup, cells, out, files, [*outputs] if schedules else [], json=json)
 
 
 def demo(*, jobs: int, cores: int, seed: int, out: Path, command: Sequence[str], json: bool) -> int:
     """Run a generated workload under five orders, write what came of it, print a table; return the exit status."""
-    setup, chosen = Setup(seed=seed, validate=True), chosen_orders(ORDERS)
+    setup, chosen = Setup(seed=seed, validate=True), chosen_policies("order", ORDERS)
     require_folder(out)
     with Steps(1 + steps(chosen)) as shown:
         shown.begin("generating the workload")
@@ -179,52 +227,70 @@ def demo(*, jobs: int, cores: int, seed: int, out: Path, command: Sequence[str],
             f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores, of Lublin and Feitelson's model"
         )
         write_swf(workload, made_folder(out) / "workload.swf.gz")
-        comparison = compare(
-            workload, chosen, out=out, setup=setup, provenance={"command": list(command)}, begin=shown.begin
-        )
-    return _report(workload, setup, comparison, json=json)
+        scenario = Scenario(workload=workload, where=f"{workload.max_cores:,} cores")
+        provenance = {"command": list(command)}
+        made = compare(scenario, chosen, out=out, setup=setup, provenance=provenance, begin=shown.begin)
+    return _report(scenario, setup, made.cells, out, made.files, [], json=json)
 
 
-def _report(workload: Workload, setup: Setup, comparison: Comparison, *, json: bool) -> int:
+def _report(
+    scenario: Scenario,
+    setup: Setup,
+    cells: Sequence[Cell],
+    out: Path | None,
+    files: Sequence[str],
+    more: Sequence[Path],
+    *,
+    json: bool,
+) -> int:
     """Print what came of a comparison; return the exit status."""
-    cells = comparison.cells
+    failed = [cell for cell in cells if cell.error is not None]
     if json:
-        answers = [_answer(cell) for cell in cells]
-        files = {"out": str(comparison.out), "files": comparison.files}
-        print_json({"workload": summary(workload), **_setup(setup), "cells": answers, **files})
+        answer = {**_about(scenario, setup, cells[0].policy), "cells": [_answer(cell) for cell in cells]}
+        print_json({**answer, "out": None if out is None else str(out), "files": [*files, *map(str, more)]})
     else:
-        show(_title(workload, setup, []), comparison_table(cells))
-    for name, error in comparison.failed.items():
-        complain(f"order {name!r} failed: {error}")
-    names = [name for name in comparison.files if not name.startswith(JOBS)]
-    remark(f"wrote {', '.join(names)} and {len(comparison.files) - len(names)} tables of jobs to {comparison.out}")
-    return FAILED if comparison.failed else DONE
+        show(_title(scenario, setup, [cell.policy for cell in cells]), comparison_table(cells))
+    for cell in failed:
+        complain(f"{cell.policy.kind} {cell.policy.name!r} failed: {cell.error}")
+    if out is not None:
+        names = [name for name in files if not name.startswith(JOBS)]
+        remark(f"wrote {', '.join(names)} and {len(files) - len(names)} tables of jobs to {out}")
+    for path in more:
+        remark(f"wrote {path}")
+    return FAILED if failed else DONE
 
 
-def _introduce(workload: Workload, shown: Steps) -> None:
-    """Print what came in, and what became of it, to stderr."""
-    shown.remark(f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores")
-    for line in remarks(workload.counts):
-        shown.remark(f"  {line}")
-
-
-def _title(workload: Workload, setup: Setup, orders: Sequence[Priority]) -> str:
-    """Return the title of a table."""
-    parts = [f"{workload.name}", f"{workload.max_cores:,} cores", *(order.name for order in orders)]
-    parts.append(f"{setup.backfilling} backfilling" if setup.backfilling != "none" else "no backfilling")
-    if isinstance(setup.backfill_order, Priority):
-        parts[-1] += f" by {setup.backfill_order.name}"
-    if setup.threshold_s is not None:
-        parts.append(f"threshold {setup.threshold_s:,.10g} s")
+def _title(scenario: Scenario, setup: Setup, policies: Sequence[Policy]) -> str:
+    """Return the title of a table: what, where, and how, as far as that is the same for all policies."""
+    parts = [scenario.workload.name, scenario.where, *([policies[0].name] if len(policies) == 1 else [])]
+    tables = [setup.table(policy) for policy in policies]
+    shared = {name: value for name, value in tables[0].items() if all(each.get(name) == value for each in tables)}
+    backfilling, second = shared.get("backfilling"), shared.get("backfill_order")
+    if backfilling is not None:
+        parts.append(f"{backfilling} backfilling" if backfilling != "none" else "no backfilling")
+        parts[-1] += f" by {second}" if second is not None else ""
+    if isinstance(threshold_s := shared.get("threshold_s"), float):
+        parts.append(f"threshold {threshold_s:,.10g} s")
     return ", ".join(parts)
 
 
-def _setup(setup: Setup) -> Mapping[str, object]:
-    """Return how it was run, for JSON."""
-    return {"setup": {**setup.table(), "engine": setup.engine}}
+def _about(scenario: Scenario, setup: Setup, policy: Policy) -> Mapping[str, object]:
+    """Return what was run, and how, for JSON."""
+    about: dict[str, object] = {"workload": summary(scenario.workload)}
+    if scenario.on is not None:
+        about["clusters"] = [
+            {"name": site.name, "cores": site.size, "kind": site.kind, "machines": site.machines}
+            for site in scenario.on
+        ]
+        about["where"] = scenario.where
+    if scenario.window_s is not None:
+        about["window_s"] = scenario.window_s
+    return {**about, "setup": {**setup.table(policy), "engine": setup.engine}}
 
 
 def _answer(cell: Cell) -> Mapping[str, object]:
-    """Return what came of an order, for JSON."""
-    name = {"order": cell.order.name}
-    return {**name, "metrics": cell.metrics} if cell.error is None else {**name, "error": cell.error}
+    """Return what came of a policy, for JSON."""
+    answer: dict[str, object] = {cell.policy.kind: cell.policy.name}
+    if cell.error is not None or cell.schedule is None:
+        return answer | {"error": cell.error}
+    return answer | {"rules": cell.schedule.about, "left_out": _left_out(cell), "metrics": cell.metrics}

@@ -1,9 +1,8 @@
-"""Comparing: a workload under several orders, as tables, figures and a note of where they come from."""
+"""Comparing: one scenario under several policies, as tables, figures and a note of where they come from."""
 
 import json
 import os
 import platform
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -13,9 +12,10 @@ from typing import Final
 import pandas as pd
 
 from experiments.answering import plain
-from experiments.cells import FIRST, Cell, Setup
-from experiments.inputs import named_order
 from experiments.outputs import made_folder, write_json
+from experiments.policy import Policy, chosen_policies
+from experiments.scenario import Scenario
+from experiments.setup import FIRST, Cell, Setup, column_types
 from simmodels.errors import RequestError
 from simmodels.ground.files import replacing, write_csv
 from simmodels.policies.priority import Priority
@@ -36,7 +36,7 @@ class Comparison:
     Parameters
     ----------
     cells
-        What came of each order, in the order given.
+        What came of each policy, in the order given.
     out
         The folder of its files.
     files
@@ -49,61 +49,53 @@ class Comparison:
 
     @property
     def failed(self) -> dict[str, str]:
-        """Return what went wrong, by the order's name."""
-        return {cell.order.name: cell.error for cell in self.cells if cell.error is not None}
+        """Return what went wrong, by the policy's name."""
+        return {cell.policy.name: cell.error for cell in self.cells if cell.error is not None}
 
 
-def chosen_orders(orders: Sequence[str | Priority]) -> tuple[Priority, ...]:
-    """Return the orders of these names (see `experiments.inputs.named_order`), each once.
+def run_all(
+    scenario: Scenario, policies: Sequence[Policy], setup: Setup, begin: Callable[[str], None] = lambda _: None
+) -> tuple[Cell, ...]:
+    """Return what came of each policy; `begin` is called with the name of each when it begins.
 
     Raises
     ------
-    UnknownNameError, RequestError
-        A name is unknown, there is none, or two orders have the same name.
+    RequestError, ImpossibleJobError
+        A job can never run there, or no policy of this kind can run the scenario.
     """
-    found = tuple(order if isinstance(order, Priority) else named_order(order) for order in orders)
-    if not found:
-        raise RequestError("a comparison of no orders", "at least one is needed")
-    files: dict[str, str] = {}
-    for order in found:
-        other = files.setdefault(_file_name(order).lower(), order.name)
-        if list(found).index(order) != found.index(order) or sum(o.name == order.name for o in found) > 1:
-            raise RequestError(f"order {order.name!r} is given twice", "each order once is allowed")
-        if other != order.name:
-            raise RequestError(f"orders {other!r} and {order.name!r} would be written to the same file")
-    return found
-
-
-def steps(orders: Sequence[Priority]) -> int:
-    """Return of how many steps `compare` will tell."""
-    return len(orders) + 1
+    setup.check(scenario, policies)
+    cells: list[Cell] = []
+    for policy in policies:
+        begin(policy.name if cells else f"{policy.name} ({FIRST})")
+        cells.append(setup.run(scenario, policy))
+    return tuple(cells)
 
 
 def compare(
-    workload: Workload,
-    orders: Sequence[str | Priority],
+    work: Workload | Scenario,
+    policies: Sequence[str | Priority | Policy],
     *,
     out: str | os.PathLike[str],
     setup: Setup | None = None,
     provenance: Mapping[str, object] | None = None,
     begin: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
-    """Run a workload under each of the orders, and write what came of it to a folder.
+    """Run a workload under each of the policies, and write what came of it to a folder.
 
-    The folder gets ``jobs/ORDER.parquet`` (`Schedule.to_parquet`) for each order; ``metrics.parquet``
-    and ``metrics.csv``, one row per order; ``wait_s`` and ``bounded_slowdown`` as SVG and PNG; and last
-    ``provenance.json``, which names these files and says how to make them again. The same request
+    The folder gets ``jobs/POLICY.parquet`` (`Schedule.to_parquet`) for each policy; ``metrics.parquet``
+    and ``metrics.csv``, one row per policy; ``wait_s`` and ``bounded_slowdown`` as SVG and PNG, where there are rigid
+    jobs; and last ``provenance.json``, which names these files and says how to make them again. The same request
     makes the same files, byte for byte. Files of an earlier comparison in the same folder go first.
 
-    An order that fails (a user's function that raises, a schedule that is not legal) does not stop the
+    A policy that fails (a user's function that raises, a schedule that is not legal) does not stop the
     others: its cell says what went wrong, and so does the provenance.
 
     Parameters
     ----------
-    workload
-        The jobs, able to run on its ``max_cores``.
-    orders
-        Orders or names of orders, in the order in which they are shown.
+    work
+        The jobs, able to run on its ``max_cores``; or a scenario.
+    policies
+        Policies, orders or names of orders, in the order in which they are shown.
     out
         The folder; it is made if it is not there.
     setup
@@ -111,53 +103,60 @@ def compare(
     provenance
         More that the provenance shall say, such as the command line.
     begin
-        Is told of each of the `steps` when it begins.
+        Is called with the name of each of the `steps` when it begins.
 
     Raises
     ------
     RequestError
-        The request cannot be served, see `chosen_orders`, `Setup` and `made_folder`.
+        The request cannot be served, see `chosen_policies`, `Setup` and `made_folder`.
     ImpossibleJobError
         A job can never run on the machine.
     """
-    chosen, setup = chosen_orders(orders), setup or Setup()
-    if workload.max_cores is None:
-        raise RequestError(
-            f"the size of the machine of {workload.name!r} is unknown", "max_cores of the workload says it"
-        )
-    workload.require_runnable(workload.max_cores)
-    setup.check(workload)
+    setup = setup or Setup()
+    scenario = work if isinstance(work, Scenario) else Scenario(workload=work)
+    chosen = chosen_policies("order", policies)
+    setup.require(chosen)
+    workload = scenario.workload
+    if scenario.on is None:
+        if workload.max_cores is None:
+            raise RequestError(
+                f"the size of the machine of {workload.name!r} is unknown", "max_cores of the workload says it"
+            )
+        workload.require_runnable(workload.max_cores)
+    setup.check(scenario, chosen)
     folder = made_folder(Path(out))
     _clear(folder)
-    files: list[str] = []
-    cells: list[Cell] = []
-    for order in chosen:
-        begin(order.name if cells else f"{order.name} ({FIRST})")
-        cell = setup.run(workload, order)
-        cells.append(cell)
-        if cell.schedule is not None:
-            made_folder(folder / JOBS)
-            files.append(JOBS + _file_name(order))
-            cell.schedule.to_parquet(folder / files[-1])
+    cells = run_all(scenario, chosen, setup, begin)
     begin("tables and figures")
+    files: list[str] = []
     done = [cell for cell in cells if cell.schedule is not None]
+    for cell in done:
+        assert cell.schedule is not None  # noqa: S101  as just seen
+        made_folder(folder / JOBS)
+        files.append(f"{JOBS}{cell.policy.file_name}.parquet")
+        cell.schedule.to_parquet(folder / files[-1])
     if done:
-        files += _write_metrics(folder, workload, setup, done)
+        files += _write_metrics(folder, scenario, setup, done)
         files += _write_figures(folder, setup, done)
-    comparison = Comparison(tuple(cells), folder, (*files, PROVENANCE))
+    comparison = Comparison(cells, folder, (*files, PROVENANCE))
     about = {
         "schedlab": __version__,
         "python": platform.python_version(),
         "packages": {name: metadata.version(name) for name in _PACKAGES},
         **(provenance or {}),
         "workload": summary(workload),
-        "setup": {**setup.table(), "engine": setup.engine, "validate": setup.validate},
-        "orders": {order.name: order.formula for order in chosen},
+        "setup": {**setup.table(chosen[0]), "engine": setup.engine, "validate": setup.validate},
+        f"{chosen[0].kind}s": {policy.name: policy.formula for policy in chosen},
         "failed": comparison.failed,
         "files": list(comparison.files),
     }
     write_json(plain(about), folder / PROVENANCE)
     return comparison
+
+
+def steps(policies: Sequence[object]) -> int:
+    """Return how many steps `compare` has."""
+    return len(policies) + 1
 
 
 def summary(workload: Workload) -> dict[str, object]:
@@ -168,11 +167,6 @@ def summary(workload: Workload) -> dict[str, object]:
         "cores": workload.max_cores,
         "counts": dict(workload.counts),
     }
-
-
-def _file_name(order: Priority) -> str:
-    """Return the name of an order's file, of characters that all file systems take."""
-    return re.sub(r"[^\w.+-]", "_", order.name).lstrip(".") + ".parquet"
 
 
 def _clear(folder: Path) -> None:
@@ -187,13 +181,13 @@ def _clear(folder: Path) -> None:
             path.unlink()
 
 
-def _write_metrics(folder: Path, workload: Workload, setup: Setup, cells: Sequence[Cell]) -> list[str]:
-    """Write the table of metrics, one row per order; return the files' names."""
-    about = {"workload": workload.name, "cores": workload.max_cores}
-    table = pd.DataFrame([{**about, "order": cell.order.name, **setup.table(), **cell.metrics} for cell in cells])
+def _write_metrics(folder: Path, scenario: Scenario, setup: Setup, cells: Sequence[Cell]) -> list[str]:
+    """Write the table of metrics, one row per policy; return the files' names."""
+    about = {"workload": scenario.workload.name, "cores": scenario.cores}
+    rows = [{**about, cell.policy.kind: cell.policy.name, **setup.table(cell.policy), **cell.metrics} for cell in cells]
+    table = pd.DataFrame(rows)
     # Columns of None alone have their type all the same, so that tables of several comparisons go together.
-    kinds = {"backfill_order": "string", "threshold_s": "float64", "queue_depth": "Int64"}
-    table = table.astype(kinds)
+    table = table.astype({name: kind for name, kind in column_types() if name in table})
     with replacing(folder / "metrics.parquet") as temporary:
         table.to_parquet(temporary, engine="pyarrow", index=False)
     write_csv(table, folder / "metrics.csv")
@@ -201,10 +195,12 @@ def _write_metrics(folder: Path, workload: Workload, setup: Setup, cells: Sequen
 
 
 def _write_figures(folder: Path, setup: Setup, cells: Sequence[Cell]) -> list[str]:
-    """Draw how waits and slowdowns are distributed, order beside order; return the files' names."""
+    """Draw how waits and slowdowns are distributed, policy beside policy; return the files' names."""
     from experiments.figures import distributions, save  # noqa: PLC0415  matplotlib is slow to import
 
-    schedules = {cell.order.name: cell.schedule for cell in cells if cell.schedule is not None}
+    schedules = {cell.policy.name: cell.schedule for cell in cells if cell.schedule is not None}
+    if not next(iter(schedules.values())).workload.rigid().any():
+        return []
     files = []
     for what in _QUANTITIES:
         figure = distributions(schedules, what=what, tau_s=setup.tau_s)

@@ -112,11 +112,35 @@ class WorkloadFile:
         ImpossibleJobError
             A job can never run on the machine.
         """
+        log = self.cleaned()
+        if log.max_cores is None:
+            raise RequestError(f"{self.path} does not say how many cores the machine has", "--cores says it")
+        return self.fitted(log)
+
+    def cleaned(self) -> Workload:
+        """Return the workload, cleaned as asked; whether its jobs can run is not looked at.
+
+        Raises
+        ------
+        FileFormatError, RequestError
+            As `read`.
+        """
         log = self._log()
         size = log.max_cores if self.cores is None else self.cores
-        if size is None:
-            raise RequestError(f"{self.path} does not say how many cores the machine has", "--cores says it")
-        jobs = clean(log, self.filters, cores=size)
+        jobs = clean(log, self.filters, cores=MOST if size is None else size)
+        shown = jobs.name.encode(errors="replace").decode()  # a file's name may hold bytes that are no text
+        return replace(jobs, name=shown, max_cores=size)
+
+    def fitted(self, jobs: Workload) -> Workload:
+        """Return a cleaned workload, ready to run on a machine of `cores`, or of its own size.
+
+        Raises
+        ------
+        RequestError, ImpossibleJobError
+            As `read`.
+        """
+        size = jobs.max_cores if self.cores is None else self.cores
+        assert size is not None  # noqa: S101  as just seen
         counts = dict(jobs.counts)
         if self.drop_oversized:
             wide = jobs.cores > size
@@ -128,8 +152,7 @@ class WorkloadFile:
                 f"no job of {self.path} is left ({'; '.join(remarks(counts))})", "at least one is needed"
             )
         _require_runnable(jobs, size)
-        shown = jobs.name.encode(errors="replace").decode()  # a file's name may hold bytes that are no text
-        return replace(jobs, name=shown, max_cores=size, counts=counts)
+        return replace(jobs, max_cores=size, counts=counts)
 
     def _log(self) -> Workload:
         """Return the workload as the file has it."""

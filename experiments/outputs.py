@@ -4,8 +4,9 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pandas as pd
 
@@ -16,6 +17,9 @@ from simmodels.schedule import Schedule
 from workloads.batsim_jobs import write_batsim_jobs
 from workloads.files import COMPRESSIONS
 from workloads.swf import write_swf
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Writer = Callable[[Schedule, Path], None]
 Made = TypeVar("Made")
@@ -67,20 +71,6 @@ def table_writer(path: Path, made: Callable[[Made], pd.DataFrame]) -> Callable[[
     return write
 
 
-def require_figure(path: Path) -> None:
-    """Refuse a figure's file that ends otherwise than a figure's may.
-
-    Raises
-    ------
-    RequestError
-        Naming the file.
-    """
-    from experiments import drawing  # noqa: PLC0415  matplotlib is slow to import: only where it draws
-
-    if path.suffix.lower().removeprefix(".") not in drawing.FORMATS:
-        raise RequestError(f"figure file '{path}'", f"names ending in .{', .'.join(drawing.FORMATS)} are allowed")
-
-
 def drawn_window(draw_from: str | None, draw_to: str | None) -> tuple[float | None, float | None]:
     """Return the window that figures show, in seconds, as the options say.
 
@@ -96,32 +86,26 @@ def drawn_window(draw_from: str | None, draw_to: str | None) -> tuple[float | No
     return start_s, end_s
 
 
-def figure_writer(path: Path, *, gantt: bool, start_s: float | None = None, end_s: float | None = None) -> Writer:
-    """Return what draws a schedule to a file: its Gantt chart, or its machine and queue over time.
+def figure_writer(path: Path, draw: Callable[[Made], "Figure"]) -> Callable[[Made, Path], None]:
+    """Return what draws something to a file.
 
     Parameters
     ----------
     path
         The file, for its ending.
-    gantt
-        Which of the two.
-    start_s, end_s
-        The window to draw; None for all of it.
+    draw
+        Makes the figure.
 
     Raises
     ------
     RequestError
         The name ends otherwise than a figure's may.
     """
-    from experiments import figures  # noqa: PLC0415  as above
+    from experiments import drawing  # noqa: PLC0415  matplotlib is slow to import: only where it draws
 
-    require_figure(path)
-
-    def write(schedule: Schedule, path: Path) -> None:
-        draw = figures.gantt if gantt else figures.utilisation_and_queue
-        figures.save(draw(schedule, start_s=start_s, end_s=end_s), path)
-
-    return write
+    if path.suffix.lower().removeprefix(".") not in drawing.FORMATS:
+        raise RequestError(f"figure file '{path}'", f"names ending in .{', .'.join(drawing.FORMATS)} are allowed")
+    return lambda made, path: drawing.save(draw(made), path)
 
 
 def batsim_writer(path: Path) -> Writer:
@@ -135,6 +119,116 @@ def batsim_writer(path: Path) -> Writer:
     if path.suffix.lower() != ".csv":
         raise RequestError(f"Batsim's table of jobs '{path}'", "a name ending in .csv is allowed")
     return write_batsim_jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """The files that a command was asked for.
+
+    Parameters
+    ----------
+    jobs, tasks, attempts, batsim
+        Tables.
+    gantt, figure, graph
+        Figures: the Gantt chart, cores and queue over time, a workflow's graph.
+    graph_job
+        The number of the workflow whose graph is drawn.
+    window
+        The texts of --draw-from and --draw-to.
+    """
+
+    jobs: Path | None = None
+    tasks: Path | None = None
+    attempts: Path | None = None
+    batsim: Path | None = None
+    gantt: Path | None = None
+    figure: Path | None = None
+    graph: Path | None = None
+    graph_job: int = 0
+    window: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Return the files."""
+        found = (self.jobs, self.tasks, self.attempts, self.batsim, self.gantt, self.figure, self.graph)
+        return tuple(path for path in found if path is not None)
+
+    def of_one(self, *, rigid: bool, data: Mapping[str, float]) -> dict[Path, Writer]:
+        """Return what writes each file for one schedule; refuse what cannot be written.
+
+        Parameters
+        ----------
+        rigid
+            Whether all jobs are rigid.
+        data
+            How long data travel (`ccr`, `tick_s`), for the ranks of a graph.
+
+        Raises
+        ------
+        RequestError
+            A name ends otherwise than it may, or the window is none.
+        """
+        start_s, end_s = drawn_window(*self.window)
+        found: dict[Path, Writer] = {}
+        if self.jobs is not None:
+            found[self.jobs] = jobs_writer(self.jobs) if rigid else table_writer(self.jobs, lambda made: made.jobs)
+        if self.tasks is not None:
+            found[self.tasks] = table_writer(self.tasks, lambda made: made.tasks)
+        if self.attempts is not None:
+            found[self.attempts] = table_writer(self.attempts, lambda made: made.runs)
+        if self.batsim is not None:
+            found[self.batsim] = batsim_writer(self.batsim)
+        for path, name in ((self.gantt, "gantt"), (self.figure, "utilisation_and_queue")):
+            if path is not None:
+                found[path] = figure_writer(path, _drawing(name, start_s, end_s))
+        if self.graph is not None:
+            found[self.graph] = figure_writer(self.graph, _graph(self.graph_job, data))
+        return found
+
+    def of_several(self, kind: str) -> dict[Path, Callable[[Mapping[str, Schedule], Path], None]]:
+        """Return what writes each file for several schedules by name: all attempts, the Gantt chart.
+
+        Raises
+        ------
+        RequestError
+            As `of_one`.
+        """
+        start_s, end_s = drawn_window(*self.window)
+        found: dict[Path, Any] = {}
+        if self.attempts is not None:
+            found[self.attempts] = table_writer(self.attempts, lambda made: _attempts(kind, made))
+        if self.gantt is not None:
+            found[self.gantt] = figure_writer(self.gantt, _drawing("gantt", start_s, end_s))
+        return found
+
+
+def _drawing(name: str, start_s: float | None, end_s: float | None) -> Callable[[Any], "Figure"]:
+    """Return what draws a figure of this name of `experiments.figures`."""
+
+    def draw(made: object) -> "Figure":
+        from experiments import figures  # noqa: PLC0415  matplotlib is slow to import
+
+        figure: Figure = getattr(figures, name)(made, start_s=start_s, end_s=end_s)
+        return figure
+
+    return draw
+
+
+def _graph(job_id: int, data: Mapping[str, float]) -> Callable[[Schedule], "Figure"]:
+    """Return what draws the graph of a workflow."""
+
+    def draw(schedule: Schedule) -> "Figure":
+        from experiments import graph_drawing  # noqa: PLC0415  matplotlib is slow to import
+
+        workflow = next(each for each in schedule.workload.workflows if each.job_id == job_id)
+        return graph_drawing.graph_by_rank(workflow, ccr=data["ccr"], tick_s=data["tick_s"])
+
+    return draw
+
+
+def _attempts(kind: str, schedules: Mapping[str, Schedule]) -> pd.DataFrame:
+    """Return the table of all attempts, policy by policy."""
+    return pd.concat([each.runs.assign(**{kind: name}) for name, each in schedules.items()], ignore_index=True)
 
 
 def require_writable(paths: Iterable[Path], *, source: Path | None = None) -> None:

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from experiments.cells import Cell
+from experiments.setup import Cell
 from simmodels.metrics import STATISTICS
 
 _JOB_METRICS: Final = {
@@ -41,51 +41,13 @@ def number(value: float, *, whole: bool = False) -> str:
     return f"{value:,.{min(digits, 4)}f}"
 
 
-def metrics_table(metrics: Mapping[str, float], *, tau_s: float) -> Table:
-    """Return the figures of merit of one schedule: one row per quantity, then those of the machine."""
-    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
-    table.add_column("of the jobs")
-    for heading in ("mean", "median", "95 %", "max"):
-        table.add_column(heading, justify="right")
-    for name, heading in _JOB_METRICS.items():
-        bound = f", tau {tau_s:g} s" if name.startswith(("bounded", "per")) else ""
-        table.add_row(heading + bound, *(number(metrics[f"{statistic}_{name}"]) for statistic in STATISTICS))
-    table.add_section()
-    table.add_row(Text("of the machine", style="bold"))
-    table.add_row("utilisation (%)", number(100 * metrics["utilisation"]))
-    table.add_row(
-        "queue length (jobs)",
-        number(metrics["mean_queue_length"]),
-        "",
-        "",
-        number(metrics["max_queue_length"], whole=True),
-    )
-    table.add_row("throughput (jobs/h)", number(metrics["throughput_jobs_per_hour"]))
-    table.add_row("makespan (s)", number(metrics["makespan_s"]))
-    return table
-
-
-def workflow_table(metrics: Mapping[str, float]) -> Table:
-    """Return the figures of merit of workflows: what became of them, what they were worth, how long they took."""
-    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
-    table.add_column("of the workflows")
-    for heading in ("", "mean", "median", "95 %", "max"):
-        table.add_column(heading, justify="right")
-    table.add_row("value (% of the most)", number(100 * metrics["value"]))
-    table.add_row("starved or unfinished (%)", number(100 * metrics["starved"]))
-    slr = (number(metrics[f"{statistic}_slr"]) for statistic in STATISTICS)
-    table.add_row("SLR of those finished", "", *slr)
-    counts = ("jobs", "finished", "starved_deadline", "unfinished_at_end", "rejected", "tasks", "tasks_started")
-    for name in counts:
-        table.add_row(name.replace("_", " "), number(metrics[name], whole=True))
-    table.add_section()
-    table.add_row(Text("of the clusters", style="bold"))
-    table.add_row("load (%)", number(100 * metrics["effective_load"]))
-    table.add_row("makespan (s)", number(metrics["makespan_s"]))
-    return table
-
-
-_ON_MACHINES: Final = {
+_OF_WORKFLOWS: Final = {
+    "value": "value\n(%)",
+    "starved": "starved\n(%)",
+    "mean_slr": "mean\nSLR",
+    "p95_slr": "95 %\nSLR",
+}
+_OF_MACHINES: Final = {
     "goodput": "goodput\n(%)",
     "aborted": "aborted\n(%)",
     "idle": "idle\n(%)",
@@ -96,47 +58,85 @@ _ON_MACHINES: Final = {
     "mean_wait_s": "mean\nwait (s)",
     "completed_share": "completed\n(%)",
 }
-_SHARES: Final = ("goodput", "aborted", "idle", "completed_share")
+_BRIEF: Final = ("mean_wait_s", "mean_bounded_slowdown", "utilisation")
+_SHARES: Final = ("utilisation", "goodput", "aborted", "idle", "completed_share", "value", "starved")
+_LARGER_IS_BETTER: Final = ("utilisation", "goodput", "completed_share", "value")
+_COUNTS: Final = ("jobs", "finished", "starved_deadline", "unfinished_at_end", "rejected", "tasks", "tasks_started")
 
 
-def machines_table(found: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return the figures of merit of several heuristics on machines that come and go, one row per heuristic."""
+def metrics_table(metrics: Mapping[str, float], *, tau_s: float) -> Table:
+    """Return the figures of merit of one schedule: those of its jobs, of its workflows, and of the machine."""
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
-    table.add_column("heuristic")
-    for heading in _ON_MACHINES.values():
+    rigid, workflows = "mean_wait_s" in metrics, "value" in metrics
+    table.add_column("of the jobs" if rigid else "of the workflows")
+    for heading in ("mean", "median", "95 %", "max"):
         table.add_column(heading, justify="right")
-    for name, metrics in found.items():
-        shown = (number(metrics[key] * (100 if key in _SHARES else 1), whole=key == "kills") for key in _ON_MACHINES)
-        table.add_row(name, *shown)
+    if rigid:
+        for name, heading in _JOB_METRICS.items():
+            bound = f", tau {tau_s:g} s" if name.startswith(("bounded", "per")) else ""
+            table.add_row(heading + bound, *(number(metrics[f"{statistic}_{name}"]) for statistic in STATISTICS))
+        table.add_section()
+    if workflows:
+        if rigid:
+            table.add_row(Text("of the workflows", style="bold"))
+        table.add_row("SLR of those finished", *(number(metrics[f"{statistic}_slr"]) for statistic in STATISTICS))
+        table.add_row("value (% of the most)", number(100 * metrics["value"]))
+        table.add_row("starved or unfinished (%)", number(100 * metrics["starved"]))
+        for name in _COUNTS if not rigid else _COUNTS[1:]:  # rigid jobs are jobs, too
+            table.add_row(name.replace("_", " "), number(metrics[name], whole=True))
+        table.add_section()
+    table.add_row(Text("of the machine", style="bold"))
+    if rigid:
+        table.add_row("utilisation (%)", number(100 * metrics["utilisation"]))
+        longest = number(metrics["max_queue_length"], whole=True)
+        table.add_row("queue length (jobs)", number(metrics["mean_queue_length"]), "", "", longest)
+        table.add_row("throughput (jobs/h)", number(metrics["throughput_jobs_per_hour"]))
+    else:
+        table.add_row("load (%)", number(100 * metrics["effective_load"]))
+    table.add_row("makespan (s)", number(metrics["makespan_s"]))
+    if "goodput" in metrics:
+        for name in ("goodput", "aborted", "idle"):
+            table.add_row(f"{name} (%)", number(100 * metrics[name]))
+        table.add_row("attempts lost", number(metrics["kills"], whole=True))
     return table
 
 
 def comparison_table(cells: Sequence[Cell]) -> Table:
-    """Return the figures of merit of several orders, one row per order, in the order given; the best ones bold."""
+    """Return the figures of merit of several policies, one row per policy, in the order given; the best ones bold."""
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
-    table.add_column("order")
+    table.add_column(cells[0].policy.kind if cells else "policy")
     done = [cell for cell in cells if cell.error is None]
-    for heading in _SHOWN.values():
+    columns = _columns(done[0].metrics) if done else {}
+    for heading in columns.values():
         table.add_column(heading, justify="right")
     best = {}
-    for name in _SHOWN if len(done) > 1 else ():
-        choose = max if name == "utilisation" else min
+    for name in columns if len(done) > 1 else ():
+        choose = max if name in _LARGER_IS_BETTER else min
         best[name] = _shown(name, choose(done, key=lambda cell: cell.metrics[name]))
     for cell in cells:
         if cell.error is not None:
-            table.add_row(cell.order.name, Text("failed", style="red"))
+            table.add_row(cell.policy.name, Text("failed", style="red"))
             continue
-        shown = {name: _shown(name, cell) for name in _SHOWN}
+        shown = {name: _shown(name, cell) for name in columns}
         table.add_row(
-            cell.order.name,
+            cell.policy.name,
             *(Text(text, style="bold" if text == best.get(name) else "") for name, text in shown.items()),
         )
     return table
 
 
+def _columns(metrics: Mapping[str, float]) -> Mapping[str, str]:
+    """Return which figures of merit a comparison shows, by what there is, each with its heading."""
+    workflows = _OF_WORKFLOWS if "value" in metrics else {}
+    others = {name: _SHOWN[name] for name in _BRIEF} if workflows else _SHOWN
+    if "goodput" in metrics:
+        others = _OF_MACHINES
+    return {name: heading for name, heading in {**workflows, **others}.items() if name in metrics}
+
+
 def _shown(name: str, cell: Cell) -> str:
     """Return a figure of merit as the table shows it."""
-    return number(cell.metrics[name] * (100 if name == "utilisation" else 1))
+    return number(cell.metrics[name] * (100 if name in _SHARES else 1), whole=name == "kills")
 
 
 def listing(headings: str, rows: Sequence[Sequence[str]]) -> Table:

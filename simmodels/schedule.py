@@ -591,7 +591,7 @@ class Schedule:
         waiting = self.workload.known() & self.workload.rigid()
         submit_s = np.where(waiting, self.workload.submit_s, np.nan)  # who was left out never waited
         if self.attempts is None:
-            return submit_s, self.start_s
+            return submit_s, np.where(waiting, self.start_s, np.nan)
         row, attempt, start_s, end_s = self._attempts()[:4]
         again_s = np.where(waiting, end_s[: len(self)], np.nan)[self.outcome == UNFINISHED]  # NaN of those that run
         order = np.lexsort((attempt, row))

@@ -102,7 +102,7 @@ def simulate(
     work = _work(workload)
     if heuristic is not None and checkpoints is not None:
         options["checkpoints"] = checkpoints
-    rules, before = _policies(heuristic, router, options)
+    rules, before = policies_of(heuristic, router, options)
     one = {
         "cores": cores,
         "capacity": capacity,
@@ -234,10 +234,21 @@ def simulate_workflows(
     return simulate(tuple(workflows), on=tuple(clusters), bid=bid, engine=engine, seed=seed, **rules)
 
 
-def _policies(
+def policies_of(
     heuristic: Heuristic | None, router: RouterName | None, options: dict[str, Any]
 ) -> tuple[Rules, RouterName | AuctionOptions | None]:
-    """Return what schedules each cluster, or auctions them all; and what stands before several schedulers."""
+    """Return what schedules each cluster, or auctions them all; and what stands before several schedulers.
+
+    Parameters
+    ----------
+    heuristic, router, options
+        As in `simulate`.
+
+    Raises
+    ------
+    UnknownNameError, RequestError
+        An option is not what is allowed, or some do not go together.
+    """
     if router is not None:
         require_known("router", router, get_args(RouterName))
     if "bid" not in options:

@@ -192,7 +192,7 @@ def test_a_fault_of_the_system_is_told_in_a_line(run: Run, trace: sm.Workload, m
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "jobs.csv")
 
-    monkeypatch.setattr(commands, "jobs_writer", lambda _: full)
+    monkeypatch.setattr("experiments.outputs.jobs_writer", lambda _: full)
     answer = run("simulate", "--workload", "log.swf", "--jobs-out", "jobs.csv")
     assert answer.status == 1
     assert answer.err.splitlines()[-1] == "error: jobs.csv: no space left on device"
@@ -371,7 +371,7 @@ WRONG = {
     "simulate -w log.swf --order SAFF": "unknown order 'SAFF'; did you mean SQF or SRF or SAF? known: FCFS",
     "simulate -w log.swf --backfilling eas": "unknown backfilling 'eas'; did you mean easy?",
     "simulate -w log.swf --backfill-order SAFF": "unknown order 'SAFF'",
-    "simulate -w log.swf --backfill-order SAF -b none": "backfill order SAF with backfilling 'none'",
+    "simulate -w log.swf --backfill-order SAF -b none": "a backfill order (SAF) with backfilling 'none'",
     "simulate -w log.swf --decide never": "unknown decide 'never'",
     "simulate -w log.swf --overrun jump": "unknown overrun 'jump'",
     "simulate -w log.swf --engine simpi": "unknown engine 'simpi'; did you mean simpy?",
@@ -411,7 +411,26 @@ WRONG = {
     "simulate -w pipe.swf": "pipe.swf: cannot be read: it is a pipe; only a regular file is read",
     "simulate -w /dev/zero": "/dev/zero: cannot be read: it is a device; only a regular file is read",
     "simulate -w folder": "folder: cannot be read: is a directory",
-    "compare -w log.swf --orders FCFS": "Missing option '--out'",
+    "compare -w log.swf": "a comparison of nothing; one of --orders, --heuristics, --bids and --routers is needed",
+    "compare -w log.swf --orders SAF --bids PVR": "2 lists of policies; one of --orders, --heuristics",
+    "compare -w log.swf --orders SAF --order SPF": "--order with --orders; one of them is allowed",
+    "compare -w log.swf --heuristics EASY --backfilling none": "--backfilling with --heuristics",
+    "compare -w log.swf --routers Auctoin": "unknown router 'Auctoin'; did you mean Auction?",
+    "compare -w log.swf --routers Auction --rebalance x": "--rebalance 'x'; a number of seconds",
+    "machines -w log.swf": "No such command 'machines'",
+    "simulate -w log.swf --distance 3": "distance with FCFS; it is an option of a placer (heuristic)",
+    "simulate -w log.swf --ccr 0.3": "ccr with FCFS; it is an option of an auction (bid)",
+    "simulate -w log.swf --heuristic TargetAsap --aware": "aware with TargetAsap; it is an option of a placer",
+    "simulate -w log.swf --heuristic FirstFit --fill-order 1,b": "--fill-order '1,b'; whole numbers and commas",
+    "simulate -w log.swf --heuristic FirstFit": "a placer on cluster 'cluster', a pool of cores; machines are needed",
+    "simulate -w log.swf --clusters 2x32 --order SAF": "a queue on 2 clusters; one cluster, or a router before several",
+    "simulate -w log.swf --clusters 2x32 --cores 3": "--cores with --clusters; one of them is allowed",
+    "simulate -w log.swf --walk 8:4:1h": "--walk or --series; --cores-per-machine N is needed too",
+    "simulate -w log.swf --from 1d": "--from or --until; --cores-per-machine N is needed too",
+    "simulate -w log.swf --cores-per-machine 0": "--cores-per-machine 0; an integer >= 1 is allowed",
+    "simulate -w log.swf --cores-per-machine 5": "32 cores of cluster 'machines' in machines of 5",
+    "simulate -w log.swf --load 1": "--load without --workflows",
+    "simulate -w log.swf --graph g.png": "--graph without --workflows",
     "compare -w log.swf --orders , --out o": "a comparison of no orders",
     "compare -w log.swf --orders SPF,SPT --out o": "order 'SPF' is given twice",
     "compare -w log.swf --orders SPF,SPFF --out o": "unknown order 'SPFF'",

@@ -11,9 +11,9 @@ from rich.console import Console
 
 import simmodels as sm
 import workloads as wl
-from experiments.cells import Setup
 from experiments.cli import main
 from experiments.comparing import compare, steps
+from experiments.setup import Setup
 from experiments.tables import comparison_table, number
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 
@@ -48,7 +48,7 @@ def fails(cores: float) -> float:
 def test_a_comparison_writes_tables_figures_and_where_they_come_from(trace: sm.Workload, out: Path) -> None:
     told: list[str] = []
     comparison = compare(trace, ["SAF", "FCFS"], out=out, provenance={"command": ["x"]}, begin=told.append)
-    assert len(told) == steps([cell.order for cell in comparison.cells])
+    assert len(told) == steps([cell.policy for cell in comparison.cells])
     assert set(files(out)) == set(comparison.files) == {"jobs/SAF.parquet", "jobs/FCFS.parquet", *FIGURES, *TABLES}
     about = json.loads((out / "provenance.json").read_text("utf-8"))
     assert (about["schedlab"], about["command"], about["failed"]) == (sm.__version__, ["x"], {})
@@ -57,7 +57,7 @@ def test_a_comparison_writes_tables_figures_and_where_they_come_from(trace: sm.W
 
 
 def test_the_tables_hold_what_the_schedules_say_in_the_order_given(trace: sm.Workload, out: Path) -> None:
-    setup = Setup(backfill_order="SJBF", threshold_s=3600.0, seed=2, tau_s=60.0, validate=True)
+    setup = Setup(options={"backfill_order": "SJBF", "threshold_s": 3600.0}, seed=2, tau_s=60.0, validate=True)
     compare(trace, ["RANDOM", "F1", "FCFS"], out=out, setup=setup)
     table = pd.read_parquet(out / "metrics.parquet")
     assert table["order"].tolist() == pd.read_csv(out / "metrics.csv")["order"].tolist() == ["RANDOM", "F1", "FCFS"]
@@ -104,7 +104,7 @@ def test_our_own_mistakes_are_not_taken_for_failures(
     def broken(*_: object, **__: object) -> sm.Schedule:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("experiments.cells.simulate", broken)
+    monkeypatch.setattr("experiments.setup.simulate", broken)
     with pytest.raises(ZeroDivisionError):
         compare(trace, ["FCFS"], out=out)
     assert compare(trace, [sm.Order("mine", fails)], out=out).failed["mine"].endswith(": ZeroDivisionError")
@@ -159,9 +159,9 @@ def test_a_workload_that_cannot_run_is_refused_before_anything_is_made(trace: sm
     with pytest.raises(ImpossibleJobError, match="job 1: needs 3 cores"):
         compare(sm.Workload([1], [0.0], [1.0], [1.0], [3], max_cores=2), ["FCFS"], out=out)
     with pytest.raises(RequestError, match="nothing would be measured"):
-        compare(trace, ["FCFS"], out=out, setup=Setup(warm_jobs=150))
+        compare(trace, ["FCFS"], out=out, setup=Setup(options={"warm_jobs": 150}))
     with pytest.raises(UnknownNameError):
-        Setup(backfilling="hard")
+        compare(trace, ["FCFS"], out=out, setup=Setup(options={"backfilling": "hard"}))
     assert not out.exists()
 
 

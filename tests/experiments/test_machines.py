@@ -12,7 +12,7 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from experiments.cli import main
-from experiments.machines_commands import NO_LENGTH
+from experiments.scenario import NO_LENGTH
 
 Run = Callable[..., tuple[int, str, str]]
 CLUSTER = ("--workload", "log.swf", "--cores-per-machine", 24)
@@ -30,7 +30,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     (tmp_path / "wind.csv").write_text("\n".join(["at,sea,land", *rows]) + "\n")
 
     def answer(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["schedlab", "machines", *map(str, words)])
+        chosen = () if "--heuristics" in words else ("--heuristics", "FirstFitAware,TargetAsap")
+        monkeypatch.setattr(sys, "argv", ["schedlab", "compare", *map(str, (*words, *chosen))])
         status = main()
         return status, *capsys.readouterr()
 
@@ -54,22 +55,33 @@ def test_it_runs_what_python_runs(run: Run) -> None:
         sm.simulate_on_machines(log(), walk, **window),
         sm.simulate_on_machines(log(), walk, heuristic="TargetAsap", reference=before, **window),
     ]
-    answer = json.loads(out)
+    cells = {cell["heuristic"]: cell for cell in json.loads(out)["cells"]}
     for name, schedule in zip(names, wanted, strict=True):
         metrics = {key: None if np.isnan(value) else value for key, value in schedule.metrics().items()}
-        assert answer["metrics"][name] == metrics
+        assert cells[name]["metrics"] == metrics
         assert metrics["kills"] > 0
     read = pd.read_parquet("attempts.parquet")
     for name, schedule in zip(names, wanted, strict=True):
         mine = read[read["heuristic"] == name].drop(columns="heuristic").reset_index(drop=True)
         pd.testing.assert_frame_equal(mine, schedule.runs, check_exact=True)
     assert "attempts lost" in Path("gantt.svg").read_text()
-    assert f"{answer['left_out']['TargetAsap']:,} jobs did not take part from 86,400 s" in err
+    assert f"{cells['TargetAsap']['left_out']:,} jobs did not take part from 86,400 s" in err
 
 
 def test_blank_lines_of_a_series_are_told(run: Run) -> None:
     path = Path("wind.csv")
-    asked = ("--series", "wind.csv", "--column", "sea", "--per-machine", 900, "--until", "4h", "-o", "FirstFitAware")
+    asked = (
+        "--series",
+        "wind.csv",
+        "--column",
+        "sea",
+        "--per-machine",
+        900,
+        "--until",
+        "4h",
+        "--heuristics",
+        "FirstFitAware",
+    )
     assert "blank lines" not in run(*CLUSTER, *asked)[2]
     path.write_text(path.read_text().replace("\n", "\n\n", 3))
     status, _, err = run(*CLUSTER, *asked)
@@ -78,10 +90,21 @@ def test_blank_lines_of_a_series_are_told(run: Run) -> None:
 
 
 def test_a_series_is_turned_into_machines(run: Run) -> None:
-    series = ("--series", "wind.csv", "--column", "sea+land", "--per-machine", 900, "--most", 25, "--least", 8)
+    series = (
+        "--series",
+        "wind.csv",
+        "--column",
+        "sea+land",
+        "--per-machine",
+        900,
+        "--max-machines",
+        25,
+        "--min-machines",
+        8,
+    )
     told = ("--notice", "10min", "--mode", "checkpoint", "--checkpoint-cost", 60, "--restart", 30)
     window = ("--from", 0, "--until", "10h", "--series-from", "1h", "--repeat")
-    status, out, err = run(*CLUSTER, *series, *told, *window, "-o", "FirstFitAware", "--json")
+    status, out, err = run(*CLUSTER, *series, *told, *window, "--heuristics", "FirstFitAware", "--json")
     assert status == 0, err
     table = [(0, 16), (1, 23), (2, 8), (3, 25), (4, 8), (5, 25), (6, 16), (7, 23), (8, 8), (9, 25)]
     table.append((10, 8))  # of which notice is given in the window
@@ -93,7 +116,7 @@ def test_a_series_is_turned_into_machines(run: Run) -> None:
         window_s=(0, 10 * sm.HOUR),
         checkpoints=sm.Checkpoints(cost_s=60, restart_s=30),
     )
-    assert json.loads(out)["metrics"]["FirstFitAware"]["goodput"] == wanted.metrics()["goodput"]
+    assert json.loads(out)["cells"][0]["metrics"]["goodput"] == wanted.metrics()["goodput"]
     assert "machines: 8 to 25, 17.7 in the mean, 9 changes" in err
 
 
@@ -110,7 +133,16 @@ def test_a_series_is_turned_into_machines(run: Run) -> None:
 def test_queues_run_on_the_same_machines(run: Run, more: tuple[str, ...]) -> None:
     found = {}
     for engine in ("compiled", "simpy"):
-        command = (*CLUSTER, *WALK, *more, "--validate", "--engine", engine, "-o", "EASY,FCFS,FirstFitUnaware")
+        command = (
+            *CLUSTER,
+            *WALK,
+            *more,
+            "--validate",
+            "--engine",
+            engine,
+            "--heuristics",
+            "EASY,FCFS,FirstFitUnaware",
+        )
         status, out, _ = run(*command)
         assert status == 0
         rows = [line.split() for line in out.splitlines() if line.split()[:1] and line.split()[0] in {"EASY", "FCFS"}]
@@ -135,14 +167,14 @@ def test_a_slice_of_borg_begins_when_the_jobs_come_that_did_not_run_before(run: 
     assert status == 0, err
     assert answer["window_s"] == [1020.0, 1491.0]
     assert "dropped: wider than the machine: 1" in err
-    assert answer["metrics"]["TargetAsap"]["arrived"] == 48
+    assert answer["cells"][0]["metrics"]["arrived"] == 48
 
 
 def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
     short = log()
     runtime_s = np.where(np.arange(len(short)) < 5, 0.0, short.runtime_s)
     wl.write_swf(sm.Workload(short.job_id, short.submit_s, runtime_s, short.estimate_s, short.cores), "log.swf")
-    status, _, err = run(*CLUSTER, *WALK, "-o", "FirstFitAware")
+    status, _, err = run(*CLUSTER, *WALK, "--heuristics", "FirstFitAware")
     assert status == 0
     assert f"{NO_LENGTH}: 5" in err
 
@@ -150,7 +182,10 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "neither --walk nor --series; one of them is needed"),
+        (
+            ("--heuristics", "FirstFit"),
+            "--cores-per-machine alone; --clusters or --cores says how many cores there are",
+        ),
         ((*WALK, "--series", "wind.csv"), "--walk with --series"),
         (("--walk", "24:8"), "MEAN:RADIUS:PERIOD"),
         (("--walk", "24:2:1h"), "a radius of 0 or from 4"),
@@ -158,32 +193,38 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         (("--walk", "24:8:soon"), "period of --walk 'soon'"),
         ((*WALK, "--per-machine", 5), "--per-machine with --walk; --series is needed"),
         ((*WALK, "--series-from", "3d"), "--series-from with --walk"),
-        ((*WALK, "-o", "EASY", "--reference", "log.swf"), "--reference with EASY"),
         (
-            (*WALK, "-o", "FirstFitAware", "--gantt", "g.svg", "--draw-from", "40d"),
+            (*WALK, "--heuristics", "EASY", "--reference", "log.swf"),
+            "--reference; it is allowed with heuristics that have targets",
+        ),
+        (
+            (*WALK, "--heuristics", "FirstFitAware", "--gantt", "g.svg", "--draw-from", "40d"),
             "a chart of what is not in the window",
         ),
         ((*WALK, "--mode", "explode"), "unknown mode 'explode'"),
-        ((*WALK, "-o", "TargetAsp"), "did you mean TargetAsap"),
-        ((*WALK, "-o", "FCFS,FCFS"), "each once"),
+        ((*WALK, "--heuristics", "TargetAsp"), "did you mean TargetAsap"),
+        ((*WALK, "--heuristics", "FCFS,FCFS"), "each heuristic once"),
         ((*WALK, "--gantt", "gantt.gif"), "names ending in .svg"),
         ((*WALK, "--gantt", "gantt.svg", "--draw-from", 9, "--draw-to", 9), "--draw-from before --draw-to"),
         ((*WALK, "--attempts-out", "a.txt"), "names ending in .csv"),
         ((*WALK, "--restart", "1"), "--checkpoint-cost TIME is needed"),
-        ((*WALK, "--distance", -1), "--distance -1"),
-        ((*WALK, "-o", "TargetAsap"), "--reference FILE, or --from a week later"),
+        ((*WALK, "--distance", -1), "distance is -1"),
+        ((*WALK, "--heuristics", "TargetAsap"), "--reference FILE, or --from a week later"),
         ((*WALK, "--from", "2d", "--until", "1d"), "--from before --until"),
         ((*WALK, "--from", "9d", "--until", "10d"), "a window with jobs is needed"),
-        (("--series", "wind.csv", "-o", "FirstFitAware"), "which column"),
-        (("--series", "wind.csv", "--column", "air", "-o", "FirstFitAware"), "has no column 'air'"),
-        (("--series", "wind.csv", "--column", "sea", "-o", "FirstFitAware"), "--repeat, or a shorter window"),
+        (("--series", "wind.csv", "--heuristics", "FirstFitAware"), "which column"),
+        (("--series", "wind.csv", "--column", "air", "--heuristics", "FirstFitAware"), "has no column 'air'"),
+        (("--series", "wind.csv", "--column", "sea", "--heuristics", "FirstFitAware"), "--repeat, or a shorter window"),
         (
-            ("--series", "wind.csv", "--column", "sea", "--per-machine", 1e-3, "--repeat", "-o", "EASY"),
+            ("--series", "wind.csv", "--column", "sea", "--per-machine", 1e-3, "--repeat", "--heuristics", "EASY"),
             "--per-machine X",
         ),
-        (("--series", "none.csv", "-o", "FirstFitAware"), "none.csv: cannot be read"),
-        (("--series", "wind.csv", "--least", 5, "--most", 4), "0 <= least <= most"),
-        (("--series", "wind.csv", "--column", "sea", "--per-machine", 0, "--repeat", "-o", "EASY"), "per_machine is 0"),
+        (("--series", "none.csv", "--heuristics", "FirstFitAware"), "none.csv: cannot be read"),
+        (("--series", "wind.csv", "--min-machines", 5, "--max-machines", 4), "0 <= least <= most"),
+        (
+            ("--series", "wind.csv", "--column", "sea", "--per-machine", 0, "--repeat", "--heuristics", "EASY"),
+            "per_machine is 0",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_told_in_one_line(run: Run, words: tuple[object, ...], told: str) -> None:

@@ -88,7 +88,7 @@ def test_a_bid_of_ones_own_is_taken_from_a_file(run: Run, tmp_path: Path) -> Non
         "utf-8",
     )
     status, _, err = run("simulate", *PLATFORM, "--bid", "bad.py:nothing")
-    assert status == 2
+    assert status == 1
     assert "bid 'nothing' gives no number (NaN) for task" in err
     status, _, err = run("simulate", *PLATFORM, "--bid", "bad.py:raises")
     assert status == 1
@@ -97,10 +97,7 @@ def test_a_bid_of_ones_own_is_taken_from_a_file(run: Run, tmp_path: Path) -> Non
 
 
 WRONG = {
-    "--workflows flows --workload a.swf": "--workload with --workflows; one of them is allowed",
-    "--workflows flows --order SAF": "--order with --workflows; it is allowed with --workload",
-    "--workload a.swf --bid PVR": "--bid with --workload; it is allowed with --workflows",
-    "--workload a.swf --graph g.png": "--graph with --workload",
+    "--workflows flows --cores 9": "--cores with --workflows; --clusters says where workflows run",
     "--workflows none": "the folder cannot be read",
     "--workflows flows": "needs",  # more cores than the default cluster has, or a kind
     "--workflows flows --clusters 2y8": "clusters '2y8'; HOW-MANYxCORES:KIND is allowed",

@@ -183,6 +183,14 @@ def test_interrupted_jobs_wait_again(interrupted: Schedule) -> None:
 # -- metrics -------------------------------------------------------------------------------------
 
 
+def test_tasks_of_workflows_do_not_wait_in_the_queue_of_rigid_jobs() -> None:
+    """A job waits from 0 s to 10 s, and while it does, two tasks start."""
+    jobs = Workload.concat([Workload([1], [0.0], [5.0], [5.0], [1]), Workflow(2, 0.0, [4.0, 4.0])])
+    schedule = Schedule(jobs, 3, np.array([10.0, 2.0, 6.0]), np.array([15.0, 6.0, 10.0]))
+    assert schedule.queue_length().to_dict("list") == {"time_s": [0, 10], "queue_length": [1, 0]}
+    assert schedule.metrics()["max_queue_length"] == 1
+
+
 def test_metrics_of_a_drawn_schedule_are_those_worked_out_by_hand(drawn: Schedule) -> None:
     found = drawn.metrics()
     expected = {

@@ -1,0 +1,146 @@
+"""Options of the command line that are those of queues, placers and auctions, as these define them."""
+
+import inspect
+import types
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+import typer
+
+from experiments.inputs import named_order, seconds
+from experiments.workflow_inputs import named_bid
+from simmodels.errors import RequestError
+from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.options import Options
+from simmodels.policies.placement_options import PlacementOptions
+from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.workload import Workload
+
+PANELS: Final[Mapping[type[Options], str]] = {
+    QueueOptions: "How a queue is scheduled",
+    PlacementOptions: "How a placer decides (--heuristic)",
+    AuctionOptions: "How an auction decides (--bid)",
+}
+_SHORT: Final = {"order": "-o", "backfilling": "-b"}
+_OWN: Final = ("heuristic",)
+"""What the commands ask for by an option of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """An option of the command line that is one of queues, placers or auctions.
+
+    Parameters
+    ----------
+    name
+        Its name there.
+    parameter
+        It, as typer reads it from a signature.
+    parse
+        From what the command line gives to what `simmodels.simulate` takes.
+    """
+
+    name: str
+    parameter: inspect.Parameter
+    parse: Callable[[Any], Any]
+
+
+def derived(taken: Collection[str] = ()) -> dict[str, Derived]:
+    """Return the options of queues, placers and auctions, by the name of the command line's parameter.
+
+    Parameters
+    ----------
+    taken
+        Short names that a command has for an option of its own.
+    """
+    found: dict[str, Derived] = {}
+    for kind in PANELS:
+        known = {each.name for each in found.values()}
+        for each in _of(kind, {*_OWN, *known}, taken):
+            found[each.parameter.name] = each
+    return found
+
+
+def _of(kind: type[Options], without: set[str], taken: Collection[str]) -> Iterator[Derived]:
+    """Return the options of a class of options."""
+    kinds = {each.name: _plain(each.type) for each in fields(kind)}
+    for name, default, choices, said in kind.described():
+        of = kinds[name]
+        if name in without or of in {Checkpoints, Workload}:
+            continue
+        timed = name.endswith("_s")
+        flag = f"--{name.removesuffix('_s').replace('_', '-')}"
+        accepted, metavar, parse = _accepted(name, of, timed=timed)
+        # What other classes of options call the same is one option, too: their choices and defaults are named beside.
+        defaults, values = [_shown(default, timed=timed)], [str(each) for each in choices if each is not None]
+        for other in PANELS:
+            for also, its, more, _ in other.described():
+                if other is not kind and also == name:
+                    values += [str(each) for each in more if each is not None and str(each) not in values]
+                    if _shown(its) != _shown(default):
+                        defaults.append(f"{_shown(its)} ({PANELS[other].split('(')[1].rstrip(')')})")
+        flags = [f"{flag}/--no-{flag[2:]}"] if of is bool else [flag]
+        flags += [_SHORT[name]] if name in _SHORT and _SHORT[name] not in taken else []
+        option = typer.Option(
+            *flags,
+            metavar="|".join(values) or metavar,
+            rich_help_panel=PANELS[kind],
+            help=_first_sentence(said),
+            show_default="; ".join(defaults) if any(defaults) else False,
+        )
+        kept = inspect.Parameter(
+            flag[2:].replace("-", "_"),
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[accepted | None, option],
+        )
+        yield Derived(name, kept, parse)
+
+
+def _plain(kind: Any) -> Any:  # noqa: ANN401  a type, or what typing makes of some
+    """Return a type without None."""
+    if get_origin(kind) in {Union, types.UnionType}:
+        (kind,) = [part for part in get_args(kind) if part is not type(None)]
+    return kind
+
+
+def _accepted(name: str, of: Any, *, timed: bool) -> tuple[Any, str | None, Callable[[Any], Any]]:  # noqa: ANN401
+    """Return the type that the command line accepts, its metavar, and what makes the option's value of it."""
+    if of is Priority:
+        return str, name.upper().split("_")[-1], named_bid if name == "bid" else named_order
+    if timed:
+        return str, "TIME", lambda text: seconds(text, f"--{name.removesuffix('_s').replace('_', '-')}")
+    if of in {int, float}:
+        return of, "N" if of is int else "X", of
+    if of is bool:
+        return bool, None, bool
+    if get_origin(of) is tuple:
+        return str, "N,N,...", lambda text: _numbers(name, text)
+    return str, None, str
+
+
+def _numbers(name: str, text: str) -> tuple[int, ...]:
+    """Return whole numbers that are separated by commas."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise RequestError(f"--{name.replace('_', '-')} {text!r}", "whole numbers and commas are allowed") from None
+
+
+def _first_sentence(said: str) -> str:
+    """Return the first sentence of a description, without the marks of a docstring."""
+    plain = said.replace("`simmodels.orders`", "see list").replace("`simmodels.bids`", "see list")
+    sentence = plain.replace("``", "").replace("`", "").replace('"', "").split(". ")[0]
+    return sentence if sentence.endswith(".") else f"{sentence}."
+
+
+def _shown(default: object, *, timed: bool = False) -> str:
+    """Return a default as the help shows it; "" for what need not be shown."""
+    if default is None or default is False:
+        return ""
+    if default is True:
+        return "yes"
+    return f"{default:g} s" if timed and isinstance(default, float) else str(default)

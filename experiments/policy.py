@@ -1,0 +1,103 @@
+"""Policy: what decides in a simulation, under the name by which it is shown and compared."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from experiments.inputs import named_order
+from experiments.on_machines import FIVE, QUEUES, heuristic_of
+from experiments.workflow_inputs import named_bid
+from simmodels.errors import RequestError, require_known
+from simmodels.model import RouterName
+from simmodels.policies.placement_options import Heuristic
+from simmodels.policies.priority import Priority
+
+Kind = Literal["order", "heuristic", "bid", "router"]
+
+AUCTION: Final = "Auction"
+HEURISTICS: Final = tuple(dict.fromkeys((*FIVE, *get_args(Heuristic), *QUEUES)))
+ROUTERS: Final = (*get_args(RouterName), AUCTION)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What decides: an order, a heuristic, a bid or a router.
+
+    Parameters
+    ----------
+    kind
+        Which of these.
+    name
+        The name under which it is shown.
+    options
+        What makes `simmodels.simulate` use it.
+    """
+
+    kind: Kind
+    name: str
+    options: Mapping[str, Any]
+
+    @property
+    def priority(self) -> Priority | None:
+        """Return the order or the bid."""
+        found = self.options.get(self.kind)
+        return found if isinstance(found, Priority) else None
+
+    @property
+    def formula(self) -> str:
+        """Return the formula of the order or bid; else the name."""
+        return self.name if self.priority is None else self.priority.formula
+
+    @property
+    def file_name(self) -> str:
+        """Return a name for its file, of characters that all file systems take."""
+        return re.sub(r"[^\w.+-]", "_", self.name).lstrip(".")
+
+
+def policy(kind: Kind, given: str | Priority) -> Policy:
+    """Return the policy of a name, or of an order or bid.
+
+    Orders and bids may also be ``path/to/file.py:name`` or ``path/to/fit.toml``. Heuristics are those of
+    `simmodels.simulate`; ``FirstFitAware`` and ``FirstFitUnaware``; and ``EASY`` and ``FCFS``, the queues with and
+    without backfilling, whose jobs may be on several machines. Routers are those of `simmodels.simulate`, and
+    ``Auction``, which forwards each task to the queue with the best offer.
+
+    Raises
+    ------
+    UnknownNameError, RequestError, FileFormatError
+        There is none of this name; see `experiments.inputs.named_order`.
+    """
+    if isinstance(given, Priority):
+        return Policy(kind, given.name, {kind: given})
+    if kind in {"order", "bid"}:
+        found = named_order(given) if kind == "order" else named_bid(given)
+        return Policy(kind, found.name, {kind: found})
+    require_known(kind, given, HEURISTICS if kind == "heuristic" else ROUTERS)
+    if kind == "router":
+        return Policy(kind, given, {"forward": True} if given == AUCTION else {"router": given})
+    if given in QUEUES:
+        return Policy(kind, given, {"backfilling": "easy" if given == "EASY" else "none"})
+    heuristic, options = heuristic_of(given)
+    return Policy(kind, given, {"heuristic": heuristic, **options})
+
+
+def chosen_policies(kind: Kind, given: Sequence[str | Priority | Policy]) -> tuple[Policy, ...]:
+    """Return the policies of these names, each once; see `policy`.
+
+    Raises
+    ------
+    UnknownNameError, RequestError
+        A name is unknown, there is none, or two policies have the same name or would go into the same file.
+    """
+    found = tuple(each if isinstance(each, Policy) else policy(kind, each) for each in given)
+    if not found:
+        raise RequestError(f"a comparison of no {kind}s", "at least one is needed")
+    files: dict[str, str] = {}
+    for number, each in enumerate(found):
+        if each.name in {other.name for other in found[:number]}:
+            raise RequestError(f"{kind} {each.name!r} is given twice", f"each {kind} once is allowed")
+        other = files.setdefault(each.file_name.lower(), each.name)
+        if other != each.name:
+            raise RequestError(f"{kind}s {other!r} and {each.name!r} would be written to the same file")
+    return found

@@ -1,0 +1,311 @@
+"""Scenario: what is simulated, on which clusters, in which window, as a request asks for it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from experiments.inputs import WorkloadFile, remarks
+from experiments.supply import Supply
+from experiments.workflow_inputs import WorkflowFolder
+from simmodels.capacity import Capacity
+from simmodels.errors import RequestError
+from simmodels.policies.checkpoints import Checkpoints
+from simmodels.schedule import Place
+from simmodels.site import Site
+from simmodels.streams import entropy
+from simmodels.units import WEEK
+from simmodels.workload import Workload
+
+NO_LENGTH: Final = "left out: they ran for no time"
+_DEFAULT: Final = Place("cluster-1", 64, None)
+"""Where workflows run if nothing is said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """What is simulated, on which clusters, in which window.
+
+    Parameters
+    ----------
+    workload
+        The jobs and workflows.
+    on
+        The clusters; None for one pool of ``workload.max_cores``.
+    window_s
+        From when to when; None for all of it.
+    reference
+        Jobs like those to come, which say risks; None where nobody asks for them.
+    where
+        The clusters in words.
+    remarks
+        What came in, and what became of it, a line each.
+    """
+
+    workload: Workload
+    on: tuple[Site, ...] | None = None
+    window_s: tuple[float, float] | None = None
+    reference: Workload | None = None
+    where: str = ""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def cores(self) -> int | None:
+        """Return the cores of all clusters."""
+        return self.workload.max_cores if self.on is None else sum(site.size for site in self.on)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioRequest:
+    """What a request says of what is simulated, and where.
+
+    Parameters
+    ----------
+    log, folder
+        The file of a log, the folder of workflows; one of them at least.
+    clusters
+        The clusters; None for one, of the size that the log says or `cores` of `log`.
+    cores_per_machine
+        The cores of each machine; None for pools of cores.
+    supply
+        How many machines of each cluster there are over time; None: all, always.
+    checkpoints
+        How jobs write them, or None.
+    window
+        The texts of --from and --until in seconds, or None.
+    one_scheduler
+        Whether all jobs go to one queue or placer; only then can there be a window.
+    inside
+        Whether each job must fit into one machine.
+    reference
+        The file of jobs like those to come; None for those of the week before the window.
+    targeted
+        Whether somebody asks for these.
+    seed
+        Of walks.
+
+    Raises
+    ------
+    RequestError
+        The parts do not go together.
+    """
+
+    log: WorkloadFile | None = None
+    folder: WorkflowFolder | None = None
+    clusters: tuple[Place, ...] | None = None
+    cores_per_machine: int | None = None
+    supply: Supply | None = None
+    checkpoints: Checkpoints | None = None
+    window: tuple[float | None, float | None] = (None, None)
+    one_scheduler: bool = True
+    inside: bool = False
+    reference: Path | None = None
+    targeted: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check what can be checked before anything is read."""
+        if self.log is None and self.folder is None:
+            raise RequestError("neither --workload nor --workflows", "one of them is needed")
+        cores = self.log.cores if self.log is not None else None
+        if self.clusters is not None and cores is not None:
+            raise RequestError("--cores with --clusters", "one of them is allowed")
+        size = self.cores_per_machine
+        if size is not None and size < 1:
+            raise RequestError(f"--cores-per-machine {size}", "an integer >= 1 is allowed")
+        for given, option in (
+            (self.supply, "--walk or --series"),
+            (self.checkpoints, "--checkpoint-cost"),
+            (None if self.window == (None, None) else self.window, "--from or --until"),
+        ):
+            if given is not None and size is None:
+                raise RequestError(option, "--cores-per-machine N is needed too")
+        if self.reference is not None and not self.targeted:
+            raise RequestError("--reference", "it is allowed with heuristics that have targets")
+
+    @property
+    def windowed(self) -> bool:
+        """Whether a window is simulated: on machines, of a log alone, in one queue or by one placer."""
+        return self.cores_per_machine is not None and self.folder is None and self.one_scheduler
+
+    def read(self) -> Scenario:
+        """Return what is simulated; every count of what was dropped or mended is among its remarks.
+
+        Raises
+        ------
+        FileFormatError, RequestError, ImpossibleJobError
+            See `WorkloadFile.read`, `WorkflowFolder.read` and `Supply.over`; or a size is missing.
+        """
+        fitted = self.cores_per_machine if self.inside else None
+        if fitted is None and self.clusters is not None:
+            fitted = max(place.cores for place in self.clusters)
+        unknown = fitted is None and self.supply is not None  # the capacity will say it
+        log = None
+        if self.log is not None:
+            asked = self.log if fitted is None else replace(self.log, cores=fitted)
+            log = asked.cleaned() if unknown else asked.read()
+            log = _with_lengths(log) if self.inside else log
+        flows = [] if self.folder is None else self.folder.read(self._cores_of_load())
+        work = log if log is not None else Workload.of_workflows(flows, name=str(self.folder and self.folder.path))
+        if log is not None and flows:
+            work = Workload.concat([log, flows], name=f"{log.name} + {self.folder and self.folder.path}")
+        window_s = self._window(work) if self.windowed else None
+        reference = self._alike(work, window_s) if self.targeted else None
+        found: list[str] = []
+        on = self._sites(log, work, window_s, found.append)
+        if unknown and log is not None and on is not None and self.log is not None:
+            size = max(site.size for site in on)
+            log = replace(self.log, cores=size).fitted(log)
+            work = log if not flows else Workload.concat([log, flows], name=work.name)
+        scenario = Scenario(workload=work, on=on, window_s=window_s, reference=reference)
+        scenario = replace(scenario, where=self._where(scenario))
+        return replace(scenario, remarks=(*self._introduced(log, len(flows), scenario), *found))
+
+    def _cores_of_load(self) -> int:
+        """Return the cores that the load of workflows is a share of."""
+        if self.clusters is not None:
+            return sum(place.cores for place in self.clusters)
+        if self.supply is None:
+            return _DEFAULT.cores if self.log is None or self.log.cores is None else self.log.cores
+        mean = self.supply.mean
+        if mean is None:
+            if self.folder is not None and self.folder.load is not None:
+                raise RequestError("--load with --series", "--clusters says of how many cores, or use --gap")
+            return 1
+        return mean * (self.cores_per_machine or 1)
+
+    # -- clusters -----------------------------------------------------------------------------------
+
+    def _sites(
+        self, log: Workload | None, work: Workload, window_s: tuple[float, float] | None, remark: Callable[[str], None]
+    ) -> tuple[Site, ...] | None:
+        """Return the clusters; None for one pool of the size that the log says."""
+        size = self.cores_per_machine
+        cores = None if log is None else log.max_cores
+        places = self.clusters
+        if places is None and (log is None or self.folder is not None):
+            places = (_DEFAULT if cores is None else Place("cluster", cores),)
+        if size is None:
+            return None if places is None else tuple(Site.of(place) for place in places)
+        if places is None:  # one cluster: of as many machines as the capacity has, or the log's cores make
+            own = self.log.cores if self.log is not None else None
+            if self.supply is None and not self.inside:
+                own = cores
+            if self.supply is None and own is None:
+                raise RequestError("--cores-per-machine alone", "--clusters or --cores says how many cores there are")
+            places = (Place("machines", own or 0),)
+        sites = []
+        for number, place in enumerate(places):
+            if place.cores % size:
+                what = f"{place.cores} cores of cluster {place.name!r} in machines of {size}"
+                raise RequestError(what, "a whole number of machines is allowed")
+            capacity = None if self.supply is None else self._capacity(number, place, work, window_s, remark)
+            sites.append(
+                Site(
+                    name=place.name,
+                    kind=place.kind,
+                    machines=place.cores // size or None,
+                    cores_per_machine=size,
+                    capacity=capacity,
+                    checkpoints=self.checkpoints,
+                )
+            )
+        return tuple(sites)
+
+    def _capacity(
+        self,
+        number: int,
+        place: Place,
+        work: Workload,
+        window_s: tuple[float, float] | None,
+        remark: Callable[[str], None],
+    ) -> Capacity:
+        """Return how many machines a cluster has over time; of several, each has a walk of its own."""
+        assert self.supply is not None  # noqa: S101  asked before
+        begin, end = span = window_s or self._horizon(work)
+        seed = self.seed if number == 0 else entropy(self.seed, "walk", place.name)
+        capacity, left_out = self.supply.over(span, seed=seed, whole=window_s is not None)
+        if window_s is None:  # nothing but the last job ends the run: all machines on, so that it can end
+            capacity = Capacity(
+                np.append(capacity.time_s, end + self.supply.notice_s),
+                np.append(capacity.machines, capacity.machines.max()),
+                np.append(capacity.notice_s, 0.0),
+                (*capacity.mode, "kill"),
+            )
+        there = capacity.machines[capacity.time_s < end]
+        low, high, mean = int(there.min()), int(there.max()), capacity.machine_seconds(begin, end) / (end - begin)
+        name = "machines" if self.clusters is None else f"machines of {place.name}"
+        remark(f"{name}: {low:,} to {high:,}, {mean:.1f} in the mean, {len(there) - 1:,} changes")
+        for what, count in left_out.items():
+            if count:
+                remark(f"  {what}: {count:,}")
+        return capacity
+
+    def _horizon(self, work: Workload) -> tuple[float, float]:
+        """Return from when to when capacities change where there is no window: twice as long as the work takes."""
+        known = work.known()
+        if not known.any():
+            raise RequestError("no job", "at least one is needed")
+        cores = self._cores_of_load()
+        first, last = float(work.submit_s[known].min()), float(work.submit_s[known].max())
+        work_s = float((work.runtime_s * work.cores)[known].sum()) / cores
+        return first, last + 2 * (work_s + float(work.runtime_s[known].max()))
+
+    def _where(self, scenario: Scenario) -> str:
+        """Return the clusters in words."""
+        size = self.cores_per_machine
+        if size is not None and self.supply is not None and self.clusters is None:
+            assert scenario.on is not None  # noqa: S101  machines
+            capacity = scenario.on[0].capacity
+            assert capacity is not None  # noqa: S101  of the supply
+            end = np.inf if scenario.window_s is None else scenario.window_s[1]
+            there = capacity.machines[capacity.time_s < end]
+            return f"{int(there.min()):,} to {int(there.max()):,} machines of {size:,} cores"
+        count = 1 if scenario.on is None else len(scenario.on)
+        where = f"{scenario.cores:,} cores" + ("" if count == 1 else f" in {count} clusters")
+        return where if size is None else f"{where}, machines of {size:,} cores"
+
+    # -- the window ---------------------------------------------------------------------------------
+
+    def _window(self, log: Workload) -> tuple[float, float]:
+        """Return the window: by default from the first submission (but of jobs that ran before) to the last one."""
+        begin, end = self.window
+        ran = log.extras["running"].astype(bool) if "running" in log.extras else np.zeros(len(log), np.bool_)
+        submit_s = log.submit_s if ran.all() else log.submit_s[~ran]
+        found = (float(submit_s.min()) if begin is None else begin, float(submit_s.max()) + 1 if end is None else end)
+        if not found[0] < found[1]:
+            raise RequestError(f"a window from {found[0]:g} s to {found[1]:g} s", "--from before --until is allowed")
+        if not ((log.submit_s < found[1]) & (log.submit_s + log.runtime_s > found[0])).any():
+            raise RequestError(f"no job from {found[0]:g} s to {found[1]:g} s", "a window with jobs is needed")
+        return found
+
+    def _alike(self, log: Workload, window_s: tuple[float, float] | None) -> Workload:
+        """Return jobs like those to come, which say risks: a file's, or those of the week before the window."""
+        if self.reference is not None:
+            assert self.log is not None  # noqa: S101  a heuristic runs a log
+            return _with_lengths(replace(self.log, path=self.reference, cores=self.cores_per_machine).read())
+        begin = float(log.submit_s.min()) if window_s is None else window_s[0]
+        before = log.known() & (log.submit_s < begin) & (log.submit_s >= begin - WEEK)
+        if not before.any():
+            what = f"targets without jobs of the week before {begin:g} s, which say risks"
+            raise RequestError(what, "--reference FILE, or --from a week later, is allowed")
+        return log.take(before)
+
+    def _introduced(self, log: Workload | None, flows: int, scenario: Scenario) -> Iterator[str]:
+        """Return what came in, and what became of it."""
+        size = self.cores_per_machine
+        where = scenario.where if size is None else f"machines of {size:,} cores"
+        if log is not None:
+            yield f"{log.name}: {len(log):,} jobs for {where}"
+            yield from (f"  {line}" for line in remarks(log.counts))
+        if self.folder is not None:
+            tasks = len(scenario.workload) - (0 if log is None else len(log))
+            yield f"{self.folder.path}: {flows:,} workflows of {tasks:,} tasks for {where}"
+
+
+def _with_lengths(log: Workload) -> Workload:
+    """Return the jobs but those of no length, which take no machine and no time, and are counted."""
+    none = log.known() & (log.runtime_s == 0)
+    return replace(log.take(~none), counts={**log.counts, NO_LENGTH: int(none.sum())})

@@ -1,0 +1,223 @@
+"""Setup: how one simulation of a comparison is run, and what came of it."""
+
+import inspect
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+import pandas as pd
+
+from experiments.inputs import told
+from experiments.on_machines import TARGETED
+from experiments.policy import Policy
+from experiments.scenario import Scenario
+from simmodels.engine import Engine, require_engine
+from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError
+from simmodels.model import Model, RouterName
+from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.options import Options
+from simmodels.policies.placement_options import PlacementOptions, has_option
+from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.schedule import Schedule
+from simmodels.simulate import Rules, policies_of, simulate
+from simmodels.site import Site
+from simmodels.workload import Workload
+
+FIRST: Final = "compiled at first use"
+KINDS: Final[Mapping[type[Options], str]] = {
+    QueueOptions: "a queue",
+    PlacementOptions: "a placer (heuristic)",
+    AuctionOptions: "an auction (bid)",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """How the cells of a comparison are run: all but the workload, its clusters and the policy.
+
+    Parameters
+    ----------
+    options
+        Options of queues, placers and auctions, by name, as `simmodels.simulate` takes them.
+    engine, seed
+        As there.
+    tau_s
+        The bound of the bounded slowdowns, in seconds, > 0.
+    validate
+        Whether each schedule is proved legal.
+
+    Raises
+    ------
+    UnknownNameError, RequestError
+        A value is not what is allowed.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    engine: Engine = "auto"
+    seed: int = 0
+    tau_s: float = 10.0
+    validate: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the values, before anything is run."""
+        require_engine(self.engine, self.seed)
+        if not 0 < self.tau_s < math.inf:
+            raise RequestError(f"tau is {self.tau_s:g}", "a finite number of seconds > 0 is allowed")
+
+    def require(self, policies: Collection[Policy]) -> None:
+        """Refuse options that none of the policies has, or that are not what is allowed.
+
+        Raises
+        ------
+        UnknownNameError, RequestError
+            Naming the option.
+        """
+        for name in self.options:
+            if not any(name in self._options(policy) for policy in policies):
+                owners = [text for kind, text in KINDS.items() if name in {each.name for each in fields(kind)}]
+                asked = ", ".join(policy.name for policy in policies)
+                raise RequestError(f"{name} with {asked}", f"it is an option of {' or '.join(owners)}")
+        for policy in policies:
+            self._rules(policy, _ONE_JOB)
+
+    def _rules(self, policy: Policy, reference: Workload | None) -> tuple[Rules, RouterName | AuctionOptions | None]:
+        """Return what schedules under a policy; refuse as `simulate` does."""
+        options = self._options(policy)
+        if options.get("heuristic") in TARGETED:
+            options["reference"] = reference
+        options.pop("rebalance_s", None)
+        return policies_of(options.pop("heuristic", None), options.pop("router", None), options)
+
+    def _options(self, policy: Policy) -> dict[str, Any]:
+        """Return the options of a policy: its own, and those of the setup that it has."""
+        found = {**self.options, **policy.options}
+        if found.get("forward"):
+            found.setdefault("bid", "PVR")
+        kinds, heuristic = kinds_of(found), found.get("heuristic")
+        for name in self.options:
+            if name == "router" or (name == "rebalance_s" and found.get("forward")):
+                continue
+            taken = [kind for kind in kinds if name in {each.name for each in fields(kind)}]
+            if not taken or (taken == [PlacementOptions] and not has_option(str(heuristic), name)):
+                del found[name]
+        return found
+
+    def check(self, scenario: Scenario, policies: Collection[Policy]) -> None:
+        """Refuse a scenario that these policies cannot run, before anything is run.
+
+        Raises
+        ------
+        RequestError
+            A policy does not go together with the clusters, or all jobs would stand outside the metrics.
+        """
+        workload = scenario.workload
+        jobs, warm = int(workload.known().sum()), self.options.get("warm_jobs") or 0
+        if warm >= max(jobs, 1):
+            what = f"warm_jobs is {warm}, and {workload.name!r} has {jobs} jobs"
+            raise RequestError(what, "it must be less, or nothing would be measured")
+        sites = scenario.on or (Site(cores=workload.max_cores),)
+        for policy in policies:
+            rules, before = self._rules(policy, scenario.reference)
+            Model(workload, sites, rules, before, self.options.get("rebalance_s"), scenario.window_s, self.seed)
+
+    def simulate(self, scenario: Scenario, policy: Policy) -> Schedule:
+        """Return the schedule of a scenario under a policy."""
+        options = self._options(policy)
+        if options.get("heuristic") in TARGETED:
+            options["reference"] = scenario.reference
+        schedule = simulate(
+            scenario.workload,
+            on=scenario.on,
+            window_s=scenario.window_s,
+            engine=self.engine,
+            seed=self.seed,
+            **options,
+        )
+        return schedule.validate() if self.validate else schedule
+
+    def run(self, scenario: Scenario, policy: Policy) -> "Cell":
+        """Return what came of a policy: never an error of the policy, but one told.
+
+        Raises
+        ------
+        ImpossibleJobError, RequestError
+            No policy can run the scenario, or not this kind of policy.
+        """
+        try:
+            schedule = self.simulate(scenario, policy)
+            return Cell(policy, schedule, schedule.metrics(self.tau_s))
+        except ImpossibleJobError:
+            raise
+        except Exception as error:
+            files = self._files_of_the_user(policy)
+            ours = isinstance(error, SimModelsError | MemoryError) and not isinstance(error, RequestError)
+            if not (files or ours):
+                raise  # a request that no policy of this kind can serve, or our own mistake
+            return Cell(policy, error=told(error, files))
+
+    def _files_of_the_user(self, policy: Policy) -> list[str]:
+        """Return the files in which the orders and bids that are no built-in ones are defined."""
+        asked = [each for each in self._options(policy).values() if isinstance(each, Priority)]
+        return [inspect.getfile(inspect.unwrap(each.function)) for each in asked if not each.is_built_in]
+
+    def table(self, policy: Policy) -> dict[str, object]:
+        """Return all options of a policy by name, as tables and JSON hold them, and seed and tau."""
+        options = self._options(policy)
+        found: dict[str, object] = {}
+        for kind in kinds_of(options):
+            found |= {name: default for name, default, _, _ in kind.described()}
+        found |= {name: getattr(value, "name", value) for name, value in options.items() if name != policy.kind}
+        for name in (policy.kind, "reference", "checkpoints"):
+            found.pop(name, None)
+        return found | {"seed": self.seed, "tau_s": self.tau_s}
+
+
+def kinds_of(options: Mapping[str, Any]) -> tuple[type[Options], ...]:
+    """Return which options `simmodels.simulate` takes beside these."""
+    scheduler = PlacementOptions if options.get("heuristic") is not None else QueueOptions
+    if "bid" not in options:
+        return (scheduler,)
+    return (AuctionOptions, scheduler) if options.get("forward") else (AuctionOptions,)
+
+
+def column_types() -> Iterator[tuple[str, str]]:
+    """Return the type of each option's column in a table: one with no value has its type all the same."""
+    for kind in KINDS:
+        for each in fields(kind):
+            text = str(each.type)
+            if "int" in text and "tuple" not in text:
+                yield each.name, "Int64"
+            elif "float" in text:
+                yield each.name, "float64"
+            elif "bool" in text:
+                yield each.name, "boolean"
+            else:
+                yield each.name, "string"
+
+
+_ONE_JOB: Final = Workload.from_frame(pd.DataFrame({"submit_s": [0], "runtime_s": [1], "cores": [1]}))
+"""Stands for the reference that is read later, where only the other options are checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What came of one policy.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    schedule
+        Its schedule; None if it failed.
+    metrics
+        The schedule's figures of merit.
+    error
+        What went wrong; None if nothing did.
+    """
+
+    policy: Policy
+    schedule: Schedule | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    error: str | None = None

@@ -1,0 +1,194 @@
+"""The command line's simulate and compare: any work, on any clusters, under any policy, as Python runs it."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simmodels as sm
+import workloads as wl
+from experiments.cli import late_command, main
+from experiments.cli_derived import PANELS
+from simmodels.policies.checkpoints import Checkpoints
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run the command line here, in a folder of its own, with a log for 32 cores and three workflows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    wl.write_swf(wl.tsafrir_estimates(wl.lublin(jobs=60, cores=32, seed=3, name="log"), seed=3), "log.swf")
+    Path("flows").mkdir()
+    for number in range(3):
+        job = sm.Workflow(number, 0.0, [300.0, 500.0 + number, 200.0], [1, 4, 2], [(0, 1), (0, 2)])
+        wl.write_wfformat(job, f"flows/job{number}.json")
+
+    def answer(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["schedlab", *map(str, words)])
+        return main(), *capsys.readouterr()
+
+    return answer
+
+
+def log() -> sm.Workload:
+    return wl.read_swf("log.swf")
+
+
+def flows() -> list[sm.Workflow]:
+    return wl.read_workflows("flows")
+
+
+def metrics_of(schedule: sm.Schedule) -> dict[str, float | None]:
+    return {name: None if np.isnan(value) else value for name, value in schedule.metrics().items()}
+
+
+LOG, FLOWS = ("-w", "log.swf"), ("--workflows", "flows")
+MACHINES = ("--clusters", "1x32", "--cores-per-machine", "8")
+SITE: dict[str, Any] = {"name": "cluster-1", "machines": 4, "cores_per_machine": 8}
+COMBINATIONS: dict[str, tuple[tuple[str, ...], Callable[[], sm.Schedule]]] = {
+    "a log by a bid": ((*LOG, "--bid", "SRTF"), lambda: sm.simulate(log(), bid="SRTF")),
+    "workflows in a queue": (
+        (*FLOWS, "--clusters", "8", "--order", "SAF"),
+        lambda: sm.simulate(flows(), on=sm.Site(name="cluster-1", cores=8), order="SAF"),
+    ),
+    "a log and workflows in a queue": (
+        (*LOG, *FLOWS, "--order", "F2", "--backfilling", "conservative"),
+        lambda: sm.simulate(sm.Workload.concat([log(), flows()]), on=32, order="F2", backfilling="conservative"),
+    ),
+    "a log and workflows in an auction of machines": (
+        (*LOG, *FLOWS, *MACHINES, "--bid", "PVR", "--ccr", "0"),
+        lambda: sm.simulate(sm.Workload.concat([log(), flows()]), on=sm.Site(**SITE), bid="PVR", ccr=0.0),
+    ),
+    "a log on machines that are always on": (
+        (*LOG, *MACHINES, "--heuristic", "FirstFit", "--order", "SPF", "--drop-oversized"),
+        lambda: sm.simulate(
+            narrow(8), on=sm.Site(**SITE), heuristic="FirstFit", order="SPF", window_s=window(narrow(8))
+        ),
+    ),
+    "a queue on a walk": (
+        (*LOG, "--cores-per-machine", "8", "--walk", "5:4:1h", "--order", "SAF", "--mode", "drain"),
+        lambda: sm.simulate(
+            log(),
+            capacity=wl.capacity_walk(
+                mean=5, radius=4, period_s=3600.0, begin_s=window(log())[0], until_s=window(log())[1], mode="drain"
+            ),
+            cores_per_machine=8,
+            window_s=window(log()),
+            order="SAF",
+        ),
+    ),
+    "a router before queues": (
+        (*LOG, "--clusters", "2x32", "--router", "LeastLoaded", "--order", "SAF"),
+        lambda: sm.simulate(
+            log(),
+            on=[sm.Site(name=f"cluster-{k}", cores=32) for k in (1, 2)],
+            router="LeastLoaded",
+            order="SAF",
+        ),
+    ),
+    "an auction before queues": (
+        (*LOG, *FLOWS, "--clusters", "2x32", "--router", "Auction", "--bid", "FIFO", "--rebalance", "1h"),
+        lambda: sm.simulate(
+            sm.Workload.concat([log(), flows()]),
+            on=[sm.Site(name=f"cluster-{k}", cores=32) for k in (1, 2)],
+            bid="FIFO",
+            forward=True,
+            rebalance_s=3600.0,
+        ),
+    ),
+}
+
+
+def narrow(cores: int) -> sm.Workload:
+    """Return the jobs that fit and have a length."""
+    return log().take((log().cores <= cores) & (log().runtime_s > 0))
+
+
+def window(jobs: sm.Workload) -> tuple[float, float]:
+    return float(jobs.submit_s.min()), float(jobs.submit_s.max()) + 1
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_any_work_runs_on_any_clusters_under_any_policy(run: Run, name: str) -> None:
+    words, wanted = COMBINATIONS[name]
+    status, out, err = run("simulate", *words, "--validate", "--json")
+    assert status == 0, err
+    assert json.loads(out)["metrics"] == metrics_of(wanted())
+    status, out, err = run("simulate", *words, "--attempts-out", "a.csv", "--gantt", "gantt.svg")
+    assert status == 0, err
+    assert "of the " in out
+    assert len(pd.read_csv("a.csv")) == len(wanted().runs)
+
+
+COMPARED = {
+    "orders": ("--orders", "SAF,FCFS"),
+    "heuristics": ("--heuristics", "EASY,FirstFitUnaware", *MACHINES, "--drop-oversized"),
+    "bids": ("--bids", "SRTF,FIFO"),
+    "routers": ("--routers", "RoundRobin,Auction", "--clusters", "2x32", "--order", "SAF"),
+}
+
+
+@pytest.mark.parametrize("kind", COMPARED)
+def test_whatever_decides_is_compared(run: Run, kind: str) -> None:
+    words = (*LOG, *COMPARED[kind])
+    status, out, err = run("compare", *words, "--out", "folder", "--gantt", "gantt.png", "--json")
+    assert status == 0, err
+    answer = json.loads(out)
+    names = COMPARED[kind][1].split(",")
+    assert [cell[kind[:-1]] for cell in answer["cells"]] == names
+    table = pd.read_csv("folder/metrics.csv")
+    assert table[kind[:-1]].tolist() == names
+    for cell, name, wait_s in zip(answer["cells"], names, table["mean_wait_s"], strict=True):
+        single = ("--order", name) if kind == "orders" else (f"--{kind[:-1]}", name)
+        rest = [word for word in words if word not in COMPARED[kind][:2]]
+        metrics = json.loads(run("simulate", *rest, *single, "--json")[1])["metrics"]
+        assert metrics == cell["metrics"]
+        assert metrics["mean_wait_s"] == pytest.approx(wait_s)
+    status, out, _ = run("compare", *words)
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines() if line.split()[:1] and line.split()[0] in names] == names
+
+
+def test_each_cluster_has_a_walk_of_its_own(run: Run) -> None:
+    words = (*FLOWS, "--clusters", "2x64", "--cores-per-machine", "8", "--walk", "4:4:60s", "--bid", "SRTF", "--json")
+    status, out, err = run("simulate", *words)
+    assert status == 0, err
+    lines = [line.split(": ", 1)[1] for line in err.splitlines() if line.startswith("machines of ")]
+    assert len(lines) == len(set(lines)) == 2
+    assert json.loads(out)["metrics"]["completed_share"] == 1
+
+
+def test_the_command_line_has_every_option_of_the_models() -> None:
+    own = {"heuristic", "reference"}  # by which the commands say more than an option
+    for name in ("simulate", "compare"):
+        flags = {flag for param in late_command(name).params for flag in (*param.opts, *param.secondary_opts)}
+        for kind in PANELS:
+            for each in fields(kind):
+                if each.name not in own and "Checkpoints" not in str(each.type):
+                    assert f"--{each.name.removesuffix('_s').replace('_', '-')}" in flags
+        for each in fields(Checkpoints):
+            told = {"interval_s": "checkpoint-every", "cost_s": "checkpoint-cost", "restart_s": "restart"}
+            assert each.name not in told or f"--{told[each.name]}" in flags
+
+
+def test_options_of_every_type_reach_the_model(run: Run) -> None:
+    words = (*LOG, *MACHINES, "--drop-oversized", "--heuristic", "FirstFit")
+    status, out, _ = run("simulate", *words, "--fill-order", "3,1,0,2", "--json")
+    assert status == 0
+    assert json.loads(out)["rules"]["fill_order"] == [3, 1, 0, 2]
+    status, out, _ = run(
+        "simulate", *FLOWS, "--tick", "1min", "--prices", "--no-plus-one", "--admission", 0.5, "--json"
+    )
+    assert status == 0
+    rules = json.loads(out)["rules"]
+    assert {name: rules[name] for name in ("tick_s", "prices", "plus_one", "admission")} == {
+        "tick_s": 60.0, "prices": True, "plus_one": False, "admission": 0.5,
+    }  # fmt: skip
