@@ -154,6 +154,18 @@ class Capacity:
         """Pickle by the constructor's arguments, so that the columns stay read-only."""
         return type(self), (self.time_s, self.machines, self.notice_s, self.mode)
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether it is a capacity with the same changes."""
+        return isinstance(other, Capacity) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        """Return the same number for equal ones."""
+        return hash(self._values())
+
+    def _values(self) -> tuple[tuple[object, ...], ...]:
+        """Return the columns as tuples."""
+        return *(tuple(column.tolist()) for column in (self.time_s, self.machines, self.notice_s)), self.mode
+
     def __len__(self) -> int:
         """Return the number of changes."""
         return len(self.time_s)
