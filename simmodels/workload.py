@@ -1,5 +1,6 @@
 """Workload: the jobs that go into a simulation, as immutable columns."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -80,11 +81,24 @@ class Tasks:
         int64[workflows], the row of each one's first task; its other tasks follow in the rows below.
     workflow
         int64[n], the number of the workflow that each row belongs to; -1 for a rigid job.
+
+    Raises
+    ------
+    RequestError
+        A workflow is there twice: the object, by which schedulers and schedules know it.
     """
 
     workflows: tuple[Workflow, ...]
     first: NDArray[np.int64]
     workflow: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Refuse a workflow that is there twice."""
+        times = Counter(map(id, self.workflows))
+        for flow in self.workflows:
+            if times[id(flow)] > 1:
+                what = f"job {flow.job_id} is {times[id(flow)]} times in a workload, as one object"
+                raise RequestError(what, "a copy is allowed (dataclasses.replace)")
 
     @property
     def task(self) -> NDArray[np.int64]:
