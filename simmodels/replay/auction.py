@@ -9,7 +9,7 @@ from simmodels.model import Model
 from simmodels.outcomes import judged, schedule_of
 from simmodels.passes.trading import add_free, found, refused_task
 from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_market, raise_refused_bid
-from simmodels.policies.placement_options import checkpoint_numbers
+from simmodels.policies.checkpoints import checkpoint_numbers
 from simmodels.replay.powered_auction import trade_on_machines
 from simmodels.replay.powered_run import spread
 from simmodels.replay.runs import new_runs, record

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from simmodels.model import Model
 from simmodels.passes.switching import OPEN
-from simmodels.policies.placement_options import PLACED, PlacementOptions, checkpoint_numbers
+from simmodels.policies.checkpoints import checkpoint_numbers
+from simmodels.policies.placement_options import PLACED, PlacementOptions
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.powered import replay_powered
