@@ -107,7 +107,7 @@ class Model:
             return
         site = self.site
         if isinstance(self.options, PlacementOptions):
-            require_lengths(self.work, site.size // site.place.machines)
+            require_lengths(self.work, site.place.cores_per_machine)
             if self.options.fill_order is not None:
                 self.options.filled(site.place.machines, self.seed)
         else:

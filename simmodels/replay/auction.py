@@ -75,7 +75,7 @@ def _on_machines(auction: _Auction) -> Schedule:
     ]
     first = np.cumsum([0, *(each.machines for each in switched)])
     states = np.concatenate([each.states for each in switched])
-    size = np.concatenate([np.full(each.machines, each.site.size // each.machines) for each in switched])
+    size = np.concatenate([np.full(each.machines, each.site.place.cores_per_machine) for each in switched])
     yard = new_yard(states, size, first)
     powers = [
         None if each.site.capacity is None else each.power(states[low:high])
@@ -83,7 +83,7 @@ def _on_machines(auction: _Auction) -> Schedule:
     ]
     for cluster, each in enumerate(switched):
         off = each.machines - each.at_begin
-        add_free(market, cluster, -off * (each.site.size // each.machines))
+        add_free(market, cluster, -off * each.site.place.cores_per_machine)
     length_s, tasks = model.work.runtime_s, len(model.work)
     runs = new_runs(length_s, length_s, np.zeros(tasks), len(states), checkpoint_numbers(model.sites[0].checkpoints))
     addresses = np.array([0 if power is None else address_of(power) for power in powers], np.int64)

@@ -41,7 +41,7 @@ class Window:
         self.model, self.workload, self.seed = model, model.work, model.seed
         self.begin_s, self.end_s = window_of(model)
         self.site = model.site.known_by(self.end_s)
-        self.cores_per_machine = self.site.size // self.site.place.machines
+        self.cores_per_machine = self.site.place.cores_per_machine
         self.jobs = windowed(self.workload, (self.begin_s, self.end_s))
         self.machines = Switched(self.site, self.begin_s, seed=model.seed)
 
