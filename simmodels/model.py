@@ -95,6 +95,12 @@ class Model:
             return float(self.window_s[0])
         return float(self.work.submit_s.min()) if len(self.work) else 0.0
 
+    @property
+    def end_s(self) -> float:
+        """Return when it ends: with its window; infinity if it runs until all is done."""
+        _, end_s = (0.0, math.inf) if self.window_s is None else self.window_s
+        return float(end_s)
+
     def require_runnable(self) -> None:
         """Refuse rigid jobs that can never run, or cannot be told apart on machines; of tasks the entities say it.
 
@@ -113,8 +119,7 @@ class Model:
         else:
             self.work.require_runnable(site.size)
         if self.on_machines:
-            window_s = (self.begin_s, math.inf) if self.window_s is None else self.window_s
-            _require_own_numbers(self.work, window_s)
+            _require_own_numbers(self.work, (self.begin_s, self.end_s))
 
     @property
     def uncovered(self) -> str | None:

@@ -27,13 +27,13 @@ _ROUTERS: dict[str, type[Router]] = {each.__name__: each for each in (RoundRobin
 
 def run_processes(model: Model) -> Schedule:
     """Return the schedule of a model, by its processes."""
-    end_s = math.inf if model.window_s is None else float(model.window_s[1])
+    begin_s, end_s = model.begin_s, model.end_s
     sites = [site.known_by(end_s) for site in model.sites]
-    env = Environment(seed=model.seed, start_s=model.begin_s)
+    env = Environment(seed=model.seed, start_s=begin_s)
     clusters = [_cluster(env, site) for site in sites]
     decider = _decider(env, model, clusters)
     rigid_on_machines = model.on_machines and model.work.is_rigid and isinstance(decider, Scheduler)
-    source = Source(env, model.work, into=decider, window_s=(model.begin_s, end_s) if rigid_on_machines else None)
+    source = Source(env, model.work, into=decider, window_s=(begin_s, end_s) if rigid_on_machines else None)
     recorder = Recorder(env)
     changes = [site.capacity for site in sites if site.capacity is not None]
     auction = next((each for each in (model.options, model.router) if isinstance(each, AuctionOptions)), None)
@@ -42,7 +42,7 @@ def run_processes(model: Model) -> Schedule:
     elif not model.on_machines:
         env.run()
     elif end_s == math.inf:
-        _run_out(env, source, last_s=max((float(each.time_s[-1]) for each in changes), default=model.begin_s))
+        _run_out(env, source, last_s=max((float(each.time_s[-1]) for each in changes), default=begin_s))
     else:
         env.run(until=env.end_of(end_s))
     return recorder.schedule()

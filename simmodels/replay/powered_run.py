@@ -39,7 +39,7 @@ class Window:
 
     def __init__(self, model: Model) -> None:
         self.model, self.workload, self.seed = model, model.work, model.seed
-        self.begin_s, self.end_s = window_of(model)
+        self.begin_s, self.end_s = model.begin_s, model.end_s
         self.site = model.site.known_by(self.end_s)
         self.cores_per_machine = self.site.place.cores_per_machine
         self.jobs = windowed(self.workload, (self.begin_s, self.end_s))
@@ -212,8 +212,3 @@ def spread(rows: NDArray[np.int64], at: NDArray[np.int64], parts: NDArray[np.int
     kept = place[number[several]]
     columns = {"row": rows[kept], "attempt": numbered(rows)[kept]}
     return pd.DataFrame({**columns, "machine": machine[several], "cores": cores[several]}).astype(np.int64)
-
-
-def window_of(model: Model) -> tuple[float, float]:
-    """Return when a model on machines begins, and when it ends."""
-    return (model.begin_s, math.inf) if model.window_s is None else (float(model.window_s[0]), float(model.window_s[1]))
