@@ -88,7 +88,7 @@ def _on_machines(auction: _Auction) -> Schedule:
     runs = new_runs(length_s, length_s, np.zeros(tasks), len(states), checkpoint_numbers(model.sites[0].checkpoints))
     addresses = np.array([0 if power is None else address_of(power) for power in powers], np.int64)
     given = (market, yard, runs, addresses, auction.arrivals, auction.submit_s, auction.until_s)
-    fine, _, last_s = trade_on_machines(*given)
+    fine, last_s = trade_on_machines(*given)
     if not fine:
         auction.refuse()
     (task, machine, start_s, end_s, work_s, outcome), (dark, dark_from, dark_to) = record(runs)
