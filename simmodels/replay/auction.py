@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from simmodels.ground.numbers import Ints
 from simmodels.model import Model
 from simmodels.outcomes import judged, schedule_of
 from simmodels.passes.trading import add_free, found, refused_task
@@ -92,10 +91,7 @@ def _on_machines(auction: _Auction) -> Schedule:
     if not fine:
         auction.refuse()
     (task, machine, start_s, end_s, work_s, outcome), (dark, dark_from, dark_to) = record(runs)
-    lengths = np.diff(known.first_task)[auction.arrivals]
-    submitted = np.empty(tasks, np.int64)  # the place of each task in order of submission
-    submitted[np.repeat(known.first_task[:-1][auction.arrivals], lengths) + _counts(lengths)] = np.arange(tasks)
-    order = np.lexsort((submitted[task], start_s))  # as a recorder has them
+    order = np.lexsort((task, model.work.submit_s[task], start_s))  # as a recorder has them
     rows, machine = task[order], machine[order]
     cluster, dark_of = (np.searchsorted(first, each, side="right") - 1 for each in (machine, dark))
     attempts = {"start_s": start_s[order], "end_s": end_s[order], "outcome": outcome[order]}
@@ -119,8 +115,3 @@ def _on_machines(auction: _Auction) -> Schedule:
         parts=spread(rows, order, parts),
         **price,
     )
-
-
-def _counts(lengths: Ints) -> Ints:
-    """Return 0, 1, ... for each of these lengths, one after the other."""
-    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
