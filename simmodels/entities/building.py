@@ -87,10 +87,11 @@ def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
 
     The clock stops there, whatever is still to come: changes of the capacity, timers that nobody waits for.
     """
-    deciders = env.all(Decider)
+    deciders, clusters = env.all(Decider), env.all(Cluster)
     while source.process.is_alive or not all(each.is_idle for each in deciders):
-        acts = any(each.will_act for each in deciders) or any(cluster.running for cluster in env.all(Cluster))
-        if not (source.process.is_alive or acts) and env.peek() > max(last_s, env.now):
-            return
+        if not source.process.is_alive and env.peek() > max(last_s, env.now):
+            acts = any(each.will_act for each in deciders) or any(cluster.running for cluster in clusters)
+            if not acts:
+                return
         env.step()
     env.run(until=env.end_of(env.now))
