@@ -264,7 +264,6 @@ def _scheduler(heuristic: Heuristic | None, options: dict[str, Any]) -> QueueOpt
 def _work(workload: object) -> Workload:
     """Return what is simulated; refuse what is neither a workload nor workflows."""
     if isinstance(workload, Workload):
-        workload.require_unchanged()
         return workload
     flows = (workload,) if isinstance(workload, Workflow) else workload
     flows = tuple(flows) if isinstance(flows, Iterable) else (flows,)

@@ -11,7 +11,14 @@ from simmodels.schedule import Schedule
 
 
 def run_compiled(model: Model) -> Schedule:
-    """Return the schedule of a model of which nothing is `uncovered`, by the compiled clock."""
+    """Return the schedule of a model of which nothing is `uncovered`, by the compiled clock.
+
+    Raises
+    ------
+    RequestError
+        A row of a workflow was changed.
+    """
+    model.work.require_unchanged()
     options = model.options
     if isinstance(options, AuctionOptions):
         return replay_auction(model, options)
