@@ -14,7 +14,7 @@ from simmodels.site import Site
 from simmodels.window import windowed
 from simmodels.workload import Workload
 
-Options = QueueOptions | PlacementOptions | AuctionOptions
+SchedulerOptions = QueueOptions | PlacementOptions | AuctionOptions
 RouterName = Literal["RoundRobin", "LeastLoaded", "EarliestStart"]
 
 _KINDS: Final = {QueueOptions: "a queue", PlacementOptions: "a placer", AuctionOptions: "an auction"}
@@ -49,7 +49,7 @@ class Model:
 
     work: Workload
     sites: tuple[Site, ...]
-    options: Options
+    options: SchedulerOptions
     router: RouterName | AuctionOptions | None = None
     rebalance_s: float | None = None
     window_s: tuple[float, float] | None = None
