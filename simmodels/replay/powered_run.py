@@ -59,9 +59,9 @@ class Window:
         )
         return made
 
-    def drawn(self, slots: int) -> NDArray[np.float64]:
-        """Return a uniform number for each slot, as orders ask for."""
-        return stream(self.seed, "order", "draw").random(slots)
+    def drawn(self, slots: int, *, asked: bool) -> NDArray[np.float64]:
+        """Return a uniform number for each slot, if an order asks for it."""
+        return stream(self.seed, "order", "draw").random(slots) if asked else np.empty(0)
 
     def found(self, jobs: Windowed, runs: Runs) -> "_Found":
         """Return what was recorded, in order of start."""
@@ -131,7 +131,7 @@ def replay_placer(model: Model, options: PlacementOptions) -> Schedule:
     fleet = options.open(
         (submit_s, length_s, estimate_s.copy()),
         workload.cores[rows].copy(),
-        known=(window.drawn(len(rows)) if options.order_of_queue.draws else np.empty(0), of_order.matrices[0]),
+        known=(window.drawn(len(rows), asked=options.order_of_queue.draws), of_order.matrices[0]),
         size=window.cores_per_machine,
         is_open=(window.machines.states == OPEN).tolist(),
         least=window.machines.least,
@@ -180,7 +180,7 @@ def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
     queue = options.open(
         (submit_s, *lengths, workload.cores[rows].copy()),
         free=free,
-        draw=window.drawn(len(rows)) if options.draws else None,
+        draw=window.drawn(len(rows), asked=options.draws),
         rows=of_orders,
     )
     states = window.machines.states
