@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.instants import too_far, too_far_text
+from simmodels.ground.numbers import ranges
 from simmodels.job import Job, Numbers
 from simmodels.workflow import Workflow
 
@@ -109,8 +110,7 @@ class Tasks:
     def rows(self, chosen: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.int64]:
         """Return int64[tasks], the rows of the tasks of these workflows, in the order given."""
         sizes = np.array([len(workflow) for workflow in self.workflows], np.int64)[chosen]
-        before = np.cumsum(sizes) - sizes
-        return np.asarray(np.arange(sizes.sum()) + np.repeat(self.first[chosen] - before, sizes), np.int64)
+        return ranges(self.first[chosen], sizes)
 
     @property
     def kind(self) -> NDArray[np.object_]:
