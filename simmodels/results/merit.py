@@ -1,6 +1,6 @@
 """Figures of merit of a schedule, by what it has: rigid jobs, machines; from columns to numbers by name."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels import metrics
 from simmodels.energy import KWH, Power, Signal
-from simmodels.errors import UnknownNameError
+from simmodels.errors import require_known
 from simmodels.results.attempts import COMPLETED, OUTCOMES, UNFINISHED, Attempts, machines_on
 from simmodels.results.evidence import Evidence
 
@@ -107,8 +107,7 @@ def of_machines(
     ----------
     Perotin et al. (2023), section 5.2, doi 10.1145/3624062.3624194.
     """
-    if warm_credit not in {"whole", "partial"}:
-        raise UnknownNameError("warm_credit", str(warm_credit), (), ("whole", "partial"))
+    require_known("warm_credit", warm_credit, get_args(WarmCredit))
     e = evidence
     cores = e.workload.cores[runs.row]
     kept, wasted = metrics.core_seconds(runs.start_s, runs.end_s, runs.work_s, cores, window)
