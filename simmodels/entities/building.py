@@ -13,7 +13,7 @@ from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Ro
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
-from simmodels.model import Model
+from simmodels.model import Model, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.placement_options import PlacementOptions
 from simmodels.schedule import Schedule
@@ -76,10 +76,10 @@ def _decider(env: Environment, model: Model, clusters: list[Cluster]) -> Schedul
     return _ROUTERS[model.router](env, schedulers)
 
 
-def _scheduler(env: Environment, options: object, cluster: Cluster) -> Scheduler:
+def _scheduler(env: Environment, options: SchedulerOptions, cluster: Cluster) -> Scheduler:
     if isinstance(options, PlacementOptions):
         return _PLACERS[options.heuristic](env, cluster, **options.given())
-    return QueueScheduler(env, cluster, **options.by_name())  # type: ignore[attr-defined]  # it is QueueOptions
+    return QueueScheduler(env, cluster, **options.by_name())
 
 
 def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
