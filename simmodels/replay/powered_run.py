@@ -38,7 +38,7 @@ class Window:
     """
 
     def __init__(self, model: Model) -> None:
-        self.model, self.workload, self.seed = model, model.work, model.seed
+        self.workload, self.seed = model.work, model.seed
         self.begin_s, self.end_s = model.begin_s, model.end_s
         self.site = model.site.known_by(self.end_s)
         self.cores_per_machine = self.site.place.cores_per_machine
