@@ -14,14 +14,14 @@ from experiments.policy import Policy
 from experiments.scenario import Scenario
 from simmodels.engine import Engine, require_engine
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError
-from simmodels.model import Model, RouterName
+from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.schedule import Schedule
-from simmodels.simulate import Rules, policies_of, simulate
+from simmodels.simulate import policies_of, simulate
 from simmodels.site import Site
 from simmodels.workload import Workload
 
@@ -82,7 +82,9 @@ class Setup:
         for policy in policies:
             self._rules(policy, _ONE_JOB)
 
-    def _rules(self, policy: Policy, reference: Workload | None) -> tuple[Rules, RouterName | AuctionOptions | None]:
+    def _rules(
+        self, policy: Policy, reference: Workload | None
+    ) -> tuple[SchedulerOptions, RouterName | AuctionOptions | None]:
         """Return what schedules under a policy; refuse as `simulate` does."""
         options = self._options(policy)
         if options.get("heuristic") in TARGETED:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simmodels.errors import IllegalScheduleError, RequestError
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import ranges
 from simmodels.ground.signals import heed_signals
 from simmodels.schedule import Schedule
 
@@ -118,7 +119,7 @@ def allocate(schedule: Schedule) -> Allocation:
         raise IllegalScheduleError("capacity", what)
     # The intervals lie in the order of the starts; here they are put in the order of the rows.
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(count)))
-    source = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], count)
+    source = ranges(begin, count)
     return Allocation(offsets, first[source], last[source])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import Floats, Ints
 
@@ -56,8 +56,7 @@ class CapacityChange:
             raise RequestError(f"machines is {self.machines}", "a whole number >= 0 is allowed")
         if not 0 <= self.notice_s < np.inf:
             raise RequestError(f"notice_s is {self.notice_s}", "a finite number of seconds >= 0 is allowed")
-        if self.mode not in CAPACITY_MODES:
-            raise UnknownNameError("mode", str(self.mode), (), CAPACITY_MODES)
+        require_known("mode", self.mode, CAPACITY_MODES)
 
 
 def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
@@ -154,6 +153,18 @@ class Capacity:
         """Pickle by the constructor's arguments, so that the columns stay read-only."""
         return type(self), (self.time_s, self.machines, self.notice_s, self.mode)
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether it is a capacity with the same changes."""
+        return isinstance(other, Capacity) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        """Return the same number for equal ones."""
+        return hash(self._values())
+
+    def _values(self) -> tuple[tuple[object, ...], ...]:
+        """Return the columns as tuples."""
+        return *(tuple(column.tolist()) for column in (self.time_s, self.machines, self.notice_s)), self.mode
+
     def __len__(self) -> int:
         """Return the number of changes."""
         return len(self.time_s)
@@ -216,7 +227,6 @@ class Capacity:
 
 
 Law = Literal["three_way", "two_way"]
-LAWS: Final[tuple[str, ...]] = get_args(Law)
 
 
 def next_machines(machines: int, uniform: float, *, low: int, high: int, step: int, law: Law = "three_way") -> int:
@@ -243,8 +253,7 @@ def next_machines(machines: int, uniform: float, *, low: int, high: int, step: i
     ----------
     Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194; ``"two_way"`` is their program's.
     """
-    if law not in LAWS:
-        raise UnknownNameError("law", str(law), (), LAWS)
+    require_known("law", law, get_args(Law))
     if not (0 <= low <= machines <= high and step >= 0 and all(n == int(n) for n in (low, machines, high, step))):
         what = f"a walk from {machines} machines, low {low}, high {high}, step {step}"
         raise RequestError(what, "whole numbers, 0 <= low <= machines <= high, and step >= 0 are allowed")

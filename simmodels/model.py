@@ -14,7 +14,7 @@ from simmodels.site import Site
 from simmodels.window import windowed
 from simmodels.workload import Workload
 
-Options = QueueOptions | PlacementOptions | AuctionOptions
+SchedulerOptions = QueueOptions | PlacementOptions | AuctionOptions
 RouterName = Literal["RoundRobin", "LeastLoaded", "EarliestStart"]
 
 _KINDS: Final = {QueueOptions: "a queue", PlacementOptions: "a placer", AuctionOptions: "an auction"}
@@ -49,7 +49,7 @@ class Model:
 
     work: Workload
     sites: tuple[Site, ...]
-    options: Options
+    options: SchedulerOptions
     router: RouterName | AuctionOptions | None = None
     rebalance_s: float | None = None
     window_s: tuple[float, float] | None = None
@@ -95,6 +95,12 @@ class Model:
             return float(self.window_s[0])
         return float(self.work.submit_s.min()) if len(self.work) else 0.0
 
+    @property
+    def end_s(self) -> float:
+        """Return when it ends: with its window; infinity if it runs until all is done."""
+        _, end_s = (0.0, math.inf) if self.window_s is None else self.window_s
+        return float(end_s)
+
     def require_runnable(self) -> None:
         """Refuse rigid jobs that can never run, or cannot be told apart on machines; of tasks the entities say it.
 
@@ -107,14 +113,13 @@ class Model:
             return
         site = self.site
         if isinstance(self.options, PlacementOptions):
-            require_lengths(self.work, site.size // site.place.machines)
+            require_lengths(self.work, site.place.cores_per_machine)
             if self.options.fill_order is not None:
                 self.options.filled(site.place.machines, self.seed)
         else:
             self.work.require_runnable(site.size)
         if self.on_machines:
-            window_s = (self.begin_s, math.inf) if self.window_s is None else self.window_s
-            _require_own_numbers(self.work, window_s)
+            _require_own_numbers(self.work, (self.begin_s, self.end_s))
 
     @property
     def uncovered(self) -> str | None:

@@ -29,12 +29,15 @@ from simmodels.results.attempts import (
     UNFINISHED,
     Attempts,
     from_table,
+    machines_on,
     numbered,
     off_table,
     rows_of,
 )
-from simmodels.results.legality import Evidence
+from simmodels.results.evidence import Evidence
+from simmodels.results.legality import prove
 from simmodels.results.place import Place, Terms
+from simmodels.results.tables import job_table, task_table
 from simmodels.results.workflow_graph import graph_with_results
 from simmodels.results.workflow_results import WorkflowResults
 from simmodels.workflow import Workflow
@@ -45,7 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ATTEMPT_COLUMNS", "COMPLETED", "KILLED", "OUTCOMES", "UNFINISHED", "Place", "Schedule", "Terms"]
 
-_TASK_OUTCOMES: Final = ("completed", "running", "never started")
 _ROW_COLUMNS: Final = {
     "start_s": np.float64,
     "end_s": np.float64,
@@ -340,7 +342,7 @@ class Schedule:
             raise RequestError(
                 f"the capacity of {len(self.places)} clusters", "that of one with machines, on(name), is"
             )
-        return self._capacity(0)
+        return machines_on(self.off_spans, 0, self.places[0].machines, self.simulated_s)
 
     @property
     def cores_per_machine(self) -> int:
@@ -350,19 +352,6 @@ class Schedule:
                 f"the machines of {len(self.places)} clusters", "those of one, on(name), are of one size"
             )
         return self.places[0].cores_per_machine
-
-    def _capacity(self, number: int) -> Capacity:
-        """Return how many machines of a cluster were on; a pool of cores is one that always was."""
-        low = high = np.empty(0)
-        if self.off_spans is not None:
-            spans = self.off_spans[self.off_spans["cluster"] == number]
-            low, high = spans["start_s"].to_numpy(np.float64), spans["end_s"].to_numpy(np.float64)
-            high = np.where(high < self.simulated_s[1], high, np.nan)  # it has not ended
-        time_s, off = metrics.step_function(low, high, np.ones(len(low), np.int64))
-        begin = self.simulated_s[0]
-        if not len(time_s) or time_s[0] > begin:
-            time_s, off = np.append(begin, time_s), np.append(0, off)
-        return Capacity(time_s, self.places[number].machines - off)
 
     def _number(self, cluster: int | str) -> int:
         """Return the number of a cluster."""
@@ -421,7 +410,7 @@ class Schedule:
         given |= {
             "places": self.places,
             "attempts": self._attempts(),
-            "listed": np.bincount(self._attempt_rows(), minlength=len(self)) > 0,
+            "listed": None if self.attempts is None else np.bincount(self._attempt_rows(), minlength=len(self)),
             "parts": pd.DataFrame(columns=list(PART_COLUMNS)) if self.parts is None else self.parts,
         }
         if self.workflow_outcome is None:
@@ -449,36 +438,12 @@ class Schedule:
         """
         tasks = self.workload.tasks
         if tasks is None:
-            return self._job_table()
+            return job_table(self._evidence())
         flows, rigid = self._results().table(), np.flatnonzero(tasks.workflow < 0)
         if not len(rigid):
             return flows
-        rows = self._job_table().iloc[rigid].astype({"outcome": str})
+        rows = job_table(self._evidence()).iloc[rigid].astype({"outcome": str})
         return pd.concat([rows, flows.astype({"outcome": str}).set_index(tasks.first)]).sort_index(ignore_index=True)
-
-    def _job_table(self) -> pd.DataFrame:
-        """Return the columns of `jobs`, of every row."""
-        work = self.workload
-        columns: dict[str, object] = {
-            "job_id": work.job_id,
-            "submit_s": work.submit_s,
-            "start_s": self.start_s,
-            "end_s": self.end_s,
-            "wait_s": metrics.wait_s(work.submit_s, self.start_s),
-            "response_s": metrics.response_s(work.submit_s, self.end_s),
-            "executed_s": self.executed_s,
-            "runtime_s": work.runtime_s,
-            "estimate_s": work.estimate_s,
-            "cores": work.cores,
-            "user_id": work.user_id,
-            "outcome": pd.Categorical.from_codes(self.outcome, categories=pd.Index(OUTCOMES)),
-            "counted": self.counted,
-        }
-        if self.attempts is not None:
-            started = (~np.isnan(self.start_s)).astype(np.int64)
-            listed = np.bincount(self._attempt_rows(), minlength=len(self))
-            columns["attempts"] = np.where(listed > 0, listed, started)
-        return pd.DataFrame(columns)
 
     @property
     def tasks(self) -> pd.DataFrame:
@@ -487,29 +452,7 @@ class Schedule:
         Columns ``job_id, task, kind, cores, runtime_s, start_s, end_s, cluster`` (a name, None where it never
         started), ``outcome`` (completed, running, never started), and ``price`` if tasks paid.
         """
-        work = self.workload
-        names = np.array([*(place.name for place in self.places), None], dtype=object)
-        started = ~np.isnan(self.start_s)
-        outcome = np.where(~started, 2, np.where(np.isnan(self.end_s), 1, 0))
-        label, kind = np.full(len(self), "0", dtype=object), np.full(len(self), None, dtype=object)
-        if work.tasks is not None:
-            kind = work.tasks.kind
-            for first, flow in zip(work.tasks.first.tolist(), work.workflows, strict=True):
-                label[first : first + len(flow)] = [flow.label(task) for task in range(len(flow))]
-        columns: dict[str, object] = {
-            "job_id": work.job_id,
-            "task": label,
-            "kind": kind,
-            "cores": work.cores,
-            "runtime_s": work.runtime_s,
-            "start_s": self.start_s,
-            "end_s": self.end_s,
-            "cluster": pd.Series(names[np.where(started, self.cluster, -1)], dtype=object),
-            "outcome": pd.Categorical.from_codes(outcome, categories=pd.Index(_TASK_OUTCOMES)),
-        }
-        if self.price is not None:
-            columns["price"] = self.price
-        return pd.DataFrame(columns)
+        return task_table(self._evidence(), self.price)
 
     @property
     def workflows(self) -> pd.DataFrame:
@@ -586,27 +529,13 @@ class Schedule:
 
     # -- over time ------------------------------------------------------------------------------
 
-    def _waits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return when rigid jobs' waits begin and end: before an attempt, and after one that came to nothing."""
-        waiting = self.workload.known() & self.workload.rigid()
-        submit_s = np.where(waiting, self.workload.submit_s, np.nan)  # who was left out never waited
-        if self.attempts is None:
-            return submit_s, np.where(waiting, self.start_s, np.nan)
-        row, attempt, start_s, end_s = self._attempts()[:4]
-        again_s = np.where(waiting, end_s[: len(self)], np.nan)[self.outcome == UNFINISHED]  # NaN of those that run
-        order = np.lexsort((attempt, row))
-        row, start_s, end_s = row[order], start_s[order], end_s[order]
-        first = np.append(True, row[1:] != row[:-1])[: len(row)]
-        from_s = np.where(first, submit_s[row], np.where(waiting[row], np.roll(end_s, 1), np.nan))
-        return np.concatenate((from_s, again_s)), np.concatenate((start_s, np.full(len(again_s), np.nan)))
-
     def queue_length(self) -> pd.DataFrame:
         """Return how many rigid jobs wait over time: columns ``time_s, queue_length``.
 
         A row holds from its `time_s` to the next row's; before the first row nothing waits. All jobs
         are in it, those outside the metrics too; one whose attempt came to nothing waits again.
         """
-        from_s, to_s = self._waits()
+        from_s, to_s = self._evidence().waits()
         time_s, length = metrics.step_function(from_s, to_s, np.ones(len(from_s), dtype=np.int64))
         return pd.DataFrame({"time_s": time_s, "queue_length": length})
 
@@ -717,15 +646,14 @@ class Schedule:
         has_rigid = self.workload.is_rigid or bool(rigid.any())
         if has_rigid:
             chosen = self.counted & rigid
-            found |= merit.of_jobs(evidence, chosen, self._waits(), self.window_s(), self.cores, tau_s)
+            found |= merit.of_jobs(evidence, chosen, self.window_s(), self.cores, tau_s)
         if not self.workload.is_rigid:
             flows = self._results().metrics(self.cores)
             if has_rigid:
                 flows |= {"jobs": found["jobs"] + flows["jobs"], "makespan_s": found["makespan_s"]}
             found |= flows
         if self.off_spans is not None and self.window is not None:
-            on = [self._capacity(number) for number in range(len(self.places))]
-            found |= merit.of_machines(evidence, self._given(), self.window, on, warm_credit)
+            found |= merit.of_machines(evidence, self._given(), self.window, warm_credit)
             use = self.about.get("mean_machines_used")
             found["mean_machines_used"] = float(use) if isinstance(use, float) else np.nan
         return found
@@ -737,9 +665,8 @@ class Schedule:
 
         All machines that are on draw power, whether or not a job runs there; a pool of cores is one machine.
         """
-        on = [self._capacity(number) for number in range(len(self.places))]
         signals = _signals(carbon_g_per_kwh, price_per_kwh)
-        return merit.energy(self._evidence(), self._given(), self.simulated_s, on, power, signals)
+        return merit.energy(self._evidence(), self._given(), self.simulated_s, power, signals)
 
     def energy_by_job(
         self, power: Power, *, carbon_g_per_kwh: Signal | None = None, price_per_kwh: Signal | None = None
@@ -833,7 +760,7 @@ class Schedule:
         IllegalScheduleError
             With the rule and, for the first offence, the job, the instant and the values.
         """
-        self._evidence().prove()
+        prove(self._evidence())
         return self
 
 

@@ -10,7 +10,7 @@ from simmodels.capacity import Capacity, CapacityChange
 from simmodels.engine import Engine, require_engine
 from simmodels.entities.building import run_processes
 from simmodels.errors import RequestError, require_known
-from simmodels.model import Model, RouterName
+from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.options import takes_options
@@ -24,7 +24,6 @@ from simmodels.site import Removes, Site
 from simmodels.workflow import Workflow
 from simmodels.workload import Workload
 
-Rules = QueueOptions | PlacementOptions | AuctionOptions
 Cluster = int | Site | Place | tuple[str, int] | tuple[str, int, str | None]
 
 
@@ -114,7 +113,9 @@ def simulate(
     given = {name: value for name, value in one.items() if value is not None}
     if on is not None and given:
         raise RequestError(f"{', '.join(given)} beside on", "a Site says them")
-    sites = _sites(on, rules) if on is not None else (_site(work, given, rules),)
+    sites = _sites(on) if on is not None else (_site(work, given),)
+    if isinstance(rules, PlacementOptions) and rules.random_kill:
+        sites = tuple(site if site.capacity is None else replace(site, removes="random") for site in sites)
     model = Model(work, sites, rules, before, rebalance_s, window_s, seed)
     model.require_runnable()
     if engine != "simpy":
@@ -236,7 +237,7 @@ def simulate_workflows(
 
 def policies_of(
     heuristic: Heuristic | None, router: RouterName | None, options: dict[str, Any]
-) -> tuple[Rules, RouterName | AuctionOptions | None]:
+) -> tuple[SchedulerOptions, RouterName | AuctionOptions | None]:
     """Return what schedules each cluster, or auctions them all; and what stands before several schedulers.
 
     Parameters
@@ -275,7 +276,6 @@ def _scheduler(heuristic: Heuristic | None, options: dict[str, Any]) -> QueueOpt
 def _work(workload: object) -> Workload:
     """Return what is simulated; refuse what is neither a workload nor workflows."""
     if isinstance(workload, Workload):
-        workload.require_unchanged()
         return workload
     flows = (workload,) if isinstance(workload, Workflow) else workload
     flows = tuple(flows) if isinstance(flows, Iterable) else (flows,)
@@ -285,15 +285,13 @@ def _work(workload: object) -> Workload:
     return Workload.of_workflows(flows)
 
 
-def _sites(on: object, rules: Rules) -> tuple[Site, ...]:
+def _sites(on: object) -> tuple[Site, ...]:
     """Return the clusters that are given, those of no name numbered."""
     several = isinstance(on, Sequence) and not isinstance(on, str | Place) and not (on and isinstance(on[0], str))
     given: tuple[Any, ...] = tuple(on) if several else (on,)  # type: ignore[arg-type]  # it is a sequence
     if not given:
         raise RequestError("no clusters", "1 at least is needed")
     sites = [Site.of(each) for each in given]
-    if isinstance(rules, PlacementOptions) and rules.random_kill:
-        sites = [site if site.capacity is None else replace(site, removes="random") for site in sites]
     if len(sites) == 1:
         return tuple(sites)
     return tuple(
@@ -302,11 +300,8 @@ def _sites(on: object, rules: Rules) -> tuple[Site, ...]:
     )
 
 
-def _site(work: Workload, given: dict[str, Any], rules: Rules) -> Site:
+def _site(work: Workload, given: dict[str, Any]) -> Site:
     """Return the one cluster that is described by options of its own."""
-    if isinstance(rules, PlacementOptions):
-        own = {"checkpoints": rules.checkpoints, "removes": "random" if rules.random_kill else None}
-        given = given | {name: value for name, value in own.items() if value is not None}
     if {"capacity", "cores_per_machine", "machines"} & given.keys():
         return Site(name="machines", **given)
     if "cores" not in given and work.max_cores is None:

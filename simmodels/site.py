@@ -125,11 +125,6 @@ class Site:
         assert self.machines is not None and self.cores_per_machine is not None  # noqa: S101, PT018  checked above
         return self.machines * self.cores_per_machine
 
-    @property
-    def changes(self) -> bool:
-        """Return whether its machines may be switched, or its jobs write checkpoints."""
-        return self.capacity is not None or self.checkpoints is not None
-
     def known_by(self, end_s: float) -> Self:
         """Return it with what is known of its capacity by an instant: what is announced later no clock knows."""
         return self if self.capacity is None else replace(self, capacity=self.capacity.known_by(end_s))

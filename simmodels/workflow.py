@@ -1,6 +1,6 @@
 """Workflow: a job of tasks that depend on each other, as immutable columns; networkx at the border."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -391,8 +391,3 @@ def delays(runtime: NDArray[np.float64], ccr: float) -> NDArray[np.float64]:
     if not (ccr >= 0.0 and np.isfinite(ccr)):
         raise RequestError(f"ccr is {ccr}", "a finite number >= 0 is allowed")
     return np.ceil(ccr * runtime)
-
-
-def submitted_in_order(workflows: Iterable[Workflow]) -> list[Workflow]:
-    """Return the workflows by (submit, input position)."""
-    return sorted(workflows, key=lambda workflow: workflow.submit_s)

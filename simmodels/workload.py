@@ -1,5 +1,6 @@
 """Workload: the jobs that go into a simulation, as immutable columns."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.instants import too_far, too_far_text
+from simmodels.ground.numbers import ranges
 from simmodels.job import Job, Numbers
 from simmodels.workflow import Workflow
 
@@ -80,11 +82,24 @@ class Tasks:
         int64[workflows], the row of each one's first task; its other tasks follow in the rows below.
     workflow
         int64[n], the number of the workflow that each row belongs to; -1 for a rigid job.
+
+    Raises
+    ------
+    RequestError
+        A workflow is there twice: the object, by which schedulers and schedules know it.
     """
 
     workflows: tuple[Workflow, ...]
     first: NDArray[np.int64]
     workflow: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Refuse a workflow that is there twice."""
+        times = Counter(map(id, self.workflows))
+        for flow in self.workflows:
+            if times[id(flow)] > 1:
+                what = f"job {flow.job_id} is {times[id(flow)]} times in a workload, as one object"
+                raise RequestError(what, "a copy is allowed (dataclasses.replace)")
 
     @property
     def task(self) -> NDArray[np.int64]:
@@ -95,8 +110,7 @@ class Tasks:
     def rows(self, chosen: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.int64]:
         """Return int64[tasks], the rows of the tasks of these workflows, in the order given."""
         sizes = np.array([len(workflow) for workflow in self.workflows], np.int64)[chosen]
-        before = np.cumsum(sizes) - sizes
-        return np.asarray(np.arange(sizes.sum()) + np.repeat(self.first[chosen] - before, sizes), np.int64)
+        return ranges(self.first[chosen], sizes)
 
     @property
     def kind(self) -> NDArray[np.object_]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import ranges
 from simmodels.streams import stream
 from simmodels.units import DAY, WEEK
 from simmodels.workload import Workload
@@ -107,7 +108,7 @@ def resample(
         chosen = _permuted(draws, weeks, len(users), span)
     taken = (np.arange(len(users)) * span + chosen).ravel()  # week by week, user by user
     lengths = bounds[taken + 1] - bounds[taken]
-    rows = source[_ranges(bounds[taken], lengths)]
+    rows = source[ranges(bounds[taken], lengths)]
     into = np.repeat(np.repeat(np.arange(weeks), len(users)), lengths)
     submit_s = jobs.submit_s[rows] - begin_s - week[rows] * WEEK + into * WEEK
     order = np.argsort(submit_s, kind="stable")
@@ -175,11 +176,3 @@ def _permuted(draws: np.random.Generator, weeks: int, users: int, span: int) -> 
     orders = draws.permuted(np.broadcast_to(np.arange(span), (users, rounds, span)), axis=2)
     chosen: NDArray[np.int64] = orders.reshape(users, rounds * span)[:, :weeks].T
     return chosen
-
-
-def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of several ranges, one after the other."""
-    total = int(lengths.sum())
-    ends = np.cumsum(lengths)
-    found: NDArray[np.int64] = np.arange(total) + np.repeat(starts - ends + lengths, lengths)
-    return found

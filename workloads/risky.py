@@ -12,7 +12,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.streams import stream
 from simmodels.units import WEEK
 from simmodels.workload import Workload
@@ -96,8 +96,7 @@ def risky_jobs(
     LogScaleU is that of the others (the authors' program makes it that of 16 machines). Lengths are whole seconds, at
     least 1.
     """
-    if family not in RISKY_FAMILIES:
-        raise UnknownNameError("family", str(family), (), RISKY_FAMILIES)
+    require_known("family", family, RISKY_FAMILIES)
     if not (jobs_per_week >= 1 and weeks > 0 and np.isfinite(weeks) and cores_per_machine >= int(_CORES[-1])):
         what = f"{weeks} weeks of {jobs_per_week} jobs for machines of {cores_per_machine} cores"
         raise RequestError(what, f"at least 1 job, and {_CORES[-1]} cores, are allowed")

@@ -281,7 +281,7 @@ class Auctioneer(Router):
     def note_room(self) -> None:
         """Take note that, somewhere behind, jobs may find cores that they did not before."""
         self.note_decision()
-        self._note_room()
+        super(Router, self).note_room()  # it knows which of its tasks are ready
 
     def note_decision(self) -> None:
         """Take note that a scheduler behind has decided: it may have cores for a task that waits for an auction."""

@@ -13,7 +13,7 @@ from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Ro
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
-from simmodels.model import Model
+from simmodels.model import Model, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.placement_options import PlacementOptions
 from simmodels.schedule import Schedule
@@ -27,13 +27,13 @@ _ROUTERS: dict[str, type[Router]] = {each.__name__: each for each in (RoundRobin
 
 def run_processes(model: Model) -> Schedule:
     """Return the schedule of a model, by its processes."""
-    end_s = math.inf if model.window_s is None else float(model.window_s[1])
+    begin_s, end_s = model.begin_s, model.end_s
     sites = [site.known_by(end_s) for site in model.sites]
-    env = Environment(seed=model.seed, start_s=model.begin_s)
+    env = Environment(seed=model.seed, start_s=begin_s)
     clusters = [_cluster(env, site) for site in sites]
     decider = _decider(env, model, clusters)
     rigid_on_machines = model.on_machines and model.work.is_rigid and isinstance(decider, Scheduler)
-    source = Source(env, model.work, into=decider, window_s=(model.begin_s, end_s) if rigid_on_machines else None)
+    source = Source(env, model.work, into=decider, window_s=(begin_s, end_s) if rigid_on_machines else None)
     recorder = Recorder(env)
     changes = [site.capacity for site in sites if site.capacity is not None]
     auction = next((each for each in (model.options, model.router) if isinstance(each, AuctionOptions)), None)
@@ -42,7 +42,7 @@ def run_processes(model: Model) -> Schedule:
     elif not model.on_machines:
         env.run()
     elif end_s == math.inf:
-        _run_out(env, source, last_s=max((float(each.time_s[-1]) for each in changes), default=model.begin_s))
+        _run_out(env, source, last_s=max((float(each.time_s[-1]) for each in changes), default=begin_s))
     else:
         env.run(until=env.end_of(end_s))
     return recorder.schedule()
@@ -76,10 +76,10 @@ def _decider(env: Environment, model: Model, clusters: list[Cluster]) -> Schedul
     return _ROUTERS[model.router](env, schedulers)
 
 
-def _scheduler(env: Environment, options: object, cluster: Cluster) -> Scheduler:
+def _scheduler(env: Environment, options: SchedulerOptions, cluster: Cluster) -> Scheduler:
     if isinstance(options, PlacementOptions):
         return _PLACERS[options.heuristic](env, cluster, **options.given())
-    return QueueScheduler(env, cluster, **options.by_name())  # type: ignore[attr-defined]  # it is QueueOptions
+    return QueueScheduler(env, cluster, **options.by_name())
 
 
 def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
@@ -87,10 +87,11 @@ def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
 
     The clock stops there, whatever is still to come: changes of the capacity, timers that nobody waits for.
     """
-    deciders = env.all(Decider)
+    deciders, clusters = env.all(Decider), env.all(Cluster)
     while source.process.is_alive or not all(each.is_idle for each in deciders):
-        acts = any(each.will_act for each in deciders) or any(cluster.running for cluster in env.all(Cluster))
-        if not (source.process.is_alive or acts) and env.peek() > max(last_s, env.now):
-            return
+        if not source.process.is_alive and env.peek() > max(last_s, env.now):
+            acts = any(each.will_act for each in deciders) or any(cluster.running for cluster in clusters)
+            if not acts:
+                return
         env.step()
     env.run(until=env.end_of(env.now))

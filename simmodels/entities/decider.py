@@ -212,14 +212,10 @@ class Decider:
         """Take note that an attempt has ended."""
         raise NotImplementedError
 
-    def _note_room(self) -> None:
-        """Let the routers know that jobs may find cores here that they did not before."""
+    def note_room(self) -> None:
+        """Take note that, here or behind, jobs may find cores that they did not before, and let the routers do so."""
         for router in self.routers:
             router.note_room()
-
-    def note_room(self) -> None:
-        """Take note that, somewhere behind, jobs may find cores that they did not before."""
-        self._note_room()
 
     def note_power(self, machine: Machine, more: int) -> None:
         """Take note that a machine was switched, and how many more of its cores jobs may have."""

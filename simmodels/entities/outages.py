@@ -8,7 +8,7 @@ from simmodels.capacity import Mode
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.ground.numbers import is_number, is_whole
 from simmodels.streams import stream
 from simmodels.units import DAY
@@ -151,8 +151,7 @@ class Maintenance:
         if repeat_s is not None and not duration_s < repeat_s < math.inf:
             raise RequestError(f"repeat_s must be longer than duration_s, {duration_s:g} s (got {repeat_s})")
         self.repeat_s = repeat_s
-        if mode not in get_args(Mode):
-            raise UnknownNameError("mode", str(mode), (), get_args(Mode))
+        require_known("mode", mode, get_args(Mode))
         self.mode = mode
         chosen = _listed(cluster, machines)
         last = len(cluster.machines) - 1

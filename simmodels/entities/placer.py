@@ -212,16 +212,12 @@ class Placer(Scheduler):
         return line if self.options.by_submission else sorted(line, key=lambda each: order.key(each, now))
 
     def _withdraw(self, job: Job) -> None:
-        slot = self._slot_of(job)
-        if slot is None or not any(each is job for each in self.waiting):
+        slot = next((slot for slot, each in self._jobs.items() if each is job), -1)
+        if slot < 0 or not any(each is job for each in self.waiting):
             self._refuse_withdrawal(job)
         placing.withdraw(self._fleet, slot)
         self._withdrawn = True
         del self._jobs[slot]
-
-    def _slot_of(self, job: Job) -> int | None:
-        """Return the slot of a job that is not done; None of one that has none (yet)."""
-        return next((slot for slot, each in self._jobs.items() if each is job), None)
 
     @property
     def jobs_not_done(self) -> list[Job]:

@@ -2,20 +2,21 @@
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 
-from simmodels.capacity import Capacity, CapacityChange, Law, next_machines, walk_moves
+from simmodels.capacity import Capacity, CapacityChange, Law, Mode, next_machines, walk_moves
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Leaves, Machine
+from simmodels.entities.outages import require_machines
 from simmodels.errors import RequestError, require_known
 from simmodels.passes import switching
+from simmodels.site import Removes
 from simmodels.streams import stream
 
-_Removes = Literal["highest", "random"]
 _MODES: dict[str, int] = switching.MODES
 _LEAVES: dict[int, Leaves | None] = {
     switching.OPEN: None,
@@ -53,10 +54,11 @@ class CapacityProcess:
         cluster: Cluster,
         *,
         machines: int,
-        removes: _Removes = "highest",
+        removes: Removes = "highest",
         longest_notice_s: float = 0.0,
     ) -> None:
-        require_known("removes", removes, get_args(_Removes))
+        require_known("removes", removes, get_args(Removes))
+        require_machines(cluster)
         self.env = env
         self.cluster = cluster
         self.removes = removes
@@ -67,9 +69,6 @@ class CapacityProcess:
         self._announced: dict[int, CapacityChange] = {}  # changes still to come, of which notice has been given
         self._by = np.full(len(cluster.machines), -1)  # the change by which each machine went, and ...
         self._told_s = np.full(len(cluster.machines), np.inf)  # ... when notice of it was given
-        if not cluster.machines:
-            what = f"cluster {cluster.name!r} is a pool of cores"
-            raise RequestError(what, "machines= and cores_per_machine= are needed")
         self._check(machines)
         for machine in cluster.machines[machines:]:
             machine.hold(self)
@@ -197,7 +196,7 @@ class TraceCapacity(CapacityProcess):
         *,
         start_s: float | None = None,
         repeat_s: float | None = None,
-        removes: _Removes = "highest",
+        removes: Removes = "highest",
     ) -> None:
         capacity = Capacity.of(table)
         if start_s is not None:
@@ -285,8 +284,8 @@ class MarkovCapacity(CapacityProcess):
         start: int | None = None,
         law: Law = "three_way",
         notice_s: float = 0.0,
-        mode: Literal["kill", "drain", "checkpoint"] = "kill",
-        removes: _Removes = "highest",
+        mode: Mode = "kill",
+        removes: Removes = "highest",
     ) -> None:
         self.low, self.high, self.step, self.period_s, self.law = low, high, step, period_s, law
         self.notice_s, self.mode = notice_s, mode

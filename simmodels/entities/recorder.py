@@ -21,6 +21,7 @@ from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import ranges
 from simmodels.results.place import Terms
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workflow import Workflow
@@ -183,7 +184,7 @@ class Recorder:
             tasks = Workload.of_workflows(flows)
             count = np.array([len(flow) for flow in flows])
             first = np.array([number for number, _ in self._flows])
-            at = np.arange(len(tasks)) + np.repeat(first - count.cumsum() + count, count)
+            at = ranges(first, count)
             for name in COLUMNS:
                 jobs[name][at] = getattr(tasks, name)
         return jobs

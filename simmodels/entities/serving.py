@@ -129,7 +129,7 @@ class Scheduler(Decider):
     def note_power(self, machine: Machine, more: int) -> None:  # noqa: ARG002
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
         self._ring()
-        self._note_room()
+        self.note_room()
 
     # -- what can be seen of it ---------------------------------------------------------------------
 

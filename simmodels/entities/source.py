@@ -11,6 +11,7 @@ from simmodels.entities.environment import Environment, Process
 from simmodels.entities.router import Router
 from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import ranges
 from simmodels.window import Rows, windowed
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Numbers, Workload
@@ -170,5 +171,4 @@ def _with_tasks(work: Workload, rows: Rows) -> Rows:
         return rows
     number = work.tasks.workflow[rows]
     size = np.array([*map(len, work.workflows), 1])[number]
-    before = np.cumsum(size) - size
-    return np.asarray(np.arange(size.sum()) + np.repeat(rows - before, size), np.int64)
+    return ranges(rows, size)

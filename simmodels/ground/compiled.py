@@ -3,7 +3,8 @@
 Numba keeps a compiled function until the file that defines it changes; but a pass has the code of
 what it calls compiled into it, so a change in another file (an upgrade, a `git pull`) would leave
 the old rule running. Here the cache of a function carries the stamp of its own file, of all passes and structures, of
-what these stand on, and of the files beside it that it says it calls: compiled code calls nothing else.
+what these stand on, of `power`, `runs` and `yard` of `simmodels.replay`, which its loops share, and of the files beside
+it that it says it calls: compiled code calls nothing else.
 """
 
 import contextlib

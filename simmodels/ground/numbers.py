@@ -1,4 +1,4 @@
-"""Numbers: types of columns, the largest whole number that a float can tell from the next, and checks of options.
+"""Numbers: types of columns, ranges, the largest whole number that floats tell from the next, and checks of options.
 
 A check refuses a value of another type in one sentence, before compiled code would stumble over it.
 """
@@ -17,6 +17,11 @@ Ints: TypeAlias = NDArray[np.int64]
 
 MOST: Final = 2**53
 """Whole numbers up to this are exact as floats; from here on the next float is more than 1 away."""
+
+
+def ranges(first: Ints, count: Ints) -> Ints:
+    """Return the whole numbers of several ranges, one range after the other: first, first + 1, ..., `count` of each."""
+    return np.asarray(np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count), np.int64)
 
 
 def shown(value: object) -> object:

@@ -40,6 +40,12 @@ class Checkpoints:
                 raise RequestError(f"{name} is {getattr(self, name)}", "a finite number of seconds >= 0 is allowed")
 
 
+def checkpoint_numbers(checkpoints: Checkpoints | None) -> tuple[float, float, float]:
+    """Return interval, cost and restart of these checkpoints, or of none."""
+    given = Checkpoints() if checkpoints is None else checkpoints
+    return given.interval_s, given.cost_s, given.restart_s
+
+
 def young_daly_s(cost_s: float, mean_time_between_losses_s: float) -> float:
     """Return the interval between periodic checkpoints that loses least, to first order: sqrt(2 C M).
 

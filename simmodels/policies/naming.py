@@ -1,11 +1,12 @@
 """Naming: orders where bids are asked for, and bids where orders are, by their names."""
 
 from collections.abc import Callable
+from typing import Any
 
 from simmodels.policies.bids import find_bid
 from simmodels.policies.orders import find_order
 from simmodels.policies.priority import Priority
-from simmodels.policies.registry import BIDS, ORDERS
+from simmodels.policies.registry import BIDS, ORDERS, Registry
 
 Given = str | Priority | Callable[..., float]
 
@@ -18,10 +19,7 @@ def as_bid(given: Given) -> Priority:
     UnknownNameError
         Neither a bid nor an order has the name; near bids are offered.
     """
-    if isinstance(given, Priority):
-        return given
-    order = ORDERS.get(given) if isinstance(given, str) and BIDS.get(given) is None else None
-    return find_bid(given) if order is None else order
+    return _found(given, BIDS, find_bid, ORDERS)
 
 
 def as_order(given: Given) -> Priority:
@@ -32,7 +30,12 @@ def as_order(given: Given) -> Priority:
     UnknownNameError
         Neither an order nor a bid has the name; near orders are offered.
     """
+    return _found(given, ORDERS, find_order, BIDS)
+
+
+def _found(given: Given, own: Registry[Any], find: Callable[[Given], Priority], others: Registry[Any]) -> Priority:
+    """Return what is given, or what has its name: here, or else among the others."""
     if isinstance(given, Priority):
         return given
-    bid = BIDS.get(given) if isinstance(given, str) and ORDERS.get(given) is None else None
-    return find_order(given) if bid is None else bid
+    other = others.get(given) if isinstance(given, str) and own.get(given) is None else None
+    return find(given) if other is None else other

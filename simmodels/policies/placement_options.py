@@ -1,6 +1,5 @@
 """PlacementOptions: how jobs are placed on machines that come and go; checked once, for both clocks."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, Self
@@ -352,10 +351,3 @@ def require_lengths(workload: Workload, cores: int) -> None:
     if len(none):
         job = workload.job(int(none[0]))
         raise ImpossibleJobError(job.job_id, f"runs for {job.runtime_s:g} s; more than 0 s is allowed", len(none) - 1)
-
-
-def checkpoint_numbers(checkpoints: Checkpoints | None) -> tuple[float, float, float]:
-    """Return interval, cost and restart of these checkpoints, or of none."""
-    if checkpoints is None:
-        return math.inf, 0.0, 0.0
-    return checkpoints.interval_s, checkpoints.cost_s, checkpoints.restart_s

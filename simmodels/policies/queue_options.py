@@ -109,9 +109,7 @@ class QueueOptions(Options):
         first, second = self.both
         return Rows((first.columns, () if second is first else second.columns), slots)
 
-    def open(
-        self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats | None, rows: Rows
-    ) -> Queue:
+    def open(self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats, rows: Rows) -> Queue:
         """Return an empty queue with these options (see `simmodels.structures.queue.open_queue`)."""
         return open_queue(
             columns,

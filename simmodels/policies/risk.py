@@ -4,7 +4,7 @@ Perotin et al. (2023, doi 10.1145/3624062.3624194), section 4.2: the category of
 reference's work (length x cores) that is in jobs at least as long.
 """
 
-from typing import Final, Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from simmodels.errors import RequestError
 from simmodels.workload import Workload
 
 Category = Literal["ge", "gt", "thousandths"]
-CATEGORIES: Final = get_args(Category)
 
 Table = tuple[NDArray[np.float64], NDArray[np.float64]]
 

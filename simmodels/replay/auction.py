@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from simmodels.ground.numbers import Ints
 from simmodels.model import Model
 from simmodels.outcomes import judged, schedule_of
 from simmodels.passes.trading import add_free, found, refused_task
 from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_market, raise_refused_bid
-from simmodels.policies.placement_options import checkpoint_numbers
+from simmodels.policies.checkpoints import checkpoint_numbers
 from simmodels.replay.powered_auction import trade_on_machines
 from simmodels.replay.powered_run import spread
 from simmodels.replay.runs import new_runs, record
@@ -75,7 +74,7 @@ def _on_machines(auction: _Auction) -> Schedule:
     ]
     first = np.cumsum([0, *(each.machines for each in switched)])
     states = np.concatenate([each.states for each in switched])
-    size = np.concatenate([np.full(each.machines, each.site.size // each.machines) for each in switched])
+    size = np.concatenate([np.full(each.machines, each.site.place.cores_per_machine) for each in switched])
     yard = new_yard(states, size, first)
     powers = [
         None if each.site.capacity is None else each.power(states[low:high])
@@ -83,19 +82,16 @@ def _on_machines(auction: _Auction) -> Schedule:
     ]
     for cluster, each in enumerate(switched):
         off = each.machines - each.at_begin
-        add_free(market, cluster, -off * (each.site.size // each.machines))
+        add_free(market, cluster, -off * each.site.place.cores_per_machine)
     length_s, tasks = model.work.runtime_s, len(model.work)
     runs = new_runs(length_s, length_s, np.zeros(tasks), len(states), checkpoint_numbers(model.sites[0].checkpoints))
     addresses = np.array([0 if power is None else address_of(power) for power in powers], np.int64)
     given = (market, yard, runs, addresses, auction.arrivals, auction.submit_s, auction.until_s)
-    fine, _, last_s = trade_on_machines(*given)
+    fine, last_s = trade_on_machines(*given)
     if not fine:
         auction.refuse()
     (task, machine, start_s, end_s, work_s, outcome), (dark, dark_from, dark_to) = record(runs)
-    lengths = np.diff(known.first_task)[auction.arrivals]
-    submitted = np.empty(tasks, np.int64)  # the place of each task in order of submission
-    submitted[np.repeat(known.first_task[:-1][auction.arrivals], lengths) + _counts(lengths)] = np.arange(tasks)
-    order = np.lexsort((submitted[task], start_s))  # as a recorder has them
+    order = np.lexsort((task, model.work.submit_s[task], start_s))  # as a recorder has them
     rows, machine = task[order], machine[order]
     cluster, dark_of = (np.searchsorted(first, each, side="right") - 1 for each in (machine, dark))
     attempts = {"start_s": start_s[order], "end_s": end_s[order], "outcome": outcome[order]}
@@ -119,8 +115,3 @@ def _on_machines(auction: _Auction) -> Schedule:
         parts=spread(rows, order, parts),
         **price,
     )
-
-
-def _counts(lengths: Ints) -> Ints:
-    """Return 0, 1, ... for each of these lengths, one after the other."""
-    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

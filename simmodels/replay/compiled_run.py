@@ -3,7 +3,6 @@
 from simmodels.model import Model
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.placement_options import PlacementOptions
-from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.auction import replay_auction
 from simmodels.replay.powered_run import replay_placer, replay_queue_on_machines
 from simmodels.replay.run import Replay
@@ -11,7 +10,14 @@ from simmodels.schedule import Schedule
 
 
 def run_compiled(model: Model) -> Schedule:
-    """Return the schedule of a model of which nothing is `uncovered`, by the compiled clock."""
+    """Return the schedule of a model of which nothing is `uncovered`, by the compiled clock.
+
+    Raises
+    ------
+    RequestError
+        A row of a workflow was changed.
+    """
+    model.work.require_unchanged()
     options = model.options
     if isinstance(options, AuctionOptions):
         return replay_auction(model, options)
@@ -19,10 +25,6 @@ def run_compiled(model: Model) -> Schedule:
         return replay_placer(model, options)
     if model.on_machines:
         return replay_queue_on_machines(model, options)
-    return _queue_on_a_pool(model, options)
-
-
-def _queue_on_a_pool(model: Model, options: QueueOptions) -> Schedule:
     replay = Replay(model.work, cores=model.site.size, options=options, seed=model.seed)
     replay.run()
     return replay.schedule()

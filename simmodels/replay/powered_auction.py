@@ -62,14 +62,16 @@ def _switch_all(market, yard, runs, powers, touched, lost, now):
 
 @compiled
 def trade_on_machines(market, yard, runs, powers, arrivals, submit, until):
-    """Let the jobs arrive, and hold auctions until all is done, or nothing is to come.
+    """Run an auction on machines: everything that happens up to an instant, that included, or until all is done.
 
     Parameters
     ----------
     market
-        The auction; a slot of the record is a task of it.
-    yard, runs
-        The cores of the machines of all clusters, and the record, empty.
+        The state, all jobs known; see `simmodels.structures.market`. A slot of the record is a task of it.
+    yard
+        The cores of the machines of all clusters.
+    runs
+        The record, empty.
     powers
         int64[clusters], the address of the machines that are switched on and off of each cluster; 0 where none is.
     arrivals
@@ -81,8 +83,8 @@ def trade_on_machines(market, yard, runs, powers, arrivals, submit, until):
 
     Returns
     -------
-    bool, bool, float
-        False if the bid gave no number for a task; whether all is done; the last instant.
+    bool, float
+        False if the bid gave no number for the task ``market.refused``; and the last instant.
     """
     m = market
     ended = np.empty(64, np.int64)
@@ -97,7 +99,7 @@ def trade_on_machines(market, yard, runs, powers, arrivals, submit, until):
         if came == arrivals.size and runs.size == 0:
             first_undone = first_open(m, first_undone)
             if first_undone == m.jobs:
-                return True, True, last
+                return True, last
         now = _next_event(m, runs, powers, submit, came)
         if not now <= until or now == np.inf:
             break
@@ -124,4 +126,4 @@ def trade_on_machines(market, yard, runs, powers, arrivals, submit, until):
             occupy_lowest(yard, m.cluster[task], m.cores[task])
             begin(yard, runs, task, now, lasts_by(runs, task)[0])
     leave_running(runs, last)
-    return m.refused < 0, False, last
+    return m.refused < 0, last

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from simmodels.model import Model
 from simmodels.passes.switching import OPEN
-from simmodels.policies.placement_options import PLACED, PlacementOptions, checkpoint_numbers
+from simmodels.policies.checkpoints import checkpoint_numbers
+from simmodels.policies.placement_options import PLACED, PlacementOptions
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.powered import replay_powered
@@ -37,10 +38,10 @@ class Window:
     """
 
     def __init__(self, model: Model) -> None:
-        self.model, self.workload, self.seed = model, model.work, model.seed
-        self.begin_s, self.end_s = window_of(model)
+        self.workload, self.seed = model.work, model.seed
+        self.begin_s, self.end_s = model.begin_s, model.end_s
         self.site = model.site.known_by(self.end_s)
-        self.cores_per_machine = self.site.size // self.site.place.machines
+        self.cores_per_machine = self.site.place.cores_per_machine
         self.jobs = windowed(self.workload, (self.begin_s, self.end_s))
         self.machines = Switched(self.site, self.begin_s, seed=model.seed)
 
@@ -58,9 +59,9 @@ class Window:
         )
         return made
 
-    def drawn(self, slots: int) -> NDArray[np.float64]:
-        """Return a uniform number for each slot, as orders ask for."""
-        return stream(self.seed, "order", "draw").random(slots)
+    def drawn(self, slots: int, *, asked: bool) -> NDArray[np.float64]:
+        """Return a uniform number for each slot, if an order asks for it."""
+        return stream(self.seed, "order", "draw").random(slots) if asked else np.empty(0)
 
     def found(self, jobs: Windowed, runs: Runs) -> "_Found":
         """Return what was recorded, in order of start."""
@@ -130,7 +131,7 @@ def replay_placer(model: Model, options: PlacementOptions) -> Schedule:
     fleet = options.open(
         (submit_s, length_s, estimate_s.copy()),
         workload.cores[rows].copy(),
-        known=(window.drawn(len(rows)) if options.order_of_queue.draws else np.empty(0), of_order.matrices[0]),
+        known=(window.drawn(len(rows), asked=options.order_of_queue.draws), of_order.matrices[0]),
         size=window.cores_per_machine,
         is_open=(window.machines.states == OPEN).tolist(),
         least=window.machines.least,
@@ -179,7 +180,7 @@ def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
     queue = options.open(
         (submit_s, *lengths, workload.cores[rows].copy()),
         free=free,
-        draw=window.drawn(len(rows)) if options.draws else None,
+        draw=window.drawn(len(rows), asked=options.draws),
         rows=of_orders,
     )
     states = window.machines.states
@@ -211,8 +212,3 @@ def spread(rows: NDArray[np.int64], at: NDArray[np.int64], parts: NDArray[np.int
     kept = place[number[several]]
     columns = {"row": rows[kept], "attempt": numbered(rows)[kept]}
     return pd.DataFrame({**columns, "machine": machine[several], "cores": cores[several]}).astype(np.int64)
-
-
-def window_of(model: Model) -> tuple[float, float]:
-    """Return when a model on machines begins, and when it ends."""
-    return (model.begin_s, math.inf) if model.window_s is None else (float(model.window_s[0]), float(model.window_s[1]))

@@ -119,7 +119,7 @@ class Replay:
         self.options = changed
         self._changes += 1
         set_rows(self._queue, *rows.matrices)
-        set_draw(self._queue, self._drawn_or_empty())
+        set_draw(self._queue, self._drawn())
         first, second = self.options.both
         set_order(
             self._queue,
@@ -131,19 +131,15 @@ class Replay:
             float(now_s),
         )
 
-    def _drawn(self) -> NDArray[np.float64] | None:
+    def _drawn(self) -> NDArray[np.float64]:
         """Return a uniform number for each slot, if an order asks for it."""
-        return stream(self.seed, "order", "draw").random(len(self.submit_s)) if self.options.draws else None
+        return stream(self.seed, "order", "draw").random(len(self.submit_s)) if self.options.draws else np.empty(0)
 
     def _filled_rows(self, options: QueueOptions) -> Rows:
         """Return what orders know of each slot beyond the columns of a queue."""
         rows = options.rows(len(self.submit_s))
         rows.fill_all(self.workload, slice(None) if self._rows is None else self._rows)
         return rows
-
-    def _drawn_or_empty(self) -> NDArray[np.float64]:
-        drawn = self._drawn()
-        return np.empty(0) if drawn is None else drawn
 
     def waiting_slots(self) -> NDArray[np.int64]:
         """Return int64[waiting], the slots that wait (in the window of queue_depth), in order."""

@@ -1,4 +1,8 @@
-"""The compiled clock of an auction: its events, in order, as one loop."""
+"""The compiled clock of an auction on pools of cores: its events, in order, as one loop.
+
+It keeps no rule of its own: who starts where is `simmodels.passes.trading`, the same that the process clock calls. One
+event costs O(log running tasks) and what the auction costs.
+"""
 
 import heapq
 
@@ -11,10 +15,12 @@ from simmodels.passes.trading import instant, next_wake
 
 @compiled
 def trade(market, arrivals, submit, until):
-    """Let the jobs arrive, and hold auctions until nothing is to come.
+    """Run an auction on pools of cores: everything that happens up to an instant, that included.
 
     Parameters
     ----------
+    market
+        The state, all jobs known; see `simmodels.structures.market`.
     arrivals
         int64[jobs], the jobs' numbers in order of arrival.
     submit
@@ -25,7 +31,7 @@ def trade(market, arrivals, submit, until):
     Returns
     -------
     bool
-        False if the bid gave no number for a task.
+        False if the bid gave no number for the task ``market.refused``.
     """
     m = market
     ends = [(0.0, np.int64(0)) for _ in range(0)]  # a heap of (instant, task); numba learns the type from this

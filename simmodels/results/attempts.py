@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels import metrics
+from simmodels.capacity import Capacity
 from simmodels.errors import RequestError
 from simmodels.workload import Workload
 
@@ -156,3 +158,16 @@ def off_table(
     return pd.DataFrame(
         {"cluster": cluster[first], "machine": machine[first], "start_s": low[first], "end_s": high[last]}
     )
+
+
+def machines_on(off_spans: pd.DataFrame | None, cluster: int, machines: int, window: tuple[float, float]) -> Capacity:
+    """Return how many of the machines of a cluster were on over a window; without spans, all always were."""
+    low = high = np.empty(0)
+    if off_spans is not None:
+        spans = off_spans[off_spans["cluster"] == cluster]
+        low, high = spans["start_s"].to_numpy(np.float64), spans["end_s"].to_numpy(np.float64)
+        high = np.where(high < window[1], high, np.nan)  # it has not ended
+    time_s, off = metrics.step_function(low, high, np.ones(len(low), np.int64))
+    if not len(time_s) or time_s[0] > window[0]:
+        time_s, off = np.append(window[0], time_s), np.append(0, off)
+    return Capacity(time_s, machines - off)

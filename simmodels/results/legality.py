@@ -4,7 +4,6 @@ A rule is a function of the `Evidence`; it applies by what the schedule has: att
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -14,121 +13,9 @@ from numpy.typing import NDArray
 from simmodels import metrics
 from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
-from simmodels.results.attempts import (
-    COMPLETED,
-    FINISHED,
-    KILLED,
-    OPEN,
-    OUTCOMES,
-    REJECTED,
-    UNFINISHED,
-    Attempts,
-    numbered,
-)
-from simmodels.results.place import Place, Terms
-from simmodels.workflow import delays
-from simmodels.workload import Workload
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """What a schedule says happened.
-
-    Parameters
-    ----------
-    workload
-        The jobs and tasks, n rows.
-    places
-        The clusters.
-    start_s, end_s, outcome, executed_s, counted, cluster
-        As in `simmodels.schedule.Schedule`, n rows each.
-    attempts
-        Every attempt, of the jobs that ran once too.
-    listed
-        bool[n], whether the job's attempts were recorded one by one.
-    terms
-        What it was made under.
-    off_spans
-        The spans in which machines were off, by cluster, machine and time; None if no cluster has machines.
-    parts
-        Of the attempts on several machines: `row`, `attempt`, `machine`, `cores`.
-    window
-        First and last instant of what was simulated; None if there are no machines.
-    workflow_outcome
-        int8[workflows], see `WORKFLOW_OUTCOMES`.
-    """
-
-    workload: Workload
-    places: tuple[Place, ...]
-    start_s: NDArray[np.float64]
-    end_s: NDArray[np.float64]
-    outcome: NDArray[np.int8]
-    executed_s: NDArray[np.float64]
-    counted: NDArray[np.bool_]
-    cluster: NDArray[np.int64]
-    attempts: Attempts
-    listed: NDArray[np.bool_]
-    terms: Terms
-    off_spans: pd.DataFrame | None
-    parts: pd.DataFrame
-    window: tuple[float, float] | None
-    workflow_outcome: NDArray[np.int8]
-
-    def prove(self) -> None:
-        """Raise if a rule is broken; `Schedule.validate` says what each of them asks.
-
-        Raises
-        ------
-        IllegalScheduleError
-            With the rule and, for the first offence, the job, the instant and the values.
-        """
-        for rule in RULES:
-            rule(self)
-
-    @property
-    def started(self) -> NDArray[np.bool_]:
-        """Return bool[n], whether each row has a start."""
-        return ~np.isnan(self.start_s)
-
-    @property
-    def on(self) -> NDArray[np.int64]:
-        """Return int64[n], the number of each row's cluster; 0 where it has none."""
-        return np.where((self.cluster >= 0) & (self.cluster < len(self.places)), self.cluster, 0)
-
-    def arrival_s(self, edges: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return float64[k], when the data of each edge (a pair of rows) are on the cluster that needs them."""
-        sender, receiver = edges.T
-        terms = self.terms
-        delay_s = delays(self.workload.runtime_s[sender] / terms.tick_s, terms.ccr) * terms.tick_s
-        travels = np.zeros(len(sender), np.bool_)
-        if terms.network == "cluster":
-            travels = self.cluster[sender] != self.cluster[receiver]
-        elif terms.network == "kind" and self.workload.tasks is not None:
-            kind, kinds = self.workload.tasks.kind, {place.kind for place in self.places}
-            both = (kind[sender] != None) & (kind[receiver] != None)  # noqa: E711  of each element
-            travels = both & (kind[sender] != kind[receiver]) & (None not in kinds)
-        arrival_s: NDArray[np.float64] = self.end_s[sender] + np.where(travels, delay_s, 0.0)
-        return arrival_s
-
-    def refuse(self, rule: str, bad: NDArray[np.bool_], text: str, **values: object) -> None:
-        """Raise if some row is bad; `text` is filled in with the values of the first."""
-        rows = np.flatnonzero(bad)
-        if not len(rows):
-            return
-        row = int(rows[0])
-        what = text.format(
-            job=self.workload.job(row),
-            start_s=self.start_s[row],
-            end_s=self.end_s[row],
-            outcome=OUTCOMES[self.outcome[row]],
-            place=self.places[self.on[row]],
-            cluster=self.cluster[row],
-            **values,
-        )
-        unit = "jobs" if self.workload.is_rigid else "rows"
-        more = f" (and {len(rows) - 1} more {unit})" if len(rows) > 1 else ""
-        raise IllegalScheduleError(rule, f"{self.workload.label(row)} {what}{more}")
-
+from simmodels.results.attempts import COMPLETED, FINISHED, KILLED, OPEN, REJECTED, UNFINISHED, Attempts, numbered
+from simmodels.results.evidence import Evidence
+from simmodels.results.place import Place
 
 # -- each row by itself --------------------------------------------------------------------------------
 
@@ -208,15 +95,15 @@ def _overrun(e: Evidence) -> None:
 
 def _attempts(e: Evidence) -> None:
     """Refuse attempts of a job that do not follow each other, or do not lead to what its row says."""
-    if not e.listed.any():
+    if e.listed is None:
         return
-    work, jobs = e.workload, len(e.start_s)
+    work, jobs, listed = e.workload, len(e.start_s), e.listed > 0
     row, attempt, start_s, end_s, outcome = e.attempts[:5]
     unfinished = e.outcome == UNFINISHED
     same = (outcome[:jobs] == e.outcome) & (unfinished | (end_s[:jobs] == e.end_s))
     same &= (start_s[:jobs] == e.start_s) | (unfinished & np.isnan(e.start_s))
     text = "({outcome}, start {start_s} s, end {end_s} s) is not what its last attempt says"
-    e.refuse("attempts", e.listed & ~same, text)
+    e.refuse("attempts", listed & ~same, text)
 
     order = np.lexsort((attempt, row))
     row, start_s, end_s, outcome = row[order], start_s[order], end_s[order], outcome[order]
@@ -226,7 +113,7 @@ def _attempts(e: Evidence) -> None:
     def refuse(bad: NDArray[np.bool_], text: str) -> None:
         e.refuse("attempts", np.bincount(row[bad], minlength=jobs) > 0, text)
 
-    refuse(e.listed[row] & ~np.isfinite(start_s), "has an attempt without a finite start")
+    refuse(listed[row] & ~np.isfinite(start_s), "has an attempt without a finite start")
     refuse(again & ~(start_s >= np.roll(end_s, 1)), "has an attempt that starts before the one before has ended")
     refuse(early & (outcome != UNFINISHED), "runs again after an attempt that came to an end")
     refuse(start_s < work.submit_s[row], "has an attempt before its submit at {job.submit_s} s")
@@ -399,3 +286,15 @@ RULES: Final[tuple[Callable[[Evidence], None], ...]] = (
     _work,
 )
 """The rules, in the order in which they are held against a schedule."""
+
+
+def prove(evidence: Evidence) -> None:
+    """Raise if a rule is broken; `Schedule.validate` says what each of them asks.
+
+    Raises
+    ------
+    IllegalScheduleError
+        With the rule and, for the first offence, the job, the instant and the values.
+    """
+    for rule in RULES:
+        rule(evidence)

@@ -1,24 +1,22 @@
 """Figures of merit of a schedule, by what it has: rigid jobs, machines; from columns to numbers by name."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels import metrics
-from simmodels.capacity import Capacity
 from simmodels.energy import KWH, Power, Signal
-from simmodels.errors import UnknownNameError
-from simmodels.results.attempts import COMPLETED, OUTCOMES, UNFINISHED, Attempts
-from simmodels.results.legality import Evidence
+from simmodels.errors import require_known
+from simmodels.results.attempts import COMPLETED, OUTCOMES, UNFINISHED, Attempts, machines_on
+from simmodels.results.evidence import Evidence
 
-Waits = tuple[NDArray[np.float64], NDArray[np.float64]]
 WarmCredit = Literal["whole", "partial"]
 
 
 def of_jobs(
-    evidence: Evidence, chosen: NDArray[np.bool_], waits: Waits, window_s: tuple[float, float], cores: int, tau_s: float
+    evidence: Evidence, chosen: NDArray[np.bool_], window_s: tuple[float, float], cores: int, tau_s: float
 ) -> dict[str, float]:
     """Return the figures of merit of rigid jobs; see `Schedule.metrics`.
 
@@ -28,8 +26,6 @@ def of_jobs(
         What happened.
     chosen
         bool[n], the rows that count.
-    waits
-        When each wait begins and ends.
     window_s
         The window of utilisation and queue length.
     cores
@@ -46,7 +42,7 @@ def of_jobs(
     per_processor = metrics.per_processor_bounded_slowdown(wait_s, executed_s, work.cores[done], tau_s)
     makespan_s = window_s[1] - window_s[0]
     busy = (e.attempts.start_s, e.attempts.end_s, work.cores[e.attempts.row])
-    mean_queue, max_queue = metrics.queue_length(*waits, window_s)
+    mean_queue, max_queue = metrics.queue_length(*e.waits(), window_s)
     completed, killed, unfinished = np.bincount(e.outcome[chosen], minlength=len(OUTCOMES)).tolist()
     return {
         **metrics.describe(wait_s, "wait_s"),
@@ -70,17 +66,12 @@ def of_jobs(
     }
 
 
-def core_seconds_on(evidence: Evidence, capacities: list[Capacity], window: tuple[float, float]) -> float:
-    """Return the core-seconds of a window on machines that were on."""
-    return sum(
-        _uneven_on(evidence, number, window) if place.sizes else place.cores_per_machine * on.machine_seconds(*window)
-        for number, (place, on) in enumerate(zip(evidence.places, capacities, strict=True))
-    )
-
-
-def _uneven_on(evidence: Evidence, number: int, window: tuple[float, float]) -> float:
-    """Return the core-seconds of a window on those machines of a cluster that were on, if they differ in size."""
+def _core_seconds_on(evidence: Evidence, number: int, window: tuple[float, float]) -> float:
+    """Return the core-seconds of a window on those machines of a cluster that were on."""
     place, (low, high) = evidence.places[number], window
+    if not place.sizes:
+        on = machines_on(evidence.off_spans, number, place.machines, window)
+        return place.cores_per_machine * on.machine_seconds(low, high)
     if evidence.off_spans is None:
         return place.cores * (high - low)
     off = evidence.off_spans[evidence.off_spans["cluster"] == number]
@@ -92,7 +83,6 @@ def of_machines(
     evidence: Evidence,
     runs: Attempts,
     window: tuple[float, float],
-    capacities: list[Capacity],
     warm_credit: WarmCredit,
 ) -> dict[str, float]:
     """Return the figures of merit of machines that are switched on and off; see `Schedule.metrics`.
@@ -105,8 +95,6 @@ def of_machines(
         Every attempt, in the order in which they are added up.
     window
         First and last instant of what is counted.
-    capacities
-        How many machines of each cluster were on.
     warm_credit
         As there.
 
@@ -119,12 +107,11 @@ def of_machines(
     ----------
     Perotin et al. (2023), section 5.2, doi 10.1145/3624062.3624194.
     """
-    if warm_credit not in {"whole", "partial"}:
-        raise UnknownNameError("warm_credit", str(warm_credit), (), ("whole", "partial"))
+    require_known("warm_credit", warm_credit, get_args(WarmCredit))
     e = evidence
     cores = e.workload.cores[runs.row]
     kept, wasted = metrics.core_seconds(runs.start_s, runs.end_s, runs.work_s, cores, window)
-    offered = core_seconds_on(e, capacities, window)
+    offered = sum(_core_seconds_on(e, number, window) for number in range(len(e.places)))
     used = metrics.time_sum(runs.start_s, runs.end_s, cores, window)
     lost_s = metrics.lost_s(runs.start_s, runs.end_s, runs.outcome, window)
     if warm_credit == "partial":
@@ -153,7 +140,6 @@ def energy(
     evidence: Evidence,
     runs: Attempts,
     window: tuple[float, float],
-    capacities: list[Capacity],
     power: Power,
     signals: dict[str, Signal],
 ) -> dict[str, float]:
@@ -163,7 +149,8 @@ def energy(
     found = {}
     for name, signal in signals.items():
         on = 0.0
-        for capacity in capacities:
+        for number, place in enumerate(evidence.places):
+            capacity = machines_on(evidence.off_spans, number, place.machines, window)
             edges = np.clip(np.append(capacity.time_s, high), low, high)
             edges[0] = low
             on += float(np.sum(signal.integral(edges[:-1], edges[1:]) * capacity.machines))

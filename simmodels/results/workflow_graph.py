@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, brief
 from simmodels.results.attempts import WORKFLOW_OUTCOMES
-from simmodels.results.legality import Evidence
+from simmodels.results.evidence import Evidence
 from simmodels.workflow import Workflow
 
 if TYPE_CHECKING:

@@ -123,6 +123,16 @@ def test_a_capacity_is_a_step_function() -> None:
         capacity.machines[0] = 5
 
 
+def test_capacities_of_the_same_changes_are_equal_and_so_are_sites() -> None:
+    changes = [sm.CapacityChange(10, 3), sm.CapacityChange(20, 1, notice_s=5, mode="drain")]
+    first, second = (sm.Site(cores_per_machine=4, capacity=sm.Capacity.of(changes)) for _ in range(2))
+    assert first == second
+    assert hash(first) == hash(second)
+    for other in ([(10, 3)], [(10, 3), (20, 1)], [(10, 3), sm.CapacityChange(21, 1, notice_s=5, mode="drain")]):
+        assert sm.Capacity.of(other) != first.capacity
+    assert first.capacity != changes
+
+
 @pytest.mark.parametrize(
     ("changes", "what"),
     [

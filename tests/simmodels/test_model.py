@@ -116,6 +116,15 @@ def test_rows_that_are_not_those_of_the_workflows_are_refused_on_both_clocks(eng
         sm.simulate(longer, on=8, bid="SRTF", engine=engine)
 
 
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_a_workflow_that_is_given_twice_is_refused_on_both_clocks_and_a_copy_runs(engine: Any) -> None:  # noqa: ANN401
+    for work in (lambda: [FLOWS[0], *FLOWS], lambda: sm.Workload.concat([FLOWS[0], LOG, FLOWS])):
+        with pytest.raises(sm.RequestError, match="job 11 is 2 times in a workload, as one object; a copy is allowed"):
+            sm.simulate(work(), on=8, bid="SRTF", engine=engine)
+    twice = sm.simulate([FLOWS[0], dataclasses.replace(FLOWS[0])], on=8, bid="SRTF", engine=engine).validate()
+    assert twice.start_s.tolist() == [0, 4, 4] * 2
+
+
 def test_one_workflow_and_none_are_work_too() -> None:
     assert len(sm.simulate(FLOWS[0], on=8, bid="SRTF")) == 3
     for how in ({"on": 8}, {"on": TWO, "bid": "SRTF"}, {"on": CHANGING, "bid": "SRTF", "engine": "simpy"}):

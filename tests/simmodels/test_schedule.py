@@ -189,6 +189,10 @@ def test_tasks_of_workflows_do_not_wait_in_the_queue_of_rigid_jobs() -> None:
     schedule = Schedule(jobs, 3, np.array([10.0, 2.0, 6.0]), np.array([15.0, 6.0, 10.0]))
     assert schedule.queue_length().to_dict("list") == {"time_s": [0, 10], "queue_length": [1, 0]}
     assert schedule.metrics()["max_queue_length"] == 1
+    row, start_s, end_s = [0, 1, 1, 2], [10.0, 1, 2, 6], [15.0, 2, 6, 10]  # a task is lost at 2 s, and runs again
+    attempts = {"row": row, "attempt": [1, 1, 2, 1], "start_s": start_s, "end_s": end_s, "outcome": [0, 2, 0, 0]}
+    again = replace(schedule, attempts=pd.DataFrame(attempts))
+    assert again.queue_length().to_dict("list") == {"time_s": [0, 10], "queue_length": [1, 0]}
 
 
 def test_metrics_of_a_drawn_schedule_are_those_worked_out_by_hand(drawn: Schedule) -> None:
