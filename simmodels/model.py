@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import shown
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.placement_options import PlacementOptions, require_lengths
 from simmodels.policies.queue_options import QueueOptions
@@ -72,10 +73,26 @@ class Model:
             for site in sites:
                 if site.machines is None:
                     raise RequestError(f"{what} on cluster {site.name!r}, a pool of cores", "machines are needed")
+        if self.window_s is not None:
+            begin_s, end_s = self._window()
+            object.__setattr__(self, "window_s", (begin_s, end_s))
         if self.window_s is not None and (auction or self.router is not None or not self.work.is_rigid):
             raise RequestError(f"the window {self.window_s}", "one scheduler and rigid jobs are needed with it")
         if self.window_s is not None and not self.on_machines:
             raise RequestError("window_s of a pool of cores", "machines are needed with it")
+
+    def _window(self) -> tuple[float, float]:
+        """Return the window as two numbers; refuse what is none."""
+        given: Any = self.window_s
+        try:
+            begin_s, end_s = (float(each) for each in given)
+        except (TypeError, ValueError):
+            begin_s = end_s = math.nan
+        if not begin_s < end_s:
+            raise RequestError(
+                f"window_s is {shown(given)}", "two numbers of seconds are needed, the first one smaller"
+            )
+        return begin_s, end_s
 
     @property
     def site(self) -> Site:

@@ -93,17 +93,20 @@ class Site:
 
     @classmethod
     def of(cls, given: object) -> "Site":
-        """Return the site of what stands for it: a number of cores, or name, cores and kind of a pool (a `Place`).
+        """Return the site of what stands for it: a number of cores, name, cores and kind of a pool, or a `Place`.
 
         Raises
         ------
         RequestError
-            It is none of these, or not what is allowed.
+            It is none of these, or not what is allowed; or the machines of the `Place` differ in size.
         """
         if isinstance(given, Site):
             return given
         if isinstance(given, Place):
-            return cls(name=given.name, cores=given.cores, kind=given.kind)
+            if given.machines == 1:
+                return cls(name=given.name, cores=given.cores, kind=given.kind)
+            size = given.cores_per_machine
+            return cls(name=given.name, machines=given.machines, cores_per_machine=size, kind=given.kind)
         if isinstance(given, Sequence) and not isinstance(given, str):
             if not (2 <= len(given) <= 3 and isinstance(given[0], str) and isinstance([*given, None][2], str | None)):
                 raise RequestError(f"a cluster {given!r}", "name and cores are needed, and a kind is allowed")

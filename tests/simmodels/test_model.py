@@ -81,7 +81,14 @@ def test_clusters_may_be_said_in_short() -> None:
         ({"on": [("a", 2), ("a", 4)], "bid": "SRTF"}, "clusters a, a, of which two have the same name"),
         ({"on": 8, "cores": 8}, "cores beside on; a Site says them"),
         ({"on": 8, "window_s": (0, 5)}, "window_s of a pool of cores; machines are needed with it"),
-        ({"on": CHANGING, "bid": "SRTF", "window_s": (0, 5)}, r"the window \(0, 5\); one scheduler and rigid jobs"),
+        ({"on": CHANGING, "bid": "SRTF", "window_s": (0, 5)}, r"the window \(0.0, 5.0\); one scheduler and rigid jobs"),
+        ({"on": CHANGING, "window_s": (0, 5, 7)}, r"window_s is \(0, 5, 7\); two numbers of seconds are needed"),
+        ({"on": CHANGING, "window_s": "ab"}, "window_s is 'ab'; two numbers"),
+        ({"on": CHANGING, "window_s": 5}, "window_s is 5; two numbers"),
+        (
+            {"on": CHANGING, "window_s": (5, 5)},
+            r"window_s is \(5, 5\); two numbers of seconds are needed, the first one",
+        ),
         ({"on": TWO, "router": "RoundRobin", "bid": "SRTF"}, "router 'RoundRobin' beside a bid"),
         ({"on": CHANGING, "heuristic": "FirstFit", "bid": "SRTF"}, "beside a bid; forward=True is needed with both"),
         ({"on": TWO, "router": "Robin"}, "unknown router 'Robin'; did you mean RoundRobin"),
@@ -100,6 +107,13 @@ def test_clusters_may_be_said_in_short() -> None:
 def test_what_does_not_go_together_is_refused_in_a_sentence(given: dict[str, Any], text: str) -> None:
     with pytest.raises(sm.SimModelsError, match=text):
         sm.simulate(LOG, **given)
+
+
+def test_a_place_of_a_schedule_is_a_site_of_the_same_machines() -> None:
+    of_machines = sm.Site(name="a", machines=2, cores_per_machine=4)
+    assert sm.Site.of(of_machines.place) == of_machines
+    with pytest.raises(sm.RequestError, match=r"the machines of cluster 'x' have \{2, 6\} cores"):
+        sm.simulate(LOG, on=sm.Place("x", 8, None, 2, (6, 2)))
 
 
 @pytest.mark.parametrize("work", ["log", None, [LOG, *FLOWS], [LOG.job(0)], 3])
