@@ -41,7 +41,7 @@ def open_machines(fleet, is_open, now):
     """Let these machines be open, and no others; the profiles of those that were open stay as they are."""
     fleet.alive = 0
     for machine in range(is_open.size):
-        if is_open[machine] and not fleet.open[machine] and fleet.kind != FIRST_FIT:
+        if is_open[machine] and not fleet.open[machine] and fleet.placing.kind != FIRST_FIT:
             _profile_anew(fleet, machine, now)
         fleet.open[machine] = is_open[machine]
         fleet.rank[machine] = NOWHERE
@@ -49,7 +49,7 @@ def open_machines(fleet, is_open, now):
             fleet.rank[machine] = fleet.alive
             fleet.ranked[fleet.alive] = machine
             fleet.alive += 1
-    if fleet.kind == FIRST_FIT:
+    if fleet.placing.kind == FIRST_FIT:
         leaves = fleet.tree.size // 2
         for i in range(is_open.size):
             machine = fleet.filled[i]
@@ -145,7 +145,7 @@ def alter(fleet, machine, cores, plans):
     rank = fleet.rank[machine]
     if 0 <= rank < fleet.use:
         fleet.load += load_of(fleet, machine) - old
-    if fleet.kind == FIRST_FIT and cores != 0:
+    if fleet.placing.kind == FIRST_FIT and cores != 0:
         _set_leaf(fleet, machine)
 
 

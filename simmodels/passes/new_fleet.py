@@ -13,49 +13,6 @@ from simmodels.structures.fleet import FIRST_FIT, FLEET, NOWHERE, OCTAVES
 from simmodels.structures.ordered import new_ordered
 
 
-class Placing(NamedTuple):
-    """How jobs are placed, as compiled code takes it; see `simmodels.policies.placement_options.PlacementOptions`.
-
-    Parameters
-    ----------
-    kind
-        FIRST_FIT, TARGET_STRETCH or TARGET_ASAP.
-    by_event
-        Whether first fit refills after each completion.
-    least, use
-        The least number of machines used, and how many are at first.
-    raise_above, lower_below, distance, length_cap
-        As there.
-    stay, requeue_immediate, first_that_stays, by_plan, by_rank, beyond_use, left_first, replan_if_full, longer_only
-        Whether a job stays on its target; is placed at once again; goes to the first machine on which its stretch stays
-        below the longest; whether that is the longest planned; ties fall to the lowest index; all open machines are
-        searched; the left one is tried first; all is planned again only if all machines were used; and whether only
-        longer jobs count for the categories.
-    pack, packing
-        How many machines make a pack (0: none), and how targets are rounded to packs.
-    """
-
-    kind: int
-    by_event: bool
-    least: int
-    use: int
-    raise_above: float
-    lower_below: float
-    distance: int
-    length_cap: float
-    stay: bool
-    requeue_immediate: bool
-    first_that_stays: bool
-    by_plan: bool
-    by_rank: bool
-    beyond_use: bool
-    left_first: bool
-    replan_if_full: bool
-    longer_only: bool
-    pack: int
-    packing: int
-
-
 class Queueing(NamedTuple):
     """The queue of first fit, as compiled code takes it.
 
@@ -123,13 +80,12 @@ def new_fleet(columns, demand, size, is_open, filled, placing, lengths, weights,
     made.waiting = new_ordered(64)
     made.placed = np.empty(64, np.int64)
     made.count = 0
-    made.kind = kind
+    made.placing = placing
     made.key = np.zeros(slots)
     made.ordered, made.moving, made.order = queueing.ordered, queueing.moving, queueing.order
     made.draw, made.rows = queueing.draw, queueing.rows
     made.refused = NOWHERE
     made.refused_at = 0.0
-    made.by_event = placing.by_event
     made.filled = filled
     made.fill = np.empty(machines, np.int64)
     for i in range(machines):
@@ -152,22 +108,12 @@ def new_fleet(columns, demand, size, is_open, filled, placing, lengths, weights,
     made.plans = np.zeros(machines, np.int64)
     made.heap = np.empty(64, np.int64)
     made.heap_size = 0
-    made.least = placing.least
-    made.raise_above = placing.raise_above
-    made.lower_below = placing.lower_below
-    made.distance = placing.distance
     made.use = placing.use
-    made.length_cap = placing.length_cap
     made.use_since = now
     made.use_sum = 0.0
     made.load = 0
     made.stretch = 1.0
-    made.stay, made.requeue_immediate = placing.stay, placing.requeue_immediate
-    made.first_that_stays, made.by_plan, made.by_rank = placing.first_that_stays, placing.by_plan, placing.by_rank
-    made.beyond_use, made.left_first = placing.beyond_use, placing.left_first
-    made.replan_if_full, made.longer_only = placing.replan_if_full, placing.longer_only
     made.lengths = lengths
     made.weights = weights
-    made.pack, made.packing = placing.pack, placing.packing
     open_machines(made, is_open, now)
     return made

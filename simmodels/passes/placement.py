@@ -40,12 +40,12 @@ def update(fleet, now):
     if fleet.use == 0:
         fleet.use = 1
         fleet.load = load_of(fleet, fleet.ranked[0])
-    if busy(fleet) > fleet.raise_above:
-        while fleet.use < fleet.alive and busy(fleet) > fleet.raise_above:
+    if busy(fleet) > fleet.placing.raise_above:
+        while fleet.use < fleet.alive and busy(fleet) > fleet.placing.raise_above:
             fleet.load += load_of(fleet, fleet.ranked[fleet.use])
             fleet.use += 1
     else:
-        while fleet.use > max(fleet.least, 1) and busy(fleet) < fleet.lower_below:
+        while fleet.use > max(fleet.placing.least, 1) and busy(fleet) < fleet.placing.lower_below:
             fleet.use -= 1
             fleet.load -= load_of(fleet, fleet.ranked[fleet.use])
 
@@ -66,7 +66,7 @@ def busy(fleet):
     24 cores), so there it is computed so; elsewhere from the sum of cores that is kept, in O(1).
     """
     share = fleet.load / (fleet.size * fleet.use)
-    if abs(share - fleet.raise_above) > _CLOSE and abs(share - fleet.lower_below) > _CLOSE:
+    if abs(share - fleet.placing.raise_above) > _CLOSE and abs(share - fleet.placing.lower_below) > _CLOSE:
         return share
     total = 0.0
     for rank in range(fleet.use):
@@ -83,12 +83,12 @@ def weigh(fleet, slot):
 
     A long job has few that are longer, so a small share, so a target of low rank: a safe machine.
     """
-    length = min(fleet.length[slot], fleet.length_cap)
+    length = min(fleet.length[slot], fleet.placing.length_cap)
     low = 0
     high = fleet.lengths.size
     while low < high:  # the first length of the reference that is at least (or more than) the job's
         middle = (low + high) // 2
-        if fleet.lengths[middle] < length or (fleet.longer_only and fleet.lengths[middle] == length):
+        if fleet.lengths[middle] < length or (fleet.placing.longer_only and fleet.lengths[middle] == length):
             low = middle + 1
         else:
             high = middle

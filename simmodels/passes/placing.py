@@ -33,7 +33,7 @@ def begin(fleet, warm, now):
     fleet.arrived = warm
     for slot in range(warm):
         heed_signals()
-        if fleet.kind == FIRST_FIT:
+        if fleet.placing.kind == FIRST_FIT:
             machine = first_fitting(fleet, fleet.cores[slot])
             if machine != NOWHERE:
                 run(fleet, slot, machine, now, 0)
@@ -45,7 +45,7 @@ def begin(fleet, warm, now):
                 reserve(fleet, slot, machine, now, now + fleet.left[slot])
                 run(fleet, slot, machine, now, 0)
                 break
-    if fleet.kind != FIRST_FIT and warm > 0:
+    if fleet.placing.kind != FIRST_FIT and warm > 0:
         update(fleet, now)
     return fleet.count
 
@@ -57,11 +57,11 @@ def complete(fleet, ended, ends, now):
     for k in range(ends):
         slot = ended[k]
         machine = stop(fleet, slot)
-        if fleet.kind != FIRST_FIT:
-            if not fleet.by_plan:
+        if fleet.placing.kind != FIRST_FIT:
+            if not fleet.placing.by_plan:
                 note_stretch(fleet, slot, now)
             update(fleet, now)
-        elif fleet.by_event:
+        elif fleet.placing.by_event:
             refill_machine(fleet, machine, now)
     return fleet.count
 
@@ -75,12 +75,12 @@ def change(fleet, is_open, lost, again, losses, now):
     """
     fleet.count = 0
     before = fleet.alive
-    full = before > 0 and fleet.use == before and busy(fleet) > fleet.raise_above
+    full = before > 0 and fleet.use == before and busy(fleet) > fleet.placing.raise_above
     for k in range(losses):
         stop(fleet, lost[k])
         if k >= again:
             continue
-        if fleet.kind == FIRST_FIT:
+        if fleet.placing.kind == FIRST_FIT:
             queue_up(fleet, lost[k], now)
         else:
             insert(fleet.waiting, 0.0, lost[k], fleet.cores[lost[k]], fleet.left[lost[k]])
@@ -92,13 +92,13 @@ def change(fleet, is_open, lost, again, losses, now):
     tick(fleet, now)
     fleet.use = min(fleet.use, before + opened - closed)
     open_machines(fleet, is_open, now)
-    if fleet.kind == FIRST_FIT:
-        if fleet.by_event:  # else all is decided at once, after what comes at this instant
+    if fleet.placing.kind == FIRST_FIT:
+        if fleet.placing.by_event:  # else all is decided at once, after what comes at this instant
             refill_all(fleet, now)
         return fleet.count
     if opened > closed:
         update(fleet, now)
-        if before > 0 and losses == 0 and closed == 0 and fleet.replan_if_full and not full:
+        if before > 0 and losses == 0 and closed == 0 and fleet.placing.replan_if_full and not full:
             return fleet.count
     replan(fleet, now)
     update(fleet, now)
@@ -109,25 +109,25 @@ def change(fleet, is_open, lost, again, losses, now):
 def settle(fleet, arrivals, now):
     """Let the next `arrivals` slots arrive, and start what was planned for now."""
     fleet.count = 0
-    if fleet.kind == FIRST_FIT and fleet.ordered:
+    if fleet.placing.kind == FIRST_FIT and fleet.ordered:
         for slot in range(fleet.arrived, fleet.arrived + arrivals):
             queue_up(fleet, slot, now)
         fleet.arrived += arrivals
-        if arrivals > 0 or not fleet.by_event:
+        if arrivals > 0 or not fleet.placing.by_event:
             refill_all(fleet, now)
         return fleet.count
-    if fleet.kind == FIRST_FIT and not fleet.by_event:
+    if fleet.placing.kind == FIRST_FIT and not fleet.placing.by_event:
         refill_all(fleet, now)
     for _ in range(arrivals):
         slot = fleet.arrived
         fleet.arrived += 1
-        if fleet.kind == FIRST_FIT:
+        if fleet.placing.kind == FIRST_FIT:
             fit_new(fleet, slot, now)
         else:
             weigh(fleet, slot)
             place(fleet, slot, now)
             update(fleet, now)
-    if fleet.kind != FIRST_FIT:
+    if fleet.placing.kind != FIRST_FIT:
         start_planned(fleet, now)
     return fleet.count
 
@@ -144,7 +144,7 @@ def withdraw(fleet, slot):
 def plan_again(fleet, now):
     """Plan all jobs again that have not started."""
     fleet.count = 0
-    if fleet.kind != FIRST_FIT:
+    if fleet.placing.kind != FIRST_FIT:
         replan(fleet, now)
         update(fleet, now)
     return fleet.count
@@ -174,9 +174,9 @@ def take_over(fleet, old, now):
     for k in range(old.heap_size):
         fleet.machine[old.heap[k]] = NOWHERE
         fleet.start[old.heap[k]] = np.inf
-    if fleet.kind == FIRST_FIT:
+    if fleet.placing.kind == FIRST_FIT:
         open_machines(fleet, fleet.open, now)  # now that it is known what is free
-        if fleet.by_event:
+        if fleet.placing.by_event:
             refill_all(fleet, now)
         return fleet.count
     if old.kind != FIRST_FIT:

@@ -133,14 +133,14 @@ def plan(fleet, slots, done, now, fresh):
     start_of, machine_of = fleet.start, fleet.machine
     time, free, room, segments = fleet.time, fleet.cores_free, fleet.room, fleet.segments
     ranked, bound, likely = fleet.ranked, fleet.bound, fleet.likely
-    use, distance, pack, packing = fleet.use, fleet.distance, fleet.pack, fleet.packing
+    use, distance, pack, packing = fleet.use, fleet.placing.distance, fleet.placing.pack, fleet.placing.packing
     exact = fleet.exact
-    by_rank, left_first, by_plan = fleet.by_rank, fleet.left_first, fleet.by_plan
-    first_that_stays = fleet.first_that_stays
-    machines = fleet.alive if fleet.beyond_use else use
-    asap = fleet.kind != TARGET_STRETCH
-    stays = not asap or fleet.stay
-    at_once = asap and (fresh or fleet.requeue_immediate)
+    by_rank, left_first, by_plan = fleet.placing.by_rank, fleet.placing.left_first, fleet.placing.by_plan
+    first_that_stays = fleet.placing.first_that_stays
+    machines = fleet.alive if fleet.placing.beyond_use else use
+    asap = fleet.placing.kind != TARGET_STRETCH
+    stays = not asap or fleet.placing.stay
+    at_once = asap and (fresh or fleet.placing.requeue_immediate)
     stretch, shortest, longest = fleet.stretch, fleet.shortest, fleet.longest
     least_left = 2.0**shortest if shortest > 0 else 0.0
     soon = np.nextafter(now, np.inf)

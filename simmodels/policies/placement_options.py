@@ -8,7 +8,7 @@ import numpy as np
 
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.numbers import MOST, Floats, Ints, flag, is_whole, number, shown, whole
-from simmodels.passes.new_fleet import Placing, Queueing, new_fleet
+from simmodels.passes.new_fleet import Queueing, new_fleet
 from simmodels.passes.planning import FLOOR, NEAREST, PACKS
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.naming import as_order
@@ -19,7 +19,7 @@ from simmodels.policies.queue_options import as_order_of_queue
 from simmodels.policies.risk import Category, risk_table
 from simmodels.results.place import Terms
 from simmodels.streams import stream
-from simmodels.structures.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet
+from simmodels.structures.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet, Placing
 from simmodels.units import WEEK
 from simmodels.workload import Workload
 

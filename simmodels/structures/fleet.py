@@ -7,7 +7,7 @@ takes jobs: it is on, and no notice of its removal has been given. Its *rank* is
 machines, safest first; without holes in the numbering a machine's rank is its number.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import types
@@ -27,6 +27,53 @@ NOWHERE: Final = -1
 
 OCTAVES: Final = 24
 """Classes of jobs by length: to an octave, up to 2^24 s (then all are of the last)."""
+
+
+class Placing(NamedTuple):
+    """How jobs are placed, as compiled code takes it; see `simmodels.policies.placement_options.PlacementOptions`.
+
+    Parameters
+    ----------
+    kind
+        FIRST_FIT, TARGET_STRETCH or TARGET_ASAP.
+    by_event
+        Whether first fit refills after each completion.
+    least, use
+        The least number of machines used, and how many are at first.
+    raise_above, lower_below, distance, length_cap
+        As there.
+    stay, requeue_immediate, first_that_stays, by_plan, by_rank, beyond_use, left_first, replan_if_full, longer_only
+        Whether a job stays on its target; is placed at once again; goes to the first machine on which its stretch stays
+        below the longest; whether that is the longest planned; ties fall to the lowest index; all open machines are
+        searched; the left one is tried first; all is planned again only if all machines were used; and whether only
+        longer jobs count for the categories.
+    pack, packing
+        How many machines make a pack (0: none), and how targets are rounded to packs.
+    """
+
+    kind: int
+    by_event: bool
+    least: int
+    use: int
+    raise_above: float
+    lower_below: float
+    distance: int
+    length_cap: float
+    stay: bool
+    requeue_immediate: bool
+    first_that_stays: bool
+    by_plan: bool
+    by_rank: bool
+    beyond_use: bool
+    left_first: bool
+    replan_if_full: bool
+    longer_only: bool
+    pack: int
+    packing: int
+
+
+_TYPES: Final = {int: types.int64, bool: types.boolean, float: types.float64}
+_PLACING: Final = types.NamedTuple([_TYPES[each] for each in Placing.__annotations__.values()], Placing)
 
 
 @structref.register
@@ -70,7 +117,7 @@ FLEET: Final = FleetType(
         ("waiting", ORDERED),
         ("placed", _I1),  # the slots that start
         ("count", types.int64),
-        ("kind", types.int64),
+        ("placing", _PLACING),
         # first fit
         ("key", _F1),  # by slot, of those that wait; 0 by submission
         ("ordered", types.boolean),  # whether the queue has an order other than that of submission
@@ -83,7 +130,6 @@ FLEET: Final = FleetType(
         ("fill", _I1),  # the place of each machine in the fill order
         ("filled", _I1),  # the machines in fill order
         ("tree", _I1),  # the most cores free among the machines below each node; leaves in fill order
-        ("by_event", types.boolean),
         # targets
         ("time", _F1),  # a profile a machine, in `room` entries each, see `simmodels.structures.profile`
         ("cores_free", _I1),
@@ -102,26 +148,9 @@ FLEET: Final = FleetType(
         ("stretch", types.float64),  # the longest stretch so far
         ("use_sum", types.float64),  # the integral of `use` ...
         ("use_since", types.float64),  # ... up to this instant
-        # the options of targets, see `simmodels.policies.placement_options`
-        ("least", types.int64),
-        ("raise_above", types.float64),
-        ("lower_below", types.float64),
-        ("distance", types.int64),
-        ("stay", types.boolean),
-        ("requeue_immediate", types.boolean),
-        ("first_that_stays", types.boolean),
-        ("by_plan", types.boolean),
-        ("by_rank", types.boolean),
-        ("beyond_use", types.boolean),
-        ("left_first", types.boolean),
-        ("replan_if_full", types.boolean),
-        ("pack", types.int64),  # 0: no packs
-        ("packing", types.int64),
         # the reference: lengths, and the share of its work in jobs of at least (or more than) each
         ("lengths", _F1),
         ("weights", _F1),
-        ("longer_only", types.boolean),
-        ("length_cap", types.float64),
     ]
 )
 
