@@ -88,10 +88,8 @@ class Model:
             begin_s, end_s = (float(each) for each in given)
         except (TypeError, ValueError):
             begin_s = end_s = math.nan
-        if not begin_s < end_s:
-            raise RequestError(
-                f"window_s is {shown(given)}", "two numbers of seconds are needed, the first one smaller"
-            )
+        if math.isnan(begin_s) or math.isnan(end_s):
+            raise RequestError(f"window_s is {shown(given)}", "two numbers of seconds are needed")
         return begin_s, end_s
 
     @property
