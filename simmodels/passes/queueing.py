@@ -367,6 +367,14 @@ def make_room(queue, slots):
 
 
 @compiled
+def most_starts(queue):
+    """Return how many jobs may start before the queue is looked at again."""
+    if queue.admitted < queue.arrived:  # the next job enters the window as soon as one starts, so they start one by one
+        return 1
+    return queue.waiting.size
+
+
+@compiled
 def decide(queue, now):
     """Decide which jobs start now, and start them; return how many: the slots are in `placed`."""
     if queue.waiting.size == 0:
@@ -379,7 +387,7 @@ def decide(queue, now):
     n = 0
     while queue.warm_started < queue.warm:
         make_room(queue, n + queue.waiting.size)
-        more = start_heads(queue.free, queue.waiting, queue.placed[n:], queue.warm)
+        more = min(start_heads(queue.free, queue.waiting, queue.placed[n:], queue.warm), most_starts(queue))
         start_placed(queue, n, n + more, now)
         n += more
         queue.warm_started += more
@@ -392,8 +400,9 @@ def decide(queue, now):
         make_room(queue, n + queue.waiting.size)
         more = _pass(queue, now, queue.placed[n:])
         sliding = queue.admitted < queue.arrived
-        if sliding and more > 1:  # the next job enters the window as soon as one starts, so they start one by one
-            more = 1
+        most = most_starts(queue)
+        if more > most:
+            more = most
             queue.due = now  # conservative: the others may still start at this instant
         start_placed(queue, n, n + more, now)
         n += more

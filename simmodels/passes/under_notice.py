@@ -12,7 +12,17 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
-from simmodels.passes.queueing import admit, arrive, finish, judge, make_room, make_scratch, sort_again, start_placed
+from simmodels.passes.queueing import (
+    admit,
+    arrive,
+    finish,
+    judge,
+    make_room,
+    make_scratch,
+    most_starts,
+    sort_again,
+    start_placed,
+)
 from simmodels.structures.columns import longer
 from simmodels.structures.profile import add, lasts_until, least_free, new_profile
 from simmodels.structures.queue import CONSERVATIVE, EASY, NONE
@@ -222,8 +232,8 @@ def instant_under_notice(queue, now, ended, ends, arrivals, goes, free, running)
         if not queue.same and queue.backfill_moving:
             sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_row, queue.backfill_key, now)
         warm = queue.warm_started < queue.warm
-        sliding = queue.admitted < queue.arrived  # the next job enters the window as soon as one starts
-        most = 1 if sliding else queue.waiting.size
+        sliding = queue.admitted < queue.arrived
+        most = most_starts(queue)
         make_room(queue, queue.waiting.size)
         taken = np.empty((most, goes.size), np.int64)
         profiles = _profiles(queue, now, goes, free, parts, size)
