@@ -81,6 +81,7 @@ class Naive:
     overrun: str = "run"
     queue_depth: int | None = None
     warm_jobs: int = 0
+    max_starts: int | None = None
     waiting: list[Row] = field(default_factory=list)  # by rank
     running: list[Row] = field(default_factory=list)  # in order of start
     started: dict[int, float] = field(default_factory=dict)
@@ -117,7 +118,8 @@ class Naive:
     def start_all(self, now: float) -> None:
         """Start jobs one by one, looking at everything again after each."""
         self.plan_is_due = True
-        while (row := self.first_to_start(now)) is not None:
+        before = len(self.started)
+        while (row := self.first_to_start(now)) is not None and len(self.started) - before != self.max_starts:
             self.plan_is_due |= self.queue_depth is not None and len(self.waiting) > self.queue_depth
             self.waiting.remove(row)
             self.promised.pop(row.rank, None)

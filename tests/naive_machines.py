@@ -47,6 +47,7 @@ class Naive:
     interval: float = math.inf
     cost: float = 0.0
     restart: float = 0.0
+    max_starts: int | None = None
     known: list[Row] = field(default_factory=list)  # which have been submitted
     waiting: list[Row] = field(default_factory=list)
     running: list[Row] = field(default_factory=list)
@@ -102,8 +103,8 @@ class Naive:
         for row in rows:
             row.length = self.takes(row, row.estimate)
         instants = {row.submit for row in rows} | {at for span in self.spans for at in span[1:4] if at >= 0}
-        while instants:
-            self.now = min(instants)
+        while instants or self.running:
+            self.now = min(instants | {row.runs[-1][1] for row in self.running})
             instants -= {self.now}
             for row in [row for row in self.running if row.runs[-1][1] <= self.now]:
                 self.running.remove(row)
@@ -116,14 +117,15 @@ class Naive:
             self.waiting += [row for row in rows if row.submit == self.now and row not in self.known]
             self.known += [row for row in rows if row.submit == self.now]
             self.decide()
-            instants |= {row.runs[-1][1] for row in self.running}
 
     def decide(self) -> None:
         """Start one job after the other, until none starts."""
-        while True:
+        starts = 0
+        while starts != self.max_starts:
             found = self.first_to_start()
             if found is None:
                 return
+            starts += 1
             row, classes = found
             left = dict(classes)
             for machine in range(len(self.sizes)):
@@ -220,6 +222,7 @@ def simulate(
     backfilling: str,
     order: str,
     backfill_order: str,
+    max_starts: int | None = None,
 ) -> None:
     """Simulate the jobs, which write checkpoints (interval, cost, restart); `runs` says when they ran."""
-    Naive(sizes, spans, backfilling, order, backfill_order, *checkpoints).run(rows)
+    Naive(sizes, spans, backfilling, order, backfill_order, *checkpoints, max_starts).run(rows)

@@ -96,7 +96,8 @@ def sort_again(queue, ordered, order, row, key, now):
 
 @compiled
 def make_scratch(queue):
-    """Let the scratch be as long as the queue."""
+    """Begin a decision: nothing has started, and the scratch is as long as the queue."""
+    queue.begun = 0
     if queue.waiting.size > queue.placed.size:
         room = 2 * queue.waiting.size
         queue.placed = np.empty(room, np.int64)
@@ -302,6 +303,7 @@ def _expect(queue, slot, start):
 @compiled
 def start_placed(queue, first, n, now):
     """Let placed[first:n] run from now on."""
+    queue.begun += n - first
     for k in range(first, n):
         slot = queue.placed[k]
         _leave(queue, slot)
@@ -369,9 +371,10 @@ def make_room(queue, slots):
 @compiled
 def most_starts(queue):
     """Return how many jobs may start before the queue is looked at again."""
+    left = queue.most_starts - queue.begun
     if queue.admitted < queue.arrived:  # the next job enters the window as soon as one starts, so they start one by one
-        return 1
-    return queue.waiting.size
+        return min(left, 1)
+    return min(left, queue.waiting.size)
 
 
 @compiled

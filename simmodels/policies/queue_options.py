@@ -50,6 +50,9 @@ class QueueOptions(Options):
         Only this many waiting jobs, those submitted first, are considered; None for all.
     warm_jobs
         This many jobs, the first ones, run first come first served, before any other, and stand outside the metrics.
+    max_starts
+        At most this many jobs start in one decision, as under Slurm's `sched_max_job_start`; the others wait for the
+        next event. None for all.
     """
 
     changeable: ClassVar = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")
@@ -62,9 +65,11 @@ class QueueOptions(Options):
     overrun: Overrun = "run"
     queue_depth: int | None = None
     warm_jobs: int = 0
+    max_starts: int | None = None
 
     def _verified(self, given: Collection[str]) -> Self:  # noqa: ARG002  all are checked
         backfill_order, threshold_s, depth = self.backfill_order, self.threshold_s, self.queue_depth
+        starts = self.max_starts
         if backfill_order is not None and self.backfilling != "easy":
             raise RequestError(
                 f"a backfill order ({as_order(backfill_order).name}) with backfilling {self.backfilling!r}",
@@ -74,6 +79,8 @@ class QueueOptions(Options):
             raise RequestError(f"threshold_s is {threshold_s}", "None or a number of seconds >= 0 is allowed")
         if depth is not None and not (1 <= depth <= MOST and int(depth) == depth):
             raise RequestError(f"queue_depth is {depth}", "None or a whole number from 1 to 2^53 is allowed")
+        if starts is not None and not (1 <= starts <= MOST and int(starts) == starts):
+            raise RequestError(f"max_starts is {starts}", "None or a whole number from 1 to 2^53 is allowed")
         if not (0 <= self.warm_jobs <= MOST and int(self.warm_jobs) == self.warm_jobs):
             raise RequestError(f"warm_jobs is {self.warm_jobs}", "a whole number from 0 to 2^53 is allowed")
         return replace(
@@ -83,6 +90,7 @@ class QueueOptions(Options):
             threshold_s=None if threshold_s is None else float(threshold_s),
             queue_depth=None if depth is None else int(depth),
             warm_jobs=int(self.warm_jobs),
+            max_starts=None if starts is None else int(starts),
         )
 
     def with_order(self, order: str | Priority, backfill_order: str | Priority | None) -> Self:
@@ -120,6 +128,7 @@ class QueueOptions(Options):
             threshold_s=self.threshold_s,
             queue_depth=self.queue_depth,
             warm_jobs=self.warm_jobs,
+            max_starts=self.max_starts,
             draw=draw,
             rows=rows.matrices,
         )

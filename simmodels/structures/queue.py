@@ -12,7 +12,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
-from simmodels.ground.numbers import Floats, Ints
+from simmodels.ground.numbers import MOST, Floats, Ints
 from simmodels.structures.columns import longer
 from simmodels.structures.ordered import ORDERED, copy_slots, new_ordered
 from simmodels.structures.profile import PROFILE, new_profile
@@ -80,12 +80,14 @@ QUEUE: Final = QueueType(
         ("threshold", types.float64),
         ("depth", types.int64),
         ("warm", types.int64),
+        ("most_starts", types.int64),  # of one decision
         # the state
         ("free", types.int64),
         ("arrived", types.int64),  # slots below this have arrived
         ("admitted", types.int64),  # slots below this have been let into the window of queue_depth
         ("judged", types.int64),  # slots below this starve (or no longer wait)
         ("warm_started", types.int64),
+        ("begun", types.int64),  # how many jobs the decision that is being made has started
         ("due", types.float64),  # conservative: the earliest reserved start of a waiting job
         ("gained_until", types.float64),
         ("fresh", types.boolean),
@@ -131,6 +133,7 @@ def _new_queue(
     threshold,
     depth,
     warm,
+    most_starts,
 ):
     made = structref.new(QUEUE)
     made.submit, made.runtime, made.estimate, made.draw = columns
@@ -151,11 +154,13 @@ def _new_queue(
     made.threshold = threshold
     made.depth = depth
     made.warm = warm
+    made.most_starts = most_starts
     made.free = free
     made.arrived = 0
     made.admitted = 0
     made.judged = 0
     made.warm_started = 0
+    made.begun = 0
     made.due = np.inf
     made.gained_until = -np.inf
     made.fresh = False
@@ -251,6 +256,7 @@ def open_queue(
     threshold_s: float | None = None,
     queue_depth: int | None = None,
     warm_jobs: int = 0,
+    max_starts: int | None = None,
     draw: Floats | None = None,
     rows: tuple[Floats, Floats] | None = None,
 ) -> Queue:
@@ -263,7 +269,7 @@ def open_queue(
         clock fills them in beforehand; the process clock as jobs arrive.
     free
         Cores free at first.
-    order, backfilling, backfill_order, threshold_s, queue_depth, warm_jobs
+    order, backfilling, backfill_order, threshold_s, queue_depth, warm_jobs, max_starts
         As in `simmodels.simulate`.
     draw
         float64[n], a uniform number a slot, for orders that ask for it.
@@ -293,5 +299,6 @@ def open_queue(
         math.inf if threshold_s is None else float(threshold_s),
         queue_depth or 0,
         warm_jobs,
+        MOST if max_starts is None else max_starts,
     )
     return queue

@@ -84,6 +84,7 @@ def options(
         chosen["threshold_s"] = draw(st.sampled_from([None, None, 0.0, 0.5, 3.0, 8.0]))
         chosen["queue_depth"] = draw(st.sampled_from([None, None, 1, 2, 4]))
         chosen["warm_jobs"] = draw(st.sampled_from([0, 0, 1, 3])) if chosen["queue_depth"] is None else 0
+        chosen["max_starts"] = draw(st.sampled_from([None, None, 1, 2]))
     return chosen
 
 

@@ -178,6 +178,7 @@ def test_a_machine_has_a_number_of_cores_that_can_be_counted(cores: int) -> None
         ({"backfilling": "some"}, UnknownNameError, "unknown backfilling 'some'"),
         ({"threshold_s": -1.0}, RequestError, "threshold_s is -1.0"),
         ({"queue_depth": 0}, RequestError, "queue_depth is 0"),
+        ({"max_starts": 0}, RequestError, "max_starts is 0; None or a whole number"),
         ({"warm_jobs": -1}, RequestError, "warm_jobs is -1"),
         ({"decide": "never"}, UnknownNameError, "unknown decide 'never'"),
         ({"overrun": "no"}, UnknownNameError, "unknown overrun 'no'"),
@@ -259,6 +260,15 @@ def test_warm_jobs_outside_the_window_enter_it_when_one_starts(engine: str) -> N
     log = Workload([1, 2], [0, 0], [5, 5], [5, 5], [1, 1])
     schedule = simulate(log, cores=2, warm_jobs=2, queue_depth=1, engine=engine)
     assert schedule.start_s.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
+def test_at_most_so_many_jobs_start_in_one_decision(backfilling: str, engine: str) -> None:
+    """Five jobs at once: two start, and each of two ends, at 3 s and 4 s, lets two more start."""
+    jobs = Workload([1, 2, 3, 4, 5], np.zeros(5), [3.0, 4, 9, 9, 9], [3.0, 4, 9, 9, 9], np.ones(5, int))
+    schedule = simulate(jobs, cores=5, backfilling=backfilling, max_starts=2, engine=engine)
+    assert schedule.validate().start_s.tolist() == [0, 0, 3, 3, 4]
 
 
 @given(

@@ -20,6 +20,7 @@ def test_names_become_orders_and_numbers_their_types() -> None:
         "overrun": "run",
         "queue_depth": 32,
         "warm_jobs": 16,
+        "max_starts": None,
     }
     assert type(options.queue_depth) is type(options.warm_jobs) is int
     assert type(options.threshold_s) is float

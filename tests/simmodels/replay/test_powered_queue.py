@@ -168,6 +168,7 @@ def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
     options["queue_depth"] = draw(st.sampled_from([None, None, 1, 3]))
     options["threshold_s"] = draw(st.sampled_from([None, None, 30 * unit]))
     options["warm_jobs"] = draw(st.sampled_from([0, 0, 2]))
+    options["max_starts"] = draw(st.sampled_from([None, None, 1, 2]))
     options["overrun"] = draw(st.sampled_from(["run", "kill"]))
     options["removes"] = draw(st.sampled_from(["highest", "random"]))
     if draw(st.booleans()):
@@ -250,6 +251,7 @@ def plainly(
     backfilling=st.sampled_from(BACKFILLINGS),
     order=st.sampled_from(["FCFS", "SAF", "LQF"]),
     backfill_order=st.sampled_from([None, "FCFS", "SAF"]),
+    max_starts=st.sampled_from([None, None, 1, 2]),
 )
 @settings(max_examples=100)
 def test_the_compiled_clock_is_the_slow_simulator(
@@ -261,6 +263,7 @@ def test_the_compiled_clock_is_the_slow_simulator(
     backfilling: Any,
     order: str,
     backfill_order: str | None,
+    max_starts: int | None,
 ) -> None:
     if backfilling != "easy":
         backfill_order = None
@@ -269,6 +272,7 @@ def test_the_compiled_clock_is_the_slow_simulator(
     changes = [(0, 3), *sorted(steps.items()), (200, 3)]
     jobs = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(rows)]
     rules = {"backfilling": backfilling, "order": order, "backfill_order": backfill_order or order}
+    rules["max_starts"] = max_starts
     expected = plainly(jobs, changes, notice_s, 3, 2, mode, checkpoints, **rules)
     capacity = [sm.CapacityChange(at, wanted, notice_s if at else 0, mode) for at, wanted in changes]
     schedule = sm.simulate(
@@ -279,6 +283,7 @@ def test_the_compiled_clock_is_the_slow_simulator(
         backfilling=backfilling,
         order=order,
         backfill_order=backfill_order,
+        max_starts=max_starts,
         engine="compiled",
     )
     found: list[list[tuple[float, float]]] = [[] for _ in jobs]
