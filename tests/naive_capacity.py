@@ -160,10 +160,9 @@ class Naive:
                 self.update(now)
 
     def warm(self) -> None:
-        order = range(self.alive) if self.targeted else self.on_in_fill_order()
         for job, (release, length, cores) in enumerate(self.jobs):
             if release < self.begin < release + length:
-                for machine in order:
+                for machine in range(self.alive) if self.targeted else self.by_fit():
                     if self.free(machine) >= cores:
                         self.begin_run(job, machine, self.begin, length - (self.begin - release))
                         break
@@ -213,6 +212,11 @@ class Naive:
     def on_in_fill_order(self) -> list[int]:
         return [m for m in self.fill if m < self.alive]
 
+    def by_fit(self) -> list[int]:
+        """Return the machines that are on, in the order in which a job asks them."""
+        machines = self.on_in_fill_order()
+        return sorted(machines, key=self.free) if self.option.get("fit") == "best" else machines
+
     def completed(self, run: Run, now: float) -> None:
         if self.targeted:
             if self.option["longest_stretch"] == "completed":
@@ -244,7 +248,7 @@ class Naive:
             self.update(now)
 
     def first_fit(self, job: int, now: float) -> None:
-        for machine in self.on_in_fill_order():
+        for machine in self.by_fit():
             if self.jobs[job][2] <= self.free(machine):
                 self.waiting.remove(job)
                 self.begin_run(job, machine, now)

@@ -23,11 +23,27 @@ def _set_leaf(fleet, machine):
 
 
 @compiled
+def _best_fitting(fleet, cores):
+    """Return the open machine with the fewest free cores of those that have `cores`, the first one in fill order."""
+    best = NOWHERE
+    for machine in fleet.filled:
+        fits = fleet.open[machine] and fleet.free[machine] >= cores
+        if fits and (best == NOWHERE or fleet.free[machine] < fleet.free[best]):
+            best = machine
+    return best
+
+
+@compiled
 def first_fitting(fleet, cores):
-    """Return the first open machine in fill order with `cores` cores free; NOWHERE without one. O(log machines)."""
+    """Return the machine that a job of first fit gets, which needs `cores` free cores; NOWHERE if there is none.
+
+    The first one in fill order, in O(log machines); or the one that it fits best, in O(machines).
+    """
     tree = fleet.tree
     if tree[1] < cores:
         return NOWHERE
+    if fleet.placing.best_fit:
+        return _best_fitting(fleet, cores)
     i = 1
     while i < tree.size // 2:
         i *= 2

@@ -41,7 +41,7 @@ _TARGETED: Final = ("TargetStretch", *_ASAP)
 _OWNERS: Final[dict[str, tuple[str, ...]]] = {
     "heuristic": ("FirstFit", *_TARGETED),
     "checkpoints": ("FirstFit", *_TARGETED),
-    **dict.fromkeys(("order", "aware", "unaware", "fill_order", "dispatch"), ("FirstFit",)),
+    **dict.fromkeys(("order", "aware", "unaware", "fill_order", "fit", "dispatch"), ("FirstFit",)),
     "alternative": ("TargetStretch",),
     **dict.fromkeys(("stay_on_target", "requeue_immediate"), _ASAP),
     **dict.fromkeys(("packing", "pack_size"), ("PackedTargetAsap",)),
@@ -84,6 +84,9 @@ class PlacementOptions(Options):
         ``"random_kill"``: a random machine is switched off, so none is safe. Only with ``aware=False``.
     fill_order
         First fit: the order in which machines are filled, all their numbers; None for what `aware` and `unaware` say.
+    fit
+        First fit: which of the machines that it fits on a job gets: the ``"first"`` in the fill order, or the
+        ``"best"``, with the fewest free cores (best fit; of several, the first).
     dispatch
         First fit. ``"event"``: each completion refills its machine before the next one of the instant, and machines are
         filled before jobs come that are submitted then; ``"instant"``: once, after all that happens at an instant.
@@ -139,6 +142,7 @@ class PlacementOptions(Options):
     aware: bool = True
     unaware: Unaware = "shuffled_fill"
     fill_order: tuple[int, ...] | None = None
+    fit: Literal["first", "best"] = "first"
     dispatch: Dispatch = "event"
     reference: Workload | None = None
     category: Category = "ge"
@@ -294,6 +298,7 @@ class PlacementOptions(Options):
         placing = Placing(
             kind=kind,
             by_event=self.dispatch == "event",
+            best_fit=self.fit == "best",
             least=floor,
             use=min(max(use, 1), alive),
             raise_above=self.raise_above,

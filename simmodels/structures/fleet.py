@@ -36,8 +36,8 @@ class Placing(NamedTuple):
     ----------
     kind
         FIRST_FIT, TARGET_STRETCH or TARGET_ASAP.
-    by_event
-        Whether first fit refills after each completion.
+    by_event, best_fit
+        Whether first fit refills after each completion, and gives a job the machine with the fewest free cores.
     least, use
         The least number of machines used, and how many are at first.
     raise_above, lower_below, distance, length_cap
@@ -53,6 +53,7 @@ class Placing(NamedTuple):
 
     kind: int
     by_event: bool
+    best_fit: bool
     least: int
     use: int
     raise_above: float

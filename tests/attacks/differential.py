@@ -292,7 +292,7 @@ def some(draw: random.Random) -> Described:
         changes.append((zero + time * unit, number, notice, mode))
     heuristic = draw.choice(_HEURISTICS)
     if heuristic == "FirstFit":
-        options: Described = {"dispatch": draw.choice(("event", "instant"))}
+        options: Described = {"dispatch": draw.choice(("event", "instant")), "fit": draw.choice(("first", "best"))}
         options |= draw.choice(
             (
                 {"fill_order": draw.choice((None, tuple(draw.sample(range(_MOST), _MOST))))},

@@ -33,7 +33,7 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
     if heuristic == "FirstFit":
         filled = draw(st.none() | st.permutations(range(5)).map(tuple))
         options = {"dispatch": draw(st.sampled_from(["event", "instant"])), "fill_order": filled}
-        options["order"] = draw(st.sampled_from(ORDERS))
+        options |= {"order": draw(st.sampled_from(ORDERS)), "fit": draw(st.sampled_from(["first", "best"]))}
     else:
         options = {name: draw(st.sampled_from(values)) for name, values in MORE[heuristic].items()}
     # a window may begin, and end, just when the machines change or a job comes

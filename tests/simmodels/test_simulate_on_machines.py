@@ -12,6 +12,15 @@ from tests.on_machines import assert_same, runs, workload
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_the_best_fit_is_the_machine_with_the_fewest_free_cores(engine: Any) -> None:
+    """Two cores are taken of machine 0 and three of machine 1: a job of one core fits both, and machine 1 best."""
+    jobs = sm.Workload([1, 2, 3], [0.0, 0.0, 1.0], [9.0] * 3, [9.0] * 3, [2, 3, 1])
+    for fit, machine in (("first", 0), ("best", 1)):
+        found = sm.simulate_on_machines(jobs, [(0, 2)], cores_per_machine=4, fit=fit, engine=engine)
+        assert found.attempts.sort_values("job_id")["machine"].tolist() == [0, 1, machine]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_a_job_that_loses_its_machine_runs_again_from_its_start(engine: str) -> None:
     # machine 1 goes at 4 with job 2 on it, which goes on waiting before job 3
     jobs = workload([(0, 10, 2), (1, 5, 2), (2, 3, 2)])
