@@ -179,7 +179,7 @@ def scheduled(
 ) -> Schedule:
     """Return the schedule of jobs under a decider and an order."""
     most = platform.machines + platform.radius
-    name: "str | Priority" = work.learned if order == "learned" else order
+    name: str | Priority = work.learned if order == "learned" else order
     if decider in ROUTED:
         sites = [
             Site(name=f"cluster {label}", machines=most // 2, cores_per_machine=platform.cores, capacity=each)
