@@ -28,7 +28,7 @@ from experiments.studies.cross_settings import (
 
 _MARKS: Final = ("o", "s", "^", "D")
 _MOST: Final = 1.5
-"""From this many powers of ten above the best on, cells have the darkest colour."""
+"""Cells at least this many powers of ten above the best have the darkest colour."""
 _WIDTH_IN: Final = 5.0
 
 
@@ -127,7 +127,7 @@ def _policies(found: Found) -> Figure | None:
             drawn = axes.imshow(above, cmap="cividis_r", vmin=0.0, vmax=_MOST, aspect="auto")
             for row, column in np.ndindex(*values.shape):
                 if np.isfinite(values[row, column]):
-                    light = above[row, column] > 0.55 * _MOST
+                    light = above[row, column] > 0.42 * _MOST
                     axes.text(column, row, _number(float(values[row, column])), ha="center", va="center", fontsize=7.5,
                               color="white" if light else INK)  # fmt: skip
             axes.set_title(workload)
@@ -215,7 +215,7 @@ def _risk(found: Found) -> Figure | None:
                         _point(axes, place + 0.14 * (number - 1.5), effect, colour, mark)
             _along(axes, capacities)
             _times_axis(axes)
-            axes.set_ylabel("slowdown is so many times less")
+            axes.set_ylabel("factor by which the slowdown falls")
             axes.set_title(workload)
         _legend(figure, [(*each, True) for each in shown])
     return figure
@@ -246,7 +246,7 @@ def _routers(found: Found) -> Figure | None:
                                _MARKS[which], filled=order == ROUTED_ORDERS[-1])  # fmt: skip
             _along(axes, capacities)
             _times_axis(axes)
-            axes.set_ylabel("slowdown, times one queue")
+            axes.set_ylabel("slowdown over that of one queue")
             axes.set_title(workload)
         entries = [
             (f"{router}, {order}", PALETTE[ROUTERS.index(router)], _MARKS[ROUTERS.index(router)],
