@@ -1,20 +1,18 @@
 """The claims of the cross study: whether orders keep their rank, whether risk matters more, whether auctions win."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import product
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.statistics import Effect, bootstrap_rows
-from experiments.studies.cross_results import SLOWDOWN, Found, Key, ranks
+from experiments.studies.cross_results import RANKED, SLOWDOWN, Found, Key, Rows, ranks, tau
 from experiments.studies.cross_settings import (
     AUCTION,
     AWARE,
     ONE_QUEUE,
-    QUEUES,
     ROUTED_ORDERS,
     ROUTERS,
     SERIES,
@@ -26,9 +24,7 @@ from experiments.studies.cross_settings import (
 
 KEPT: Final = 0.8
 """Kendall's tau from which on a ranking counts as kept: of four orders, one swap of neighbours leaves 0.67."""
-_RANKED: Final = (*QUEUES, AWARE)
 _DECIDE: Final = "--scale paper"
-Rows = NDArray[np.float64]
 
 
 def claims_of(found: Found) -> Iterator[Claim]:
@@ -52,28 +48,6 @@ def shown(capacity: str) -> str:
 # -- ranks ------------------------------------------------------------------------------------------
 
 
-def tau(rows: Rows, cases: int, orders: int) -> Rows:
-    """Return Kendall's tau between two rankings of orders by their means over replications, mean of several cases.
-
-    Parameters
-    ----------
-    rows
-        float64[..., replications, cases x 2 x orders]: for each case the values of the orders on steady machines, then
-        those on changing ones.
-    cases, orders
-        Their numbers.
-
-    References
-    ----------
-    M. G. Kendall, "A new measure of rank correlation", Biometrika 30, 1938, doi:10.1093/biomet/30.1-2.81 (tau a).
-    """
-    means = rows.mean(axis=-2).reshape(*rows.shape[:-2], cases, 2, orders)
-    pairs = np.array(list(combinations(range(orders), 2)))
-    signs = np.sign(means[..., pairs[:, 0]] - means[..., pairs[:, 1]])
-    agreed: Rows = (signs[..., 0, :] * signs[..., 1, :]).mean(axis=(-2, -1))
-    return agreed
-
-
 def rank_change(rows: Rows, cases: int, orders: int, place: int) -> Rows:
     """Return how far an order's rank rises from steady to changing machines, mean of several cases; as for `tau`."""
     means = rows.mean(axis=-2).reshape(*rows.shape[:-2], cases, 2, orders)
@@ -86,13 +60,13 @@ def _rank_claims(found: Found, capacity: str) -> Iterator[Claim]:
     """Hand out the claims on the orders at one capacity."""
     orders, where = found.fixed, shown(capacity)
     cases = [
-        case for case in product(found.factor("workload"), _RANKED)
+        case for case in product(found.factor("workload"), RANKED)
         if len(orders) > 1 and found.rows(SLOWDOWN, _ranked(case, capacity, orders)) is not None
     ]  # fmt: skip
     rows = found.rows(SLOWDOWN, [key for case in cases for key in _ranked(case, capacity, orders)])
     count, of, seed = len(cases), len(orders), found.results.seed
     yield Claim(
-        text=f"Orders keep their ranking on steady machines {where}",
+        text=f"The ranking of the orders on steady machines is kept {where}",
         source="question 1",
         measure=f"Kendall's tau of the rankings of the fixed orders, mean of {count} pairs of workload and decider",
         effect=None if rows is None else bootstrap_rows(rows, lambda some: tau(some, count, of), seed=seed),
@@ -163,9 +137,9 @@ def _risk_claims(found: Found, workload: str) -> Iterator[Claim]:
     """Hand out the claims on knowing the risk, on one workload."""
     capacities = found.changing
     for what, without, knows, judged in _COMPARED:
-        for measure, log in ((SLOWDOWN, True), ("lost", False)):
+        for measure, about, log in ((SLOWDOWN, "slowdown", True), ("lost", "lost work", False)):
             yield Claim(
-                text=f"Knowing the risk matters more than the order, on {workload}: {what}",
+                text=f"Knowing the risk matters more for {about} than the order, on {workload}: {what}",
                 source="question 2",
                 measure=("reduction of the logarithm of the bounded slowdown" if log else "reduction of the lost share")
                 + f", over the difference of the best and the worst fixed order under {judged}",

@@ -12,13 +12,12 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from experiments.campaigns.statistics import Effect
 from experiments.drawing import INK, PALE_INK, PALETTE, STYLE
-from experiments.studies.cross_results import SLOWDOWN, Found, Key, awareness, ranks, spread
+from experiments.studies.cross_results import RANKED, SLOWDOWN, Found, Key, awareness, ranks, spread
 from experiments.studies.cross_settings import (
     AWARE,
     DECIDERS,
     FIXED,
     ONE_QUEUE,
-    QUEUES,
     ROUTED_ORDERS,
     ROUTERS,
     STEADY,
@@ -162,7 +161,7 @@ def _number(value: float) -> str:
 def _ranks(found: Found) -> Figure | None:
     """Return the mean rank of each fixed order over the deciders, by capacity."""
     capacities, orders = found.factor("capacity"), found.fixed
-    deciders = [name for name in (*QUEUES, AWARE) if name in found.factor("decider")]
+    deciders = [name for name in RANKED if name in found.factor("decider")]
     if len(orders) < 2 or len(capacities) < 2 or not deciders:
         return None
     with mpl.rc_context(STYLE):

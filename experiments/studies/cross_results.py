@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +26,9 @@ from experiments.studies.cross_settings import (
 )
 
 SLOWDOWN: Final = "mean_bounded_slowdown"
+RANKED: Final = (*QUEUES, AWARE)
+"""The deciders under which orders are ranked."""
+Rows = NDArray[np.float64]
 Key = tuple[str, str, str, str]
 """Workload, capacity, decider, order."""
 _KEYS: Final = ("workload", "capacity", "decider", "order")
@@ -71,7 +75,7 @@ class Found:
         part = self._groups.get(key)
         return _NOTHING if part is None or measure not in part else part[measure].dropna().astype(float)
 
-    def rows(self, measure: str, keys: Sequence[Key], *, log: bool = True) -> NDArray[np.float64] | None:
+    def rows(self, measure: str, keys: Sequence[Key], *, log: bool = True) -> Rows | None:
         """Return float64[replications, keys], a measure or its log10; None if a key, or all replications, are missing.
 
         Replications that lack one of the keys are left out: what is compared met the same jobs.
@@ -103,10 +107,48 @@ def as_times(effect: Effect) -> Effect:
     return Effect(float(10.0**effect.estimate), low, high, effect.replications, effect.confidence)
 
 
-def ranks(means: NDArray[np.float64]) -> NDArray[np.float64]:
+def ranks(means: Rows) -> Rows:
     """Return float64[..., k], the rank of each value among the last axis, from 1 for the least."""
-    found: NDArray[np.float64] = (means[..., None] > means[..., None, :]).sum(axis=-1) + 1.0
+    found: Rows = (means[..., None] > means[..., None, :]).sum(axis=-1) + 1.0
     return found
+
+
+def tau(rows: Rows, cases: int, orders: int) -> Rows:
+    """Return Kendall's tau between two rankings of orders by their means over replications, mean of several cases.
+
+    Parameters
+    ----------
+    rows
+        float64[..., replications, cases x 2 x orders]: for each case the values of the orders on steady machines, then
+        those on changing ones.
+    cases, orders
+        Their numbers.
+
+    References
+    ----------
+    M. G. Kendall, "A new measure of rank correlation", Biometrika 30, 1938, doi:10.1093/biomet/30.1-2.81 (tau a).
+    """
+    means = rows.mean(axis=-2).reshape(*rows.shape[:-2], cases, 2, orders)
+    pairs = np.array(list(combinations(range(orders), 2)))
+    signs = np.sign(means[..., pairs[:, 0]] - means[..., pairs[:, 1]])
+    agreed: Rows = (signs[..., 0, :] * signs[..., 1, :]).mean(axis=(-2, -1))
+    return agreed
+
+
+def halves_agree(found: Found) -> float | None:
+    """Return Kendall's tau of the rankings of the fixed orders by every second window, and by the others, if steady.
+
+    It says how much of a change of the ranking is chance: the machines are the same.
+    """
+    orders = found.fixed
+    taus = []
+    for workload in found.factor("workload"):
+        for decider in RANKED:
+            rows = found.rows(SLOWDOWN, [(workload, STEADY, decider, order) for order in orders])
+            if rows is not None and len(rows) > 1 and len(orders) > 1:
+                means = np.concatenate((rows[::2].mean(axis=0), rows[1::2].mean(axis=0)))
+                taus.append(float(tau(means[None], 1, len(orders))))
+    return float(np.mean(taus)) if taus else None
 
 
 def findings_of(found: Found) -> list[str]:
@@ -124,6 +166,12 @@ def findings_of(found: Found) -> list[str]:
                 f"{load.min():.2f} to {load.max():.2f}; {part['left_out'].max():,.0f} jobs wider than a machine, or "
                 f"without a runtime, were left out of all."
             )
+    agreed = halves_agree(found)
+    if agreed is not None:
+        said.append(
+            f"On steady machines, the rankings of the fixed orders by one half of the windows and by the other agree to"
+            f" a Kendall's tau of {agreed:.2f}: what a change of the machines changes must be judged against that."
+        )
     undone = int((table["completed_share"] < 1).sum())
     if undone:
         said.append(f"In {undone:,} cells some jobs were never done; these are not in the means.")
