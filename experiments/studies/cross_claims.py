@@ -24,7 +24,7 @@ from experiments.studies.cross_settings import (
 
 KEPT: Final = 0.8
 """Kendall's tau from which on a ranking counts as kept: of four orders, one swap of neighbours leaves 0.67."""
-_DECIDE: Final = "--scale paper"
+_DECIDE: Final = "--scale paper, or more windows (--set replications=N)"
 
 
 def claims_of(found: Found) -> Iterator[Claim]:

@@ -121,6 +121,16 @@ def test_no_two_windows_of_a_log_have_a_job_in_common(tmp_path: Path) -> None:
     assert len(np.unique(seen)) == len(seen)
 
 
+def test_the_published_run_has_twelve_windows_of_each_trace(shared: Path) -> None:
+    chosen = {"log": str(shared / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"), "trials": 64, "pairs": 10,
+              "borg": str(shared / "traces" / "borg" / "14D_0.txt.gz")}  # fmt: skip
+    of = Cross(**chosen).design("paper").parameters
+    for name, left_out in (("log", 2620), ("Borg", 0)):
+        work = work_of(name, of, 12, 1)
+        assert len(work.windows) == 12
+        assert work.left_out == left_out
+
+
 def test_all_policies_meet_the_same_jobs_and_the_same_walks() -> None:
     cells = cells_of(workload="log", order=["FCFS", "SAF"])
     for replication, capacity in product(range(2), TINY["capacity"]):
