@@ -30,7 +30,7 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.metrics import core_seconds, time_sum
-from simmodels.policies.bids import bid
+from simmodels.policies.bids import Bid
 from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate
@@ -52,10 +52,13 @@ _EPSILON: Final = 0.2
 _HALVINGS: Final = 50
 
 
-@bid(wins="low")
-def earliest_end(start: float, estimate: float, speed: float) -> float:
+def _earliest_end(start: float, estimate: float, speed: float) -> float:
     """Return when a job would end at a place, by what it predicts."""
     return start + estimate / speed
+
+
+EARLIEST_END: Final = Bid("earliest_end", _earliest_end, "low")
+"""Not in the registry, which is the user's."""
 
 
 # -- machines ---------------------------------------------------------------------------------------
@@ -190,7 +193,7 @@ def scheduled(
         how: dict[str, Any] = {} if decider == ONE_QUEUE else {"router": decider}
         if decider == AUCTION:
             # A bid in seconds, and data that do not travel: so auctions and routers send jobs by the same rules.
-            how = {"bid": earliest_end, "forward": True, "rebalance_s": rebalance_s}
+            how = {"bid": EARLIEST_END, "forward": True, "rebalance_s": rebalance_s}
             how |= {"network": "none", "ccr": 0.0}
         return simulate(jobs, on=sites, order=name, backfilling="easy", seed=seed, **how)
     (capacity,) = capacities

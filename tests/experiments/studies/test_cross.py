@@ -393,3 +393,7 @@ def test_a_log_with_too_little_work_is_refused(tmp_path: Path) -> None:
     wl.write_swf(wl.lublin(jobs=200, cores=16, load=0.5, seed=2), tmp_path / "log.swf")
     with pytest.raises(SimModelsError, match="must have work for 5 windows"):
         Cross(**{**TINY, "log": str(tmp_path / "log.swf"), "workload": "log", "window_days": 20.0}).inputs("smoke")
+
+
+def test_the_bid_of_the_study_is_not_among_the_users() -> None:
+    assert "earliest_end" not in sm.bids()
