@@ -17,6 +17,7 @@ from simmodels.errors import RequestError, require_known
 STUDIES: Final = {
     "advice": "experiments.studies.advice:Advice",
     "capacity": "experiments.studies.capacity:Capacity",
+    "cross": "experiments.studies.cross:Cross",
     "regression": "experiments.studies.regression:Regression",
     "market": "experiments.studies.market:Market",
     "replay": "experiments.studies.replay:Replay",

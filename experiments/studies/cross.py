@@ -1,0 +1,161 @@
+"""Cross: orders, deciders, changing machines and workloads, crossed; and routers over two clusters."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from experiments.campaigns.cell import Cell, Rows
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.study import Scale, Study
+from experiments.studies.cross_claims import claims_of
+from experiments.studies.cross_results import Found, findings_of, tables_of
+from experiments.studies.cross_run import capacities_of, generated_series, measured, scheduled
+from experiments.studies.cross_settings import (
+    DECIDERS,
+    ORDERS,
+    ROUTED,
+    SERIES,
+    STEADY,
+    WORKLOADS,
+    Platform,
+    policies,
+    require_allowed,
+)
+from experiments.studies.cross_work import Work, work_of
+from simmodels.capacity import Capacity
+from simmodels.schedule import Schedule
+from simmodels.units import DAY
+from workloads.capacities import read_series
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Cross(Study):
+    """Orders, deciders, changing machines and workloads, crossed; and routers over two clusters.
+
+    A replication is a window of each workload, and a walk of the number of machines; all deciders and orders meet the
+    same jobs and the same walk. On average as many machines are on under each capacity: ``steady``, a bounded
+    random walk with a step each so many seconds (``walk 3600``), or a ``series`` of a file, such as wind power, within
+    the same bounds. Workloads are a log (``--set log=FILE``), a slice of Borg's trace (``--set borg=FILE``), workflows
+    (``--set workflow_files=FOLDER``), and ``mixed``, half log and half workflows; without a file each is generated.
+    Windows have equal work; their submissions are stretched to fill them. Jobs wider than a machine are left out.
+
+    On one cluster, a decider goes with each order that means something for it: TargetASAP places jobs as they are
+    submitted, so its order is FCFS; ``bandit`` (epsilon-greedy) and ``feedback`` (which simulates, and needs a queue)
+    are online tuners that choose among the four fixed orders. ``learned`` is a linear polynomial, fitted to trials on a
+    steady machine on the part of the workload before the first window. The second design has two clusters, each with
+    an EASY queue under FCFS or SAF, behind a router; ``one queue`` has the machines of both.
+    """
+
+    parameters = {
+        "log": "", "borg": "", "workflow_files": "", "series": "", "series_column": "", "machines": 8, "radius": 4,
+        "cores_per_machine": 16, "load": 0.8, "window_days": 5.0, "warm_days": 1.0, "learn_on": 0.2, "pairs": 440,
+        "trials": 16_384, "trial_cores": 32, "tune_h": 6.0, "rebalance_s": 3600.0, "tau_s": 10.0,
+    }  # fmt: skip
+    factors = {
+        "workload": WORKLOADS,
+        "capacity": (STEADY, "walk 14400", "walk 3600", "walk 1200", SERIES),
+        "decider": (*DECIDERS, *ROUTED),
+        "order": ORDERS,
+    }
+    scales = {
+        "smoke": Scale(
+            replications=5,
+            parameters={"window_days": 1.0, "warm_days": 0.25, "pairs": 20, "trials": 512},
+            factors={"workload": ("log", "workflows"), "capacity": (STEADY, "walk 1200")},
+        ),
+        "small": Scale(replications=6),
+        "paper": Scale(replications=12),
+    }
+    measures = (
+        "mean_bounded_slowdown", "mean_wait_s", "mean_stretch", "goodput", "lost", "utilisation", "kills", "mean_slr",
+        "offered_load", "measured_jobs", "completed_share",
+    )  # fmt: skip
+
+    # -- the cells ----------------------------------------------------------------------------------
+
+    def cells(self, scale: str, seed: int) -> Iterator[Cell]:
+        """Hand out, window by window, each decider with each order that means something for it.
+
+        Raises
+        ------
+        UnknownNameError, RequestError
+            A setting is not allowed.
+        """
+        design = self.design(scale)
+        require_allowed(design)
+        for replication in range(design.replications):
+            for workload in design.factors["workload"]:
+                for capacity in design.factors["capacity"]:
+                    for decider, order in policies(design):
+                        factors = {"workload": workload, "capacity": capacity, "decider": decider, "order": order}
+                        yield Cell(factors, replication, seed, design.parameters)
+
+    def inputs(self, scale: str) -> Mapping[str, Any]:
+        """Return the windows of each workload with what was learned before them, and the series.
+
+        Raises
+        ------
+        FileFormatError, RequestError
+            A setting is not allowed, a file cannot be read, or a log has not enough work for the windows.
+        """
+        design = self.design(scale)
+        require_allowed(design)
+        of = design.parameters
+        found: dict[str, Any] = {
+            str(name): work_of(str(name), of, design.replications, self.seed) for name in design.factors["workload"]
+        }
+        if SERIES in design.factors["capacity"]:
+            path, column = str(of["series"]), str(of["series_column"])
+            found[SERIES] = read_series(path, column=column or None) if path else generated_series(self.seed)
+        return found
+
+    def uses(self, cell: Cell) -> Collection[str]:
+        """Return the inputs of a cell: its workload, and the series where the machines follow it."""
+        return (cell["workload"], SERIES) if cell["capacity"] == SERIES else (cell["workload"],)
+
+    def run_cell(self, cell: Cell) -> Rows:
+        """Return the figures of merit of one decider under one order."""
+        work: Work = cell.inputs[cell["workload"]]
+        schedule, capacities = simulated(cell)
+        window_s = (cell["warm_days"] * DAY, cell["window_days"] * DAY)
+        found = measured(schedule, capacities, cell["cores_per_machine"], window_s, cell["tau_s"])
+        return {**found, "left_out": work.left_out}
+
+    # -- what came out ------------------------------------------------------------------------------
+
+    def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
+        """Return mean bounded slowdowns and lost work, the ranks of the orders, and the routers."""
+        return tables_of(Found(results))
+
+    def findings(self, results: Results) -> Sequence[str]:
+        """Return what the windows are, and what was left out."""
+        return findings_of(Found(results))
+
+    def figures(self, results: Results) -> "Mapping[str, Figure]":
+        """Return the heat map of all policies, ranks by speed of change, the value of awareness, and the routers."""
+        from experiments.studies.cross_figures import figures_of  # noqa: PLC0415  matplotlib is slow to import
+
+        return figures_of(Found(results))
+
+    def claims(self, results: Results) -> Sequence[Claim]:
+        """Return whether orders keep their rank, whether risk matters more than order, and whether auctions win."""
+        return list(claims_of(Found(results)))
+
+
+def simulated(cell: Cell) -> tuple[Schedule, list[Capacity]]:
+    """Return the schedule of a cell, and how many machines of each cluster were on."""
+    work: Work = cell.inputs[cell["workload"]]
+    platform = Platform.of(cell.parameters)
+    capacities = capacities_of(
+        cell["capacity"], platform, 2 if cell["decider"] in ROUTED else 1, length_s=cell["window_days"] * DAY,
+        seed=cell.seed_for("capacity"), series=cell.inputs.get(SERIES),
+    )  # fmt: skip
+    schedule = scheduled(
+        work.windows[cell.replication], work, capacities, platform, decider=cell["decider"], order=cell["order"],
+        tune_h=cell["tune_h"], rebalance_s=cell["rebalance_s"], seed=cell.seed_for("decider"),
+    )  # fmt: skip
+    return schedule, capacities

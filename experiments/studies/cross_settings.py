@@ -1,0 +1,144 @@
+"""What the cross study varies: orders, deciders, capacities, workloads; which of them go together; what it refuses."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from experiments.campaigns.study import Design
+from simmodels.errors import RequestError, require_known
+
+FIXED: Final = ("FCFS", "SAF", "F2", "learned")
+"""The orders that stay the same; ``learned`` is fitted to trials on a steady machine."""
+TUNERS: Final = ("bandit", "feedback")
+"""The online tuners, which choose one of `FIXED` period by period."""
+ORDERS: Final = (*FIXED, *TUNERS)
+QUEUES: Final = {"EASY": "easy", "conservative": "conservative"}
+AWARE: Final = "first fit"
+UNAWARE: Final = "unaware first fit"
+TARGETED: Final = "TargetASAP"
+DECIDERS: Final = (*QUEUES, AWARE, UNAWARE, TARGETED)
+"""Who decides on one cluster."""
+ONE_QUEUE: Final = "one queue"
+AUCTION: Final = "auction"
+ROUTERS: Final = (AUCTION, "EarliestStart", "LeastLoaded")
+"""Who decides which of two clusters, with an EASY queue each, a job goes to."""
+ROUTED: Final = (ONE_QUEUE, *ROUTERS)
+ROUTED_ORDERS: Final = ("FCFS", "SAF")
+WORKLOADS: Final = ("log", "Borg", "workflows", "mixed")
+STEADY: Final = "steady"
+SERIES: Final = "series"
+_WALK: Final = re.compile(r"walk ([1-9][0-9]{0,5})")
+
+
+def period_of(capacity: str) -> float | None:
+    """Return how long a walk stays as it is, in seconds; None for what is no walk."""
+    found = _WALK.fullmatch(capacity)
+    return None if found is None else float(found[1])
+
+
+def orders_for(decider: str) -> tuple[str, ...]:
+    """Return the orders that mean something for a decider.
+
+    TargetASAP places each job when it is submitted, so its order is FCFS. A tuner that simulates needs a queue. Queues
+    behind a router are compared under two fixed orders: a tuner turns the option of one scheduler.
+    """
+    if decider == TARGETED:
+        return ("FCFS",)
+    if decider in ROUTED:
+        return ROUTED_ORDERS
+    return ORDERS if decider in QUEUES else tuple(name for name in ORDERS if name != "feedback")
+
+
+class Platform(NamedTuple):
+    """The machines of a run.
+
+    Parameters
+    ----------
+    machines
+        Their number, on average.
+    radius
+        How far from it the number may be.
+    cores
+        The cores of each.
+    """
+
+    machines: int
+    radius: int
+    cores: int
+
+    @classmethod
+    def of(cls, values: Mapping[str, object]) -> "Platform":
+        """Return the machines that parameters describe."""
+        return cls(*(int(str(values[name])) for name in ("machines", "radius", "cores_per_machine")))
+
+    @property
+    def half(self) -> "Platform":
+        """One of two clusters that together are as large."""
+        return Platform(self.machines // 2, self.radius // 2, self.cores)
+
+    @property
+    def mean_cores(self) -> int:
+        """How many cores are on, on average."""
+        return self.machines * self.cores
+
+
+def policies(design: Design) -> Iterator[tuple[str, str]]:
+    """Hand out each decider with each order that means something for it."""
+    chosen = [str(name) for name in design.factors["order"]]
+    for decider in map(str, design.factors["decider"]):
+        known = orders_for(decider)
+        for order in chosen:
+            if order in known:
+                yield decider, order
+
+
+def require_allowed(design: Design) -> None:
+    """Refuse settings that cannot be run.
+
+    Raises
+    ------
+    UnknownNameError, RequestError
+        A name is unknown, or a number out of its range.
+    """
+    for name, known in (("workload", WORKLOADS), ("decider", (*DECIDERS, *ROUTED)), ("order", ORDERS)):
+        for value in design.factors[name]:
+            require_known(name, value, known)
+    for value in design.factors["capacity"]:
+        if period_of(str(value)) is None:
+            require_known("capacity", value, (STEADY, SERIES, "walk 3600"))
+    of = design.parameters
+    for name, least in _WHOLE.items():
+        value = of[name]
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise RequestError(f"{name} must be an integer >= {least} (got {value!r})")
+    for name in _POSITIVE:
+        value = of[name]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise RequestError(f"{name} must be a number > 0 (got {value!r})")
+    _require_related(of)
+    if not any(True for _ in policies(design)):
+        raise RequestError("no decider goes with any of the orders", "TargetASAP needs FCFS, routers FCFS or SAF")
+
+
+def _require_related(of: Mapping[str, object]) -> None:
+    """Refuse numbers that do not go together."""
+    platform = Platform.of(of)
+    if platform.machines % 2 or platform.radius % 2 or platform.radius >= platform.machines:
+        what = f"machines must be even, and radius even and smaller (got {platform.machines} and {platform.radius})"
+        raise RequestError(what)
+    if int(str(of["trial_cores"])) < platform.cores:
+        what = f"trial_cores must be at least cores_per_machine, {platform.cores} (got {of['trial_cores']})"
+        raise RequestError(what)
+    if not float(str(of["warm_days"])) < float(str(of["window_days"])):
+        raise RequestError(f"warm_days must be less than window_days (got {of['warm_days']} and {of['window_days']})")
+    if not float(str(of["learn_on"])) < 1:
+        raise RequestError(f"learn_on must be less than 1 (got {of['learn_on']})")
+    for name in ("log", "borg", "workflow_files", "series", "series_column"):
+        if not isinstance(of[name], str):
+            raise RequestError(f"{name} must be a text (got {of[name]!r})")
+
+
+_WHOLE: Final = {"machines": 2, "radius": 0, "cores_per_machine": 1, "trial_cores": 1, "pairs": 1, "trials": 32}
+_POSITIVE: Final = (
+    "window_days", "warm_days", "load", "learn_on", "tune_h", "rebalance_s", "tau_s",
+)  # fmt: skip
