@@ -82,6 +82,7 @@ class NaiveAuction:
         successor_sum: str = "recursive",
         plus_one: bool = False,
         backfilling: str = "none",
+        cluster_fit: str = "freest",
         end: str = "drain",
         instants: str = "deadlines",
         changes: Sequence[tuple[float, dict[str, Any]]] = (),
@@ -96,6 +97,7 @@ class NaiveAuction:
         self.flows, self.clusters, self.bid = workflows, clusters, bid
         self.ccr, self.network, self.hol, self.sum = ccr, network, hol, successor_sum
         self.plus, self.backfilling, self.instants = float(plus_one), backfilling, instants
+        self.fit = cluster_fit
         self.free = [cores for cores, _ in clusters]
         self.tasks = [
             [NaiveTask(j, i, t.runtime_s, t.cores, t.kind) for i, t in enumerate(flow.tasks)]
@@ -279,6 +281,9 @@ class NaiveAuction:
             if held is not None and now + task.runtime > held[0] and task.cores > extra:
                 there = [x for x in there if x != held[1]]
             best = max(there, key=lambda x: (self.free[x], -x), default=None)
+            fitting = [x for x in there if self.free[x] >= task.cores]
+            if self.fit == "best" and fitting:
+                best = min(fitting, key=lambda x: (self.free[x], x))
             if best is not None and self.free[best] >= task.cores:
                 if held is not None and best == held[1] and now + task.runtime > held[0]:
                     extra -= task.cores

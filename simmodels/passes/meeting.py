@@ -21,17 +21,26 @@ def arrival_on(market, task, cluster):
 
 
 @compiled
+def _better(market, one, other, cores):
+    """Return whether a task of so many cores meets one cluster rather than another, which precedes it."""
+    free, best = market.free[one], market.free[other]
+    if market.best_fit and best >= cores:
+        return cores <= free < best
+    return free > best
+
+
+@compiled
 def meets(market, task, now, reserved, shadow, extra):
     """Return the cluster that a task meets, and whether it may start there.
 
-    That is the one with the most free cores of those that have its data; behind a reservation, of those where the
-    task does not delay it.
+    That is the one with the most free cores of those that have its data, or the one that it fits best; behind a
+    reservation, of those where the task does not delay it.
     """
     m = market
     best = -1
     behind = reserved >= 0
     for cluster in range(m.free.size):
-        if not m.offers[m.kind[task], cluster] or (best >= 0 and m.free[cluster] <= m.free[best]):
+        if not m.offers[m.kind[task], cluster] or (best >= 0 and not _better(m, cluster, best, m.cores[task])):
             continue
         if m.network == BY_CLUSTER and now < m.ready[task] and arrival_on(m, task, cluster) > now:
             continue

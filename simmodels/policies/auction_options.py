@@ -56,6 +56,9 @@ class AuctionOptions(Options):
     backfilling
         Whether those behind a bidder that does not fit may start: ``"none"``, ``"greedy"`` (all that fit), ``"easy"``
         (those that do not delay the first that did not fit).
+    cluster_fit
+        Which cluster a task meets, of those that can take it: the ``"freest"``, with the most free cores; or of those
+        on which it fits the ``"best"``, with the fewest (ties fall to the first).
     admission
         Reject a job at its arrival if it may hope for less than this share of its value, behind all the work that
         was promised before; None rejects none.
@@ -72,7 +75,7 @@ class AuctionOptions(Options):
         Whether tasks go to the queues of schedulers, in front of which the auction stands.
     """
 
-    changeable: ClassVar = ("bid", "backfilling", "hol", "plus_one", "admission")
+    changeable: ClassVar = ("bid", "backfilling", "cluster_fit", "hol", "plus_one", "admission")
 
     bid: Priority = _PVR
     ccr: float = 0.2
@@ -82,6 +85,7 @@ class AuctionOptions(Options):
     plus_one: bool = False
     tick_s: float = 1.0
     backfilling: Backfilling = "none"
+    cluster_fit: Literal["freest", "best"] = "freest"
     admission: float | None = None
     prices: bool = False
     budgets: bool = False
@@ -99,8 +103,10 @@ class AuctionOptions(Options):
         if self.budgets and bid.wins != "high":
             what = f"budgets with bid {bid.name!r}, of which the lowest wins"
             raise RequestError(what, "a bid of which the highest wins is allowed")
-        if self.forward and (paid or self.backfilling != "none" or self.admission is not None):
+        own = (paid, self.backfilling != "none", self.cluster_fit != "freest", self.admission is not None)
+        if self.forward and any(own):
             what = f"forward=True with prices={paid}, backfilling={self.backfilling!r}, admission={self.admission}"
+            what += f", cluster_fit={self.cluster_fit!r}"
             raise RequestError(what, "these must be left out: tasks wait in queues, not for the auction")
         return replace(
             self,
@@ -215,6 +221,7 @@ def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Rules:
         trend=TRENDS["any" if options.budgets else bid.trend],  # what is paid changes the bids of a job at once
         network=NETWORKS[options.network],
         backfilling=BACKFILLINGS[options.backfilling],
+        best_fit=options.cluster_fit == "best",
         seed=entropy(seed, "bid", "draw") >> 65,  # 63 bits
     )
 

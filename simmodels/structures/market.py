@@ -146,6 +146,7 @@ MARKET: Final = MarketType(
         ("plus", types.float64),
         ("network", types.int64),
         ("backfilling", types.int64),
+        ("best_fit", types.boolean),
         ("admission", types.float64),
         ("prices", types.boolean),
         ("budgets", types.boolean),
@@ -189,6 +190,8 @@ class Rules(NamedTuple):
         seconds; the unit of the times that the bid gets, in seconds.
     trend, network, backfilling
         Codes of `TRENDS`, `NETWORKS` and `BACKFILLINGS`.
+    best_fit
+        Whether a task meets the cluster with the fewest free cores of those on which it fits.
     seed
         Of bids that draw.
     """
@@ -212,6 +215,7 @@ class Rules(NamedTuple):
     trend: int
     network: int
     backfilling: int
+    best_fit: bool
     seed: int
 
 
@@ -297,6 +301,7 @@ def set_rules(market, rules):
     m.prices, m.budgets, m.every_deadline = rules.prices, rules.budgets, rules.every_deadline
     m.plus, m.admission, m.tick, m.unit = rules.plus, rules.admission, rules.tick, rules.unit
     m.network, m.backfilling, m.group = rules.network, rules.backfilling, rules.group
+    m.best_fit = rules.best_fit
     m.heap = np.empty((groups, 64), np.int64)
     m.waiting = np.zeros(groups, np.int64)
     m.least = np.zeros(groups, np.int64)

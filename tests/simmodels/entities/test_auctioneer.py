@@ -435,7 +435,7 @@ def test_a_bid_that_draws_draws_the_same_whenever_it_is_changed_to() -> None:
 
 def test_rules_that_cannot_be_changed_are_refused_and_all_stays_as_it_is() -> None:
     env, _, auctioneer = model(4, bid="FIFO")
-    with pytest.raises(UnknownNameError, match="'ccr'; known: bid, backfilling, hol, plus_one, admission"):
+    with pytest.raises(UnknownNameError, match="'ccr'; known: bid, backfilling, cluster_fit, hol, plus_one"):
         auctioneer.reconfigure(bid="SRTF", ccr=0.5)
     with pytest.raises(UnknownNameError, match="unknown bid 'SRTX'"):
         auctioneer.reconfigure(bid="SRTX")

@@ -202,6 +202,7 @@ RULES = st.fixed_dictionaries(
         "successor_sum": st.sampled_from(["recursive", "unique"]),
         "plus_one": st.booleans(),
         "backfilling": st.sampled_from(["none", "greedy", "easy"]),
+        "cluster_fit": st.sampled_from(["freest", "best"]),
         "end": st.sampled_from(["drain", "submit"]),
         "instants": st.sampled_from(["deadlines", "starvation"]),
     }
@@ -215,6 +216,17 @@ PLATFORMS = [
 
 def columns(schedule: Schedule) -> list[list]:
     return [getattr(schedule, name).tolist() for name in ("start_s", "end_s", "cluster", "workflow_outcome")]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+@pytest.mark.parametrize(("fit", "cluster"), [("freest", 0), ("best", 2)])
+def test_the_best_fit_is_the_cluster_with_the_fewest_free_cores_that_suffice(
+    fit: str, cluster: int, engine: Any
+) -> None:
+    """Two cores are needed, and 9, 1 and 3 are free."""
+    clusters = [("a", 9, None), ("b", 1, None), ("c", 3, None)]
+    schedule = simulate_workflows([Workflow(1, 0.0, [5.0], 2)], clusters=clusters, cluster_fit=fit, engine=engine)
+    assert schedule.cluster.tolist() == [cluster]
 
 
 @given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(NAIVE), RULES, st.sampled_from(PLATFORMS))
