@@ -221,7 +221,9 @@ def columns(schedule: Schedule) -> list[list]:
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize(("fit", "cluster"), [("freest", 0), ("best", 2)])
 def test_the_best_fit_is_the_cluster_with_the_fewest_free_cores_that_suffice(
-    fit: str, cluster: int, engine: Any
+    fit: str,
+    cluster: int,
+    engine: Any,  # noqa: ANN401
 ) -> None:
     """Two cores are needed, and 9, 1 and 3 are free."""
     clusters = [("a", 9, None), ("b", 1, None), ("c", 3, None)]
