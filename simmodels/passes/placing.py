@@ -179,7 +179,7 @@ def take_over(fleet, old, now):
         if fleet.placing.by_event:
             refill_all(fleet, now)
         return fleet.count
-    if old.kind != FIRST_FIT:
+    if old.placing.kind != FIRST_FIT:
         fleet.use, fleet.stretch = old.use, old.stretch
         fleet.use_sum, fleet.use_since = old.use_sum, old.use_since
     waiting = np.empty(fleet.waiting.size, np.int64)
