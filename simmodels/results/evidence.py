@@ -84,8 +84,8 @@ class Evidence:
 
     def waits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return when rigid jobs' waits begin and end: before an attempt, and after one that came to nothing."""
-        waiting = self.workload.known() & self.workload.rigid()
-        submit_s = np.where(waiting, self.workload.submit_s, np.nan)  # who was left out never waited
+        waiting = self.workload.known() & self.workload.rigid() & (self.counted | ~np.isnan(self.start_s))
+        submit_s = np.where(waiting, self.workload.submit_s, np.nan)  # who was left out, or is not in the window
         if self.listed is None:
             return submit_s, np.where(waiting, self.start_s, np.nan)
         row, attempt, start_s, end_s = self.attempts[:4]

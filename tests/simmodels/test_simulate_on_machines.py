@@ -12,6 +12,15 @@ from tests.on_machines import assert_same, runs, workload
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_jobs_that_are_not_in_the_window_do_not_wait_in_it(engine: Any) -> None:
+    """One job ended before it, one comes after it; of the two in it, one waits from 10 s to 15 s."""
+    jobs = sm.Workload([1, 2, 3, 4], [0.0, 10, 10, 90], [5.0] * 4, [5.0] * 4, [1] * 4)
+    schedule = sm.simulate(jobs, capacity=[(0, 1)], cores_per_machine=1, window_s=(10, 30), engine=engine)
+    metrics = schedule.metrics()
+    assert (metrics["mean_queue_length"], metrics["max_queue_length"]) == (5 / 10, 1)  # until the last job ends
+
+
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_the_best_fit_is_the_machine_with_the_fewest_free_cores(engine: Any) -> None:
     """Two cores are taken of machine 0 and three of machine 1: a job of one core fits both, and machine 1 best."""
     jobs = sm.Workload([1, 2, 3], [0.0, 0.0, 1.0], [9.0] * 3, [9.0] * 3, [2, 3, 1])
