@@ -33,6 +33,7 @@ from experiments.drawing import (
     window_of,
 )
 from experiments.gantt_boxes import GAP, Boxes, Panel, boxes_of, corners_of, heights_of
+from experiments.outputs import MOST_PANELS
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.schedule import UNFINISHED, Schedule
@@ -45,7 +46,6 @@ _LOST: Final = "#D1242F"
 _OFF: Final = "#3A3A3A"
 _MOST_LABELS: Final = 80  # more jobs than this are not labelled
 _MOST_OUTLINES: Final = 4000  # more rectangles than this have no outlines, and are drawn as pixels in SVG and PDF
-_MOST_PANELS: Final = 24
 _LOWEST: Final = 0.35  # of the highest panel's height
 _SCALES: Final = {"wait": "wait (log scale; 1 min and less alike)", "length": "length of the job (log scale)"}
 
@@ -98,8 +98,8 @@ def gantt(
     several = isinstance(schedules, Mapping)
     shown = dict(schedules) if isinstance(schedules, Mapping) else {"": schedules}
     panels = [Panel(name, each, cluster) for name, each in shown.items() for cluster in range(len(each.places))]
-    if not 1 <= len(panels) <= _MOST_PANELS:
-        raise RequestError(f"a Gantt chart of {len(panels)} clusters", f"1 to {_MOST_PANELS} are allowed")
+    if not 1 <= len(panels) <= MOST_PANELS:
+        raise RequestError(f"a Gantt chart of {len(panels)} clusters", f"1 to {MOST_PANELS} are allowed")
     if colour is None:
         switched = any(each.off_spans is not None and not each.off_spans.empty for each in shown.values())
         colour = "length" if switched else "job"
@@ -119,7 +119,9 @@ def gantt(
                 put_title(axes, _caption(panel, window_s))
             if axes is not rows[-1]:
                 axes.set_xlabel("")
-        if title or not several:
+        if title and several:
+            figure.suptitle(title)
+        elif not several:
             put_title(rows[0], title or headline("Gantt chart", panels[0].schedule))
         if colour in _SCALES:
             _add_scale(figure, list(rows), colour, _longest(shown, colour))
@@ -154,31 +156,37 @@ def _inks(
 ) -> tuple[dict[str, Floats], list[Artist]]:
     """Return the colour of each row of each schedule, and what the legend says."""
     palette, inks = to_rgba_array([*PALETTE, OTHERS]), {}
-    entries: list[Artist] = []
+    if colour in _SCALES:
+        longest = _longest(shown, colour)
+        for name, schedule in shown.items():
+            measured = np.nan_to_num(_measured(schedule, colour), nan=longest)
+            inks[name] = np.asarray(_scale(longest).to_rgba(measured))
+        return inks, []
+    if colour == "job":
+        return {name: palette[_place(schedule) % len(PALETTE)] for name, schedule in shown.items()}, []
+    users, used = _users(shown, boxes)
+    rank = np.empty(len(users), dtype=np.int64)
+    by_use = np.lexsort((users, -used))
+    rank[by_use] = np.arange(len(users))
     for name, schedule in shown.items():
-        if colour in _SCALES:
-            scale, measured = _scale(_longest(shown, colour)), _measured(schedule, colour)
-            inks[name] = np.asarray(scale.to_rgba(np.nan_to_num(measured, nan=_longest(shown, colour))))
-            continue
-        if colour == "job":
-            inks[name] = palette[_place(schedule) % len(PALETTE)]
-            continue
-        users, index = np.unique(schedule.workload.user_id, return_inverse=True)
-        used, seen = np.zeros(len(users)), np.zeros(len(users), np.int64)
-        for panel, drawn in boxes.items():
-            if panel.name == name:
-                counted = schedule.counted[drawn.row]
-                used += np.bincount(index[drawn.row], drawn.area() * counted, minlength=len(users))
-                seen += np.bincount(index[drawn.row], counted, minlength=len(users)).astype(np.int64)
-        by_use = np.lexsort((users, -used))
-        rank = np.empty(len(users), dtype=np.int64)
-        rank[by_use] = np.arange(len(users))
-        inks[name] = palette[np.minimum(rank, len(PALETTE))][index]
-        names = [f"user {user}" if user >= 0 else "user unknown" for user in users[by_use[seen[by_use] > 0]]]
-        entries += [Patch(color=ink, label=label) for ink, label in zip(PALETTE, names, strict=False)]
-        if len(names) > len(PALETTE):
-            entries.append(Patch(color=OTHERS, label=f"{grouped(len(names) - len(PALETTE))} other users"))
+        inks[name] = palette[np.minimum(rank[np.searchsorted(users, schedule.workload.user_id)], len(PALETTE))]
+    names = [f"user {user}" if user >= 0 else "user unknown" for user in users[by_use[~np.isnan(used[by_use])]]]
+    entries: list[Artist] = [Patch(color=ink, label=label) for ink, label in zip(PALETTE, names, strict=False)]
+    if len(names) > len(PALETTE):
+        entries.append(Patch(color=OTHERS, label=f"{grouped(len(names) - len(PALETTE))} other users"))
     return inks, entries
+
+
+def _users(shown: Mapping[str, Schedule], boxes: Mapping[Panel, Boxes]) -> tuple[Ints, Floats]:
+    """Return the users of all schedules, and the size of what is drawn of each; NaN of those of whom nothing counts."""
+    users = np.unique(np.concatenate([schedule.workload.user_id for schedule in shown.values()]))
+    used, seen = np.zeros(len(users)), np.zeros(len(users))
+    for panel, drawn in boxes.items():
+        index = np.searchsorted(users, panel.schedule.workload.user_id[drawn.row])
+        counted = panel.schedule.counted[drawn.row]
+        used += np.bincount(index, drawn.area() * counted, minlength=len(users))
+        seen += np.bincount(index, counted, minlength=len(users))
+    return users, np.where(seen > 0, used, np.nan)
 
 
 def _place(schedule: Schedule) -> Ints:
@@ -258,9 +266,10 @@ def _draw_boxes(axes: Axes, panel: Panel, boxes: Boxes, inks: Floats, unit_s: fl
     few = len(np.unique(boxes.row)) <= _MOST_LABELS
     entries: list[Artist] = []
     kinds = (
-        ("", ~boxes.killed & ~boxes.lost, "white", ""),
+        ("", ~boxes.killed & ~boxes.lost & ~boxes.saved, "white", ""),
         ("////", boxes.killed, INK, "killed at its estimate"),
         ("xxxx", boxes.lost, _LOST, "came to nothing"),
+        ("\\\\\\\\", boxes.saved, _LOST, "lost its machine, work saved"),
     )
     for hatch, chosen, edge, label in kinds:
         drawn = chosen & ~boxes.brief
@@ -283,7 +292,7 @@ def _draw_boxes(axes: Axes, panel: Panel, boxes: Boxes, inks: Floats, unit_s: fl
         axes.add_collection(shapes, autolim=False)
         if label:
             entries.append(Patch(facecolor="white", edgecolor=edge, hatch=hatch, label=label))
-    crossed = boxes.lost & boxes.ends
+    crossed = (boxes.lost | boxes.saved) & boxes.ends
     if crossed.any():
         middle = (boxes.bottom + boxes.top)[crossed] / 2
         axes.plot(boxes.right_s[crossed] / unit_s, middle, "x", color=_LOST, markersize=3.5, markeredgewidth=1.0)
@@ -332,4 +341,4 @@ def _caption(panel: Panel, window_s: tuple[float, float]) -> str:
     if "cluster" in runs:
         gone &= runs["cluster"] == panel.cluster
     lost_h = (runs["lost_s"] * runs["cores"])[gone].sum() / HOUR
-    return f"{caption}: {number(int(gone.sum()), 'attempt')} lost, {lost_h:,.0f} core-hours"
+    return f"{caption}: {number(int(gone.sum()), 'attempt')} interrupted, {lost_h:,.0f} core-hours lost"

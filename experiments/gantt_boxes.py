@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.allocation import allocate
+from simmodels.allocation import allocate_attempts
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.results.place import Place
 from simmodels.schedule import KILLED, UNFINISHED, Schedule
-from simmodels.workload import Workload
 
 Flags = NDArray[np.bool_]
 
@@ -59,6 +57,7 @@ class Boxes(NamedTuple):
     row: Ints  # input row of the job
     killed: Flags  # whether the attempt was killed
     lost: Flags  # whether the attempt came to nothing
+    saved: Flags  # whether it lost its machine, and a part of its work was saved
     brief: Flags  # whether it has no length
     ends: Flags  # whether it ends within the window
     left_s: Floats
@@ -88,37 +87,46 @@ def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
     (low_s, high_s), place = window_s, panel.place
     runs = panel.schedule.all_attempts()
     runs = runs[(runs["cluster"] == panel.cluster) & runs["start_s"].notna()]
+    if panel.by_machine:  # a pool gives out its cores by what ran before, as tables of cores do
+        runs = runs[(runs["start_s"] <= high_s) & ~(runs["end_s"] < low_s)]
+    own = panel.schedule.workload.cores[runs["row"]]
+    runs = runs.assign(cores=own)
     parts = panel.schedule.parts
     if panel.by_machine and parts is not None and len(parts):
         if "cluster" in parts:
             parts = parts[parts["cluster"] == panel.cluster].drop(columns="cluster")
-        runs = runs.merge(parts.rename(columns={"machine": "part"}), "left", on=["row", "attempt"], sort=False)
+        parts = parts.rename(columns={"machine": "part", "cores": "of_part"})
+        runs = runs.merge(parts, "left", on=["row", "attempt"], sort=False)
         runs["machine"] = runs["part"].fillna(runs["machine"]).astype(np.int64)
-    else:
-        runs = runs.assign(cores=np.nan)
-    own = panel.schedule.workload.cores[runs["row"]]
-    runs["cores"] = np.where(runs["cores"].isna(), own, runs["cores"]).astype(np.int64)
-    found: list[tuple[Ints, Floats, Floats]] = []
+        runs["cores"] = runs["of_part"].fillna(runs["cores"]).astype(np.int64)
     machine = runs["machine"].to_numpy() if panel.by_machine else np.zeros(len(runs), np.int64)
-    for which in np.unique(machine):
-        here = np.flatnonzero(machine == which)
-        cores = place.cores_of(int(which)) if panel.by_machine else place.cores
-        lines, bottom, top = _on_cores(panel.schedule.workload, runs.iloc[here], cores)
-        scale = (1 - GAP) / cores if panel.by_machine else 1.0
-        base = float(which) if panel.by_machine else 0.0
-        found.append((here[lines], base + bottom * scale, base + top * scale))
-    given = [np.concatenate([each[k] for each in found]) if found else np.empty(0) for k in range(3)]
-    line, bottom, top = given[0].astype(np.int64), given[1], given[2]
-    start_s, end_s = runs["start_s"].to_numpy()[line], runs["end_s"].to_numpy()[line]
+    order = np.argsort(machine, kind="stable")
+    cuts = np.flatnonzero(np.diff(machine[order])) + 1
+    row, start_s, end_s, needed = (runs[name].to_numpy() for name in ("row", "start_s", "end_s", "cores"))
+    found: list[tuple[Ints, Floats, Floats]] = []
+    for here in np.split(order, cuts) if len(order) else ():
+        which = int(machine[here[0]])
+        cores = place.cores_of(which) if panel.by_machine else place.cores
+        work = panel.schedule.workload
+        given = allocate_attempts(work, row[here], start_s[here], end_s[here], needed[here], cores)
+        lines = np.repeat(here, np.diff(given.offsets))
+        scale, base = ((1 - GAP) / cores, float(which)) if panel.by_machine else (1.0, 0.0)
+        low, high = given.first.astype(np.float64), given.last.astype(np.float64) + 1.0
+        found.append((lines, base + low * scale, base + high * scale))
+    joined = [np.concatenate([each[k] for each in found]) if found else np.empty(0) for k in range(3)]
+    line, bottom, top = joined[0].astype(np.int64), joined[1], joined[2]
+    start_s, end_s = start_s[line], end_s[line]
     outcome = runs["outcome"].to_numpy()[line]
     brief, ended = start_s == end_s, ~np.isnan(end_s)
+    saved = runs["work_s"].to_numpy()[line] > 0
     last_s = np.inf if panel.schedule.window is None else panel.schedule.window[1]
     end_s = np.where(ended, end_s, last_s)
     seen = (start_s < high_s) & (end_s > low_s) | brief & (start_s >= low_s) & (start_s <= high_s)
     boxes = Boxes(
-        runs["row"].to_numpy()[line],
+        row[line],
         outcome == KILLED,
-        (outcome == UNFINISHED) & ended,
+        (outcome == UNFINISHED) & ended & ~saved,
+        (outcome == UNFINISHED) & ended & saved,
         brief,
         ended & (end_s < high_s),
         np.maximum(start_s, low_s),
@@ -127,14 +135,3 @@ def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
         top,
     )
     return Boxes(*(column[seen] for column in boxes))
-
-
-def _on_cores(work: Workload, runs: pd.DataFrame, cores: int) -> tuple[Ints, Floats, Floats]:
-    """Return the rectangles of attempts on one machine: the line of each, its lowest core, that above its highest."""
-    row, start_s, end_s = (runs[name].to_numpy() for name in ("row", "start_s", "end_s"))
-    # Each attempt is a job of its own, so that one rule gives out cores, here and in tables.
-    length_s = np.nan_to_num(end_s - start_s)
-    jobs = Workload(work.job_id[row], work.submit_s[row], length_s, length_s, runs["cores"].to_numpy())
-    given = allocate(Schedule(jobs, cores, start_s, end_s))
-    line = np.repeat(np.arange(len(runs)), np.diff(given.offsets))
-    return line, given.first.astype(np.float64), given.last.astype(np.float64) + 1.0

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from simmodels.errors import IllegalScheduleError, RequestError
 from simmodels.ground.compiled import compiled
-from simmodels.ground.numbers import ranges
+from simmodels.ground.numbers import Floats, Ints, ranges
 from simmodels.ground.signals import heed_signals
 from simmodels.schedule import Schedule
+from simmodels.workload import Workload
 
 Bounds: TypeAlias = NDArray[np.int32]
 
@@ -101,18 +102,39 @@ def allocate(schedule: Schedule) -> Allocation:
     RequestError
         The machine has more than 2**31 - 1 cores.
     """
-    if schedule.cores > _MOST_CORES:
-        raise RequestError(f"cores of a machine of {schedule.cores}", f"up to {_MOST_CORES} can be numbered")
     runs = schedule.all_attempts()
     row, start_s, end_s = (runs[name].to_numpy() for name in ("row", "start_s", "end_s"))
     work = schedule.workload
-    cores = work.cores[row]
+    return allocate_attempts(work, row, start_s, end_s, work.cores[row], schedule.cores)
+
+
+def allocate_attempts(
+    work: Workload, row: Ints, start_s: Floats, end_s: Floats, cores: Ints, machine: int
+) -> Allocation:
+    """Return the cores of attempts on a machine, or of the parts of them that are there; see `allocate`.
+
+    Parameters
+    ----------
+    work
+        The jobs.
+    row, start_s, end_s, cores
+        Of each attempt: the input row of its job, when it starts and ends (NaN: not), and its cores there.
+    machine
+        The cores of the machine.
+
+    Raises
+    ------
+    IllegalScheduleError, RequestError
+        As `allocate`.
+    """
+    if machine > _MOST_CORES:
+        raise RequestError(f"cores of a machine of {machine}", f"up to {_MOST_CORES} can be numbered")
     starts = np.flatnonzero(~np.isnan(start_s))
     lasts = start_s[starts] != end_s[starts]
     starts = starts[np.lexsort((starts, row[starts], work.submit_s[row[starts]], lasts, start_s[starts]))]
     ends = np.flatnonzero(end_s > start_s)
     ends = ends[np.argsort(end_s[ends], kind="stable")]
-    failed, begin, count, first, last = _give(starts, ends, start_s, end_s, cores, schedule.cores)
+    failed, begin, count, first, last = _give(starts, ends, start_s, end_s, cores, machine)
     if failed >= 0:
         job_id, time_s = work.job_id[row[failed]], start_s[failed]
         what = f"job {job_id} starts at {time_s} s on {cores[failed]} cores, and fewer are free"

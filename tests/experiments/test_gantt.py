@@ -82,6 +82,32 @@ def test_each_cluster_has_a_panel_and_each_schedule_its_own() -> None:
     assert [axes.get_ylim()[1] for axes in figure.axes] == [2, 2, 2, 2]
 
 
+def test_what_was_saved_is_not_drawn_as_lost() -> None:
+    """A checkpoint after 20 s: of the attempt that ends at 40 s, one half is lost."""
+    jobs = sm.Workload([1], [0.0], [60.0], [60.0], [1])
+    checkpoints = sm.Checkpoints(interval_s=20.0, cost_s=1.0)
+    schedule = sm.simulate_on_machines(
+        jobs, [(0, 1), (40, 0), (50, 1)], cores_per_machine=1, checkpoints=checkpoints, window_s=(0, 200)
+    )
+    found = boxes_of(Panel("", schedule, 0), (0.0, 200.0))
+    assert sorted(found.saved.tolist()) == [False, True]
+    assert not found.lost.any()
+    texts = [text.get_text() for text in gantt(schedule).legends[0].get_texts()]
+    assert texts == ["off", "lost its machine, work saved"]
+
+
+def test_a_user_has_one_colour_in_all_panels() -> None:
+    found = {}
+    for name, users in (("a", [1, 1, 2]), ("b", [1, 2, 2])):
+        jobs = sm.Workload([1, 2, 3], [0.0] * 3, [9.0] * 3, [9.0] * 3, [1] * 3, users)
+        found[name] = sm.simulate(jobs, cores=3)
+    figure = gantt(found, colour="user")
+    inks = [axes.collections[0].get_facecolor() for axes in figure.axes]
+    assert np.array_equal(inks[0][0], inks[1][0])
+    assert np.array_equal(inks[0][2], inks[1][2])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["user 1", "user 2"]
+
+
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(sm.RequestError, match="start_s < end_s"):
         gantt(schedule_of(), start_s=10, end_s=10)
