@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import typer
 
-from experiments.inputs import named_order, seconds
-from experiments.workflow_inputs import named_bid
+from experiments.inputs import named_priority, seconds
 from simmodels.errors import RequestError
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.checkpoints import Checkpoints
@@ -110,7 +109,7 @@ def _plain(kind: Any) -> Any:  # noqa: ANN401  a type, or what typing makes of s
 def _accepted(name: str, of: Any, *, timed: bool) -> tuple[Any, str | None, Callable[[Any], Any]]:  # noqa: ANN401
     """Return the type that the command line accepts, its metavar, and what makes the option's value of it."""
     if of is Priority:
-        return str, name.upper().split("_")[-1], named_bid if name == "bid" else named_order
+        return str, name.upper().split("_")[-1], lambda text: named_priority(text, "bid" if name == "bid" else "order")
     if timed:
         return str, "TIME", lambda text: seconds(text, f"--{name.removesuffix('_s').replace('_', '-')}")
     if of in {int, float}:

@@ -13,14 +13,14 @@ from experiments import commands
 from experiments.answering import answering
 from experiments.cli_derived import PANELS, Derived, derived
 from experiments.cli_options import of
-from experiments.inputs import WorkloadFile, seconds
+from experiments.inputs import WorkloadFile, named_priority, seconds
 from experiments.on_machines import TARGETED
 from experiments.outputs import Outputs
 from experiments.policy import AUCTION, HEURISTICS, ROUTERS, Kind, Policy, chosen_policies, policy
 from experiments.scenario import ScenarioRequest
 from experiments.setup import Setup
 from experiments.supply import Supply, made_checkpoints
-from experiments.workflow_inputs import WorkflowFolder, named_bid, parse_clusters, parse_curve
+from experiments.workflow_inputs import WorkflowFolder, parse_clusters, parse_curve
 from simmodels.errors import RequestError
 from simmodels.policies.placement_options import PlacementOptions
 
@@ -68,7 +68,7 @@ class Asked(NamedTuple):
             checkpoints=made_checkpoints(words["checkpoint_cost"], words["checkpoint_every"], words["restart"]),
             window=(timed.get("from"), timed.get("until")),
             one_scheduler=not any({"bid", "router", "forward"} & each.keys() for each in options),
-            inside=words["heuristic"] is not None or any(each.kind == "heuristic" for each in policies),
+            inside=any(each.get("heuristic") is not None for each in options),
             reference=words["reference"],
             targeted=any(each.get("heuristic") in TARGETED for each in options),
             seed=words["seed"],
@@ -77,8 +77,10 @@ class Asked(NamedTuple):
     def _log(self) -> WorkloadFile | None:
         words = self.words
         if words["workload"] is None:
-            if words["workflows"] is not None and words["cores"] is not None:
-                raise RequestError("--cores with --workflows", "--clusters says where workflows run")
+            for name in ("cores", "clean", "drop_oversized", "flops_per_s"):
+                if words["workflows"] is not None and words[name]:
+                    what = f"--{name.replace('_', '-')} with --workflows"
+                    raise RequestError(what, "--clusters says where workflows run; the others are of logs")
             return None
         return WorkloadFile(
             path=words["workload"],
@@ -93,7 +95,7 @@ class Asked(NamedTuple):
         if words["workflows"] is None:
             given = [name for name in ("kind", "curve", "load", "gap", "jobs") if words[name] is not None]
             if given or words["poisson"]:
-                raise RequestError(f"--{(given or ['poisson'])[0]} without --workflows", "it says something of these")
+                raise RequestError(f"--{(given or ['poisson'])[0]}", "--workflows FOLDER is needed with it")
             return None
         return WorkflowFolder(
             path=words["workflows"],
@@ -138,7 +140,10 @@ def command(function: Callable[..., int]) -> Callable[..., None]:
         chosen = {models[name].name: models[name].parse(value) for name, value in values.items() if value is not None}
         for kind in ("heuristic", "router"):
             if words[kind] is not None:
-                chosen |= policy(kind, words[kind]).options
+                own_options = policy(kind, words[kind]).options
+                for name in sorted(own_options.keys() & chosen.keys()):
+                    raise RequestError(f"--{name.replace('_', '-')} with --{kind} {words[kind]}", "it says that itself")
+                chosen |= own_options
         if words["rebalance"] is not None:
             chosen["rebalance_s"] = seconds(words["rebalance"], "--rebalance")
         return function(Asked(words, chosen), **given)
@@ -238,7 +243,7 @@ def _shared(
     restart: Annotated[str, of(SUPPLY, "TIME", "How long it takes to restart from a checkpoint.")] = "0",
     reference: Annotated[
         Path | None,
-        of(SUPPLY, "FILE", "Targeted heuristics: jobs like those to come, which say risks.", "the week before --from"),
+        of(SUPPLY, "FILE", "Jobs from whose lengths the risk of each target is estimated.", "the week before --from"),
     ] = None,
     heuristic: Annotated[
         str | None,
@@ -280,12 +285,12 @@ def simulate(
     ] = None,
     figure: Annotated[Path | None, options.file("Cores in use and queue over time: .svg, .png or .pdf.")] = None,
     graph: Annotated[Path | None, options.file("A workflow's graph, drawn by rank: .svg, .png or .pdf.")] = None,
-    graph_job: Annotated[int, of(options.FILES, "N", "The workflow whose graph is drawn.")] = 0,
+    graph_job: Annotated[int | None, of(options.FILES, "N", "The workflow whose graph is drawn.", "0")] = None,
 ) -> int:
     """Replay a log, workflows, or both under one policy, and show the figures of merit."""
     words, chosen = asked.words, asked.chosen
     if words["workload"] is None and not {"order", "heuristic", "router", "forward"} & chosen.keys():
-        chosen.setdefault("bid", named_bid("PVR"))  # workflows bid, unless another policy is named
+        chosen.setdefault("bid", named_priority("PVR", "bid"))  # workflows bid, unless another policy is named
     wanted = Outputs(
         jobs=jobs_out, tasks=tasks_out, attempts=words["attempts_out"], batsim=batsim_out, gantt=words["gantt"],
         figure=figure, graph=graph, graph_job=graph_job, window=(words["draw_from"], words["draw_to"]),

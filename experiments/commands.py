@@ -1,15 +1,18 @@
 """Commands: what ``simulate``, ``compare``, ``demo`` and ``list`` do, once their options are read."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, get_args
+
+import numpy as np
 
 from experiments.answering import DONE, FAILED, Steps, complain, print_json, remark, show
 from experiments.campaigns.finding import listed
 from experiments.comparing import JOBS, compare, run_all, steps, summary
 from experiments.demo import ORDERS, demo_workload
-from experiments.outputs import Outputs, drawn_window, made_folder, require_folder, require_writable
+from experiments.inputs import count_of
+from experiments.outputs import MOST_PANELS, Outputs, drawn_window, made_folder, require_folder, require_writable
 from experiments.policy import HEURISTICS, ROUTERS, Policy, chosen_policies
 from experiments.scenario import Scenario, ScenarioRequest
 from experiments.setup import FIRST, Cell, Setup
@@ -20,7 +23,6 @@ from simmodels.policies.bids import bids
 from simmodels.policies.orders import orders
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, Decide, Overrun
-from simmodels.policies.rows import require_columns
 from workloads.cleaning import FILTERS
 from workloads.swf import write_swf
 
@@ -83,16 +85,14 @@ _OF_CURVES: Final = ("area", "factor", "deadline", "soft_deadline")
 def simulate(asked: ScenarioRequest, setup: Setup, policy: Policy, wanted: Outputs, *, json: bool) -> int:
     """Run a scenario under one policy, write the files asked for, print the metrics; return the exit status."""
     setup.require([policy])
-    source = None if asked.log is None else asked.log.path
-    require_writable(wanted.paths, source=source)
+    _require_outputs(asked, setup, [policy], wanted)
     data = {name: setup.options.get(name, default) for name, default in (("ccr", 0.2), ("tick_s", 1.0))}
     outputs = wanted.of_one(rigid=asked.folder is None, data=data)
-    if wanted.graph is not None and asked.folder is None:
-        raise RequestError("--graph without --workflows", "it draws one of these")
+    failed: dict[Path, str] = {}
     with Steps(2 + len(outputs)) as shown:
         shown.begin("reading the workload")
         scenario = asked.read()
-        _check(scenario, setup, policy, wanted)
+        _check(scenario, setup, [policy], wanted)
         for line in scenario.remarks:
             shown.remark(line)
         if warning := _tie_warning(policy.priority, scenario):
@@ -101,42 +101,58 @@ def simulate(asked: ScenarioRequest, setup: Setup, policy: Policy, wanted: Outpu
         cell = setup.run(scenario, policy)
         if cell.schedule is not None:
             _remark_left_out([cell], scenario, shown)
-            for path, write in outputs.items():
-                shown.begin(f"writing {path.name}")
-                write(cell.schedule, path)
+            failed = _write(outputs, cell.schedule, shown)
+    files = [path for path in outputs if cell.schedule is not None and path not in failed]
     if json:
-        files = [str(path) for path in outputs] if cell.schedule is not None else []
-        print_json({**_about(scenario, setup, policy), **_answer(cell), "files": files})
+        print_json({**_about(scenario, setup, [policy]), **_answer(cell), "files": [str(path) for path in files]})
     elif cell.schedule is not None:
         show(_title(scenario, setup, [policy]), metrics_table(cell.metrics, tau_s=setup.tau_s))
     if cell.error is not None:
         complain(f"{policy.kind} {policy.name!r} failed: {cell.error}")
-        return FAILED
-    for path in outputs:
+    for path in files:
         remark(f"wrote {path}")
-    return DONE
+    for path, text in failed.items():
+        complain(f"{path} was not written: {text}")
+    return FAILED if failed or cell.error is not None else DONE
 
 
-def _check(scenario: Scenario, setup: Setup, policy: Policy, wanted: Outputs) -> None:
+def _write(outputs: Mapping[Path, Callable[[Any, Path], None]], made: object, shown: Steps) -> dict[Path, str]:
+    """Write files; return what could not be made of this outcome, each with the reason: the others are kept."""
+    failed = {}
+    for path, write in outputs.items():
+        shown.begin(f"writing {path.name}")
+        try:
+            write(made, path)
+        except RequestError as error:
+            failed[path] = str(error)
+    return failed
+
+
+def _require_outputs(asked: ScenarioRequest, setup: Setup, policies: Sequence[Policy], wanted: Outputs) -> None:
+    """Refuse files that cannot be written, or made of what is asked for."""
+    require_writable(wanted.paths, sources=(*asked.paths, *setup.files(policies)))
+    if wanted.graph is not None and asked.folder is None:
+        raise RequestError("--graph", "--workflows FOLDER is needed with it")
+    if wanted.batsim is not None and asked.folder is not None:
+        raise RequestError("--batsim-out with --workflows", "Batsim's table is one of rigid jobs")
+
+
+def _check(scenario: Scenario, setup: Setup, policies: Sequence[Policy], wanted: Outputs) -> None:
     """Refuse what does not go together with what was read."""
-    setup.check(scenario, [policy])
-    if policy.kind == "order" and policy.priority is not None:
-        require_columns(policy.priority.columns, scenario.workload)
+    setup.check(scenario, policies)
     numbers = [workflow.job_id for workflow in scenario.workload.workflows]
     if wanted.graph is not None and wanted.graph_job not in numbers:
         raise RequestError(f"--graph-job {wanted.graph_job}", f"{min(numbers)} to {max(numbers)} are allowed")
-    _require_drawn(wanted, scenario)
-
-
-def _require_drawn(wanted: Outputs, scenario: Scenario) -> None:
-    """Refuse figures of nothing."""
-    window_s, (start_s, end_s) = scenario.window_s, drawn_window(*wanted.window)
-    if window_s is None:
-        return
-    if (start_s is not None and start_s >= window_s[1]) or (end_s is not None and end_s <= window_s[0]):
-        what = "a chart of what is not in the window"
+    panels = len(policies) * (1 if scenario.on is None else len(scenario.on))
+    if wanted.gantt is not None and panels > MOST_PANELS:
+        raise RequestError(f"a Gantt chart of {panels} panels", f"1 to {MOST_PANELS} are allowed")
+    start_s, end_s = drawn_window(*wanted.window)
+    submit_s = scenario.workload.submit_s
+    low, high = scenario.window_s or (float(submit_s.min(initial=np.inf)), np.inf)
+    if (start_s is not None and start_s >= high) or (end_s is not None and end_s <= low):
         raise RequestError(
-            what, f"--draw-from and --draw-to from {window_s[0]:.10g} s to {window_s[1]:.10g} s are allowed"
+            "the drawing window lies outside what is simulated",
+            f"--draw-from and --draw-to from {low:.10g} s to {high:.10g} s are allowed",
         )
 
 
@@ -159,11 +175,12 @@ def _remark_left_out(cells: Sequence[Cell], scenario: Scenario, shown: Steps) ->
     if scenario.window_s is None:
         return
     begin, end = scenario.window_s
-    left_out = {cell.policy.name: _left_out(cell) for cell in cells if cell.schedule is not None}
+    unknown = int((~scenario.workload.known()).sum())  # which are counted where the log is introduced
+    left_out = {cell.policy.name: _left_out(cell) - unknown for cell in cells if cell.schedule is not None}
     for count in sorted(set(left_out.values()) - {0}):
         alike = len(set(left_out.values())) == 1
         whose = "" if alike else f" ({', '.join(name for name in left_out if left_out[name] == count)})"
-        shown.remark(f"{count:,} jobs did not take part from {begin:,.10g} s to {end:,.10g} s{whose}")
+        shown.remark(f"{count_of(count, 'job')} did not take part from {begin:,.10g} s to {end:,.10g} s{whose}")
 
 
 def _left_out(cell: Cell) -> int:
@@ -185,16 +202,14 @@ def compare_policies(
 ) -> int:
     """Run a scenario under several policies, write what was asked for, print a table; return the exit status."""
     setup.require(policies)
-    source = None if asked.log is None else asked.log.path
-    require_writable(wanted.paths, source=source)
+    _require_outputs(asked, setup, policies, wanted)
     outputs = wanted.of_several(policies[0].kind)
     if out is not None:
         require_folder(out)
     with Steps(1 + len(outputs) + steps(policies)) as shown:
         shown.begin("reading the workload")
         scenario = asked.read()
-        setup.check(scenario, policies)
-        _require_drawn(wanted, scenario)
+        _check(scenario, setup, policies, wanted)
         for line in scenario.remarks:
             shown.remark(line)
         for policy in policies:
@@ -204,16 +219,17 @@ def compare_policies(
             files: tuple[str, ...] = ()
             cells = run_all(scenario, policies, setup, shown.begin)
         else:
-            path = None if asked.log is None else str(asked.log.path)
-            provenance = {"command": list(command), "file": path}
+            provenance = {"command": list(command), "file": None if asked.log is None else str(asked.log.path)}
             made = compare(scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin)
             cells, files = made.cells, made.files
         _remark_left_out(cells, scenario, shown)
         schedules = {cell.policy.name: cell.schedule for cell in cells if cell.schedule is not None}
-        for target, write in outputs.items() if schedules else ():
-            shown.begin(f"writing {target.name}")
-            write(schedules, target)
-    return _report(scenario, setup, cells, out, files, [*outputs] if schedules else [], json=json)
+        failed = _write(outputs, schedules, shown) if schedules else {}
+    written = [path for path in outputs if schedules and path not in failed]
+    status = _report(scenario, setup, cells, out, files, written, json=json)
+    for path, text in failed.items():
+        complain(f"{path} was not written: {text}")
+    return FAILED if failed else status
 
 
 def demo(*, jobs: int, cores: int, seed: int, out: Path, command: Sequence[str], json: bool) -> int:
@@ -246,7 +262,10 @@ def _report(
     """Print what came of a comparison; return the exit status."""
     failed = [cell for cell in cells if cell.error is not None]
     if json:
-        answer = {**_about(scenario, setup, cells[0].policy), "cells": [_answer(cell) for cell in cells]}
+        answer = {
+            **_about(scenario, setup, [cell.policy for cell in cells]),
+            "cells": [_answer(cell) for cell in cells],
+        }
         print_json({**answer, "out": None if out is None else str(out), "files": [*files, *map(str, more)]})
     else:
         show(_title(scenario, setup, [cell.policy for cell in cells]), comparison_table(cells))
@@ -263,8 +282,9 @@ def _report(
 def _title(scenario: Scenario, setup: Setup, policies: Sequence[Policy]) -> str:
     """Return the title of a table: what, where, and how, as far as that is the same for all policies."""
     parts = [scenario.workload.name, scenario.where, *([policies[0].name] if len(policies) == 1 else [])]
-    tables = [setup.table(policy) for policy in policies]
-    shared = {name: value for name, value in tables[0].items() if all(each.get(name) == value for each in tables)}
+    shared = setup.shared(policies)
+    others = [name for name in ("bid", "order") if policies[0].kind != name]
+    parts += [str(shared[name]) for name in others if shared.get(name) not in {None, "FCFS"}]
     backfilling, second = shared.get("backfilling"), shared.get("backfill_order")
     if backfilling is not None:
         parts.append(f"{backfilling} backfilling" if backfilling != "none" else "no backfilling")
@@ -274,7 +294,7 @@ def _title(scenario: Scenario, setup: Setup, policies: Sequence[Policy]) -> str:
     return ", ".join(parts)
 
 
-def _about(scenario: Scenario, setup: Setup, policy: Policy) -> Mapping[str, object]:
+def _about(scenario: Scenario, setup: Setup, policies: Sequence[Policy]) -> Mapping[str, object]:
     """Return what was run, and how, for JSON."""
     about: dict[str, object] = {"workload": summary(scenario.workload)}
     if scenario.on is not None:
@@ -285,7 +305,7 @@ def _about(scenario: Scenario, setup: Setup, policy: Policy) -> Mapping[str, obj
         about["where"] = scenario.where
     if scenario.window_s is not None:
         about["window_s"] = scenario.window_s
-    return {**about, "setup": {**setup.table(policy), "engine": setup.engine}}
+    return {**about, "setup": setup.shared(policies)}
 
 
 def _answer(cell: Cell) -> Mapping[str, object]:

@@ -61,9 +61,8 @@ def run_all(
     Raises
     ------
     RequestError, ImpossibleJobError
-        A job can never run there, or no policy of this kind can run the scenario.
+        As `Setup.run`.
     """
-    setup.check(scenario, policies)
     cells: list[Cell] = []
     for policy in policies:
         begin(policy.name if cells else f"{policy.name} ({FIRST})")
@@ -124,10 +123,10 @@ def compare(
             )
         workload.require_runnable(workload.max_cores)
     setup.check(scenario, chosen)
-    folder = made_folder(Path(out))
-    _clear(folder)
     cells = run_all(scenario, chosen, setup, begin)
     begin("tables and figures")
+    folder = made_folder(Path(out))
+    _clear(folder)  # only now: what was there is worth more than what could not be run
     files: list[str] = []
     done = [cell for cell in cells if cell.schedule is not None]
     for cell in done:
@@ -145,7 +144,7 @@ def compare(
         "packages": {name: metadata.version(name) for name in _PACKAGES},
         **(provenance or {}),
         "workload": summary(workload),
-        "setup": {**setup.table(chosen[0]), "engine": setup.engine, "validate": setup.validate},
+        "setup": {**setup.shared(chosen), "validate": setup.validate},
         f"{chosen[0].kind}s": {policy.name: policy.formula for policy in chosen},
         "failed": comparison.failed,
         "files": list(comparison.files),
@@ -161,9 +160,11 @@ def steps(policies: Sequence[object]) -> int:
 
 def summary(workload: Workload) -> dict[str, object]:
     """Return what there is to know of a workload, but its jobs."""
+    tasks = int((~workload.rigid()).sum())
     return {
         "name": workload.name,
-        "jobs": len(workload),
+        "jobs": len(workload) - tasks + len(workload.workflows),
+        **({"tasks": tasks} if tasks else {}),
         "cores": workload.max_cores,
         "counts": dict(workload.counts),
     }

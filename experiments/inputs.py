@@ -1,6 +1,5 @@
 """Inputs: what the words of a request mean, as a workload, an order, a number of seconds."""
 
-import difflib
 import inspect
 import re
 import sys
@@ -9,13 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
-from typing import Final
+from typing import Final, Literal
 
-from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, UnknownNameError
+from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, require_known
 from simmodels.ground.documents import SUFFIXES
 from simmodels.ground.files import open_regular
 from simmodels.ground.numbers import MOST
-from simmodels.policies.naming import as_order
+from simmodels.policies.bids import bid as make_bid
+from simmodels.policies.naming import as_bid, as_order
 from simmodels.policies.orders import BUILT_IN
 from simmodels.policies.orders import order as make_order
 from simmodels.policies.polynomial import Polynomial
@@ -34,6 +34,11 @@ _DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*"
 _UNREMARKABLE: Final = ("lines", "comment lines", "header lines", "blank lines", "job steps", "jobs")
 OVERSIZED: Final = "dropped: wider than the machine"
 LEFT_OUT: Final = "left out: cores or runtime unknown"
+
+
+def count_of(count: int, what: str) -> str:
+    """Return a count with what is counted: ``1 job``, ``2,000 jobs``."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def seconds(text: str, what: str = "duration") -> float:
@@ -112,39 +117,30 @@ class WorkloadFile:
         ImpossibleJobError
             A job can never run on the machine.
         """
-        log = self.cleaned()
-        if log.max_cores is None:
-            raise RequestError(f"{self.path} does not say how many cores the machine has", "--cores says it")
-        return self.fitted(log)
-
-    def cleaned(self) -> Workload:
-        """Return the workload, cleaned as asked; whether its jobs can run is not looked at.
-
-        Raises
-        ------
-        FileFormatError, RequestError
-            As `read`.
-        """
-        log = self._log()
+        log = self.raw()
         size = log.max_cores if self.cores is None else self.cores
+        if size is None:
+            raise RequestError(f"{self.path} does not say how many cores the machine has", "--cores says it")
+        return self.fitted(self.cleaned(log, size), size)
+
+    def cleaned(self, log: Workload, size: int | None) -> Workload:
+        """Return the workload of the file, cleaned as asked for a machine of this size (None: of any)."""
         jobs = clean(log, self.filters, cores=MOST if size is None else size)
         shown = jobs.name.encode(errors="replace").decode()  # a file's name may hold bytes that are no text
-        return replace(jobs, name=shown, max_cores=size)
+        return replace(jobs, name=shown)
 
-    def fitted(self, jobs: Workload) -> Workload:
-        """Return a cleaned workload, ready to run on a machine of `cores`, or of its own size.
+    def fitted(self, jobs: Workload, size: int) -> Workload:
+        """Return a cleaned workload, ready to run on a machine of this size.
 
         Raises
         ------
         RequestError, ImpossibleJobError
             As `read`.
         """
-        size = jobs.max_cores if self.cores is None else self.cores
-        assert size is not None  # noqa: S101  as just seen
         counts = dict(jobs.counts)
         if self.drop_oversized:
             wide = jobs.cores > size
-            counts[OVERSIZED] = int(wide.sum())
+            counts[OVERSIZED] = counts.get(OVERSIZED, 0) + int(wide.sum())
             jobs = jobs.take(~wide)
         counts[LEFT_OUT] = int((~jobs.known()).sum())
         if counts[LEFT_OUT] == len(jobs):
@@ -154,8 +150,14 @@ class WorkloadFile:
         _require_runnable(jobs, size)
         return replace(jobs, max_cores=size, counts=counts)
 
-    def _log(self) -> Workload:
-        """Return the workload as the file has it."""
+    def raw(self) -> Workload:
+        """Return the workload as the file has it.
+
+        Raises
+        ------
+        FileFormatError
+            As `read`.
+        """
         name = self.path.name.lower()
         for suffix in COMPRESSIONS:
             name = name.removesuffix(suffix)
@@ -184,19 +186,20 @@ def remarks(counts: Mapping[str, int]) -> list[str]:
 # -- orders -----------------------------------------------------------------------------------------
 
 
-def named_order(text: str) -> Priority:
-    """Return the order of this name, the one that ``path/to/file.py:name`` defines, or that of ``path/to/fit.toml``.
+def named_priority(text: str, kind: Literal["order", "bid"] = "order") -> Priority:
+    """Return the order or bid of this name, the one that ``path/to/file.py:name`` defines, or that of ``fit.toml``.
 
     A Python file is run as a module, with its folder on the path. What `name` is there may be an order
-    (`simmodels.order`) or a plain function; without a name, the file must define exactly one order. A file that ends in
-    ``.toml`` or ``.json`` holds a polynomial, as `simmodels.Polynomial` and `simmodels.Fit` write it.
+    (`simmodels.order`), a bid (`simmodels.bid`), or a plain function, which becomes one of this kind; without a name,
+    the file must define exactly one. A file that ends in ``.toml`` or ``.json`` holds a polynomial, as
+    `simmodels.Polynomial` and `simmodels.Fit` write it.
 
     Raises
     ------
     UnknownNameError
-        The registry or the file has no such order; near ones are offered.
+        The registry or the file has none of this name; near ones are offered.
     RequestError
-        The file cannot be read, fails when it is run, or does not define one order; or a polynomial has the name of a
+        The file cannot be read, fails when it is run, or does not define one; or a polynomial has the name of a
         built-in order.
     FileFormatError
         The file of a polynomial cannot be read, or holds none.
@@ -205,24 +208,23 @@ def named_order(text: str) -> Priority:
         return _polynomial(text)
     path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
     if not path.lower().endswith(".py"):
-        return as_order(text)
-    names = {key: value for key, value in run_file(path, "order").items() if not key.startswith("__")}
+        return as_order(text) if kind == "order" else as_bid(text)
+    names = {key: value for key, value in run_file(path, kind).items() if not key.startswith("__")}
     defined = {key: value for key, value in names.items() if isinstance(value, Priority)}
     if not name:
         if len(set(defined.values())) != 1:
-            has = f"it has {', '.join(defined)}; say {path}:NAME" if defined else "decorate one with @sm.order"
-            raise RequestError(f"{path} defines {len(defined)} orders", has)
+            has = f"it has {', '.join(defined)}; say {path}:NAME" if defined else f"decorate one with @sm.{kind}"
+            raise RequestError(f"{path} defines {len(defined)} {kind}s", has)
         return next(iter(defined.values()))
     if name not in names:
-        known = tuple(defined) or tuple(key for key, value in names.items() if callable(value))
-        near = tuple(difflib.get_close_matches(name, known, cutoff=0.5))
-        raise UnknownNameError(f"order of {path}", name, near, known)
+        require_known(f"{kind} of {path}", name, tuple(defined) or [key for key in names if callable(names[key])])
     if name in defined:
         return defined[name]
     function = names[name]
     if not inspect.isfunction(function):
-        raise RequestError(f"{name!r} of {path} is no function", "an order (@sm.order) or a plain function is allowed")
-    return make_order(function)
+        allowed = f"{'an' if kind == 'order' else 'a'} {kind} (@sm.{kind}) or a plain function is allowed"
+        raise RequestError(f"{name!r} of {path} is no function", allowed)
+    return make_order(function) if kind == "order" else make_bid(function)
 
 
 def _polynomial(path: str) -> Polynomial:
@@ -288,15 +290,20 @@ def told(error: BaseException, files: Sequence[str] = ()) -> str:
     files
         The files whose lines are to be told.
     """
+    causes = [error]  # a process of SimPy raises a copy, whose cause has the notes and the lines
+    while (cause := causes[-1].__cause__) is not None and cause not in causes:
+        causes.append(cause)
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {reason(error)}" if error.filename else reason(error)
     elif not isinstance(error, SimModelsError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    text += "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    notes = dict.fromkeys(note for each in causes for note in getattr(each, "__notes__", ()))
+    text += "".join(f" ({note})" for note in notes)
     places = [
         f"{frame.f_code.co_filename}, line {line}: "
-        for frame, line in walk_tb(error.__traceback__)
+        for each in causes
+        for frame, line in walk_tb(each.__traceback__)
         if frame.f_code.co_filename in files
     ]
     return "".join(places[-1:]) + text

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from experiments.answering import DONE, Steps, print_json, remark, show
 from experiments.campaigns.statistics import Effect, bootstrap
-from experiments.inputs import WorkloadFile, named_order, remarks
+from experiments.inputs import WorkloadFile, named_priority, remarks
 from experiments.outputs import require_writable
 from experiments.studies.windows import windows
 from experiments.tables import number
@@ -129,7 +129,7 @@ def learn(log: WorkloadFile, lesson: Lesson, *, out: Path, command: Sequence[str
     """Learn an order from a log, write it to a file, say how it does on windows held out; return the exit status."""
     if not out.name.lower().endswith(SUFFIXES):
         raise RequestError(f"the file of a fit '{out}'", f"names ending in {', '.join(SUFFIXES)} are allowed")
-    require_writable([out], source=log.path)
+    require_writable([out], sources=[log.path])
     with Steps(3 + len(AGAINST)) as shown:
         shown.begin("reading the workload")
         workload = log.read()
@@ -139,7 +139,7 @@ def learn(log: WorkloadFile, lesson: Lesson, *, out: Path, command: Sequence[str
         jobs, held_out = lesson.parts(workload)
         shown.begin(f"{lesson.pairs:,} pairs of {lesson.trials:,} trials")
         fit = lesson.fit(jobs)
-        orders = [fit.order, *map(named_order, AGAINST)]
+        orders = [fit.order, *map(named_priority, AGAINST)]
         found = {}
         for order in orders:
             shown.begin(order.name)

@@ -25,7 +25,7 @@ def run_on_machines(
     capacity: Capacity,
     **options: Any,  # noqa: ANN401  those of simulate_on_machines
 ) -> Schedule:
-    """Return the schedule of a window under a heuristic or a queue, on machines that come and go.
+    """Return the schedule of a window under a heuristic or a queue, on machines that are switched on and off.
 
     Parameters
     ----------

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Writer = Callable[[Schedule, Path], None]
 Made = TypeVar("Made")
 
+MOST_PANELS: Final = 24
+"""Of a Gantt chart."""
 _TABLES: Final = (".csv", ".parquet")
 
 _JOBS: Final[dict[str, Writer]] = {
@@ -144,8 +146,17 @@ class Outputs:
     gantt: Path | None = None
     figure: Path | None = None
     graph: Path | None = None
-    graph_job: int = 0
+    graph_job: int | None = None
     window: tuple[str | None, str | None] = (None, None)
+
+    def __post_init__(self) -> None:
+        """Refuse what says something of a file that is not asked for."""
+        if self.graph_job is not None and self.graph is None:
+            raise RequestError("--graph-job", "--graph FILE is needed with it")
+        if self.window != (None, None) and self.gantt is None and self.figure is None:
+            raise RequestError("--draw-from or --draw-to", "--gantt FILE or --figure FILE is needed with it")
+        if self.graph_job is None:
+            object.__setattr__(self, "graph_job", 0)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -182,7 +193,7 @@ class Outputs:
             if path is not None:
                 found[path] = figure_writer(path, _drawing(name, start_s, end_s))
         if self.graph is not None:
-            found[self.graph] = figure_writer(self.graph, _graph(self.graph_job, data))
+            found[self.graph] = figure_writer(self.graph, _graph(self.graph_job or 0, data))
         return found
 
     def of_several(self, kind: str) -> dict[Path, Callable[[Mapping[str, Schedule], Path], None]]:
@@ -231,23 +242,23 @@ def _attempts(kind: str, schedules: Mapping[str, Schedule]) -> pd.DataFrame:
     return pd.concat([each.runs.assign(**{kind: name}) for name, each in schedules.items()], ignore_index=True)
 
 
-def require_writable(paths: Iterable[Path], *, source: Path | None = None) -> None:
+def require_writable(paths: Iterable[Path], *, sources: Iterable[Path] = ()) -> None:
     """Refuse files that cannot be written.
 
     Parameters
     ----------
     paths
         The files; their folders must exist.
-    source
-        A file that is read, and so may not be written.
+    sources
+        Files that are read, and so may not be written.
 
     Raises
     ------
     RequestError
         A folder does not exist or cannot be written to, a path is that of a folder, two are the same, or
-        one is the source.
+        one is a source.
     """
-    seen = {} if source is None else {source.resolve(): "the workload itself"}
+    seen = {source.resolve(): "one of the files that are read" for source in sources}
     for path in paths:
         if path.resolve() in seen:
             raise RequestError(f"cannot write {path}: it is {seen[path.resolve()]}", "a file of its own is needed")

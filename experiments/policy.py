@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-from experiments.inputs import named_order
+from experiments.inputs import named_priority
 from experiments.on_machines import FIVE, QUEUES, heuristic_of
-from experiments.workflow_inputs import named_bid
 from simmodels.errors import RequestError, require_known
 from simmodels.model import RouterName
 from simmodels.policies.placement_options import Heuristic
@@ -66,12 +65,12 @@ def policy(kind: Kind, given: str | Priority) -> Policy:
     Raises
     ------
     UnknownNameError, RequestError, FileFormatError
-        There is none of this name; see `experiments.inputs.named_order`.
+        There is none of this name; see `experiments.inputs.named_priority`.
     """
     if isinstance(given, Priority):
         return Policy(kind, given.name, {kind: given})
     if kind in {"order", "bid"}:
-        found = named_order(given) if kind == "order" else named_bid(given)
+        found = named_priority(given, "bid" if kind == "bid" else "order")
         return Policy(kind, found.name, {kind: found})
     require_known(kind, given, HEURISTICS if kind == "heuristic" else ROUTERS)
     if kind == "router":

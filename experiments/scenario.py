@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from experiments.inputs import WorkloadFile, remarks
+from experiments.inputs import WorkloadFile, count_of, remarks
 from experiments.supply import Supply
 from experiments.workflow_inputs import WorkflowFolder
 from simmodels.capacity import Capacity
@@ -37,7 +37,7 @@ class Scenario:
     window_s
         From when to when; None for all of it.
     reference
-        Jobs like those to come, which say risks; None where nobody asks for them.
+        Jobs like those to come, from whose lengths risks are estimated; None where nobody asks for them.
     where
         The clusters in words.
     remarks
@@ -123,12 +123,37 @@ class ScenarioRequest:
             if given is not None and size is None:
                 raise RequestError(option, "--cores-per-machine N is needed too")
         if self.reference is not None and not self.targeted:
-            raise RequestError("--reference", "it is allowed with heuristics that have targets")
+            raise RequestError("--reference", "a heuristic with targets is needed (TargetStretch, TargetAsap, ...)")
+        if self.window != (None, None) and not self.windowed:
+            allowed = "a window needs a log alone, in one queue or by one placer"
+            raise RequestError("--from or --until with workflows, a bid or a router", allowed)
+        self._check_checkpoints()
+
+    def _check_checkpoints(self) -> None:
+        """Refuse checkpoints that would never be written."""
+        written, supply = self.checkpoints, self.supply
+        if written is None or written.interval_s < np.inf:
+            return
+        if supply is None or supply.mode != "checkpoint":
+            raise RequestError(
+                "--checkpoint-cost or --restart", "--checkpoint-every or --mode checkpoint is needed too"
+            )
+        if supply.notice_s < written.cost_s:
+            what = f"--notice of {supply.notice_s:g} s with --checkpoint-cost of {written.cost_s:g} s"
+            raise RequestError(what, "the notice must be at least as long as a checkpoint takes")
 
     @property
     def windowed(self) -> bool:
         """Whether a window is simulated: on machines, of a log alone, in one queue or by one placer."""
-        return self.cores_per_machine is not None and self.folder is None and self.one_scheduler
+        alone = self.cores_per_machine is not None and self.folder is None and self.one_scheduler
+        return alone and (self.supply is not None or self.window != (None, None))
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Return the files that are read."""
+        log = None if self.log is None else self.log.path
+        series = None if self.supply is None else self.supply.series
+        return tuple(path for path in (log, self.reference, series) if path is not None)
 
     def read(self) -> Scenario:
         """Return what is simulated; every count of what was dropped or mended is among its remarks.
@@ -138,69 +163,81 @@ class ScenarioRequest:
         FileFormatError, RequestError, ImpossibleJobError
             See `WorkloadFile.read`, `WorkflowFolder.read` and `Supply.over`; or a size is missing.
         """
-        fitted = self.cores_per_machine if self.inside else None
-        if fitted is None and self.clusters is not None:
-            fitted = max(place.cores for place in self.clusters)
-        unknown = fitted is None and self.supply is not None  # the capacity will say it
-        log = None
-        if self.log is not None:
-            asked = self.log if fitted is None else replace(self.log, cores=fitted)
-            log = asked.cleaned() if unknown else asked.read()
-            log = _with_lengths(log) if self.inside else log
-        flows = [] if self.folder is None else self.folder.read(self._cores_of_load())
-        work = log if log is not None else Workload.of_workflows(flows, name=str(self.folder and self.folder.path))
-        if log is not None and flows:
-            work = Workload.concat([log, flows], name=f"{log.name} + {self.folder and self.folder.path}")
-        window_s = self._window(work) if self.windowed else None
+        log, size, limit = self._log()
+        flows = [] if self.folder is None else self.folder.read(self._cores_of_load(size))
+        name = "" if self.folder is None else str(self.folder.path)
+        while True:
+            work = Workload.of_workflows(flows, name=name) if log is None else log
+            if log is not None and flows:
+                work = Workload.concat([log, flows], name=f"{log.name} + {name}")
+            window_s = self._window(work) if self.windowed else None
+            found: list[str] = []
+            on = self._sites(size, work, window_s, found.append)
+            if log is None or limit is not None or on is None or self.log is None:
+                break
+            # Only the capacity says how wide a job may be; without those that are wider, the window may be another.
+            fitting = self.log.fitted(log, max(site.size for site in on))
+            if len(fitting) == len(log):
+                log, limit = fitting, max(site.size for site in on)
+            else:
+                log = fitting
         reference = self._alike(work, window_s) if self.targeted else None
-        found: list[str] = []
-        on = self._sites(log, work, window_s, found.append)
-        if unknown and log is not None and on is not None and self.log is not None:
-            size = max(site.size for site in on)
-            log = replace(self.log, cores=size).fitted(log)
-            work = log if not flows else Workload.concat([log, flows], name=work.name)
         scenario = Scenario(workload=work, on=on, window_s=window_s, reference=reference)
         scenario = replace(scenario, where=self._where(scenario))
         return replace(scenario, remarks=(*self._introduced(log, len(flows), scenario), *found))
 
-    def _cores_of_load(self) -> int:
-        """Return the cores that the load of workflows is a share of."""
+    def _log(self) -> tuple[Workload | None, int | None, int | None]:
+        """Return the log, the size that it or the request says, and how wide a job may be; None where not known yet."""
+        if self.log is None:
+            return None, None, None
+        raw = self.log.raw()
+        size = limit = raw.max_cores if self.log.cores is None else self.log.cores
+        if self.inside and self.cores_per_machine is not None:
+            limit = self.cores_per_machine
+        elif self.clusters is not None:
+            limit = max(place.cores for place in self.clusters)
+        elif self.supply is not None:
+            limit = None
+        if limit is None and self.supply is None:
+            raise RequestError(f"{self.log.path} does not say how many cores the machine has", "--cores says it")
+        log = self.log.cleaned(raw, size if limit is None else limit)
+        if limit is not None:
+            log = self.log.fitted(log, limit)
+        return _with_lengths(log) if self.inside else log, size, limit
+
+    def _cores_of_load(self, size: int | None) -> int:
+        """Return the cores that the load of workflows is a share of; `size` is that of the log."""
         if self.clusters is not None:
             return sum(place.cores for place in self.clusters)
         if self.supply is None:
-            return _DEFAULT.cores if self.log is None or self.log.cores is None else self.log.cores
-        mean = self.supply.mean
-        if mean is None:
+            return _DEFAULT.cores if size is None else size
+        if self.supply.mean is None:
             if self.folder is not None and self.folder.load is not None:
                 raise RequestError("--load with --series", "--clusters says of how many cores, or use --gap")
             return 1
-        return mean * (self.cores_per_machine or 1)
+        return self.supply.mean * (self.cores_per_machine or 1)
 
     # -- clusters -----------------------------------------------------------------------------------
 
     def _sites(
-        self, log: Workload | None, work: Workload, window_s: tuple[float, float] | None, remark: Callable[[str], None]
+        self, cores: int | None, work: Workload, window_s: tuple[float, float] | None, remark: Callable[[str], None]
     ) -> tuple[Site, ...] | None:
         """Return the clusters; None for one pool of the size that the log says."""
-        size = self.cores_per_machine
-        cores = None if log is None else log.max_cores
-        places = self.clusters
-        if places is None and (log is None or self.folder is not None):
+        size, places = self.cores_per_machine, self.clusters
+        if places is None and self.folder is not None and (size is None or self.supply is None):
             places = (_DEFAULT if cores is None else Place("cluster", cores),)
         if size is None:
             return None if places is None else tuple(Site.of(place) for place in places)
-        if places is None:  # one cluster: of as many machines as the capacity has, or the log's cores make
-            own = self.log.cores if self.log is not None else None
-            if self.supply is None and not self.inside:
-                own = cores
+        if places is None:  # one cluster: of as many machines as the capacity has, or the cores make
+            own = cores if self.supply is None else self.log and self.log.cores
             if self.supply is None and own is None:
                 raise RequestError("--cores-per-machine alone", "--clusters or --cores says how many cores there are")
             places = (Place("machines", own or 0),)
         sites = []
         for number, place in enumerate(places):
             if place.cores % size:
-                what = f"{place.cores} cores of cluster {place.name!r} in machines of {size}"
-                raise RequestError(what, "a whole number of machines is allowed")
+                what = f"{place.cores} cores of cluster {place.name!r}"
+                raise RequestError(what, f"they cannot be divided into machines of {size}")
             capacity = None if self.supply is None else self._capacity(number, place, work, window_s, remark)
             sites.append(
                 Site(
@@ -237,7 +274,7 @@ class ScenarioRequest:
         there = capacity.machines[capacity.time_s < end]
         low, high, mean = int(there.min()), int(there.max()), capacity.machine_seconds(begin, end) / (end - begin)
         name = "machines" if self.clusters is None else f"machines of {place.name}"
-        remark(f"{name}: {low:,} to {high:,}, {mean:.1f} in the mean, {len(there) - 1:,} changes")
+        remark(f"{name}: {low:,} to {high:,}, {mean:.1f} on average, {count_of(len(there) - 1, 'change')}")
         for what, count in left_out.items():
             if count:
                 remark(f"  {what}: {count:,}")
@@ -248,9 +285,14 @@ class ScenarioRequest:
         known = work.known()
         if not known.any():
             raise RequestError("no job", "at least one is needed")
-        cores = self._cores_of_load()
         first, last = float(work.submit_s[known].min()), float(work.submit_s[known].max())
-        work_s = float((work.runtime_s * work.cores)[known].sum()) / cores
+        assert self.supply is not None  # noqa: S101  asked before
+        mean = self.supply.mean
+        if mean is None:
+            there, _ = self.supply.over((first, last + 1.0), seed=self.seed, whole=False)
+            mean = max(round(there.machine_seconds(first, last + 1.0) / (last + 1.0 - first)), 1)
+        machines = mean * (1 if self.clusters is None else len(self.clusters))
+        work_s = float((work.runtime_s * work.cores)[known].sum()) / (machines * (self.cores_per_machine or 1))
         return first, last + 2 * (work_s + float(work.runtime_s[known].max()))
 
     def _where(self, scenario: Scenario) -> str:
@@ -285,11 +327,12 @@ class ScenarioRequest:
         """Return jobs like those to come, which say risks: a file's, or those of the week before the window."""
         if self.reference is not None:
             assert self.log is not None  # noqa: S101  a heuristic runs a log
-            return _with_lengths(replace(self.log, path=self.reference, cores=self.cores_per_machine).read())
+            asked = replace(self.log, path=self.reference, cores=self.cores_per_machine if self.inside else None)
+            return _with_lengths(asked.read())
         begin = float(log.submit_s.min()) if window_s is None else window_s[0]
         before = log.known() & (log.submit_s < begin) & (log.submit_s >= begin - WEEK)
         if not before.any():
-            what = f"targets without jobs of the week before {begin:g} s, which say risks"
+            what = f"no job in the week before {begin:g} s, from whose lengths the risk of each target is estimated"
             raise RequestError(what, "--reference FILE, or --from a week later, is allowed")
         return log.take(before)
 
@@ -298,11 +341,11 @@ class ScenarioRequest:
         size = self.cores_per_machine
         where = scenario.where if size is None else f"machines of {size:,} cores"
         if log is not None:
-            yield f"{log.name}: {len(log):,} jobs for {where}"
+            yield f"{log.name}: {count_of(len(log), 'job')} for {where}"
             yield from (f"  {line}" for line in remarks(log.counts))
         if self.folder is not None:
             tasks = len(scenario.workload) - (0 if log is None else len(log))
-            yield f"{self.folder.path}: {flows:,} workflows of {tasks:,} tasks for {where}"
+            yield f"{self.folder.path}: {count_of(flows, 'workflow')} of {count_of(tasks, 'task')} for {where}"
 
 
 def _with_lengths(log: Workload) -> Workload:

@@ -2,8 +2,9 @@
 
 import inspect
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -20,6 +21,7 @@ from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
+from simmodels.policies.rows import require_columns
 from simmodels.schedule import Schedule
 from simmodels.simulate import policies_of, simulate
 from simmodels.site import Site
@@ -74,11 +76,13 @@ class Setup:
         UnknownNameError, RequestError
             Naming the option.
         """
+        resolved = [self._options(policy) for policy in policies]
         for name in self.options:
-            if not any(name in self._options(policy) for policy in policies):
+            if not any(name in each for each in resolved):
                 owners = [text for kind, text in KINDS.items() if name in {each.name for each in fields(kind)}]
+                owner = " or ".join(owners) or "an auction that forwards (router Auction)"
                 asked = ", ".join(policy.name for policy in policies)
-                raise RequestError(f"{name} with {asked}", f"it is an option of {' or '.join(owners)}")
+                raise RequestError(f"{name} with {asked}", f"it is an option of {owner}")
         for policy in policies:
             self._rules(policy, _ONE_JOB)
 
@@ -97,9 +101,13 @@ class Setup:
         found = {**self.options, **policy.options}
         if found.get("forward"):
             found.setdefault("bid", "PVR")
+        elif "router" in policy.options:  # compared with an auction, which has a bid
+            found.pop("bid", None)
         kinds, heuristic = kinds_of(found), found.get("heuristic")
+        if policy.kind in {"order", "heuristic"} and kinds == (AuctionOptions,):
+            raise RequestError(f"{policy.kind} {policy.name} with a bid", "forward=True is needed with both")
         for name in self.options:
-            if name == "router" or (name == "rebalance_s" and found.get("forward")):
+            if name == "router" or (name == "rebalance_s" and found.get("forward")) or name not in found:
                 continue
             taken = [kind for kind in kinds if name in {each.name for each in fields(kind)}]
             if not taken or (taken == [PlacementOptions] and not has_option(str(heuristic), name)):
@@ -121,8 +129,15 @@ class Setup:
             raise RequestError(what, "it must be less, or nothing would be measured")
         sites = scenario.on or (Site(cores=workload.max_cores),)
         for policy in policies:
+            options = self._options(policy)
+            for name, each in options.items():
+                if isinstance(each, Priority) and name != "bid":
+                    require_columns(each.columns, workload)
             rules, before = self._rules(policy, scenario.reference)
-            Model(workload, sites, rules, before, self.options.get("rebalance_s"), scenario.window_s, self.seed)
+            model = Model(workload, sites, rules, before, options.get("rebalance_s"), scenario.window_s, self.seed)
+            model.require_runnable()
+            if self.engine == "compiled" and model.uncovered is not None:
+                raise RequestError(f"{model.uncovered}, compiled", "engine must be 'auto' or 'simpy'")
 
     def simulate(self, scenario: Scenario, policy: Policy) -> Schedule:
         """Return the schedule of a scenario under a policy."""
@@ -140,7 +155,7 @@ class Setup:
         return schedule.validate() if self.validate else schedule
 
     def run(self, scenario: Scenario, policy: Policy) -> "Cell":
-        """Return what came of a policy: never an error of the policy, but one told.
+        """Run one policy; a failure of it is recorded in the cell, not raised.
 
         Raises
         ------
@@ -159,17 +174,31 @@ class Setup:
                 raise  # a request that no policy of this kind can serve, or our own mistake
             return Cell(policy, error=told(error, files))
 
+    def files(self, policies: Collection[Policy]) -> tuple[Path, ...]:
+        """Return the files in which orders and bids of the user are defined."""
+        return tuple(Path(name) for policy in policies for name in self._files_of_the_user(policy))
+
     def _files_of_the_user(self, policy: Policy) -> list[str]:
         """Return the files in which the orders and bids that are no built-in ones are defined."""
         asked = [each for each in self._options(policy).values() if isinstance(each, Priority)]
         return [inspect.getfile(inspect.unwrap(each.function)) for each in asked if not each.is_built_in]
+
+    def shared(self, policies: Sequence[Policy]) -> dict[str, object]:
+        """Return what `table` says alike of all these policies, and the engine."""
+        first, *others = [self.table(policy) for policy in policies]
+        alike = {name: value for name, value in first.items() if all(each.get(name, ...) == value for each in others)}
+        return {**alike, "engine": self.engine}
 
     def table(self, policy: Policy) -> dict[str, object]:
         """Return all options of a policy by name, as tables and JSON hold them, and seed and tau."""
         options = self._options(policy)
         found: dict[str, object] = {}
         for kind in kinds_of(options):
-            found |= {name: default for name, default, _, _ in kind.described()}
+            heuristic = options.get("heuristic")
+            known = {name: default for name, default, _, _ in kind.described()}
+            if kind is PlacementOptions:
+                known = {name: default for name, default in known.items() if has_option(str(heuristic), name)}
+            found |= known
         found |= {name: getattr(value, "name", value) for name, value in options.items() if name != policy.kind}
         for name in (policy.kind, "reference", "checkpoints"):
             found.pop(name, None)

@@ -85,12 +85,21 @@ def metrics_table(metrics: Mapping[str, float], *, tau_s: float) -> Table:
         for name in _COUNTS if not rigid else _COUNTS[1:]:  # rigid jobs are jobs, too
             table.add_row(name.replace("_", " "), number(metrics[name], whole=True))
         table.add_section()
+    _add_machine(table, metrics)
+    return table
+
+
+def _add_machine(table: Table, metrics: Mapping[str, float]) -> None:
+    """Add the rows of the machine."""
     table.add_row(Text("of the machine", style="bold"))
-    if rigid:
+    if "mean_wait_s" in metrics:
         table.add_row("utilisation (%)", number(100 * metrics["utilisation"]))
         longest = number(metrics["max_queue_length"], whole=True)
         table.add_row("queue length (jobs)", number(metrics["mean_queue_length"]), "", "", longest)
         table.add_row("throughput (jobs/h)", number(metrics["throughput_jobs_per_hour"]))
+        for name in ("killed", "unfinished"):
+            if metrics[name]:
+                table.add_row(f"{name} (jobs)", number(metrics[name], whole=True))
     else:
         table.add_row("load (%)", number(100 * metrics["effective_load"]))
     table.add_row("makespan (s)", number(metrics["makespan_s"]))
@@ -98,7 +107,6 @@ def metrics_table(metrics: Mapping[str, float], *, tau_s: float) -> Table:
         for name in ("goodput", "aborted", "idle"):
             table.add_row(f"{name} (%)", number(100 * metrics[name]))
         table.add_row("attempts lost", number(metrics["kills"], whole=True))
-    return table
 
 
 def comparison_table(cells: Sequence[Cell]) -> Table:
@@ -106,13 +114,16 @@ def comparison_table(cells: Sequence[Cell]) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
     table.add_column(cells[0].policy.kind if cells else "policy")
     done = [cell for cell in cells if cell.error is None]
-    columns = _columns(done[0].metrics) if done else {}
+    columns = dict(_columns(done[0].metrics)) if done else {}
+    if any(cell.metrics.get("unfinished") for cell in done):
+        columns["unfinished"] = "un-\nfinished"
     for heading in columns.values():
         table.add_column(heading, justify="right")
     best = {}
     for name in columns if len(done) > 1 else ():
+        found = [cell for cell in done if math.isfinite(cell.metrics[name])]
         choose = max if name in _LARGER_IS_BETTER else min
-        best[name] = _shown(name, choose(done, key=lambda cell: cell.metrics[name]))
+        best[name] = _shown(name, choose(found, key=lambda cell: cell.metrics[name])) if found else ""
     for cell in cells:
         if cell.error is not None:
             table.add_row(cell.policy.name, Text("failed", style="red"))
@@ -136,7 +147,7 @@ def _columns(metrics: Mapping[str, float]) -> Mapping[str, str]:
 
 def _shown(name: str, cell: Cell) -> str:
     """Return a figure of merit as the table shows it."""
-    return number(cell.metrics[name] * (100 if name in _SHARES else 1), whole=name == "kills")
+    return number(cell.metrics[name] * (100 if name in _SHARES else 1), whole=name in {"kills", "unfinished"})
 
 
 def listing(headings: str, rows: Sequence[Sequence[str]]) -> Table:

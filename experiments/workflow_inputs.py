@@ -1,20 +1,13 @@
 """Workflow inputs: what the words of a request mean, as clusters, a bid, workflows over time."""
 
-import inspect
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from experiments.inputs import run_file
 from simmodels.curve import ValueCurve
-from simmodels.errors import RequestError, require_known
-from simmodels.ground.documents import SUFFIXES
+from simmodels.errors import RequestError
 from simmodels.ground.numbers import MOST
-from simmodels.policies.bids import bid as make_bid
-from simmodels.policies.naming import as_bid
-from simmodels.policies.polynomial import Polynomial
-from simmodels.policies.priority import Priority
 from simmodels.schedule import Place
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
@@ -49,42 +42,6 @@ def parse_clusters(text: str) -> tuple[Place, ...]:
     if len(places) > _MOST:
         raise RequestError(f"{len(places):,} clusters", f"{_MOST:,} at most are allowed")
     return tuple(places)
-
-
-def named_bid(text: str) -> Priority:
-    """Return the bid or order of this name, or the one that ``path/to/file.py:name`` or ``fit.toml`` defines.
-
-    A Python file is run as a module, with its folder on the path. What `name` is there may be a bid
-    (`simmodels.bid`), an order, or a plain function; without a name, the file must define exactly one bid.
-
-    Raises
-    ------
-    UnknownNameError
-        The registry or the file has no such bid; near ones are offered.
-    RequestError
-        The file cannot be read, fails when it is run, or does not define one bid.
-    """
-    if text.lower().endswith(SUFFIXES):
-        return Polynomial.read(text)
-    path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
-    if not path.lower().endswith(".py"):
-        return as_bid(text)
-    names = {key: value for key, value in run_file(path, "bid").items() if not key.startswith("__")}
-    defined = {key: value for key, value in names.items() if isinstance(value, Priority)}
-    if not name:
-        if len(set(defined.values())) != 1:
-            has = f"it has {', '.join(defined)}; say {path}:NAME" if defined else "decorate one with @sm.bid"
-            raise RequestError(f"{path} defines {len(defined)} bids", has)
-        return next(iter(defined.values()))
-    if name not in names:
-        known = tuple(defined) or tuple(key for key, value in names.items() if callable(value))
-        require_known(f"bid of {path}", name, known)
-    if name in defined:
-        return defined[name]
-    function = names[name]
-    if not inspect.isfunction(function):
-        raise RequestError(f"{name!r} of {path} is no function", "a bid (@sm.bid) or a plain function is allowed")
-    return make_bid(function)
 
 
 def parse_curve(text: str) -> ValueCurve:

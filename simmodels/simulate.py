@@ -56,13 +56,13 @@ def simulate(
     on
         The cluster, or clusters: a `Site`, a number of cores, or name, cores and kind.
     cores
-        Instead: one pool of so many cores; by default ``workload.max_cores``.
+        Instead: one pool of this many cores; by default ``workload.max_cores``.
     capacity, cores_per_machine, machines, checkpoints, removes
         Instead: one cluster of machines that are switched on and off, as in `Site`.
     window_s
         On machines, from when to when, the end included; jobs that were submitted before and would still run are run
         on, those submitted at its end or later are left out. None: from the first submit until all is done, or if
-        machines stay off forever until the last change (an auction: also its deadlines).
+        machines stay off for good until the last change (an auction: also its deadlines).
     heuristic
         ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``: jobs inside one machine each.
     router
@@ -139,7 +139,7 @@ def simulate_on_machines(
     seed: int = 0,
     **options: Any,  # noqa: ANN401  the fields of PlacementOptions
 ) -> Schedule:
-    """Return the schedule of jobs that run inside one machine each, on machines that come and go.
+    """Return the schedule of jobs that run inside one machine each, on machines that are switched on and off.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def simulate_on_machines(
     window_s
         From when to when, the end included; jobs that were submitted before and would still run are run on, those
         submitted at its end or later are left out. None: from the first submit until all is done, or if machines stay
-        dark forever until the last change.
+        off for good until the last change.
     engine
         ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the
         compiled one: the schedule is the same to the last bit).

@@ -19,7 +19,7 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
-from experiments.inputs import WorkloadFile, named_order
+from experiments.inputs import WorkloadFile, named_priority
 from experiments.studies.regression_results import (
     CONVERGENCE,
     DEPTHS,
@@ -158,7 +158,9 @@ class Regression(Study):
         if cell["mode"] == "actual":
             window = replace(window, estimate_s=window.runtime_s)
         learned = cell["scores"] is not None
-        order = cell.inputs[_fit_name(cell["scores"], cell["order"])].order if learned else named_order(cell["order"])
+        order = (
+            cell.inputs[_fit_name(cell["scores"], cell["order"])].order if learned else named_priority(cell["order"])
+        )
         schedule = simulate(
             window,
             order=order,
@@ -253,7 +255,7 @@ def _require_allowed(design: Design) -> None:
                 raise RequestError(f"{name} is {value!r}", f"{', '.join(map(str, allowed))} are allowed")
     require_known("initial state", of["initial_state"], get_args(Initial))
     for order in values["order"]:
-        named_order(str(order))
+        named_priority(str(order))
     least = {"pairs": 1, "trials": 64, "uniform_trials": 64, "jobs": 1, "warm_jobs": 0}
     whole = [(name, of[name], at) for name, at in least.items()]
     whole += [("cores", of["cores"], 1)] if of["cores"] is not None else []

@@ -11,7 +11,7 @@ import pandas as pd
 from experiments.campaigns.cell import Cell, Rows, Value
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
-from experiments.inputs import WorkloadFile, named_order
+from experiments.inputs import WorkloadFile, named_priority
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.documents import SUFFIXES
 from simmodels.ground.files import open_regular
@@ -78,7 +78,7 @@ class Replay(Study):
             for value in _all(design, name):
                 _require_number(name, value)
         for order in _all(design, "order"):
-            named_order(str(order))
+            named_priority(str(order))
         for backfilling in _all(design, "backfilling"):
             require_known("backfilling", backfilling, get_args(Backfilling))
         if _one(design, "workload"):
@@ -122,7 +122,7 @@ class Replay(Study):
         threshold_s = None if cell["threshold_h"] is None else cell["threshold_h"] * HOUR
         schedule = simulate(
             jobs,
-            order=named_order(cell["order"]),
+            order=named_priority(cell["order"]),
             backfilling=cell["backfilling"],
             threshold_s=threshold_s,
             seed=cell.seed_for("order"),

@@ -45,7 +45,7 @@ class AuctionOptions(Options):
         Where data must travel: ``"cluster"`` (to any other cluster), ``"kind"`` (only between kinds that no cluster
         offers both; a task waits until all are there), ``"none"``.
     hol
-        Whom a bidder that does not fit keeps from starting: those of its ``"kind"`` (kinds that no cluster is of count
+        Which tasks a blocked bidder holds back: those of its ``"kind"`` (kinds that no cluster is of count
         as one, and tasks of no kind as another), or all (``"global"``).
     successor_sum
         Whether work that can be reached in many ways counts for each (``"recursive"``) or once (``"unique"``).
@@ -61,7 +61,7 @@ class AuctionOptions(Options):
         on which it fits the ``"best"``, with the fewest (ties fall to the first).
     admission
         Reject a job at its arrival if it may hope for less than this share of its value, behind all the work that
-        was promised before; None rejects none.
+        was promised before; by default none is rejected.
     prices
         Whether each task that starts pays the best other bid at that moment (second price); recorded.
     budgets

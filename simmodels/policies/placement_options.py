@@ -78,12 +78,12 @@ class PlacementOptions(Options):
         First fit: who is first in the queue, see `simmodels.order`; of those with a smaller key that fit nowhere, a job
         passes all. An order that changes with time is computed again whenever jobs could start.
     aware
-        First fit: machines are filled from the safest on; False: see `unaware`.
+        First fit: machines are filled from the safest on; otherwise as `unaware` says.
     unaware
         ``"shuffled_fill"``: one random order of the machines, drawn once, in which they are filled;
         ``"random_kill"``: a random machine is switched off, so none is safe. Only with ``aware=False``.
     fill_order
-        First fit: the order in which machines are filled, all their numbers; None for what `aware` and `unaware` say.
+        First fit: the order in which machines are filled, all their numbers; by default as `aware` and `unaware` say.
     fit
         First fit: which of the machines that it fits on a job gets: the ``"first"`` in the fill order, or the
         ``"best"``, with the fewest free cores (best fit; of several, the first).
@@ -97,7 +97,7 @@ class PlacementOptions(Options):
     length_cap_s
         Longer jobs count as this long, for the categories.
     least_machines
-        M-, the least number of machines used; None for the least that the capacity will have.
+        M-, the least number of machines used; by default the least that the capacity will have.
     initial_use
         How many machines are used at first: ``"least"``, or the ``"middle"`` between these and all that are on, before
         notice that has been given counts.
@@ -123,7 +123,7 @@ class PlacementOptions(Options):
         Which of two machines at the same distance is tried first: that to the ``"right"`` (the next higher number)
         or to the ``"left"``.
     ties
-        Equal starts on machines beside the target: the lowest ``"index"``, or the first in the ``"window"``; None for
+        Equal starts on machines beside the target: the lowest ``"index"``, or the first in the ``"window"``; by default
         ``"index"`` for TargetASAP without `stay_on_target`, else ``"window"``.
     replan_on_add
         Whether all is planned again when machines are added ``"always"``, or only (``"util"``) if all machines were

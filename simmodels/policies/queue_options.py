@@ -36,10 +36,10 @@ class QueueOptions(Options):
         does not delay the head starts), ``"conservative"`` (any that fits and delays no waiting job's reservation
         starts).
     backfill_order
-        The order in which EASY backfills; by default `order`.
+        The order in which EASY backfills; by default that of the queue.
     threshold_s
-        A job that has waited longer goes before all others (among these, first come first); in both orders. None for
-        never.
+        A job that has waited longer goes before all others (among these, first come first); in both orders. By
+        default never.
     decide
         ``"instant"``: all completions and submissions of an instant, then one pass. ``"event"``: one pass after each
         event, submissions before completions.
@@ -47,12 +47,12 @@ class QueueOptions(Options):
         What happens to a job that reaches its estimate. ``"run"``: it runs on, and is expected to end at any moment;
         ``"kill"``: it is stopped.
     queue_depth
-        Only this many waiting jobs, those submitted first, are considered; None for all.
+        Only this many waiting jobs, those submitted first, are considered; by default all.
     warm_jobs
         This many jobs, the first ones, run first come first served, before any other, and stand outside the metrics.
     max_starts
         At most this many jobs start in one decision, as under Slurm's `sched_max_job_start`; the others wait for the
-        next event. None for all.
+        next event. By default all.
     """
 
     changeable: ClassVar = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")

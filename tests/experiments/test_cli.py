@@ -264,6 +264,7 @@ def test_every_option_reaches_the_simulation(run: Run, trace: sm.Workload) -> No
         "overrun": "kill",
         "queue_depth": 20,
         "warm_jobs": 7,
+        "max_starts": 3,
         "engine": "simpy",
         "seed": 4,
     }
@@ -313,7 +314,7 @@ def test_what_is_filled_in_and_dropped_is_reported(run: Run, tmp_path: Path) -> 
     rows = ["1 0 -1 10 2", "2 5 -1 -1 2", "3 6 -1 10 9", "4 7 -1 10 0 -1 -1 -1 20"]
     (tmp_path / "odd.swf").write_text("; MaxProcs: 4\n" + "\n".join(rows))
     answer = run("simulate", "-w", "odd.swf", "--clean", "runnable")
-    assert answer.err.splitlines()[0] == "odd: 1 jobs for 4 cores"
+    assert answer.err.splitlines()[0] == "odd: 1 job for 4 cores"
     for line in (
         "estimates taken from runtimes: 2",
         "dropped: runtime < 0: 1",
@@ -387,7 +388,7 @@ WRONG = {
     "simulate -w log.swf --jobs-out jobs.txt": "jobs file 'jobs.txt'; names ending in .csv",
     "simulate -w log.swf --jobs-out none/jobs.csv": "cannot write none/jobs.csv: none is not a folder",
     "simulate -w log.swf --jobs-out folder": "cannot write folder: it is a folder",
-    "simulate -w log.swf --jobs-out ./log.swf": "cannot write log.swf: it is the workload itself",
+    "simulate -w log.swf --jobs-out ./log.swf": "cannot write log.swf: it is one of the files that are read",
     "simulate -w log.swf --gantt a.png --figure ./a.png": "cannot write a.png: it is asked for twice",
     "simulate -w log.swf --gantt a.gif": "figure file 'a.gif'; names ending in .svg",
     "simulate -w log.swf --figure a.png --draw-from 2d --draw-to 1d": "a window from 172800 s to 86400 s",
@@ -426,11 +427,22 @@ WRONG = {
     "simulate -w log.swf --clusters 2x32 --order SAF": "a queue on 2 clusters; one cluster, or a router before several",
     "simulate -w log.swf --clusters 2x32 --cores 3": "--cores with --clusters; one of them is allowed",
     "simulate -w log.swf --walk 8:4:1h": "--walk or --series; --cores-per-machine N is needed too",
+    "simulate -w log.swf --cores-per-machine 8 --bid SRTF --from 1d": "--from or --until with workflows, a bid or",
+    "simulate -w log.swf --router Auction --no-forward": "--forward with --router Auction; it says that itself",
+    "simulate -w log.swf --draw-from 1d": "--draw-from or --draw-to; --gantt FILE or --figure FILE is needed",
+    "simulate -w log.swf --graph-job 1": "--graph-job; --graph FILE is needed with it",
+    "simulate -w log.swf --gantt g.png --draw-to 1s": "the drawing window lies outside what is simulated",
+    "simulate -w log.swf --rebalance 1h": "rebalance_s with FCFS; it is an option of an auction that forwards",
+    "simulate -w log.swf --cores-per-machine 8 --checkpoint-cost 60": "--checkpoint-cost or --restart; --checkpoint",
+    "simulate -w log.swf --cores-per-machine 8 --walk 4:4:1h --mode checkpoint --checkpoint-cost 60": "--notice of 0 s",
+    "simulate -w log.swf --clusters 30x32 --router RoundRobin --gantt g.png": "a Gantt chart of 30 panels; 1 to 24",
+    "compare -w log.swf --orders SAF --bid SRTF": "order SAF with a bid; forward=True is needed with both",
+    "compare -w log.swf --orders SAF,mine.py:weight": "an order names mass, and job 1 has no such number",
     "simulate -w log.swf --from 1d": "--from or --until; --cores-per-machine N is needed too",
     "simulate -w log.swf --cores-per-machine 0": "--cores-per-machine 0; an integer >= 1 is allowed",
-    "simulate -w log.swf --cores-per-machine 5": "32 cores of cluster 'machines' in machines of 5",
-    "simulate -w log.swf --load 1": "--load without --workflows",
-    "simulate -w log.swf --graph g.png": "--graph without --workflows",
+    "simulate -w log.swf --cores-per-machine 5": "32 cores of cluster 'machines'; they cannot be divided",
+    "simulate -w log.swf --load 1": "--load; --workflows FOLDER is needed with it",
+    "simulate -w log.swf --graph g.png": "--graph; --workflows FOLDER is needed with it",
     "compare -w log.swf --orders , --out o": "a comparison of no orders",
     "compare -w log.swf --orders SPF,SPT --out o": "order 'SPF' is given twice",
     "compare -w log.swf --orders SPF,SPFF --out o": "unknown order 'SPFF'",

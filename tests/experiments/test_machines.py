@@ -64,7 +64,7 @@ def test_it_runs_what_python_runs(run: Run) -> None:
     for name, schedule in zip(names, wanted, strict=True):
         mine = read[read["heuristic"] == name].drop(columns="heuristic").reset_index(drop=True)
         pd.testing.assert_frame_equal(mine, schedule.runs, check_exact=True)
-    assert "attempts lost" in Path("gantt.svg").read_text()
+    assert "attempts interrupted" in Path("gantt.svg").read_text()
     assert f"{cells['TargetAsap']['left_out']:,} jobs did not take part from 86,400 s" in err
 
 
@@ -117,7 +117,7 @@ def test_a_series_is_turned_into_machines(run: Run) -> None:
         checkpoints=sm.Checkpoints(cost_s=60, restart_s=30),
     )
     assert json.loads(out)["cells"][0]["metrics"]["goodput"] == wanted.metrics()["goodput"]
-    assert "machines: 8 to 25, 17.7 in the mean, 9 changes" in err
+    assert "machines: 8 to 25, 17.7 on average, 9 changes" in err
 
 
 @pytest.mark.parametrize(
@@ -195,11 +195,11 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         ((*WALK, "--series-from", "3d"), "--series-from with --walk"),
         (
             (*WALK, "--heuristics", "EASY", "--reference", "log.swf"),
-            "--reference; it is allowed with heuristics that have targets",
+            "--reference; a heuristic with targets is needed",
         ),
         (
             (*WALK, "--heuristics", "FirstFitAware", "--gantt", "g.svg", "--draw-from", "40d"),
-            "a chart of what is not in the window",
+            "the drawing window lies outside what is simulated",
         ),
         ((*WALK, "--mode", "explode"), "unknown mode 'explode'"),
         ((*WALK, "--heuristics", "TargetAsp"), "did you mean TargetAsap"),

@@ -69,9 +69,7 @@ COMBINATIONS: dict[str, tuple[tuple[str, ...], Callable[[], sm.Schedule]]] = {
     ),
     "a log on machines that are always on": (
         (*LOG, *MACHINES, "--heuristic", "FirstFit", "--order", "SPF", "--drop-oversized"),
-        lambda: sm.simulate(
-            narrow(8), on=sm.Site(**SITE), heuristic="FirstFit", order="SPF", window_s=window(narrow(8))
-        ),
+        lambda: sm.simulate(narrow(8), on=sm.Site(**SITE), heuristic="FirstFit", order="SPF"),
     ),
     "a queue on a walk": (
         (*LOG, "--cores-per-machine", "8", "--walk", "5:4:1h", "--order", "SAF", "--mode", "drain"),
@@ -130,7 +128,7 @@ def test_any_work_runs_on_any_clusters_under_any_policy(run: Run, name: str) -> 
 
 COMPARED = {
     "orders": ("--orders", "SAF,FCFS"),
-    "heuristics": ("--heuristics", "EASY,FirstFitUnaware", *MACHINES, "--drop-oversized"),
+    "heuristics": ("--heuristics", "FirstFit,FirstFitUnaware", *MACHINES, "--drop-oversized"),
     "bids": ("--bids", "SRTF,FIFO"),
     "routers": ("--routers", "RoundRobin,Auction", "--clusters", "2x32", "--order", "SAF"),
 }

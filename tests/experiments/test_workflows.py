@@ -15,7 +15,8 @@ from experiments.cli import main
 from experiments.figures import save
 from experiments.gantt import gantt
 from experiments.graph_drawing import graph_by_rank
-from experiments.workflow_inputs import named_bid, parse_clusters, parse_curve
+from experiments.inputs import named_priority
+from experiments.workflow_inputs import parse_clusters, parse_curve
 from simmodels.errors import RequestError
 
 Run = Callable[..., tuple[int, str, str]]
@@ -188,5 +189,5 @@ def test_a_graph_is_drawn_by_rank_and_its_critical_path_is_bold() -> None:
 
 def test_an_order_or_the_file_of_a_polynomial_is_named_where_a_bid_is(tmp_path: Path) -> None:
     sm.Polynomial([1.0], ["pq"], name="area").write(tmp_path / "fit.toml")
-    assert named_bid("saf") is sm.orders()["SAF"]
-    assert named_bid(str(tmp_path / "fit.toml")).name == "area"
+    assert named_priority("saf", "bid") is sm.orders()["SAF"]
+    assert named_priority(str(tmp_path / "fit.toml"), "bid").name == "area"
