@@ -97,9 +97,7 @@ def gantt(
     """
     several = isinstance(schedules, Mapping)
     shown = dict(schedules) if isinstance(schedules, Mapping) else {"": schedules}
-    panels = [Panel(name, each, cluster) for name, each in shown.items() for cluster in range(len(each.places))]
-    if not 1 <= len(panels) <= MOST_PANELS:
-        raise RequestError(f"a Gantt chart of {len(panels)} clusters", f"1 to {MOST_PANELS} are allowed")
+    panels = _panels(shown)
     if colour is None:
         switched = any(each.off_spans is not None and not each.off_spans.empty for each in shown.values())
         colour = "length" if switched else "job"
@@ -113,8 +111,14 @@ def gantt(
         rows = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights.tolist(), sharex=True)[:, 0]
         boxes = {panel: boxes_of(panel, window_s) for panel in panels}
         inks, entries = _inks(shown, boxes, colour)
+        few = sum(len(np.unique(drawn.row)) for drawn in boxes.values()) <= _MOST_LABELS
+        many = sum(len(drawn.row) for drawn in boxes.values()) > _MOST_OUTLINES
         for panel, axes, share in zip(panels, rows, heights / heights.sum(), strict=True):
-            entries += _draw_panel(axes, panel, boxes[panel], inks[panel.name], window_s, float(share))
+            unit_s = _set_axes(axes, panel, window_s, float(share))
+            entries += _draw_off(axes, panel, window_s, unit_s)
+            entries += _draw_boxes(axes, panel, boxes[panel], inks[panel.name], unit_s, few=few, many=many)
+            if few:
+                _label_boxes(axes, panel, boxes[panel], unit_s, float(share))
             if several:
                 put_title(axes, _caption(panel, window_s))
             if axes is not rows[-1]:
@@ -129,6 +133,14 @@ def gantt(
         if unique:
             figure.legend(handles=unique, loc="outside lower center", ncols=min(len(unique), 5))
     return figure
+
+
+def _panels(shown: Mapping[str, Schedule]) -> list[Panel]:
+    """Return the panels: each cluster of each schedule."""
+    panels = [Panel(name, each, cluster) for name, each in shown.items() for cluster in range(len(each.places))]
+    if not 1 <= len(panels) <= MOST_PANELS:
+        raise RequestError(f"a Gantt chart of {len(panels)} clusters", f"1 to {MOST_PANELS} are allowed")
+    return panels
 
 
 def _window(schedule: Schedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
@@ -220,10 +232,8 @@ def _add_scale(figure: Figure, axes: list[Axes], colour: Colouring, most_s: floa
 # -- panels -----------------------------------------------------------------------------------------
 
 
-def _draw_panel(
-    axes: Axes, panel: Panel, boxes: Boxes, inks: Floats, window_s: tuple[float, float], share: float
-) -> list[Artist]:
-    """Draw a panel that has this share of the figure's height; return what the legend says of it."""
+def _set_axes(axes: Axes, panel: Panel, window_s: tuple[float, float], share: float) -> float:
+    """Set the axes of a panel that has this share of the figure's height; return the unit of time."""
     place, unit_s = panel.place, time_axis(axes, window_s)
     axes.set_ylim(0, panel.top)
     what = "machine" if panel.by_machine else "core"
@@ -234,11 +244,7 @@ def _draw_panel(
     axes.yaxis.set_major_locator(MaxNLocator(ticks, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(grouped))
     axes.spines[["top", "right"]].set_visible(True)
-    entries = _draw_off(axes, panel, window_s, unit_s)
-    entries += _draw_boxes(axes, panel, boxes, inks, unit_s)
-    if len(np.unique(boxes.row)) <= _MOST_LABELS:
-        _label_boxes(axes, panel, boxes, unit_s, share)
-    return entries
+    return unit_s
 
 
 def _draw_off(axes: Axes, panel: Panel, window_s: tuple[float, float], unit_s: float) -> list[Artist]:
@@ -258,12 +264,12 @@ def _draw_off(axes: Axes, panel: Panel, window_s: tuple[float, float], unit_s: f
     return [Patch(facecolor=_OFF, label="off")]
 
 
-def _draw_boxes(axes: Axes, panel: Panel, boxes: Boxes, inks: Floats, unit_s: float) -> list[Artist]:
-    """Draw the rectangles by kind; return what the legend says of the kinds that occur."""
+def _draw_boxes(
+    axes: Axes, panel: Panel, boxes: Boxes, inks: Floats, unit_s: float, *, few: bool, many: bool
+) -> list[Artist]:
+    """Draw the rectangles by kind, with outlines if they are few; return what the legend says of these kinds."""
     counted = panel.schedule.counted[boxes.row]
     colours = np.where(counted[:, np.newaxis], inks[boxes.row], to_rgba(OUTSIDE))
-    many = len(boxes.row) > _MOST_OUTLINES
-    few = len(np.unique(boxes.row)) <= _MOST_LABELS
     entries: list[Artist] = []
     kinds = (
         ("", ~boxes.killed & ~boxes.lost & ~boxes.saved, "white", ""),

@@ -106,7 +106,7 @@ def _add_machine(table: Table, metrics: Mapping[str, float]) -> None:
     if "goodput" in metrics:
         for name in ("goodput", "aborted", "idle"):
             table.add_row(f"{name} (%)", number(100 * metrics[name]))
-        table.add_row("attempts lost", number(metrics["kills"], whole=True))
+        table.add_row("attempts interrupted", number(metrics["kills"], whole=True))
 
 
 def comparison_table(cells: Sequence[Cell]) -> Table:
