@@ -84,6 +84,15 @@ def compare() -> None:
     """Replay a log, workflows, or both under several policies, and compare them: table, Parquet files, figures."""
 
 
+@app.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@answering
+def machines() -> int:
+    """Say what has become of this command."""
+    from simmodels.errors import RequestError  # noqa: PLC0415  the help does not wait for the models
+
+    raise RequestError("machines has gone", "compare --heuristics NAME,... does what it did, and more")
+
+
 app.command()(cli_learn.learn)
 
 

@@ -418,7 +418,7 @@ WRONG = {
     "compare -w log.swf --heuristics EASY --backfilling none": "--backfilling with --heuristics",
     "compare -w log.swf --routers Auctoin": "unknown router 'Auctoin'; did you mean Auction?",
     "compare -w log.swf --routers Auction --rebalance x": "--rebalance 'x'; a number of seconds",
-    "machines -w log.swf": "No such command 'machines'",
+    "machines -w log.swf --cores-per-machine 8": "machines has gone; compare --heuristics NAME,... does what it did",
     "simulate -w log.swf --distance 3": "distance with FCFS; it is an option of a placer (heuristic)",
     "simulate -w log.swf --ccr 0.3": "ccr with FCFS; it is an option of an auction (bid)",
     "simulate -w log.swf --heuristic TargetAsap --aware": "aware with TargetAsap; it is an option of a placer",
