@@ -70,6 +70,10 @@ def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.in
     return column
 
 
+_OF_WORKFLOWS: Final = ("job_id", "submit_s", "runtime_s", "cores")
+"""The columns that workflows say."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Tasks:
     """Which rows of a workload are tasks of workflows.
@@ -82,6 +86,8 @@ class Tasks:
         int64[workflows], the row of each one's first task; its other tasks follow in the rows below.
     workflow
         int64[n], the number of the workflow that each row belongs to; -1 for a rigid job.
+    columns
+        The columns of the workload that `Workload.of_workflows` made: if these are its columns, they are unchanged.
 
     Raises
     ------
@@ -92,14 +98,16 @@ class Tasks:
     workflows: tuple[Workflow, ...]
     first: NDArray[np.int64]
     workflow: NDArray[np.int64]
+    columns: tuple[NDArray[Any], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         """Refuse a workflow that is there twice."""
+        if len(set(map(id, self.workflows))) == len(self.workflows):
+            return
         times = Counter(map(id, self.workflows))
-        for flow in self.workflows:
-            if times[id(flow)] > 1:
-                what = f"job {flow.job_id} is {times[id(flow)]} times in a workload, as one object"
-                raise RequestError(what, "a copy is allowed (dataclasses.replace)")
+        flow = next(each for each in self.workflows if times[id(each)] > 1)
+        what = f"job {flow.job_id} is {times[id(flow)]} times in a workload, as one object"
+        raise RequestError(what, "a copy is allowed (dataclasses.replace)")
 
     @property
     def task(self) -> NDArray[np.int64]:
@@ -243,15 +251,18 @@ class Workload:
         sizes = np.array([len(flow) for flow in flows], np.int64)
         number = np.repeat(np.arange(len(flows)), sizes)
         runtime_s = np.concatenate([np.empty(0), *(flow.runtime_s for flow in flows)])
-        return cls(
+        tasks = Tasks(flows, np.cumsum(sizes) - sizes, number)
+        made = cls(
             np.array([flow.job_id for flow in flows], np.int64)[number],
             np.array([flow.submit_s for flow in flows], np.float64)[number],
             runtime_s,
             runtime_s,
             np.concatenate([np.empty(0, np.int64), *(flow.cores for flow in flows)]),
             name=name,
-            tasks=Tasks(flows, np.cumsum(sizes) - sizes, number),
+            tasks=tasks,
         )
+        object.__setattr__(tasks, "columns", tuple(getattr(made, name) for name in _OF_WORKFLOWS))
+        return made
 
     @classmethod
     def concat(cls, parts: "Iterable[Workload | Workflow | Iterable[Workflow]]", *, name: str = "workload") -> Self:
@@ -322,8 +333,11 @@ class Workload:
         """
         if self.tasks is None:
             return
+        columns = self.tasks.columns
+        if columns and all(getattr(self, name) is kept for name, kept in zip(_OF_WORKFLOWS, columns, strict=True)):
+            return
         made, rows = Workload.of_workflows(self.workflows), self.tasks.rows()
-        for name in ("job_id", "submit_s", "runtime_s", "cores"):
+        for name in _OF_WORKFLOWS:
             if not np.array_equal(getattr(made, name), getattr(self, name)[rows]):
                 what = f"column {name} of workload {self.name!r} is not that of its workflows"
                 raise RequestError(what, "change the workflows")
