@@ -204,7 +204,7 @@ def _write_figures(folder: Path, setup: Setup, cells: Sequence[Cell]) -> list[st
         return []
     files = []
     for what in _QUANTITIES:
-        figure = distributions(schedules, what=what, tau_s=setup.tau_s)
+        figure = distributions(schedules, what=what, by=cells[0].policy.kind, tau_s=setup.tau_s)
         for kind in _FORMATS:
             files.append(f"{what}.{kind}")
             save(figure, folder / files[-1])

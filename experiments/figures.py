@@ -181,6 +181,7 @@ def distributions(
     schedules: Mapping[str, Schedule],
     *,
     what: Quantity = "wait_s",
+    by: str = "order",
     tau_s: float = 10.0,
     title: str | None = None,
     width_in: float = 9.0,
@@ -199,6 +200,8 @@ def distributions(
         By the name to show, mostly that of the order; drawn in the order given.
     what
         ``"wait_s"``, ``"response_s"`` (both drawn at 1 s where less) or ``"bounded_slowdown"``.
+    by
+        What the schedules differ in, for the title.
     tau_s
         The bound of the bounded slowdown, in seconds, > 0.
     title
@@ -225,7 +228,7 @@ def distributions(
         counts = [number(len(value), "job") for value in values.values()]
         labels = [f"{name}\n{count}" for name, count in zip(values, counts, strict=True)]
         if title is None:
-            parts = [f"{label[0].upper()}{label[1:]} by order"]
+            parts = [f"{label[0].upper()}{label[1:]} by {by}"]
             parts.append(", ".join(dict.fromkeys(schedule.workload.name for schedule in schedules.values())))
             if len(set(counts)) == 1:
                 labels, parts[1] = list(values), f"{parts[1]}, {counts[0]}"
