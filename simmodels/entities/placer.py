@@ -263,6 +263,7 @@ class Placer(Scheduler):
     def _open(self, lengths: tuple[Floats, Floats, Floats], cores: np.ndarray) -> None:
         """Make the state of the machines that take jobs, by the options, with nothing running."""
         self._by = self.options
+        self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
         self._rows = Rows((self.options.order_of_queue.columns, ()), len(cores))
         if self._rows.names:
             for slot, job in self._jobs.items():
@@ -376,7 +377,7 @@ class Placer(Scheduler):
             self.env.at(due).callbacks.append(lambda _: self._ring())
 
     def _start_all(self) -> None:
-        if self.options.may_refuse:
+        if self._may_refuse:
             slot, now = refused(self._fleet)
             if slot >= 0:
                 raise_refused(self._jobs[slot], now, self.options.order_of_queue, None)
