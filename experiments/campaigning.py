@@ -18,7 +18,7 @@ from experiments.campaigns.running import Campaign, Shard, opened, run
 from experiments.inputs import reason
 from simmodels.errors import RequestError
 
-_STYLES = {"holds": "green", "fails": "red", "undecided": "yellow"}
+_STYLES = {"holds": "green", "fails": "red"}
 _MOST_TOLD = 3
 _STUDY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _TAKEN = {"Cell", "Claim", "Results", "Scale", "Study", "True", "False", "None"}
@@ -191,8 +191,8 @@ def _show(campaign: Campaign, report: Report) -> None:
     for heading in ("claim", "source", "expected", "found", "verdict"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "verdict")
     for claim in claims:
-        texts = (claim.text, claim.source, claim.expected(), claim.found())
-        table.add_row(*texts, Text(claim.verdict, style=_STYLES[claim.verdict]))
+        texts = (claim.text, claim.place, claim.expected(), claim.found())
+        table.add_row(*texts, Text(claim.verdict, style=_STYLES.get(claim.verdict, "yellow")))
     show(f"claims of {campaign.plan.study.name}, scale {campaign.plan.scale}", table)
 
 
@@ -231,6 +231,8 @@ def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:
             {
                 "claim": claim.text,
                 "source": claim.source,
+                "number": claim.number,
+                "ours": claim.ours,
                 "expected": claim.expected(),
                 "estimate": None if claim.effect is None else claim.effect.estimate,
                 "low": None if claim.effect is None else claim.effect.low,

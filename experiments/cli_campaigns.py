@@ -59,6 +59,15 @@ def run(
             help="The log, or logs, of a study that takes some: --set workload=FILE,...",
         ),
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|simpy|compiled",
+            rich_help_panel=_DESIGN,
+            help="The clock of a study's simulations: --set engine=NAME. Both give the same rows.",
+            show_default="auto",
+        ),
+    ] = None,
     variant: Annotated[
         str | None,
         typer.Option(
@@ -105,7 +114,10 @@ def run(
         study,
         scale=scale,
         seed=seed,
-        settings=[*(chosen or ()), *([] if variant is None else [f"variant={variant}"])],
+        settings=[
+            *(chosen or ()),
+            *(f"{name}={value}" for name, value in {"variant": variant, "engine": engine}.items() if value is not None),
+        ],
         workloads=None if workload is None else parts(workload),
         workers=workers,
         dask=dask,

@@ -4,11 +4,13 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from experiments.campaigns.statistics import Effect
+from experiments.campaigns.statistics import ENOUGH, Effect
 from simmodels.errors import RequestError
 
-Verdict = Literal["holds", "fails", "undecided"]
+Verdict = Literal["holds", "fails", "undecided", "too few", "not judged"]
 
+OPEN: Final[tuple[Verdict, ...]] = ("undecided", "too few", "not judged")
+"""The verdicts that more replications, or a larger scale, may change."""
 _SIGNS: Final = {"more_than": ">", "at_least": "≥", "less_than": "<", "at_most": "≤"}
 
 
@@ -18,14 +20,19 @@ class Claim:
 
     The verdict follows from the effect and the bounds, and is never given: it *holds* if the whole confidence interval
     of the effect keeps to the bounds, *fails* if the whole interval is outside one of them, and is *undecided*
-    otherwise.
+    otherwise. There were *too few* replications if they give no interval (see
+    `experiments.campaigns.statistics.ENOUGH`). A bound below and one above are an equivalence test with that margin.
 
     Parameters
     ----------
     text
-        The sentence.
+        The sentence, in words of our own.
     source
-        Where it stands: the section or figure of the paper.
+        Where it stands: the section or figure of the paper, by the paper's own number.
+    number
+        The number that a specification gives it; empty if there is none.
+    ours
+        Whether it is a sentence of ours, weaker or sharper than the paper's, and not what the paper says.
     measure
         What is measured, in words.
     effect
@@ -38,6 +45,8 @@ class Claim:
         What to run to decide it, if it is undecided.
     note
         More to say: why it fails, or why it could not be measured.
+    judged
+        Whether there is a verdict at all: there is none at a scale that is not `Scale.judged`.
 
     Raises
     ------
@@ -49,6 +58,8 @@ class Claim:
     source: str
     measure: str
     effect: Effect | None
+    number: str = ""
+    ours: bool = False
     more_than: float | None = None
     less_than: float | None = None
     at_least: float | None = None
@@ -56,6 +67,7 @@ class Claim:
     unit: str = ""
     to_decide: str = ""
     note: str = ""
+    judged: bool = True
 
     def __post_init__(self) -> None:
         """Check the bounds."""
@@ -69,6 +81,12 @@ class Claim:
         if not low <= high or (low == high and open_):
             raise RequestError(f"claim {self.text!r} holds for no value", "the bounds must leave room")
 
+    @property
+    def place(self) -> str:
+        """Where the sentence stands, as it is shown: ``section 6.4 (V9)``, or ``ours, on section 6.4``."""
+        text = f"{self.source} ({self.number})" if self.number else self.source
+        return f"ours, on {text}" if self.ours else text
+
     def _bounds(self) -> tuple[float, float, bool]:
         """Return the least and the largest value allowed, and whether one of these is itself excluded."""
         low = max((bound for bound in (self.more_than, self.at_least) if bound is not None), default=-math.inf)
@@ -78,8 +96,12 @@ class Claim:
     @property
     def verdict(self) -> Verdict:
         """Whether the sentence holds."""
-        if self.effect is None or self.effect.low is None or self.effect.high is None:
+        if not self.judged:
+            return "not judged"
+        if self.effect is None:
             return "undecided"
+        if self.effect.low is None or self.effect.high is None:
+            return "too few"
         low, high = self.effect.low, self.effect.high
         # Of each bound: whether all of the interval keeps to it, and whether none of it does.
         checks = [
@@ -109,7 +131,7 @@ class Claim:
         if self.effect.confidence == 1.0:
             return text
         if self.effect.low is None or self.effect.high is None:
-            return f"{text} (no interval: {self.effect.replications} replications)"
+            return f"{text} (no interval: {self.effect.replications} replications, of {ENOUGH} that are needed)"
         return f"{text} [{self.shown(self.effect.low)}, {self.shown(self.effect.high)}]"
 
     def shown(self, value: float) -> str:

@@ -23,6 +23,7 @@ The file says which study does the work, and what is different:
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -45,7 +46,7 @@ _STUDY: Final[Mapping[str, type]] = {
     "measures": list,
     "claims": list,
 }
-_SCALE: Final[Mapping[str, type]] = {"replications": int, "parameters": dict, "factors": dict}
+_SCALE: Final[Mapping[str, type]] = {"replications": int, "parameters": dict, "factors": dict, "judged": bool}
 _BOUNDS: Final = ("more_than", "at_least", "less_than", "at_most")
 _CLAIM: Final[Mapping[str, type]] = {
     "text": str,
@@ -55,6 +56,8 @@ _CLAIM: Final[Mapping[str, type]] = {
     "relative": bool,
     "statistic": str,
     "source": str,
+    "number": str,
+    "ours": bool,
     "unit": str,
     "to_decide": str,
     "note": str,
@@ -118,8 +121,8 @@ def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], ty
     # What the file says of a name stands at all scales of the base, except what it says itself of a scale.
     named_here = {*content.get("parameters", {}), *content.get("factors", {})}
     scales = {
-        name: Scale(
-            replications=at.replications,
+        name: replace(
+            at,
             parameters={key: value for key, value in at.parameters.items() if key not in named_here},
             factors={key: value for key, value in at.factors.items() if key not in named_here},
         )
@@ -132,6 +135,7 @@ def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], ty
             replications=said.get("replications", old.replications),
             parameters={**old.parameters, **said.get("parameters", {})},
             factors={**old.factors, **said.get("factors", {})},
+            judged=said.get("judged", old.judged),
         )
     claims = content.get("claims", [])
     for what, own in (("parameters", base.parameters), ("factors", base.factors)):

@@ -4,7 +4,7 @@ import base64
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,9 +13,10 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from experiments.campaigns.claims import Claim
+from experiments.campaigns.claims import OPEN, Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
+from experiments.campaigns.statistics import ENOUGH
 from experiments.campaigns.store import MANIFEST, read_json
 from experiments.campaigns.study import Study, asked
 from experiments.inputs import reason
@@ -124,7 +125,7 @@ def _claims(study: Study, results: Results) -> tuple[Claim, ...]:
     found = asked(study, "claims", results)
     if not isinstance(found, Sequence) or not all(isinstance(one, Claim) for one in found):
         raise RequestError(f"claims of study {study.name} returned {_brief(found)}", "a list of Claims is allowed")
-    return tuple(found)
+    return tuple(found) if results.judged else tuple(replace(claim, judged=False) for claim in found)
 
 
 def _brief(value: object) -> str:
@@ -139,6 +140,8 @@ def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
             {
                 "claim": claim.text,
                 "source": claim.source,
+                "number": claim.number,
+                "ours": claim.ours,
                 "measure": claim.measure,
                 "expected": claim.expected(),
                 "estimate": None if claim.effect is None else claim.effect.estimate,
@@ -146,7 +149,7 @@ def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
                 "high": None if claim.effect is None else claim.effect.high,
                 "replications": None if claim.effect is None else claim.effect.replications,
                 "verdict": claim.verdict,
-                "to_decide": (claim.to_decide or _TO_DECIDE) if claim.verdict == "undecided" else "",
+                "to_decide": (claim.to_decide or _TO_DECIDE) if claim.verdict in OPEN else "",
                 "note": claim.note,
             }
             for claim in claims
@@ -211,6 +214,9 @@ def _page(
         findings=findings,
         results=[name for name in files if name.startswith(RESULTS)],
         to_decide=_TO_DECIDE,
+        undecided=OPEN,
+        enough=ENOUGH,
+        elements=[(element, element.among(files)) for element in campaign.plan.study.elements],
         figures=[
             (name, path, f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}")
             for name, (path, content) in figures.items()

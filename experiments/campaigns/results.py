@@ -30,6 +30,8 @@ class Results:
         How many cells the design has, and how many of them failed; the rest was not run yet.
     done
         How many are done.
+    judged
+        Whether claims get a verdict at the campaign's scale.
     """
 
     table: pd.DataFrame
@@ -39,6 +41,7 @@ class Results:
     cells: int = 0
     done: int = 0
     failed: int = 0
+    judged: bool = True
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -138,6 +138,7 @@ class Campaign:
             cells=len(plan.cells),
             done=self.done,
             failed=len(self.failed),
+            judged=plan.study.scales[plan.scale].judged,
         )
 
 

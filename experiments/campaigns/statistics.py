@@ -17,8 +17,9 @@ from simmodels.streams import stream
 
 Statistic = Literal["mean", "median"]
 
-ENOUGH: Final = 5
-"""The least number of values that an interval is drawn from: of fewer, the bootstrap's is far too narrow."""
+ENOUGH: Final = 10
+"""The least number of values that an interval is drawn from. Of fewer, that of a median cannot leave a sample that says
+little of the tails, and the studentized one of a mean has ends far outside of anything that could be measured."""
 _RESAMPLES: Final = 9_999
 _BATCH: Final = 1_000
 _STATISTICS: Final[dict[str, Callable[..., Any]]] = {"mean": np.mean, "median": np.median}

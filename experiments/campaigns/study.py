@@ -15,6 +15,7 @@ import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION, Cell, Rows, Value
 from experiments.campaigns.claims import Claim
+from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.results import Results
 from experiments.inputs import told
 from simmodels.errors import RequestError, SimModelsError, require_known
@@ -48,11 +49,14 @@ class Scale:
         How often each combination of factors is repeated, each time with other random numbers; 1 to 1,000,000.
     parameters, factors
         What differs from the study's own at this scale.
+    judged
+        Whether claims get a verdict: False where the scale only shows that everything runs.
     """
 
     replications: int = 1
     parameters: Mapping[str, Value] = field(default_factory=dict)
     factors: Mapping[str, Sequence[Value]] = field(default_factory=dict)
+    judged: bool = True
 
     def __post_init__(self) -> None:
         """Check the number of replications, and that the others are by name."""
@@ -63,6 +67,8 @@ class Scale:
             got = f"{replications:,}" if replications < _SHOWN else f"more than {_SHOWN:,}"
             raise RequestError(f"replications must be an integer from 1 to {MOST_CELLS:,} (got {got})")
         _require_named("a scale", parameters=self.parameters, factors=self.factors)
+        if not isinstance(self.judged, bool):
+            raise RequestError(f"judged of a scale must be a bool (got {self.judged!r})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +107,15 @@ class Study(ABC):
     factors: Mapping[str, Sequence[Value]] = NONE
     """What is varied, by name, with its values; the design is their product."""
     scales: Mapping[str, Scale] = MappingProxyType(
-        {"smoke": Scale(replications=2), "small": Scale(replications=10), "paper": Scale(replications=30)}
+        {"smoke": Scale(replications=2, judged=False), "small": Scale(replications=10), "paper": Scale(replications=30)}
     )
     """How large it can be run, by name."""
     measures: Sequence[str] = ()
     """The columns of its rows that the summary shows, in this order; by default all that are numbers."""
+    paper: Paper | None = None
+    """The paper that it reproduces, if it does."""
+    elements: Sequence[Element] = ()
+    """The figures and tables of that paper, each with the file that shows it."""
     seed: int = 0
     """The campaign's seed, for inputs that are drawn; it is there before they are asked for."""
 

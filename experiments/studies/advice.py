@@ -55,7 +55,7 @@ class Advice(Study):
         "threshold_h": (40.0, 160.0, None),
     }
     scales = {
-        "smoke": Scale(replications=5, parameters={"weeks": 4}),
+        "smoke": Scale(replications=5, judged=False, parameters={"weeks": 4}),
         "small": Scale(replications=10),
         "paper": Scale(replications=50),
     }

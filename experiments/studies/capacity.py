@@ -92,12 +92,13 @@ class Capacity(Study):
     scales = {
         "smoke": Scale(
             replications=5,
+            judged=False,
             parameters={"lead_days": 1.0, "window_days": 0.5},
             factors={"workload": ("Uniform", "LogScale"), "trace": (0,), "machines": (24,), "radius": (8,),
                      "period_s": (400, 1200), "change": ("kill",)},
         ),
         "small": Scale(
-            replications=6,
+            replications=10,
             factors={"trace": (0,), "machines": (20, 24, 28), "radius": (4, 8, 16), "period_s": (400, 1200, 10_800)},
         ),
         "paper": Scale(replications=30),

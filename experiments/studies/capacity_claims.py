@@ -64,7 +64,7 @@ class _Workload:
             to_decide=_DECIDE,
             note=note,
             unit=unit,
-            **bounds,
+            **bounds,  # type: ignore[arg-type]  # names of bounds
         )
 
     def claims(self) -> Iterator[Claim]:

@@ -48,12 +48,15 @@ class Cross(Study):
     are online tuners that choose among the four fixed orders. ``learned`` is a linear polynomial, fitted to trials on a
     steady machine on the part of the workload before the first window. The second design has two clusters, each with
     an EASY queue under FCFS or SAF, behind a router; ``one queue`` has the machines of both.
+
+    ``engine`` is the clock of what the compiled one covers; tuners on changing machines run on SimPy always.
     """
 
     parameters = {
         "log": "", "borg": "", "workflow_files": "", "series": "", "series_column": "", "machines": 8, "radius": 4,
         "cores_per_machine": 16, "load": 0.8, "window_days": 5.0, "warm_days": 1.0, "learn_on": 0.2, "pairs": 440,
         "trials": 16_384, "trial_cores": 32, "tune_h": 6.0, "rebalance_s": 3600.0, "tau_s": 10.0,
+        "engine": "auto",
     }  # fmt: skip
     factors = {
         "workload": WORKLOADS,
@@ -64,10 +67,11 @@ class Cross(Study):
     scales = {
         "smoke": Scale(
             replications=5,
+            judged=False,
             parameters={"window_days": 1.0, "warm_days": 0.25, "pairs": 20, "trials": 512},
             factors={"workload": ("log", "workflows"), "capacity": (STEADY, "walk 1200")},
         ),
-        "small": Scale(replications=6),
+        "small": Scale(replications=10),
         "paper": Scale(replications=12),
     }
     measures = (
@@ -157,5 +161,6 @@ def simulated(cell: Cell) -> tuple[Schedule, list[Capacity]]:
     schedule = scheduled(
         work.windows[cell.replication], work, capacities, platform, decider=cell["decider"], order=cell["order"],
         tune_h=cell["tune_h"], rebalance_s=cell["rebalance_s"], seed=cell.seed_for("decider"),
+        engine=cell["engine"],
     )  # fmt: skip
     return schedule, capacities

@@ -21,6 +21,7 @@ from experiments.studies.cross_settings import (
 )
 from experiments.studies.cross_work import Work
 from simmodels.capacity import Capacity
+from simmodels.engine import Engine
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.done import all_done
 from simmodels.entities.environment import Environment
@@ -179,8 +180,10 @@ def scheduled(
     tune_h: float,
     rebalance_s: float,
     seed: int,
+    engine: Engine,
 ) -> Schedule:
     """Return the schedule of jobs under a decider and an order."""
+    said: dict[str, Any] = {"seed": seed, "engine": engine}
     most = platform.machines + platform.radius
     name: str | Priority = work.learned if order == "learned" else order
     if decider in ROUTED:
@@ -195,19 +198,19 @@ def scheduled(
             # A bid in seconds, and data that do not travel: so auctions and routers send jobs by the same rules.
             how = {"bid": EARLIEST_END, "forward": True, "rebalance_s": rebalance_s}
             how |= {"network": "none", "ccr": 0.0}
-        return simulate(jobs, on=sites, order=name, backfilling="easy", seed=seed, **how)
+        return simulate(jobs, on=sites, order=name, backfilling="easy", **said, **how)
     (capacity,) = capacities
     if order in TUNERS:
         return _tuned(jobs, work, capacity, platform, decider, order, tune_h, seed)
     site = Site(machines=most, cores_per_machine=platform.cores, capacity=capacity)
     if decider in QUEUES:
-        return simulate(jobs, on=site, order=name, backfilling=QUEUES[decider], seed=seed)
+        return simulate(jobs, on=site, order=name, backfilling=QUEUES[decider], **said)
     if decider == TARGETED:
         return simulate(
-            jobs, on=site, heuristic="TargetAsap", reference=work.reference, seed=seed,
-            least_machines=platform.machines - platform.radius,
+            jobs, on=site, heuristic="TargetAsap", reference=work.reference,
+            least_machines=platform.machines - platform.radius, **said,
         )  # fmt: skip
-    return simulate(jobs, on=site, heuristic="FirstFit", order=name, aware=decider == AWARE, seed=seed)
+    return simulate(jobs, on=site, heuristic="FirstFit", order=name, aware=decider == AWARE, **said)
 
 
 def _tuned(

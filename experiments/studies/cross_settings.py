@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 from experiments.campaigns.study import Design
+from simmodels.engine import Engine
 from simmodels.errors import RequestError, require_known
 
 FIXED: Final = ("FCFS", "SAF", "F2", "learned")
@@ -103,6 +104,7 @@ def require_allowed(design: Design) -> None:
     for name, known in (("workload", WORKLOADS), ("decider", (*DECIDERS, *ROUTED)), ("order", ORDERS)):
         for value in design.factors[name]:
             require_known(name, value, known)
+    require_known("engine", design.parameters["engine"], get_args(Engine))
     for value in design.factors["capacity"]:
         if period_of(str(value)) is None:
             require_known("capacity", value, (STEADY, SERIES, "walk 3600"))

@@ -88,10 +88,13 @@ class Market(Study):
     factors = {"load": LOADS, "end": ("drain", "submit"), "rule": (PLAIN, *BEYOND), "bid": TEN_BIDS}
     scales = {
         "smoke": Scale(
-            replications=2, parameters={"jobs": 200, "alone": 10}, factors={"load": (0.7, 1.2), "rule": (PLAIN, "easy")}
+            replications=2,
+            judged=False,
+            parameters={"jobs": 200, "alone": 10},
+            factors={"load": (0.7, 1.2), "rule": (PLAIN, "easy")},
         ),
         "small": Scale(
-            replications=5,
+            replications=10,
             factors={"load": (0.7, 0.9, 1.0, 1.1, 1.2, 1.4), "end": ("drain",), "rule": (PLAIN,)},
         ),
         "paper": Scale(replications=10),

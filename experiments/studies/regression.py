@@ -83,7 +83,7 @@ class Regression(Study):
         "queue_depth": DEPTHS,
     }
     scales = {
-        "smoke": Scale(parameters={"pairs": 24, "trials": 8_192, "uniform_trials": 4_096, "jobs": 8_000}),
+        "smoke": Scale(judged=False, parameters={"pairs": 24, "trials": 8_192, "uniform_trials": 4_096, "jobs": 8_000}),
         "small": Scale(parameters={"pairs": 440, "trials": 32_768, "uniform_trials": 16_384}),
         "paper": Scale(parameters={"jobs": 60_000}),
     }

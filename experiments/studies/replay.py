@@ -12,6 +12,7 @@ from experiments.campaigns.cell import Cell, Rows, Value
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority
+from simmodels.engine import Engine
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.documents import SUFFIXES
 from simmodels.ground.files import open_regular
@@ -44,10 +45,11 @@ class Replay(Study):
         "jobs": 2000,
         "load": 0.9,
         "tau_s": 10.0,
+        "engine": "auto",
     }
     factors = {"order": ("FCFS", "SPF", "SAF", "F2"), "backfilling": ("easy",), "threshold_h": (None,)}
     scales = {
-        "smoke": Scale(replications=2, parameters={"jobs": 300}),
+        "smoke": Scale(replications=2, judged=False, parameters={"jobs": 300}),
         "small": Scale(replications=10),
         "paper": Scale(replications=100, parameters={"jobs": 10_000}),
     }
@@ -74,6 +76,8 @@ class Replay(Study):
             for than the log has windows.
         """
         design = self.design(scale)
+        for engine in _all(design, "engine"):
+            require_known("engine", engine, get_args(Engine))
         for name in ("jobs", "load", "tau_s", "cores", "threshold_h", "window_days"):
             for value in _all(design, name):
                 _require_number(name, value)
@@ -126,6 +130,7 @@ class Replay(Study):
             backfilling=cell["backfilling"],
             threshold_s=threshold_s,
             seed=cell.seed_for("order"),
+            engine=cell["engine"],
         )
         return schedule.metrics(cell["tau_s"])
 

@@ -85,7 +85,7 @@ class Selection(Study):
     }  # fmt: skip
     factors = {"variant": ("text",), "workload": (GENERATED,), "strategy": (*TWELVE_ORDERS, *TUNERS)}
     scales = {
-        "smoke": Scale(replications=5, parameters={"weeks": 8}),
+        "smoke": Scale(replications=5, judged=False, parameters={"weeks": 8}),
         "small": Scale(replications=10),
         "paper": Scale(replications=100, factors={"variant": VARIANTS}),
     }

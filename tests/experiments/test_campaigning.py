@@ -22,7 +22,7 @@ STUDY = """from experiments.campaigns import Claim, Scale, Study
 class Counting(Study):
     parameters = {"base": 10, "fail": False}
     factors = {"kind": ["a", "b"], "size": [1, 2]}
-    scales = {"smoke": Scale(replications=2), "small": Scale(replications=6)}
+    scales = {"smoke": Scale(replications=2), "small": Scale(replications=10)}
 
     def run_cell(self, cell):
         if cell["fail"] and cell["size"] == 2:
@@ -85,7 +85,7 @@ def test_a_run_does_all_cells_and_shows_the_claims(run: Run) -> None:
     assert answer.status == 0
     assert answer.out.startswith("claims of counting, scale smoke\n")
     assert "b is more" in answer.out
-    assert "1 (no interval: 2 replications)" in answer.out
+    assert "1 (no interval: 2 replications, of 10 that are needed)" in answer.out
     assert answer.err.splitlines()[-2:] == [
         "counting: 8 of 8 cells are done, 8 run just now",
         "wrote results/counting/report.html and 4 tables and figures beside it",
@@ -99,7 +99,7 @@ def test_running_again_runs_nothing_again(run: Run) -> None:
     smoke(run)
     assert smoke(run).err.splitlines()[0] == "counting: 8 of 8 cells are done, 0 run just now"
     answer = run("run", "counting.py", "-j", 0)
-    assert "counting: 24 of 24 cells are done, 16 run just now" in answer.err
+    assert "counting: 40 of 40 cells are done, 32 run just now" in answer.err
     assert "1 [1, 1]" in answer.out
     assert "holds" in answer.out
 
@@ -108,10 +108,10 @@ def test_json_is_one_object_and_nothing_else(run: Run) -> None:
     answer = run("run", "counting.py", "-j", 0, "--json", "--out", "there", "--seed", 3)
     told = json.loads(answer.out)
     assert (told["study"], told["scale"], told["seed"], told["interrupted"]) == ("counting", "small", 3, False)
-    assert told["cells"] == {"planned": 24, "done": 24, "run": 24, "failed": 0}
+    assert told["cells"] == {"planned": 40, "done": 40, "run": 40, "failed": 0}
     assert told["claims"] == [
-        {"claim": "b is more", "source": "here", "expected": "> 0", "estimate": 1.0, "low": 1.0, "high": 1.0,
-         "verdict": "holds"},
+        {"claim": "b is more", "source": "here", "number": "", "ours": False, "expected": "> 0", "estimate": 1.0,
+         "low": 1.0, "high": 1.0, "verdict": "holds"},
     ]  # fmt: skip
     assert (told["out"], told["files"][-1]) == ("there", "report.html")
     again = run("report", "there", "--json")
@@ -354,6 +354,30 @@ def test_each_cell_is_in_one_shard(count: int, place: int) -> None:
     assert sum(place in Shard(number, count) for number in range(1, count + 1)) == 1
 
 
+# -- the clock --------------------------------------------------------------------------------------
+
+
+def test_a_study_gives_the_same_rows_on_both_clocks(run: Run) -> None:
+    tables = []
+    for engine in ("simpy", "compiled"):
+        there = f"on {engine}"
+        words = ("-j", 0, "--engine", engine, "--out", there, "--set", "backfilling=greedy,easy")
+        assert run("run", "replay", "--scale", "smoke", *words).status == 0
+        tables.append(pd.read_parquet(Path(there) / "results.parquet"))
+        assert f"engine = {engine}" in (Path(there) / "report.html").read_text()
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_a_clock_that_there_is_not_or_that_a_study_does_not_choose_is_refused(run: Run) -> None:
+    answer = run("run", "replay", "--scale", "smoke", "--engine", "fast")
+    assert answer == (2, "", "error: unknown engine 'fast'; known: auto, simpy, compiled\n")
+    answer = smoke(run, "--engine", "simpy")
+    assert answer.status == 2
+    assert "unknown parameter or factor of counting 'engine'" in answer.err
+    answer = run("run", "replay", "--engine", "simpy", "--set", "engine=compiled")
+    assert answer == (2, "", "error: --set gives engine twice; NAME=VALUE,VALUE gives it several values\n")
+
+
 # -- new --------------------------------------------------------------------------------------------
 
 
@@ -366,7 +390,7 @@ def test_what_new_writes_runs_as_it_is(name: str, ending: str, run: Run) -> None
     answer = run("run", f"{name}.{ending}", "--scale", "smoke", "-j", 0, "--set", "jobs=50", "--json", "--out", "there")
     told = json.loads(answer.out)
     assert (answer.status, told["cells"]) == (0, {"planned": 8, "done": 8, "run": 8, "failed": 0})
-    assert [claim["verdict"] for claim in told["claims"]] == ["undecided"]
+    assert [claim["verdict"] for claim in told["claims"]] == ["not judged"]
     assert [name for name in told["files"] if name.endswith(".svg")]
     assert "NAME" not in Path("there/report.html").read_text().replace("NAME.", "")
 

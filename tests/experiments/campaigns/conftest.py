@@ -16,7 +16,7 @@ COUNTING = """
 
         parameters = {"base": 10}
         factors = {"kind": ["a", "b"], "size": [1, 2]}
-        scales = {"smoke": Scale(replications=2), "small": Scale(replications=6)}
+        scales = {"smoke": Scale(replications=2), "small": Scale(replications=10)}
 
         def run_cell(self, cell):
             drawn = float(cell.stream("draw").integers(0, 100))

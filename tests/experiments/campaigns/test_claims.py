@@ -79,9 +79,24 @@ def test_a_claim_holds_fails_or_is_undecided_as_the_definition_says(
     assert claim(effect(low, high), **bounds).verdict == expected
 
 
-@pytest.mark.parametrize("found", [None, effect(None, None), Effect.exact(math.nan)])
+@pytest.mark.parametrize("found", [None, Effect.exact(math.nan)])
 def test_what_could_not_be_measured_is_undecided(found: Effect | None) -> None:
     assert claim(found, more_than=0).verdict == "undecided"
+
+
+def test_without_an_interval_there_were_too_few() -> None:
+    assert claim(effect(None, None), more_than=0).verdict == "too few"
+
+
+@pytest.mark.parametrize("found", [None, effect(None, None), effect(1, 2), effect(-2, -1), Effect.exact(1)])
+def test_nothing_is_judged_at_a_scale_that_only_shows_that_everything_runs(found: Effect | None) -> None:
+    assert claim(found, more_than=0, judged=False).verdict == "not judged"
+
+
+def test_a_claim_says_whose_it_is_and_by_which_number() -> None:
+    assert claim(more_than=0).place == "section 1"
+    assert claim(more_than=0, number="V9").place == "section 1 (V9)"
+    assert claim(more_than=0, number="V9", ours=True).place == "ours, on section 1 (V9)"
 
 
 @pytest.mark.parametrize(
@@ -121,5 +136,7 @@ def test_what_is_expected_and_found_is_shown_in_a_line() -> None:
     shown = claim(Effect(0.5, 0.25, 0.75, 10), at_least=0, less_than=1, unit="%")
     assert (shown.expected(), shown.found()) == ("≥ 0 %, < 100 %", "50 % [25 %, 75 %]")
     assert claim(None, more_than=0).found() == "not measured"
-    assert claim(Effect(2, None, None, 3), more_than=0).found() == "2 (no interval: 3 replications)"
+    assert (
+        claim(Effect(2, None, None, 3), more_than=0).found() == "2 (no interval: 3 replications, of 10 that are needed)"
+    )
     assert claim(Effect.exact(2), more_than=0).found() == "2"

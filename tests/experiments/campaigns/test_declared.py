@@ -74,7 +74,7 @@ def test_a_file_says_what_is_different_from_the_study_that_it_stands_on(study: S
     assert (design.parameters, design.factors, design.replications) == (
         {"base": 5, "kind": "b"},
         {"size": (3, 4, 5)},
-        6,
+        10,
     )
     assert study.design("smoke").factors == {"size": (3,)}
     assert (study.design("smoke").replications, study.design("large").replications) == (1, 9)

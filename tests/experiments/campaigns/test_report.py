@@ -102,7 +102,7 @@ def test_no_control_character_of_a_name_reaches_the_page_or_a_figure(write: Writ
 def test_a_report_is_tables_figures_claims_and_a_page(write: Write, out: Path) -> None:
     campaign = run(write(TELLING), out=out, scale="smoke", workers=0)
     report = write_report(campaign)
-    assert [claim.verdict for claim in report.claims] == ["undecided"]
+    assert [claim.verdict for claim in report.claims] == ["too few"]
     assert report.files == (
         "results.csv",
         "results.parquet",
@@ -130,6 +130,55 @@ def test_the_same_campaign_has_the_same_report(write: Write, out: Path) -> None:
     write_report(campaign)
     assert (out / PAGE).read_text("utf-8") == first
     assert {path: path.read_bytes() for path in files} == files
+
+
+PAPER = """
+    from experiments.campaigns import Claim, Effect, Element, Paper, Scale, Study
+
+
+    class Printed(Study):
+        paper = Paper(authors="A. Author & B. Other", year=1999, title="On <waits>", venue="A journal",
+                      url="https://doi.org/10.1/2")
+        elements = (
+            Element(number="table 1", shows="waits", file="tables/summary*.csv", alike="yes", why="all signs"),
+            Element(number="fig. 7", shows="logs", file="figures/none.svg", alike="partly", why="fewer",
+                    needs="--workload A.swf"),
+        )
+        factors = {"kind": ["a", "b"]}
+        scales = {"smoke": Scale(replications=10, judged=False), "small": Scale(replications=10)}
+
+        def run_cell(self, cell):
+            return {"found": 1.0}
+
+        def claims(self, results):
+            effect = results.difference("found", {"kind": "a"}, {"kind": "b"})
+            return [
+                Claim(text="equal", source="section 2", number="P1", measure="x", effect=effect, at_most=1),
+                Claim(text="near", source="fig. 7", ours=True, measure="x", effect=effect, less_than=0),
+            ]
+"""
+
+
+def test_a_report_names_the_paper_and_where_each_of_its_elements_is(write: Write, out: Path) -> None:
+    report = write_report(run(write(PAPER), out=out, scale="small", workers=0))
+    page = (out / PAGE).read_text("utf-8")
+    assert "A. Author &amp; B. Other (1999). On &lt;waits&gt;. A journal." in page
+    assert '<a href="https://doi.org/10.1/2">10.1/2</a>' in page
+    assert '<a href="tables/summary.csv">tables/summary.csv</a></td><td>yes</td><td>all signs</td>' in page
+    assert "not in this run: <code>--workload A.swf</code>" in page
+    assert "section 2 (P1)" in page
+    assert "ours, on fig. 7" in page
+    assert [claim.verdict for claim in report.claims] == ["holds", "fails"]
+    table = pd.read_csv(out / "claims.csv")
+    assert table[["source", "ours"]].to_numpy().tolist() == [["section 2", False], ["fig. 7", True]]
+    assert table["number"].fillna("").tolist() == ["P1", ""]
+
+
+def test_no_claim_is_judged_at_a_scale_that_only_shows_that_everything_runs(write: Write, out: Path) -> None:
+    report = write_report(run(write(PAPER), out=out, scale="smoke", workers=0))
+    page = (out / PAGE).read_text("utf-8")
+    assert [claim.verdict for claim in report.claims] == ["not judged"] * 2
+    assert '<span class="verdict open">not judged</span>' in page
 
 
 def test_the_table_of_claims_says_what_to_run_only_where_it_is_undecided() -> None:

@@ -123,20 +123,20 @@ def test_of_few_values_there_is_no_interval() -> None:
 
 
 def test_equal_values_leave_no_doubt() -> None:
-    assert bootstrap([3.0] * 6) == Effect(3.0, 3.0, 3.0, 6)
+    assert bootstrap([3.0] * 10) == Effect(3.0, 3.0, 3.0, 10)
 
 
 def test_a_median_that_no_single_value_moves_has_an_interval_too() -> None:
-    found = bootstrap([1, 2, 2, 2, 2, 2, 3], statistic="median")
+    found = bootstrap([1, 2, 2, 2, 2, 2, 2, 2, 2, 3], statistic="median")
     assert (found.estimate, found.low, found.high) == (2.0, 2.0, 2.0)
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 def test_the_interval_of_a_hand_drawn_sample_has_the_truth_in_it(statistic: Statistic) -> None:
-    found = bootstrap([-3, -2, -1, 0, 0, 1, 2, 3], statistic=statistic)
+    found = bootstrap([-4, -3, -2, -1, 0, 0, 1, 2, 3, 4], statistic=statistic)
     assert found.low is not None
     assert found.high is not None
-    assert -3 < found.low < 0 < found.high < 3
+    assert -4 < found.low < 0 < found.high < 4
 
 
 def test_the_interval_of_a_mean_is_close_to_that_of_the_normal_law_where_values_are_many() -> None:
@@ -146,7 +146,7 @@ def test_the_interval_of_a_mean_is_close_to_that_of_the_normal_law_where_values_
     assert (found.low, found.high) == pytest.approx((found.estimate - half, found.estimate + half), abs=0.02)
 
 
-SAMPLES = st.lists(st.floats(-1e6, 1e6), min_size=ENOUGH, max_size=12)
+SAMPLES = st.lists(st.floats(-1e6, 1e6), min_size=ENOUGH, max_size=20)
 
 
 @given(SAMPLES, st.integers(0, 2**70), st.sampled_from(["mean", "median"]))
@@ -164,21 +164,21 @@ def test_the_same_values_and_seed_give_the_same_interval_around_the_estimate(
 
 
 def test_a_mean_of_nearly_equal_values_has_a_finite_interval() -> None:
-    found = bootstrap([0.0, 0.0, 0.0, 0.0, 1.0])  # a third of the resamples have no spread
+    found = bootstrap([0.0] * 9 + [1.0])  # a third of the resamples have no spread
     assert found.low is not None
     assert found.high is not None
-    assert 0.0 <= found.low <= 0.2 <= found.high <= 1.0
+    assert 0.0 <= found.low <= 0.1 <= found.high <= 1.0
 
 
 def test_the_interval_of_a_mean_is_the_studentized_one_computed_plainly() -> None:
-    sample = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+    sample = 2.0 ** np.arange(10)
     draws = streams.stream(3, "bootstrap")
-    mean, error = sample.mean(), sample.std(ddof=1) / math.sqrt(6)
+    mean, error = sample.mean(), sample.std(ddof=1) / math.sqrt(10)
     found = []
     for size in [1000] * 9 + [999]:
-        for rows in draws.integers(6, size=(size, 6)):
+        for rows in draws.integers(10, size=(size, 10)):
             one = sample[rows]
-            spread = one.std(ddof=1) / math.sqrt(6)
+            spread = one.std(ddof=1) / math.sqrt(10)
             distance = one.mean() - mean
             found.append(distance / spread if spread else math.copysign(math.inf, distance) if distance else 0.0)
     found.sort()
@@ -200,7 +200,7 @@ def test_less_confidence_makes_a_narrower_interval() -> None:
         ([1, math.nan, math.inf], {}, "a bootstrap of 2 values that are not finite"),
         ([1], {"statistic": "mode"}, "unknown statistic 'mode'; known: mean, median"),
         (range(9), {"confidence": 1}, "confidence is 1; a number between 0 and 1 is allowed"),
-        (range(9), {"seed": -1}, "seed -1; an integer >= 0 is allowed"),
+        (range(10), {"seed": -1}, "seed -1; an integer >= 0 is allowed"),
     ],
 )
 def test_what_has_no_interval_is_refused(sample: list[float], more: Mapping[str, object], text: str) -> None:
@@ -222,16 +222,12 @@ def test_unknown_names_can_be_told_from_other_mistakes() -> None:
 # 2,000 samples each, so to within 1.5 points). The bootstrap knows no more than the values it has: of few, and of few
 # with a long tail, its intervals are too narrow. docs/explanation/campaigns.md tells so.
 COVERAGE = [
-    ("mean", "normal", 5, 0.95),
     ("mean", "normal", 10, 0.95),
     ("mean", "normal", 30, 0.95),
-    ("mean", "lognormal", 5, 0.90),
     ("mean", "lognormal", 10, 0.91),
     ("mean", "lognormal", 30, 0.92),
-    ("median", "normal", 5, 0.93),
     ("median", "normal", 10, 0.94),
     ("median", "normal", 30, 0.93),
-    ("median", "lognormal", 5, 0.93),
     ("median", "lognormal", 10, 0.94),
     ("median", "lognormal", 30, 0.93),
 ]

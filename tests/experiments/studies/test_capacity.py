@@ -26,7 +26,7 @@ from simmodels.streams import entropy
 SMALL = {"lead_days": 1.0, "window_days": 0.5, "workload": ["LogScale"], "trace": [0, 1], "jobs_per_week": 7000}
 CHOSEN = {
     **SMALL, "machines": [20, 24, 28], "radius": [8, 16], "period_s": [400, 1200], "change": ["kill", "periodic"],
-    "variant": ["default", "stay_on_target", "partial_credit", "program"], "replications": 5,
+    "variant": ["default", "stay_on_target", "partial_credit", "program"], "replications": 10,
 }  # fmt: skip
 
 

@@ -244,7 +244,9 @@ def test_risk_over_order_is_that_computed_by_hand() -> None:
 
 def made_up(**values: float) -> Results:
     """Return results in which a slowdown is 10, times the values of decider, order, or both on changing machines."""
-    study = Cross(workload="log", capacity=["steady", "walk 1200"], order=["FCFS", "SAF", "F2", "learned"])
+    study = Cross(
+        workload="log", capacity=["steady", "walk 1200"], order=["FCFS", "SAF", "F2", "learned"], replications=10
+    )
     order_of = {"FCFS": 8.0, "SAF": 1.0, "F2": 2.0, "learned": 4.0}
     rows = []
     for cell in study.cells("smoke", 0):

@@ -152,9 +152,9 @@ LOADS = (0.7, 0.9, 1.0, 1.1, 1.2, 1.4)
 
 
 def made(change: dict[tuple[str, str, float], float] | None = None) -> Results:
-    """Return results that are the prototype's means, with a little noise and changes of some, of five workloads."""
+    """Return results that are the prototype's means, with a little noise and changes of some, of ten workloads."""
     rows = []
-    for replication, end, load in itertools.product(range(5), ("drain", "submit"), LOADS):
+    for replication, end, load in itertools.product(range(10), ("drain", "submit"), LOADS):
         for bid in sm.TEN_BIDS:
             row: dict[str, object] = {
                 "load": load, "end": end, "rule": "plain", "bid": bid, "replication": replication,
@@ -162,7 +162,7 @@ def made(change: dict[tuple[str, str, float], float] | None = None) -> Results:
             for measure in ("value", "starved"):
                 known = PROTOTYPE["drain", load, bid, measure]
                 value = PROTOTYPE.get((end, load, bid, measure), known - 0.05 if measure == "value" else known)
-                value += (change or {}).get((measure, bid, load), 0.0) + 1e-5 * (replication - 2)
+                value += (change or {}).get((measure, bid, load), 0.0) + 1e-5 * (replication - 4.5)
                 row[measure] = value
             for tenth in range(1, 11):
                 row[f"slr_{tenth}"] = (1.1 if tenth < 9 else 4.0) + (bid != "PVR") * 0.2 + 1e-5 * replication

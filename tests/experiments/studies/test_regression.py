@@ -193,7 +193,7 @@ def test_another_seed_draws_other_pairs_and_workloads() -> None:
 
 
 def test_a_claim_that_fails_tells_its_cause() -> None:
-    windows = np.geomspace(1.0, 2.0, 6)
+    windows = np.geomspace(1.0, 2.0, 10)
     rows = [
         {"part": ONLINE, "scores": "uniform" if order in FORMS else None, "order": order, "workload": "mine",
          "mode": "estimates", "queue_depth": None, "replication": number,

@@ -1,0 +1,68 @@
+"""Papers: which paper a study reproduces, and where each of its figures and tables is found in the study's report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+Alike = Literal["yes", "partly", "no"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """What a study reproduces.
+
+    Parameters
+    ----------
+    authors, year, title, venue
+        As they are cited; without a venue, an empty text.
+    url
+        Where the paper is found: ``https://doi.org/...`` where it has a DOI.
+    """
+
+    authors: str
+    year: int
+    title: str
+    venue: str
+    url: str
+
+    @property
+    def doi(self) -> str:
+        """The DOI; empty if there is none."""
+        return self.url.removeprefix("https://doi.org/") if self.url.startswith("https://doi.org/") else ""
+
+    def __str__(self) -> str:
+        """Return the paper as it is cited, without its address."""
+        return ". ".join(part for part in (f"{self.authors} ({self.year})", self.title, self.venue) if part) + "."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Element:
+    """A figure or a table of a paper, and the file of the report that shows it.
+
+    Parameters
+    ----------
+    number
+        The paper's own number: ``fig. 4``, ``table 2``.
+    shows
+        What it shows, in our words.
+    file
+        The file within the campaign's folder; ``*`` stands for any text, as where there is one file for each log.
+    needs
+        What the command needs beside ``--scale paper``, such as ``--workload CTC-SP2.swf.gz``; empty for nothing.
+    alike
+        Whether ours has the same shape as the paper's.
+    why
+        Why not, or what differs; where it is alike, what there is to compare.
+    """
+
+    number: str
+    shows: str
+    file: str
+    alike: Alike
+    why: str
+    needs: str = ""
+
+    def among(self, files: Sequence[str]) -> list[str]:
+        """Return those of the files that show it."""
+        return [name for name in files if fnmatchcase(name, self.file)]
