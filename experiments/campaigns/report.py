@@ -5,15 +5,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from experiments.campaigns.claims import OPEN, Claim
+from experiments.campaigns.pages import page
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.campaigns.statistics import ENOUGH
@@ -21,7 +19,7 @@ from experiments.campaigns.store import MANIFEST, read_json
 from experiments.campaigns.study import Study, asked
 from experiments.inputs import reason
 from experiments.outputs import made_folder
-from simmodels.errors import RequestError, printable
+from simmodels.errors import RequestError
 from simmodels.ground.files import replacing, write_csv
 
 if TYPE_CHECKING:
@@ -95,9 +93,9 @@ def write_report(campaign: Campaign) -> Report:
             drawn[name] = (files[-1], (folder / files[-1]).read_bytes())
         if claims:
             files += _write_table(folder, "claims", claims_table(claims))
-        page = _page(campaign, tables, drawn, claims, findings, files)
+        text = _page(campaign, tables, drawn, claims, findings, files)
         with replacing(folder / PAGE) as temporary:
-            temporary.write_text(page, "utf-8", errors="backslashreplace")  # a command's words may be no text
+            temporary.write_text(text, "utf-8", errors="backslashreplace")  # a command's words may be no text
     except OSError as error:
         what = error.filename2 or folder  # the name that a whole file was to get
         raise RequestError(f"cannot write the report to {what}: {reason(error)}") from error
@@ -198,14 +196,11 @@ def _page(
     files: Sequence[str],
 ) -> str:
     """Return the page."""
-    source = (resources.files("experiments.campaigns") / _TEMPLATE).read_text("utf-8")
-    template = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_escaped
-    ).from_string(source)
     manifest = read_json(campaign.store.folder / MANIFEST)
     runs = campaign.store.history()
     failures = [campaign.failed[key] for key in campaign.plan.keys if key in campaign.failed]
-    return template.render(
+    return page(
+        _TEMPLATE,
         study=campaign.plan.study,
         manifest=manifest,
         campaign=campaign,
@@ -227,11 +222,6 @@ def _page(
         more_failures=max(0, len(failures) - _MOST_FAILURES),
         cells_s=sum(float(run.get("cells_s", 0.0)) for run in runs),
     )
-
-
-def _escaped(value: object) -> object:
-    """Return what the page shows of a value: names come from files, and may hold control characters."""
-    return value if not isinstance(value, str) or isinstance(value, Markup) else printable(value, keep="\n")
 
 
 def _shown(name: str, slug: str, table: pd.DataFrame) -> dict[str, Any]:
