@@ -115,6 +115,7 @@ def demo(
 
 
 app.command()(cli_campaigns.run)
+app.command()(cli_campaigns.reproduce)
 app.command()(cli_campaigns.report)
 app.command()(cli_campaigns.advise)
 app.command()(cli_campaigns.new)

@@ -30,6 +30,16 @@ _Workers = Annotated[
 _Scale = Annotated[str, typer.Option(metavar="NAME", rich_help_panel=_DESIGN, help="How large: smoke, small or paper.")]
 _Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=_DESIGN, help="The seed of all that is drawn.")]
 
+_Engine = Annotated[
+    str | None,
+    typer.Option(
+        metavar="auto|simpy|compiled",
+        rich_help_panel=_DESIGN,
+        help="The clock of a study's simulations: --set engine=NAME. Both give the same rows.",
+        show_default="auto",
+    ),
+]
+
 
 @answering
 def run(
@@ -59,15 +69,7 @@ def run(
             help="The log, or logs, of a study that takes some: --set workload=FILE,...",
         ),
     ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            metavar="auto|simpy|compiled",
-            rich_help_panel=_DESIGN,
-            help="The clock of a study's simulations: --set engine=NAME. Both give the same rows.",
-            show_default="auto",
-        ),
-    ] = None,
+    engine: _Engine = None,
     variant: Annotated[
         str | None,
         typer.Option(
@@ -124,6 +126,53 @@ def run(
         shard=shard,
         retry_failed=retry_failed,
         cell_timeout_s=cell_timeout,
+        out=out,
+        command=["schedlab", *sys.argv[1:]],
+        json=json,
+    )
+
+
+@answering
+def reproduce(
+    *,
+    scale: _Scale = "small",
+    seed: _Seed = 0,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--workload",
+            "-w",
+            metavar="FILE,...",
+            rich_help_panel=_DESIGN,
+            help="Logs for regression and selection: those of the papers cannot be generated.",
+        ),
+    ] = None,
+    borg: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE,...",
+            rich_help_panel=_DESIGN,
+            help="Slices of Borg's trace for capacity, at least two: one says the risks of the next.",
+        ),
+    ] = None,
+    engine: _Engine = None,
+    workers: _Workers = None,
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", rich_help_panel=_ANSWER, help="The folder for the page and the four campaigns."),
+    ] = Path("results/reproduction"),
+    json: _Json = False,
+) -> int:
+    """Reproduce the four papers: run their studies, then write a page that links the four reports."""
+    from experiments import reproducing  # noqa: PLC0415  the help does not wait for the models
+
+    return reproducing.reproduce(
+        scale=scale,
+        seed=seed,
+        logs=parts(workload or []),
+        borg=parts(borg or []),
+        engine=engine,
+        workers=workers,
         out=out,
         command=["schedlab", *sys.argv[1:]],
         json=json,

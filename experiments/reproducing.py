@@ -1,0 +1,238 @@
+"""Reproducing: the four papers with one command, a page that links their reports, and the table of the reference."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rich import box
+from rich.table import Table
+
+from experiments.answering import DONE, FAILED, INTERRUPTED, complain, print_json, remark, show
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.finding import find_class, find_study
+from experiments.campaigns.pages import page
+from experiments.campaigns.paper import Element, Paper
+from experiments.campaigns.report import PAGE, Report, write_report
+from experiments.campaigns.running import Campaign, run
+from experiments.campaigns.study import Study
+from experiments.inputs import reason
+from experiments.outputs import made_folder
+from simmodels.errors import RequestError
+from simmodels.ground.files import replacing
+
+PAPERS: Final = ("regression", "selection", "market", "capacity")
+INDEX: Final = "index.html"
+_TEMPLATE: Final = "reproduction.html.j2"
+_VERDICTS: Final = ("holds", "fails", "undecided", "too few", "not judged")
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """What came of one paper.
+
+    Parameters
+    ----------
+    study, paper
+        The study, and what it reproduces.
+    campaign, report
+        Its cells, and what was written of them; no report if no cell is done.
+    wall_s
+        How long its runs took, in seconds, all together.
+    """
+
+    study: Study
+    paper: Paper
+    campaign: Campaign
+    report: Report | None
+    wall_s: float
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims, checked."""
+        return () if self.report is None else self.report.claims
+
+    def failing(self) -> list[Claim]:
+        """Return the paper's claims that fail."""
+        return [claim for claim in self.claims if claim.verdict == "fails" and not claim.ours]
+
+    def verdicts(self, *, ours: bool) -> dict[str, int]:
+        """Return how many claims have each verdict: the paper's, or ours."""
+        counted = Counter(claim.verdict for claim in self.claims if claim.ours == ours)
+        return {verdict: counted[verdict] for verdict in _VERDICTS}
+
+    def elements(self) -> list[tuple[Element, list[str]]]:
+        """Return the paper's figures and tables, each with the files of this run that show it."""
+        files = () if self.report is None else self.report.files
+        return [(element, element.among(files)) for element in self.study.elements]
+
+
+def reproduce(
+    *,
+    scale: str,
+    seed: int,
+    logs: Sequence[str],
+    borg: Sequence[str],
+    engine: str | None,
+    workers: int | None,
+    out: Path,
+    command: Sequence[str],
+    json: bool,
+) -> int:
+    """Run the studies of all papers, write their reports and a page that links them; return the exit status."""
+    chosen = {name: settings_of(name, scale, logs=logs, borg=borg, engine=engine) for name in PAPERS}
+    for name in PAPERS:
+        find_study(name, chosen[name]).design(scale)  # what is not allowed is refused before hours are spent
+    found = []
+    for name in PAPERS:
+        remark(f"{name}: {_paper_of(find_class(name))}")
+        campaign = run(
+            name,
+            out=out / find_class(name).name,
+            scale=scale,
+            seed=seed,
+            workers=workers,
+            chosen=chosen[name],
+            command=command,
+            quiet=False,
+        )
+        if campaign.interrupted:
+            complain("interrupted; nothing finished is lost: the same command goes on where this one stopped")
+            return INTERRUPTED
+        for failure in list(campaign.failed.values())[:1]:
+            complain(f"{len(campaign.failed):,} cells of {name} failed, such as: {failure['error']}")
+        study = campaign.plan.study
+        report = write_report(campaign) if campaign.done else None
+        wall_s = sum(float(each["wall_s"]) for each in campaign.store.history())
+        found.append(Reproduced(study, _paper_of(type(study)), campaign, report, wall_s))
+    _write_index(out, found, scale=scale, seed=seed, command=command)
+    if json:
+        print_json(_answer(found, out, scale=scale, seed=seed))
+    else:
+        _show(found, scale)
+    remark(f"wrote {out / INDEX}, and a report for each paper beside it")
+    return FAILED if any(each.campaign.failed for each in found) else DONE
+
+
+def settings_of(
+    name: str, scale: str, *, logs: Sequence[str], borg: Sequence[str], engine: str | None
+) -> dict[str, Any]:
+    """Return the settings of a study for the files that there are.
+
+    Parameters
+    ----------
+    name
+        One of `PAPERS`.
+    scale
+        The scale of its workloads that are generated.
+    logs
+        Logs in the Standard Workload Format: selection runs on them instead of a generated one, regression on them too.
+    borg
+        Slices of Borg's trace, which capacity runs on too.
+    engine
+        The clock; None for the studies' own.
+    """
+    generated = find_study(name).design(scale).factors.get("workload", ())
+    chosen: dict[str, Any] = {} if engine is None else {"engine": engine}
+    if name == "selection" and logs:
+        chosen["workload"] = list(logs)
+    elif (more := {"regression": logs, "capacity": borg}.get(name)) is not None and more:
+        chosen["workload"] = [*generated, *more]
+    return chosen
+
+
+def reference() -> str:
+    """Return the table of ``docs/reference/reproduction.md``: each figure and table of each paper, and where it is."""
+    lines = [
+        "# Reproduction",
+        "",
+        "Each figure and table of the four papers: the command that makes it, the file in the campaign's folder",
+        "(`results/STUDY`; `*` stands for any text, such as the name of a log), and whether it has the shape of the",
+        "paper's. Made from the studies by `experiments.reproducing.reference`, and tested against them. What became",
+        "of the papers' claims is on the pages of results: [regression](../results/regression.md),",
+        "[selection](../results/selection.md), [market](../results/market.md), [capacity](../results/capacity.md).",
+        "",
+        "All four at once: `python -m experiments reproduce --scale paper --workload LOG,... --borg SLICE,...`",
+    ]
+    for name in PAPERS:
+        study = find_class(name)
+        paper = _paper_of(study)
+        lines += ["", f"## {name}", "", f"{paper} <{paper.url}>", ""]
+        lines += ["| paper | shows | command | file | same shape | compared |", "| --- | --- | --- | --- | --- | --- |"]
+        for element in study.elements:
+            needs = f" {element.needs}" if element.needs else ""
+            line = f"`run {name} --scale paper{needs}`"
+            cells = (element.number, element.shows, line, f"`{element.file}`", element.alike, element.why)
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _paper_of(study: type[Study]) -> Paper:
+    """Return the paper of a study that has one."""
+    if study.paper is None:
+        raise RequestError(f"study {study.name} reproduces no paper")
+    return study.paper
+
+
+def _write_index(out: Path, found: Sequence[Reproduced], *, scale: str, seed: int, command: Sequence[str]) -> None:
+    """Write the page."""
+    text = page(
+        _TEMPLATE, found=found, verdicts=_VERDICTS, scale=scale, seed=seed, command=" ".join(command), report=PAGE
+    )
+    try:
+        with replacing(made_folder(out) / INDEX) as temporary:
+            temporary.write_text(text, "utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise RequestError(f"cannot write {out / INDEX}: {reason(error)}") from error
+
+
+def _rows(found: Sequence[Reproduced]) -> Iterator[tuple[str, str, dict[str, int], float]]:
+    """Hand out each paper's study, whose claims these are, their verdicts, and the wall time."""
+    for each in found:
+        for ours in (False, True):
+            counted = each.verdicts(ours=ours)
+            if not ours or any(counted.values()):
+                yield each.study.name, "ours" if ours else "the paper", counted, each.wall_s
+
+
+def _show(found: Sequence[Reproduced], scale: str) -> None:
+    """Print how many claims hold, and which of the papers' fail."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for heading in ("study", "claims of", *_VERDICTS, "wall time (s)"):
+        table.add_column(heading, justify="left" if heading in {"study", "claims of"} else "right")
+    for name, whose, counted, wall_s in _rows(found):
+        table.add_row(name, whose, *(str(counted[verdict]) for verdict in _VERDICTS), f"{wall_s:,.0f}")
+    show(f"the claims of four papers, scale {scale}", table)
+    failing = [(each.study.name, claim) for each in found for claim in each.failing()]
+    if failing:
+        table = Table(box=box.SIMPLE, pad_edge=False)
+        for heading in ("study", "claim that fails", "source", "expected", "found"):
+            table.add_column(heading, overflow="fold")
+        for name, claim in failing:
+            table.add_row(name, claim.text, claim.place, claim.expected(), claim.found())
+        show("what fails", table)
+
+
+def _answer(found: Sequence[Reproduced], out: Path, *, scale: str, seed: int) -> Mapping[str, object]:
+    """Return what came of the papers, for JSON."""
+    return {
+        "scale": scale,
+        "seed": seed,
+        "papers": [
+            {
+                "study": each.study.name,
+                "paper": str(each.paper),
+                "url": each.paper.url,
+                "cells": {"planned": len(each.campaign.plan.cells), "done": each.campaign.done},
+                "claims": each.verdicts(ours=False),
+                "ours": each.verdicts(ours=True),
+                "fails": [claim.text for claim in each.failing()],
+                "missing": [element.number for element, files in each.elements() if not files],
+                "wall_s": each.wall_s,
+                "report": str(out / each.study.name / PAGE),
+            }
+            for each in found
+        ],
+        "out": str(out),
+    }

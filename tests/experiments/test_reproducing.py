@@ -1,0 +1,149 @@
+"""The four papers with one command: what is run on which files, the page, and the table of the reference."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments import reproducing
+from experiments.campaigns.finding import find_class
+from experiments.cli import main
+from experiments.reproducing import PAPERS, reference, settings_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reproduction.md"
+STUDY = """
+from experiments.campaigns import Claim, Element, Paper, Scale, Study
+
+
+class Printed(Study):
+    \"\"\"What is printed.\"\"\"
+
+    paper = Paper(authors="A. Author", year=1999, title="On waits", venue="", url="https://doi.org/10.1/2")
+    elements = (
+        Element(number="table 1", shows="waits", file="tables/summary.csv", alike="yes", why="all signs"),
+        Element(number="fig. 7", shows="logs", file="figures/none.svg", alike="no", why="fewer", needs="--workload A"),
+    )
+    factors = {"kind": ["a", "b"]}
+    scales = {"smoke": Scale(replications=2, judged=False), "small": Scale(replications=10)}
+
+    def run_cell(self, cell):
+        if FAILS and cell["kind"] == "b":
+            raise ValueError("no such kind")
+        return {"found": 1.0 + (cell["kind"] == "b")}
+
+    def claims(self, results):
+        effect = results.difference("found", {"kind": "b"}, {"kind": "a"})
+        return [
+            Claim(text="b is more", source="section 2", number="P1", measure="x", effect=effect, more_than=0),
+            Claim(text="b is less", source="fig. 7", measure="x", effect=effect, less_than=0, note="it is more"),
+            Claim(text="b is much less", source="fig. 7", ours=True, measure="x", effect=effect, less_than=-9),
+        ]
+"""
+
+
+@pytest.fixture
+def two_papers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Two small papers instead of the four, in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    path, modules = list(sys.path), set(sys.modules)
+    for name in ("one", "two"):
+        source = STUDY.replace("Printed", name.title()).replace("FAILS", "False")
+        Path(f"{name}.py").write_text(source)
+    monkeypatch.setattr(reproducing, "PAPERS", ("one.py", "two.py"))
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if name.startswith("_study_"):
+            del sys.modules[name]
+
+
+def reproduce(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["schedlab", "reproduce", "-j", "0", *map(str, words)])
+    return main()
+
+
+@pytest.mark.usefixtures("two_papers")
+def test_all_papers_are_run_and_one_page_says_what_holds_what_fails_and_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert reproduce(monkeypatch, "--out", "there", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["study"] for each in told["papers"]] == ["one", "two"]
+    first = told["papers"][0]
+    assert first["claims"] == {"holds": 1, "fails": 1, "undecided": 0, "too few": 0, "not judged": 0}
+    assert first["ours"] == {"holds": 0, "fails": 1, "undecided": 0, "too few": 0, "not judged": 0}
+    assert first["fails"] == ["b is less"], "a sentence of ours is none of the paper's"
+    assert first["missing"] == ["fig. 7"]
+    assert first["cells"] == {"planned": 20, "done": 20}
+    assert Path(first["report"]).is_file()
+    page = Path("there/index.html").read_text("utf-8")
+    assert "A. Author (1999). On waits." in page
+    assert '<a href="one/report.html">report</a>' in page
+    assert "it is more" in page
+    assert "b is much less" not in page
+    assert "not in this run: <code>--workload A</code>" in page
+
+
+@pytest.mark.usefixtures("two_papers")
+def test_the_same_command_runs_nothing_again_and_shows_the_claims(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert reproduce(monkeypatch, "--out", "there") == 0
+    capsys.readouterr()
+    assert reproduce(monkeypatch, "--out", "there") == 0
+    answer = capsys.readouterr()
+    assert "the claims of four papers, scale small" in answer.out
+    assert "b is less" in answer.out
+    assert "wrote there/index.html, and a report for each paper beside it" in answer.err
+
+
+@pytest.mark.usefixtures("two_papers")
+def test_a_paper_whose_cells_fail_is_told_and_the_others_are_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("one.py").write_text(STUDY.replace("Printed", "One").replace("FAILS", "True"))
+    assert reproduce(monkeypatch, "--scale", "smoke", "--out", "there") == 1
+    assert "2 cells of one.py failed, such as: ValueError: no such kind" in capsys.readouterr().err
+    assert "2 cells failed" in Path("there/index.html").read_text("utf-8")
+
+
+def test_files_go_to_the_studies_that_read_them() -> None:
+    files = {"logs": ["A.swf", "B.swf"], "borg": ["C.txt", "D.txt"]}
+    found = {name: settings_of(name, "small", **files, engine=None) for name in PAPERS}
+    assert found["regression"] == {"workload": ["generated", "A.swf", "B.swf"]}
+    assert found["selection"] == {"workload": ["A.swf", "B.swf"]}
+    assert found["market"] == {}
+    assert found["capacity"]["workload"][-2:] == ["C.txt", "D.txt"]
+    assert "Uniform" in found["capacity"]["workload"]
+    assert settings_of("market", "small", logs=(), borg=(), engine="simpy") == {"engine": "simpy"}
+    assert settings_of("selection", "small", logs=(), borg=(), engine=None) == {}
+
+
+@pytest.mark.usefixtures("two_papers")
+def test_an_unknown_scale_is_refused_before_anything_is_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert reproduce(monkeypatch, "--scale", "huge", "--out", "there") == 2
+    assert "unknown scale of one 'huge'" in capsys.readouterr().err
+    assert not Path("there").exists()
+
+
+# -- the reference ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_each_study_names_its_paper_and_each_figure_and_table_of_it(name: str) -> None:
+    study = find_class(name)
+    assert study.paper is not None
+    assert study.paper.url.startswith("https://")
+    numbers = [element.number for element in study.elements]
+    assert numbers
+    assert len(set(numbers)) == len(numbers), "each once"
+    assert all(element.why and element.shows and "/" in element.file for element in study.elements)
+
+
+def test_the_reference_is_what_the_studies_say() -> None:
+    make = "python -c 'from experiments.reproducing import reference; print(reference(), end=\"\")'"
+    assert reference() == PAGE.read_text("utf-8"), f"docs/reference/reproduction.md is made by: {make}"
