@@ -3,8 +3,8 @@
 Numba keeps a compiled function until the file that defines it changes; but a pass has the code of
 what it calls compiled into it, so a change in another file (an upgrade, a `git pull`) would leave
 the old rule running. Here the cache of a function carries the stamp of its own file, of all passes and structures, of
-what these stand on, of `power`, `runs` and `yard` of `simmodels.replay`, which its loops share, and of the files beside
-it that it says it calls: compiled code calls nothing else.
+what these stand on (how they are linked among it), of `power`, `runs` and `yard` of `simmodels.replay`, which its loops
+share, and of the files beside it that it says it calls: compiled code calls nothing else.
 """
 
 import contextlib
@@ -17,7 +17,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from numba import njit
+from numba import njit, version_info
+
+LINKED: Final = version_info.short == (0, 68)
+"""Whether `linking` was tested with this numba; under any other, they are compiled as numba does, in twice the time."""
+
+if LINKED:
+    from simmodels.ground import linking
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -32,7 +38,7 @@ _SIMMODELS: Final = Path(__file__).parents[1]
 _CALLED: Final = source_stamp(
     [
         *(path for room in ("structures", "passes") for path in (_SIMMODELS / room).glob("*.py")),
-        *(_SIMMODELS / f"{name}.py" for name in ("ground/signals", "curve", "graph")),
+        *(_SIMMODELS / f"{name}.py" for name in ("ground/linking", "ground/signals", "curve", "graph")),
         *(_SIMMODELS / "replay" / f"{name}.py" for name in ("power", "runs", "yard")),
     ]
 )
@@ -64,14 +70,28 @@ def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
 
 
 def _cached(function: Callable[..., Any], beside: tuple[str, ...] = (), **options: Any) -> Any:  # noqa: ANN401  as above
+    """Compile a function for calls from Python, and for calls from compiled code; both are cached."""
+    if not LINKED:
+        return _kept(_plain, function, beside, **options)
+    made = _kept(linking.entry, function, beside, **options)
+    linking.let_answer(made, _kept(linking.callee, function, beside, **options))
+    return made
+
+
+def _plain(function: Callable[..., Any], *, cache: bool = False, **options: Any) -> Any:  # noqa: ANN401  as above
+    """Compile a function as numba does."""
+    return njit(cache=cache, **options)(function)
+
+
+def _kept(make: Callable[..., Any], function: Callable[..., Any], beside: tuple[str, ...], **options: Any) -> Any:  # noqa: ANN401  as above
     """Compile a function; its cache, where there is a place for one, carries the stamp of its sources."""
     try:
-        made = _interruptible(njit(cache=True, **options)(function))
+        made = _interruptible(make(function, cache=True, **options))
     except RuntimeError as error:
         if "cannot cache function" not in str(error):
             raise
         _say_no_cache()
-        return _interruptible(njit(**options)(function))
+        return _interruptible(make(function, **options))
     _keep_if_possible(made._cache)  # noqa: SLF001  numba has no public way to say this
     _forget_if_unreadable(made._cache._cache_file)  # noqa: SLF001  as above
     home = Path(function.__code__.co_filename)

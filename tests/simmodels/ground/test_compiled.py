@@ -18,7 +18,7 @@ from simmodels.structures import ordered
 PACKAGE = Path(simmodels.__file__).parent
 CALLED = [
     *(path for room in ("structures", "passes") for path in (PACKAGE / room).glob("*.py")),
-    *(PACKAGE / f"{name}.py" for name in ("ground/signals", "curve", "graph")),
+    *(PACKAGE / f"{name}.py" for name in ("ground/linking", "ground/signals", "curve", "graph")),
     *(PACKAGE / "replay" / f"{name}.py" for name in ("power", "runs", "yard")),
 ]
 

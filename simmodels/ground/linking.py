@@ -1,0 +1,263 @@
+"""linking: what numba makes of a function that compiled code calls, so that it is optimised once.
+
+Numba links what a function calls into it, with all that this calls in turn, optimises all of it again, and makes
+machine code of all of it: for each function, though only few are called from Python. Two thirds of the time of a first
+use went there. Here a function has two dispatchers. `entry` makes what Python calls. `callee` makes what compiled code
+calls: its function is optimised by itself, and kept as bitcode, beside that of all that it calls; only the entries link
+these, as they are, and make machine code. Of what a function calls, it sees the code of what is short, since LLVM would
+copy nothing else into it. So the machine code is what numba would make, but that a function was optimised only once.
+
+This goes by three hooks of numba: the pipeline of a dispatcher (`pipeline_class`, documented), the class of the library
+that its lowering fills, and the class of its cache. Other code that numba compiles is not touched. The latter two are
+not public, so `compiled` uses this module only with the numba that it was tested with.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+import llvmlite.binding as llvm
+from numba import njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, compile_result
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.environment import lookup_environment
+from numba.core.typed_passes import NativeLowering
+
+_SHORT: Final = 400
+"""Lines of code of LLVM up to which a function's is shown to its callers: LLVM copies at most some 50 to 100."""
+
+_NEVER: Final = 1_000_000
+"""Lines of what is not shown to callers, whatever its length."""
+
+_ENVIRONMENT: Final = "_ZN08NumbaEnv"
+"""The beginning of the names of the variables that hold the environments of functions."""
+
+
+def entry(function: Callable[..., Any], *, cache: bool = False, **options: Any) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
+    """Return the dispatcher of a function for calls from Python."""
+    return njit(cache=cache, pipeline_class=_EntryCompiler, **options)(function)
+
+
+def callee(function: Callable[..., Any], *, cache: bool = False, **options: Any) -> Any:  # noqa: ANN401  as above
+    """Return the dispatcher of a function for calls from compiled code; Python cannot call it."""
+    wrappers: dict[str, Any] = {
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+    }  # options that numba has no types of
+    made: Any = njit(pipeline_class=_CalleeCompiler, **wrappers, **options)(function)
+
+    def add_overload(result: Any) -> None:  # noqa: ANN401  numba's
+        made.overloads[tuple(result.signature.args)] = result  # numba's own also lists what Python can call
+
+    made.add_overload = add_overload
+    if cache:
+        made._cache = _CalleeCache(function)  # noqa: SLF001  where numba keeps it
+    return made
+
+
+def let_answer(called_from_python: Any, called_from_compiled: Any) -> None:  # noqa: ANN401  dispatchers
+    """Let the second dispatcher answer where compiled code that names the first calls it."""
+    called_from_python.get_call_template = called_from_compiled.get_call_template
+    called_from_python.get_overload = called_from_compiled.get_overload
+
+
+# -- libraries: what of LLVM belongs to a function ------------------------------------------------------
+
+
+def _own(module: Any) -> list[Any]:  # noqa: ANN401  llvmlite is untyped
+    """Return the functions of a module that others may call: its function, and how its structures are freed."""
+    return [each for each in module.functions if not each.is_declaration and each.linkage == llvm.Linkage.external]
+
+
+def _missing(module: Any) -> list[str]:  # noqa: ANN401  as above
+    """Return the names of what a module calls and does not have."""
+    return [each.name for each in module.functions if each.is_declaration]
+
+
+def _link(into: Any, bitcode: bytes, linkage: str) -> None:  # noqa: ANN401  as above
+    """Link a function's code into a module."""
+    module = llvm.parse_bitcode(bitcode)
+    for each in _own(module):
+        each.linkage = linkage
+    into.link_in(module)
+
+
+class _Library(JITCodeLibrary):
+    """One function, optimised by itself, and the bitcode of all that it calls.
+
+    Attributes
+    ----------
+    bodies
+        By name of a function: the bitcode of a module that has it, and how many lines the function has. All that these
+        call is among them: what is loaded from the cache needs no other file, of which another process may have written
+        a version with other names.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401  numba's
+        super().__init__(*args, **options)
+        self.bodies: dict[str, tuple[bytes, int]] = {}
+
+    def _optimise(self) -> None:
+        """Optimise the function, with the code of what is short of all that it calls."""
+        self._raise_if_finalized()
+        module = self._final_module
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)  # noqa: SLF001  of the same base
+            if isinstance(library, _Library):
+                self.bodies.update(library.bodies)
+            else:  # what numba made of a function of numpy's, say
+                module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001  as above
+        for name in _missing(module):
+            bitcode, lines = self.bodies.get(name, (b"", _NEVER))
+            if lines <= _SHORT:
+                _link(module, bitcode, "available_externally")  # to be copied; LLVM drops the rest of it
+        self._optimize_final_module()
+
+    def _complete(self, module: Any) -> None:  # noqa: ANN401  llvmlite is untyped
+        """Link in all that a module calls, in turn."""
+        while missing := [name for name in _missing(module) if name in self.bodies]:
+            for name in missing:
+                _link(module, self.bodies[name][0], "linkonce_odr")
+
+    def _get_module_for_linking(self) -> Any:  # noqa: ANN401  as above
+        """Return the function, and all that it calls, for a library of numba's own: a user's function that calls it."""
+        self._ensure_finalized()
+        if self._shared_module is None:
+            module = self._final_module.clone()
+            for each in _own(module):
+                each.linkage = "linkonce_odr"
+            self._complete(module)
+            self._shared_module = module
+        return self._shared_module
+
+
+class _Callee(_Library):
+    """A function that compiled code calls: no machine code is made of it."""
+
+    copied = False  # whether LLVM is told to copy it, be it short or not
+
+    def finalize(self) -> None:
+        self._optimise()
+        self._final_module.verify()
+        self._finalize_dynamic_globals()
+        self._finalized = True
+        bitcode = self._final_module.as_bitcode()
+        for each in _own(self._final_module):
+            lines = 0 if self.copied else str(each).count("\n")
+            self.bodies[each.name] = bitcode, _NEVER if each.name.startswith("_Dtor.") else lines
+
+
+class _Entry(_Library):
+    """A function that Python calls: machine code is made of it, and of all that it calls."""
+
+    def finalize(self) -> None:
+        self._optimise()
+        self._complete(self._final_module)
+        self._final_module.verify()
+        self._finalize_final_module()
+
+
+# -- pipelines: how they are filled ----------------------------------------------------------------------
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _EntryLowering(NativeLowering):
+    _name = "entry_lowering"
+
+    def run_pass(self, state: Any) -> bool:  # noqa: ANN401  numba's
+        state.library = _Entry(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        done: bool = super().run_pass(state)
+        for each in state.library._final_module.global_variables:  # noqa: SLF001  as numba does
+            if each.name.startswith(_ENVIRONMENT) and (environment := lookup_environment(each.name)) is not None:
+                state.library.codegen.set_env(each.name, environment)  # those of callees, which nobody else sets
+        return done
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _CalleeLowering(NativeLowering):
+    _name = "callee_lowering"
+
+    def run_pass(self, state: Any) -> bool:  # noqa: ANN401  numba's
+        state.library = _Callee(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.copied = state.flags.forceinline
+        state.flags.no_compile = True
+        done: bool = super().run_pass(state)
+        state.library._ensure_finalized()  # noqa: SLF001  as numba does
+        lowered = state["cr"]
+        known_by = object()  # numba finds a function by what Python would call
+        state["cr"] = lowered._replace(cfunc=known_by)
+        state.targetctx.insert_user_function(known_by, lowered.fndesc, [state.library])
+        state.reload_init.extend(state.library._reload_init)  # noqa: SLF001  as above
+        return done
+
+
+class _Compiler(CompilerBase):
+    """Numba's compiler, with another lowering."""
+
+    lowering: ClassVar[Any]
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the one pipeline, in the form that numba asks for."""
+        pipeline = PassManager(self.lowering._name)  # noqa: SLF001  as above
+        for each, about in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
+            pipeline.add_pass(self.lowering if each is NativeLowering else each, about)
+        pipeline.finalize()
+        return [pipeline]
+
+
+class _EntryCompiler(_Compiler):
+    lowering = _EntryLowering
+
+
+class _CalleeCompiler(_Compiler):
+    lowering = _CalleeLowering
+
+
+# -- the cache of what compiled code calls ---------------------------------------------------------------
+
+
+class _CalleeCacheImpl(CompileResultCacheImpl):
+    """What of a callee goes into a file, beside that of the entry, and comes out of it."""
+
+    @property
+    def filename_base(self) -> str:
+        return f"{super().filename_base}.callee"
+
+    def reduce(self, cres: Any) -> tuple[Any, ...]:  # noqa: ANN401  numba's
+        """Return what is pickled."""
+        library, function = cres.library, cres.fndesc
+        function.typemap = function.calltypes = None  # as numba does: they are not needed, and pickling them may fail
+        code = library.name, library._final_module.as_bitcode(), library.bodies  # noqa: SLF001  as numba does
+        return code, function, cres.environment, cres.signature, str(cres.type_annotation), cres.reload_init
+
+    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> Any:  # noqa: ANN401  numba's
+        """Return what was pickled."""
+        (name, bitcode, bodies), function, environment, signature, annotation, reload_init = payload
+        for initialise in reload_init:
+            initialise()
+        library = _Callee(target_context.codegen(), name)
+        library._final_module = llvm.parse_bitcode(bitcode)  # noqa: SLF001  as numba does
+        library.bodies = bodies
+        library._finalized = True  # noqa: SLF001  as above
+        return compile_result(
+            target_context=target_context,
+            typing_context=target_context.typing_context,
+            library=library,
+            environment=environment,
+            entry_point=object(),
+            fndesc=function,
+            type_annotation=annotation,
+            signature=signature,
+            objectmode=False,
+            lifted=(),
+            typing_error=None,
+            call_helper=None,
+            reload_init=reload_init,
+            referenced_envs=(),
+        )
+
+
+class _CalleeCache(FunctionCache):
+    _impl_class = _CalleeCacheImpl

@@ -1,0 +1,164 @@
+"""Tests of `simmodels.ground.linking`: what is linked once is what numba would have made."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from numba.core.runtime import _nrt_python, rtsys
+
+import simmodels
+from simmodels.ground import compiled as module
+from simmodels.ground.compiled import compiled, inlined
+from simmodels.structures.ordered import insert, new_ordered
+
+
+@pytest.fixture(params=[True, False], ids=["linked", "as numba does"])
+def linked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.setattr(module, "LINKED", request.param)
+    return bool(request.param)
+
+
+def _chain() -> tuple[Any, Any, Any]:
+    """Return three functions, each of which calls the one before; the first is too long to be copied."""
+
+    @compiled
+    def first(x, n):  # noqa: ANN001, ANN202
+        kept = np.zeros((n, 3))
+        for i in range(n):
+            kept[i, i % 3] = np.sqrt(x + i)
+        shown = np.sort(kept.sum(axis=1))
+        return shown[::-1].copy(), np.argsort(shown)
+
+    @inlined
+    def between(x):  # noqa: ANN001, ANN202
+        return 2.0 * x
+
+    @compiled
+    def last(x, n):  # noqa: ANN001, ANN202
+        if n < 0:
+            raise ValueError("negative")
+        values, order = first(between(x), n)
+        return values[0] + order[0]
+
+    return first, between, last
+
+
+def test_the_numba_that_is_pinned_is_one_that_linking_was_tested_with() -> None:
+    assert module.LINKED
+
+
+def test_calls_answer_the_same_linked_or_not(linked: bool) -> None:
+    first, between, last = _chain()
+    assert last(1.0, 4) == np.sqrt(5.0)
+    assert bool(first.signatures) is not linked  # nobody called it from Python, so no machine code of it is made
+    assert last.py_func(1.0, 4) == last(1.0, 4)
+    assert first(1.0, 2)[1].tolist() == [0, 1]
+    assert between(3.0) == 6.0
+    assert last(1, 4) == np.sqrt(5.0)  # another type, another version
+
+
+def test_an_error_in_what_is_called_leaves_the_caller(linked: bool) -> None:
+    last = _chain()[2]
+
+    @compiled
+    def outer(n):  # noqa: ANN001, ANN202
+        return last(1.0, n)
+
+    with pytest.raises(ValueError, match="negative"):
+        outer(-1)
+    assert outer(4) == np.sqrt(5.0)
+
+
+@pytest.mark.parametrize("own", [njit, compiled], ids=["a user's", "ours"])
+def test_whoever_calls_it_gets_all_that_it_calls(own: Callable[..., Any], linked: bool) -> None:
+    last = _chain()[2]
+
+    @own
+    def outer(n):  # noqa: ANN001, ANN202
+        queue = new_ordered(1)
+        for i in range(n):
+            insert(queue, -float(i), i, 1, 1.0)
+        return last(1.0, n), queue.size, queue.slot[queue.chain[0], 0]
+
+    assert outer(1000) == (last(1.0, 1000), 1000, 999)
+
+
+def test_no_memory_is_kept(linked: bool) -> None:
+    @compiled
+    def fill(n):  # noqa: ANN001, ANN202
+        queue = new_ordered(1)
+        for i in range(n):
+            insert(queue, -float(i), i, 1, 1.0)
+        return queue.size
+
+    fill(100)
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        assert fill(10_000) == 10_000
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0
+
+
+CALLED = """
+from simmodels.ground.compiled import compiled
+@compiled
+def called(x):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] if i % 2 else -x[i]
+        for k in range(i):
+            x[k] = max(x[k], total) + min(x[i], 2.0 * x[k]) if total > k else x[k] * 3.0 - total / (1.0 + k * k)
+    return total + x[x.size // 2] + x.sum() + x.max() + x.min() + x.std() + x.mean()
+"""
+
+CALLER = """
+from simmodels.ground.compiled import compiled
+import called as other
+called = other.called
+@compiled
+def caller(x):
+    return called(x) + 1.0
+"""
+
+SCRIPT = """
+import sys
+import numpy as np
+import called, caller
+which = getattr({"called": called, "caller": caller}[sys.argv[1]], sys.argv[1])
+if sys.argv[2] == "user":
+    from numba import njit
+    one, which = which, njit(lambda x: one(x))
+print(repr(float(which(np.arange(9.0)))), sum(getattr(which, "stats").cache_hits.values()))
+"""
+
+
+def test_what_is_kept_is_linked_in_another_process(tmp_path: Path) -> None:
+    for name, text in (("called", CALLED), ("caller", CALLER), ("script", SCRIPT)):
+        (tmp_path / f"{name}.py").write_text(text)
+    package = Path(simmodels.__file__).parent.parent
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{package}", "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+
+    def run(which: str, who: str = "we") -> tuple[str, str]:
+        command = [sys.executable, "script.py", which, who]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+        answer, hits = done.stdout.split()
+        return answer, hits
+
+    plain, _ = run("called")
+    more = repr(float(plain) + 1.0)
+    assert run("caller", "user") == (more, "0")  # the caller and what it calls are kept now, but no entry of the caller
+    for index in (tmp_path / "kept").rglob("called.called*.callee.*"):
+        index.unlink()  # as if another process had written it again, under other names
+    assert run("caller") == (more, "0")
+    assert run("caller") == (more, "1")
+    assert run("caller", "user") == (more, "0")
+    assert run("called") == (plain, "1")
