@@ -193,12 +193,12 @@ def add(profile, start, end, cores):
 
 
 @compiled
-def most_free(profile, end):
-    """Return the most cores free at any instant before `end`."""
-    most = profile.free[0]
-    for i in range(1, profile.segments):
-        if profile.time[i] >= end:
-            break
+def most_free(profile, start, end):
+    """Return the most cores free at any instant in [start, end)."""
+    i = _segment(profile.time, 0, profile.segments, start)
+    most = profile.free[i]
+    while i + 1 < profile.segments and profile.time[i + 1] < end:
+        i += 1
         most = max(most, profile.free[i])
     return most
 
@@ -295,52 +295,44 @@ def _last_ending_by(time, n, duration, instant):
     return at
 
 
+@inlined
+def _fits(time, free, n, i, cores, until):
+    """Return whether the cores are free from the begin of segment `i` on, and from where on they are not."""
+    while i < n and free[i] >= cores:
+        i += 1
+    return i == n or time[i] >= until, i
+
+
 @compiled
-def has_earlier(profile, cores, duration, held, first, limit):
-    """Return whether `earlier` finds something in [first, limit), without saying where; `first` begins a segment.
+def earlier(profile, cores, duration, held, limit, ends_after, known, since):
+    """Return the earliest s before `limit` at which a reservation at `held` could be; `held` when there is none.
+
+    The reservation itself is part of the profile: its cores are free to itself from `held` on, so only
+    [s, min(s + duration, held)) has to be looked at. The caller knows that this ends after `ends_after` wherever it
+    could be, and if s is before `known`, after `since`, too; so nothing else is looked at.
 
     It goes backwards, from the last hole that could be. A segment with too few cores in it is in all holes that begin
     after this one and before the segment, too; so the next that could be is the last that ends by the segment's begin.
-    Of a hundred segments it reads ten.
+    Of a hundred segments it reads ten. Where there is a hole, the first one is looked for forwards.
     """
     time, free, n = profile.time, profile.free, profile.segments
     bound = min(held, limit)
     i = _segment(time, 0, n, bound)
     i -= time[i] >= bound
-    while i >= 0 and time[i] >= first:
+    while i >= 0:
         until = min(lasts_until(time[i], duration), held)
-        j = i
-        while j < n and free[j] >= cores:
-            j += 1
-        if j == n or time[j] >= until:
-            return True
-        i = _last_ending_by(time, i, duration, time[j])
-    return False
-
-
-@compiled
-def earlier(profile, start, cores, duration, held, limit):
-    """Return the earliest s in [start, min(held, limit)) at which a reservation at `held` could be.
-
-    The reservation itself is part of the profile: its cores are free to itself from `held` on, so
-    only [s, min(s + duration, held)) has to be looked at. Returns `held` when there is none.
-    """
-    i = _segment(profile.time, 0, profile.segments, start)
-    s = max(start, profile.time[0])
-    n = profile.segments
-    bound = min(held, limit)
-    while s < bound:
-        if profile.free[i] < cores:
-            i += 1
-            if i == n:
-                return held
-            s = profile.time[i]
-            continue
-        until = min(lasts_until(s, duration), held)
-        j = i + 1
-        while j < n and profile.time[j] < until and profile.free[j] >= cores:
-            j += 1
-        if j == n or profile.time[j] >= until:
-            return s
-        i = j
-    return held
+        if until <= ends_after or (time[i] < known and until <= since):
+            return held
+        found, at = _fits(time, free, n, i, cores, until)
+        if found:
+            break
+        i = _last_ending_by(time, i, duration, time[at])
+    if i < 0:
+        return held
+    first = _last_ending_by(time, i, duration, ends_after) + 1
+    while first < i:
+        found, at = _fits(time, free, n, first, cores, min(lasts_until(time[first], duration), held))
+        if found:
+            return time[first]
+        first = at + 1
+    return time[i]
