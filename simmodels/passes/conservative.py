@@ -12,9 +12,9 @@ ending now, and all reservations are made again, in the queue's order, at every 
 
 import numpy as np
 
-from simmodels.ground.compiled import compiled
+from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
-from simmodels.structures.profile import add, advance, earlier, earliest, has_earlier, lasts_until, most_free, reset
+from simmodels.structures.profile import add, advance, earlier, earliest, lasts_until, most_free, reset
 
 
 @compiled
@@ -68,52 +68,90 @@ def reserve_new(now, due, waiting, estimate, profile, reserved):
     return due
 
 
+@inlined
+def _joined(some, others):
+    """Return what is true of cores gained here and there: the most free there, the first instant, and the last."""
+    return max(some[0], others[0]), min(some[1], others[1]), max(some[2], others[2])
+
+
 @compiled
 def compress(now, due, gained_until, waiting, estimate, profile, reserved):
     """Move reservations earlier, in the queue's order, until none can move.
 
-    Cores were gained in [now, gained_until) only, so only a hole that begins before that instant
-    can be new; each move gains cores where the reservation was. A job without a reservation is left
-    out. Returns the earliest reserved start, given what it was (`due`).
+    Cores were gained in [now, gained_until) only; each move gains cores where the reservation was. A job without a
+    reservation is left out. Returns the earliest reserved start, given what it was (`due`).
 
-    What could not move says what others cannot: a job that needs as many cores for as long, and holds no earlier
-    reservation, has no hole either that begins before the same instant.
+    A job that could not move can do so only where cores were gained since: into a hole that ends after the first of
+    these instants, begins before the last, and needs no more cores than are free at the best of them. For a job, these
+    are the gains of the moves behind it in the last round, and of those before it in this one. Before the first round
+    no job can move but for what was gained in [now, gained_until): each has the earliest hole that there was when it
+    was looked at, and since then cores were only taken.
+
+    What could not move says what others cannot, too: a job that needs as many cores for as long, and holds no earlier
+    reservation, has no hole either that begins before the same instant, but for what was gained since.
     """
-    moved = True
-    while moved:
-        moved = False
-        failed_cores, failed_length, failed_held, failed_until = 0, np.inf, np.inf, -np.inf
-        room = most_free(profile, gained_until)
+    nothing = np.int64(-1), np.inf, -np.inf
+    moved = np.empty((2, waiting.size + 1), np.int64)  # the places of the jobs that moved in the last round, and this
+    most = np.empty((2, waiting.size + 1), np.int64)  # what was gained from there on: the most cores free there,
+    within = np.empty((2, waiting.size + 1, 2), np.float64)  # the first instant and the last
+    moved[0, 0], most[0, 0], within[0, 0] = waiting.size, most_free(profile, now, gained_until), (now, gained_until)
+    last, moves = 0, 1
+    while moves:
+        this, k, moves_before, moves = 1 - last, 0, moves, 0
+        gained = most[last, 0], within[last, 0, 0], within[last, 0, 1]  # since the job was looked at
+        lately = nothing  # in this round
+        failed_cores, failed_length, failed_held, since_failed = 0, np.inf, np.inf, nothing
+        place = -1
         for c in range(waiting.blocks):
+            heed_signals()
             b = waiting.chain[c]
-            if waiting.min_cores[b] > room:
-                continue  # no job of the block fits anywhere before `gained_until`
+            if waiting.min_cores[b] > gained[0]:
+                place += waiting.count[b]
+                continue
             for i in range(waiting.count[b]):
-                heed_signals()
+                place += 1
+                if k < moves_before and moved[last, k] <= place:
+                    while k < moves_before and moved[last, k] <= place:
+                        k += 1
+                    gained = lately
+                    if k < moves_before:
+                        gained = _joined(lately, (most[last, k], within[last, k, 0], within[last, k, 1]))
                 cores = waiting.cores[b, i]
+                if cores > gained[0]:
+                    continue
                 slot = waiting.slot[b, i]
                 held = reserved[slot]
-                if cores > room or np.isnan(held):
+                if not held > gained[1]:  # NaN: it has no reservation
                     continue
                 length = estimate[slot]
-                first, until = now, min(held, gained_until)
+                limit, known, since = min(held, gained[2]), -np.inf, gained[1]
                 if failed_cores <= cores and failed_length <= length and failed_held <= held:
-                    first = max(now, failed_until)
-                    if first >= until:
-                        continue
-                if not has_earlier(profile, cores, length, held, first, gained_until):
-                    failed_cores, failed_length, failed_held, failed_until = cores, length, held, until
+                    known, since = failed_held, since_failed[1] if cores <= since_failed[0] else np.inf
+                    if limit <= known:
+                        if held <= since:
+                            continue
+                        limit = min(limit, since_failed[2])
+                heed_signals()
+                start = earlier(profile, cores, length, held, limit, gained[1], known, since)
+                if start == held:
+                    failed_cores, failed_length, failed_held, since_failed = cores, length, held, nothing
                     continue
-                start = earlier(profile, now, cores, length, held, gained_until)
-                if held < np.inf:
-                    add(profile, held, lasts_until(held, length), cores)
-                    gained_until = max(gained_until, lasts_until(held, length))
-                add(profile, start, lasts_until(start, length), -cores)
                 reserved[slot] = start
                 due = min(due, start)
-                room = most_free(profile, gained_until)
-                moved = True
-                failed_until = -np.inf  # cores were gained where the reservation was
+                end, until = lasts_until(start, length), lasts_until(held, length)
+                add(profile, start, min(end, held), -cores)
+                if max(end, held) < until:
+                    add(profile, max(end, held), until, cores)
+                    gain = most_free(profile, max(end, held), until), max(end, held), until
+                    gained, lately = _joined(gained, gain), _joined(lately, gain)
+                    since_failed = _joined(since_failed, gain)
+                    moved[this, moves], most[this, moves], within[this, moves] = place, gain[0], gain[1:]
+                    moves += 1
+        for k in range(moves - 2, -1, -1):
+            most[this, k] = max(most[this, k], most[this, k + 1])
+            within[this, k, 0] = min(within[this, k, 0], within[this, k + 1, 0])
+            within[this, k, 1] = max(within[this, k, 1], within[this, k + 1, 1])
+        last = this
     return due
 
 

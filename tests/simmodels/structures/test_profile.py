@@ -12,7 +12,6 @@ from simmodels.structures.profile import (
     earlier,
     earliest,
     find,
-    has_earlier,
     lasts_until,
     most_free,
     new_profile,
@@ -104,60 +103,47 @@ def test_earliest_is_the_first_hole(
     assert earliest(profile, start, cores, duration) == plain.earliest(start, cores, duration)
 
 
-@given(st.integers(0, 6), changes, instants, st.integers(1, 6), st.one_of(st.just(0.0), instants), lengths, lengths)
-def test_earlier_is_the_first_hole_once_the_reservation_itself_is_lifted(
-    free: int,
-    given_changes: list[tuple[float, float, int]],
-    start: float,
-    cores: int,
-    duration: float,
-    delay: float,
-    limit: float,
-) -> None:
-    profile, plain = built(1.0, free, given_changes)
-    held = plain.earliest(max(start, 1.0) + delay, cores, duration) if delay < math.inf else math.inf
-    if held < math.inf:
-        add(profile, held, held + duration, -cores)
-    hole = plain.earliest(start, cores, duration)
-    expected = hole if hole < min(held, limit) else held
-    assert earlier(profile, start, cores, duration, held, limit) == expected
-
-
 @given(
     st.integers(0, 6),
     changes,
-    st.integers(0, 20),
     st.integers(1, 6),
     st.one_of(st.just(0.0), instants),
     lengths,
     lengths,
+    st.tuples(instants, lengths, lengths),
 )
-def test_whether_there_is_an_earlier_hole_is_found_without_it(
+def test_earlier_is_the_first_hole_once_the_reservation_itself_is_lifted(
     free: int,
     given_changes: list[tuple[float, float, int]],
-    place: int,
     cores: int,
     duration: float,
     delay: float,
     limit: float,
+    known: tuple[float, float, float],
 ) -> None:
     profile, plain = built(1.0, free, given_changes)
     held = plain.earliest(1.0 + delay, cores, duration) if delay < math.inf else math.inf
+    begins = [at for at in plain.corners() if at < min(held, limit) and plain.fits(at, cores, duration)]
+    expected = begins[0] if begins else held
     if held < math.inf:
-        add(profile, held, held + duration, -cores)
-    begins = [at for at, _ in profile.steps()]
-    first = begins[min(place, len(begins) - 1)]
-    expected = any(plain.fits(at, cores, duration) for at in begins if first <= at < min(held, limit))
-    assert has_earlier(profile, cores, duration, held, first, limit) == expected
+        add(profile, held, lasts_until(held, duration), -cores)
+    assert earlier(profile, cores, duration, held, limit, -math.inf, -math.inf, -math.inf) == expected
+    # What the caller knows to be no hole is not looked at; so it says no more than what is so.
+    ends = [min(lasts_until(at, duration), held) for at in begins]
+    ends_after = min([known[0], *(math.nextafter(end, 0.0) for end in ends)])
+    early = [end for at, end in zip(begins, ends, strict=True) if at < known[1]]
+    since = min([known[2], *(math.nextafter(end, 0.0) for end in early)])
+    assert earlier(profile, cores, duration, held, limit, ends_after, known[1], since) == expected
 
 
-@given(st.integers(0, 6), changes, lengths)
-def test_most_free_is_the_highest_step_before_an_instant(
-    free: int, given_changes: list[tuple[float, float, int]], end: float
+@given(st.integers(0, 6), changes, instants, lengths)
+def test_most_free_is_the_highest_step_between_two_instants(
+    free: int, given_changes: list[tuple[float, float, int]], start: float, length: float
 ) -> None:
     profile, plain = built(1.0, free, given_changes)
-    expected = max(plain.free(at) for at in plain.corners() if at < end or at == plain.now)
-    assert most_free(profile, end) == expected
+    start = max(start, plain.now)
+    expected = max(plain.free(at) for at in [start, *(at for at in plain.corners() if start < at < start + length)])
+    assert most_free(profile, start, start + length) == expected
 
 
 def test_it_grows_beyond_its_first_room() -> None:
