@@ -25,7 +25,7 @@ from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import HOUR
 
 _WIDTH_IN: Final = 7.2
-_TWELVE: Final = (*PALETTE, "#B2182B", "#8073AC", "#999999", "#1B7837", "#C2A5CF")
+_TWELVE: Final = (*PALETTE, "#B2182B", "#8073AC", "#999999", "#8DB600", "#C2A5CF")
 _INK_OF: Final = dict(zip(TWELVE_ORDERS, _TWELVE, strict=True)) | dict(zip(KINDS, PALETTE, strict=False))
 
 
@@ -83,19 +83,22 @@ def curves(table: pd.DataFrame, strategies: Sequence[str]) -> Figure:
         figure = Figure(figsize=(_WIDTH_IN, 3.6))
         axes = figure.add_subplot()
         for name in [each for each in strategies if {each, BASE} <= set(there)]:
-            one, base = sums.xs(name, level="strategy").align(sums.xs(BASE, level="strategy"), join="inner")
-            known = (base.to_numpy() > 0.0).all(axis=0)
-            weeks = np.asarray(one.columns)[known] + 1
+            pair = sums.xs(name, level="strategy").align(sums.xs(BASE, level="strategy"), join="inner")
+            one, base = (each.to_numpy() for each in pair)
+            known = (base > 0.0).all(axis=0)
+            weeks = np.asarray(pair[0].columns)[known] + 1
             if not len(weeks):
                 continue
-            label = name.split()[0]
-            mean = 100.0 * (one.to_numpy().sum(axis=0)[known] / base.to_numpy().sum(axis=0)[known] - 1.0)
-            axes.plot(weeks, mean, color=_INK_OF[label], label=label, linewidth=1.6)
-            low, high = np.percentile(100.0 * (one / base - 1.0).loc[:, known], [10, 90], axis=0)
+            one, base, label = one[:, known], base[:, known], name.split()[0]
+            mean = 100.0 * (one.sum(axis=0) / base.sum(axis=0) - 1.0)
+            # Noisy feedback lies on full feedback: that is to be seen.
+            axes.plot(weeks, mean, color=_INK_OF[label], label=label, linewidth=3.2 if label == "full" else 1.6)
+            low, high = np.percentile(100.0 * (one / base - 1.0), [10, 90], axis=0)
             for edge in (low, high):
                 axes.plot(weeks, edge, color=_INK_OF[label], linestyle=(0, (3, 2)), linewidth=0.6, alpha=0.7)
             bands.append(np.concatenate((low[len(low) // 8 :], high[len(high) // 8 :])))  # the first weeks scatter
         axes.axhline(0.0, color=INK, linewidth=0.8)
+        axes.set_title("lines: all resamples together; dashed: their 10th and 90th percentile", fontsize=9.0)
         axes.set_xlabel("week")
         axes.set_ylabel("summed waits against FCFS (%)")
         shown = np.concatenate(bands) if bands else np.array([-10.0, 10.0])
