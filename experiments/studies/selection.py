@@ -16,6 +16,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.studies import selection_results as found
 from experiments.studies.selection_claims import claims_of
+from experiments.studies.selection_over_logs import numbers_in_text
 from experiments.studies.selection_paper import ELEMENTS, FILES, PAPER, missing_from, name_of
 from experiments.studies.selection_run import (
     GENERATED,
@@ -136,10 +137,11 @@ class Selection(Study):
             "table 1: the logs": found.logs(last),
             "table 2: fixed orders against FCFS": found.fixed_orders(last),
             "table 3: strategies against FCFS": found.strategies(last, strategies),
+            "numbers in the text": numbers_in_text(last),
             "agreement with the printed table 2": found.agreement(last),
             "the best order of each log": found.best_orders(last),
             "regret against the best order of each resample": found.regrets(last),
-            "how soon it is learned": found.how_soon(results),
+            "how soon it is learned": found.how_soon(results, last),
             "the longest waits": found.longest_waits(last),
         }
         return {name: table for name, table in tables.items() if len(table) or name.startswith("table")}

@@ -112,15 +112,14 @@ def _as_printed(about: About) -> Iterator[Claim]:
 
 def _about_orders(about: About) -> Iterator[Claim]:
     """Hand out what is said of fixed orders."""
-    seed, totals = about.last.seed, about.totals
-    fixed = found.fixed_in(totals)
+    seed = about.last.seed
     gains = band = clear = spread = None
-    if found.BASE in fixed and len(fixed) > 1:
-        rows = totals[[found.BASE, *(name for name in fixed if name != found.BASE)]].to_numpy()
-        gains = bootstrap_rows(rows, _best_gain, seed=seed)
-        band = bootstrap_rows(rows, _band, seed=seed)
-        clear = bootstrap_rows(rows, _clear, seed=seed)
-        spread = bootstrap_rows(rows, _spread, seed=seed)
+    rows = found.rows_against_base(about.totals)
+    if rows is not None:
+        gains = bootstrap_rows(rows, found.best_gain, seed=seed)
+        band = bootstrap_rows(rows, found.band, seed=seed)
+        clear = bootstrap_rows(rows, found.clear, seed=seed)
+        spread = bootstrap_rows(rows, found.spread, seed=seed)
     drawn = log_of(about.workload) == FIG_2_ON
     yield Claim(
         text=f"Another order than FCFS gains considerably {about.where}",
@@ -164,43 +163,6 @@ def _about_orders(about: About) -> Iterator[Claim]:
         unit="%",
         to_decide=_DECIDE,
     )
-
-
-def _against_first(rows: Floats) -> Floats:
-    """Return float64[..., orders]: all waits of a column over those of the first, less 1."""
-    sums = rows.sum(axis=-2)
-    change: Floats = sums[..., 1:] / sums[..., :1] - 1.0
-    return change
-
-
-def _best_gain(rows: Floats) -> Floats:
-    best: Floats = _against_first(rows).min(axis=-1)
-    return best
-
-
-def _spread(rows: Floats) -> Floats:
-    change = np.concatenate([np.zeros((*rows.shape[:-2], 1)), _against_first(rows)], axis=-1)
-    spread: Floats = change.max(axis=-1) - change.min(axis=-1)
-    return spread
-
-
-def _percentiles(rows: Floats) -> tuple[Floats, Floats]:
-    """Return float64[..., orders], the 10th and the 90th percentile of the improvements over the resamples."""
-    low, high = np.quantile(rows[..., 1:] / rows[..., :1] - 1.0, (0.1, 0.9), axis=-2)
-    return low, high
-
-
-def _band(rows: Floats) -> Floats:
-    low, high = _percentiles(rows)
-    best = np.maximum(-_best_gain(rows), 1e-9)  # where no order is better than FCFS, a band is as wide as none
-    wide: Floats = (high - low).mean(axis=-1) / best
-    return wide
-
-
-def _clear(rows: Floats) -> Floats:
-    low, high = _percentiles(rows)
-    share: Floats = (low * high > 0.0).mean(axis=-1)
-    return share
 
 
 def _about_strategies(about: About, period: str) -> Iterator[Claim]:
@@ -282,7 +244,7 @@ def _about_periods(about: About) -> Iterator[Claim]:
             at_most=CLOSE,
         )
     for period in PERIODS:
-        chosen = found.chosen_after(about.results, about.variant, about.workload, f"full {period}")
+        chosen = found.chosen_after(about.results, about.last, about.variant, about.workload, f"full {period}")
         effect = None
         if _SOON in chosen:
             learned = (chosen[_SOON] - chosen[chosen.columns[-1]]).to_numpy()
@@ -315,7 +277,8 @@ def _about_waits(about: About) -> Iterator[Claim]:
         pairs = [each[[free, found.BASE]] for each in (longest, about.totals)]
         antagonistic = bootstrap_rows(pd.concat(pairs, axis=1).to_numpy(), _antagonistic, seed=about.last.seed)
     yield claim(
-        text=f"Mean and longest wait are antagonistic: without threshold, SPF shortens the one only {about.where}",
+        text="Mean and longest wait are antagonistic: SPF without threshold shortens the one and lengthens the other "
+        f"{about.where}",
         source="section 3.3",
         measure="how much longer the longest waits of the resamples are than under FCFS, or how much shorter the mean: "
         "the lesser of the two",

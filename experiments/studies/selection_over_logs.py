@@ -18,7 +18,7 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap_rows
 from experiments.studies import selection_results as found
-from experiments.studies.selection_paper import FACTOR, OTHERS, REMAINS, TABLE_1, missing_from
+from experiments.studies.selection_paper import FACTOR, FIG_2_ON, HALF, OTHERS, REMAINS, TABLE_1, log_of, missing_from
 
 Floats = NDArray[np.float64]
 
@@ -35,11 +35,11 @@ def claims_over_logs(last: Results, variant: str) -> Iterator[Claim]:
             source="abstract",
             ours=ours,
             measure="waits under FCFS over those with noisy feedback, where that is most (log and period)",
-            effect=logs.measured(("noisy day", "noisy week"), lambda part: (1.0 / part).max(axis=(-1, -2))),
+            effect=_divided(logs),
             at_least=FACTOR,
         )
     )
-    remains = logs.measured(("bandit day", "bandit week"), lambda part: part.min(axis=(-1, -2)))
+    remains = _remaining(logs)
     for text, least, whose in (
         ("The bandit decreases the mean wait down to 40 % of that of FCFS", REMAINS, ours),
         ("The bandit decreases the mean wait by up to 40 %", 1.0 - REMAINS, True),
@@ -92,6 +92,33 @@ def claims_over_logs(last: Results, variant: str) -> Iterator[Claim]:
             unit="%",
         )
     )
+
+
+def numbers_in_text(last: Results) -> pd.DataFrame:
+    """Return the numbers that the paper's sentences have, beside ours: a row per variant and number."""
+    rows = []
+    for variant in map(str, last.factors["variant"]):
+        logs = _Logs.of(last, variant)
+        gaia = [str(each) for each in last.factors["workload"] if log_of(str(each)) == FIG_2_ON]
+        wide = found.band_of(last, variant, gaia[0]) if gaia else None
+        for place, what, printed, effect in (
+            ("abstract", "mean wait divided by, with noisy feedback, at most", FACTOR, _divided(logs)),
+            ("abstract", "mean wait that the bandit leaves, at least", REMAINS, _remaining(logs)),
+            ("section 6.2, fig. 2", f"width of the percentiles over the best improvement, {FIG_2_ON}", HALF, wide),
+        ):
+            if effect is not None:
+                row = {"variant": variant, "place": place, "number": what, "ours": effect.estimate}
+                row |= {"low": effect.low, "high": effect.high, "printed": printed}
+                rows.append(row | {"difference": effect.estimate - printed, "logs": logs.note or "all"})
+    return pd.DataFrame(rows)
+
+
+def _divided(logs: "_Logs") -> Effect | None:
+    return logs.measured(("noisy day", "noisy week"), lambda part: (1.0 / part).max(axis=(-1, -2)))
+
+
+def _remaining(logs: "_Logs") -> Effect | None:
+    return logs.measured(("bandit day", "bandit week"), lambda part: part.min(axis=(-1, -2)))
 
 
 def _rank(place: int, part: Floats) -> Floats:

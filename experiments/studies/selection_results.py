@@ -99,6 +99,61 @@ def against_best(totals: pd.DataFrame, strategy: str, *, seed: int = 0) -> Effec
     return bootstrap_rows(totals[[strategy, *others]].to_numpy(), regret, seed=seed)
 
 
+def _against_first(rows: Floats) -> Floats:
+    """Return float64[..., orders]: all waits of a column over those of the first, less 1."""
+    sums = rows.sum(axis=-2)
+    change: Floats = sums[..., 1:] / sums[..., :1] - 1.0
+    return change
+
+
+def best_gain(rows: Floats) -> Floats:
+    """Return the improvement of the best of the other columns on the first, negative (equation 11)."""
+    best: Floats = _against_first(rows).min(axis=-1)
+    return best
+
+
+def spread(rows: Floats) -> Floats:
+    """Return what lies between the most and the least waits of the columns, as a part of those of the first."""
+    change = np.concatenate([np.zeros((*rows.shape[:-2], 1)), _against_first(rows)], axis=-1)
+    apart: Floats = change.max(axis=-1) - change.min(axis=-1)
+    return apart
+
+
+def rows_against_base(totals: pd.DataFrame) -> Floats | None:
+    """Return float64[replications, 1 + orders], the waits under FCFS and the other orders; None without both."""
+    fixed = fixed_in(totals)
+    if BASE not in fixed or len(fixed) < 2:
+        return None
+    return totals[[BASE, *(name for name in fixed if name != BASE)]].to_numpy()
+
+
+def band_of(last: Results, variant: str, workload: str) -> Effect | None:
+    """Return `band` on a log."""
+    rows = rows_against_base(totals_of(last, variant, workload))
+    return None if rows is None else bootstrap_rows(rows, band, seed=last.seed)
+
+
+def _percentiles(rows: Floats) -> tuple[Floats, Floats]:
+    """Return float64[..., orders], the 10th and the 90th percentile of the improvements over the resamples."""
+    low, high = np.quantile(rows[..., 1:] / rows[..., :1] - 1.0, (0.1, 0.9), axis=-2)
+    return low, high
+
+
+def band(rows: Floats) -> Floats:
+    """Return how far the 10th and 90th percentile lie apart, mean over the columns, over the best improvement."""
+    low, high = _percentiles(rows)
+    best = np.maximum(-best_gain(rows), 1e-9)  # where no order is better than FCFS, a band is as wide as none
+    wide: Floats = (high - low).mean(axis=-1) / best
+    return wide
+
+
+def clear(rows: Floats) -> Floats:
+    """Return the share of the columns of which both percentiles have one sign."""
+    low, high = _percentiles(rows)
+    share: Floats = (low * high > 0.0).mean(axis=-1)
+    return share
+
+
 def per_cent(effect: Effect, name: str = "waits (%)") -> dict[str, float | None]:
     """Return an effect in per cent."""
     values = {name: effect.estimate, "low": effect.low, "high": effect.high}
@@ -265,13 +320,13 @@ def longest_waits(last: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def chosen_after(results: Results, variant: str, workload: str, strategy: str) -> pd.DataFrame:
+def chosen_after(results: Results, last: Results, variant: str, workload: str, strategy: str) -> pd.DataFrame:
     """Return what the orders chosen in some weeks cost, had they been kept: a row per replication, a column per week.
 
     It is the waits of a whole resample under the order that the strategy uses in that week, over the least of any
     order, less 1; of several orders in a week, the mean.
     """
-    totals = totals_of(last_of(results), variant, workload)
+    totals = totals_of(last, variant, workload)
     fixed = fixed_in(totals)
     if len(fixed) < len(TWELVE_ORDERS) or strategy not in totals:
         return pd.DataFrame()
@@ -287,12 +342,12 @@ def chosen_after(results: Results, variant: str, workload: str, strategy: str) -
     return pd.DataFrame(columns)
 
 
-def how_soon(results: Results) -> pd.DataFrame:
+def how_soon(results: Results, last: Results) -> pd.DataFrame:
     """Return what the orders cost that strategies choose after some weeks, against the best of a resample."""
     rows = []
     for variant, workload in settings_of(results):
         for name in [each for each in TUNERS if each.split()[0] in KINDS[:2]]:
-            found = chosen_after(results, variant, workload, name)
+            found = chosen_after(results, last, variant, workload, name)
             about = {"variant": variant, "log": name_of(workload), "strategy": name}
             rows += [
                 {**about, "after weeks": week, "regret of what is chosen (%)": 100.0 * found[week].mean()}

@@ -17,7 +17,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.studies.selection import Selection
 from experiments.studies.selection_paper import OTHERS, TABLE_1, TABLE_2, log_of, name_of, published_of
-from experiments.studies.selection_results import chosen_after
+from experiments.studies.selection_results import band, best_gain, chosen_after, clear, last_of, spread
 from experiments.studies.selection_run import LOGGED, SEVEN, TUNERS, UNBOUNDED, read_log
 from simmodels.errors import RequestError
 
@@ -157,9 +157,21 @@ def test_what_is_learned_soon_is_the_cost_of_keeping_what_was_chosen() -> None:
             total_s = 1.0 if week == 2 else None
             rows.append({**same, "strategy": "full week", "week": week, "total_wait_s": total_s, **shares})
     factors = {"variant": ("text",), "workload": ("a",), "strategy": (*sm.TWELVE_ORDERS, "full week")}
-    found = chosen_after(Results(table=pd.DataFrame(rows), factors=factors), "text", "a", "full week")
+    results = Results(table=pd.DataFrame(rows), factors=factors)
+    found = chosen_after(results, last_of(results), "text", "a", "full week")
     assert found[1].tolist() == [0.5, 1.0], "FCFS, against the best"
     assert found[2].tolist() == [0.0, 0.0], "LCFS is the best"
+
+
+def test_the_band_of_percentiles_is_measured_against_the_best_improvement() -> None:
+    base = np.full((11, 1), 100.0)
+    first = np.linspace(40.0, 60.0, 11)[:, np.newaxis]  # -60 % to -40 %, the percentiles 16 points apart
+    second = np.linspace(95.0, 105.0, 11)[:, np.newaxis]  # on either side of FCFS, 8 points apart
+    rows = np.concatenate([base, first, second], axis=1)
+    assert best_gain(rows) == pytest.approx(-0.5)
+    assert band(rows) == pytest.approx((0.16 + 0.08) / 2 / 0.5)
+    assert clear(rows) == 0.5
+    assert spread(rows) == pytest.approx(0.5)
 
 
 def test_the_findings_say_which_logs_of_the_paper_were_not_run(results: Results) -> None:
@@ -191,6 +203,9 @@ def test_each_figure_and_table_of_the_paper_has_a_file(tmp_path: Path) -> None:
     for element in Selection.elements:
         assert element.among(files), f"{element.number} has no file like {element.file}"
     assert Selection.paper is not None
+    numbers = pd.read_csv(tmp_path / "out" / "tables" / "numbers-in-the-text.csv")
+    assert numbers["printed"].tolist() == [2.0, 0.4, 0.5]
+    assert numbers["difference"].tolist() == pytest.approx((numbers["ours"] - numbers["printed"]).tolist())
 
 
 def test_the_logs_of_the_paper_have_the_machines_of_table_1(tmp_path: Path) -> None:
