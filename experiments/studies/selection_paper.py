@@ -105,7 +105,7 @@ ELEMENTS: Final = (
         needs=_KTH,
         alike="yes",
         why="The wait varies a lot from week to week under each order. Which seven orders the paper shows, its text "
-        "does not say: ours are FCFS and the six that favour what is new, short, narrow or small.",
+        "does not say: ours are FCFS and the six that begin with the newest or the smallest.",
     ),
     Element(
         number="fig. 2",
@@ -113,7 +113,8 @@ ELEMENTS: Final = (
         file="figures/fig.-2-unilu-gaia-text*.svg",
         needs=_GAIA,
         alike="partly",
-        why="Same quantity; its ends are table 2, so its curves lie where those of the labels in their places do.",
+        why="The curves lie in the order of the printed table 2 with its labels in their places (in ten resamples, ranks "
+        "correlate by 0.99), and farther from FCFS, by 16 points on average. The percentiles are as wide as the text says.",
     ),
     Element(
         number="fig. 3",
@@ -121,16 +122,16 @@ ELEMENTS: Final = (
         file="figures/fig.-3-*-text*.svg",
         needs=_ALL,
         alike="partly",
-        why="The curves keep the order that the prose gives them (simulation, bandit, FCFS) where logs have few runs "
-        "beyond their estimate; the text says nothing else of them.",
+        why="The text says of the curves only that simulation is close to the best and the bandit less efficient. On "
+        "KTH-SP2 full and noisy feedback lie on each other, below the bandit, and that below random choice.",
     ),
     Element(
         number="fig. 4",
         shows="figure 3 for UniLu-Gaia",
         file="figures/fig.-4-unilu-gaia-text*.svg",
         needs=_GAIA,
-        alike="yes",
-        why="See figure 3.",
+        alike="partly",
+        why="As figure 3, but random choice is no worse than the bandit: few resamples with very long waits decide.",
     ),
     Element(
         number="fig. 5",
@@ -153,7 +154,8 @@ ELEMENTS: Final = (
         file="tables/table-1*.csv",
         needs=_ALL,
         alike="partly",
-        why="Months differ for CEA-Curie (3 are printed) and SDSC-BLUE's kind of count is before the filter here too.",
+        why="Cores are the printed ones, jobs are counted after the filter; the log of UniLu-Gaia has 2.9 "
+        "months, and 4 are printed.",
     ),
     Element(
         number="table 2",

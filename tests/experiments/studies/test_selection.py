@@ -194,7 +194,7 @@ def test_both_clocks_give_the_same_rows(results: Results, tmp_path: Path) -> Non
 def test_each_figure_and_table_of_the_paper_has_a_file(tmp_path: Path) -> None:
     logs = []
     for name in ("KTH-SP2", "UniLu-Gaia"):  # stand-ins, small ones
-        log = wl.lublin(jobs=600, cores=32, seed=len(name), load=0.9)
+        log = wl.lublin(jobs=3_000, cores=32, seed=len(name), load=1.1)
         wl.write_swf(log, tmp_path / f"{name}.swf")
         logs.append(str(tmp_path / f"{name}.swf"))
     chosen = {"weeks": 2, "replications": 2, "workload": logs, "cores": 32}
