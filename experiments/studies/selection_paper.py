@@ -113,8 +113,9 @@ ELEMENTS: Final = (
         file="figures/fig.-2-unilu-gaia-text*.svg",
         needs=_GAIA,
         alike="partly",
-        why="The curves lie in the order of the printed table 2 with its labels in their places (in ten resamples, ranks "
-        "correlate by 0.99), and farther from FCFS, by 16 points on average. The percentiles are as wide as the text says.",
+        why="The curves lie in the order of the printed table 2 with its labels in their places (in ten resamples, "
+        "ranks correlate by 0.99), and farther from FCFS, by 16 points on average. The percentiles are as wide as the "
+        "text says.",
     ),
     Element(
         number="fig. 3",
