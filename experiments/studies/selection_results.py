@@ -1,60 +1,38 @@
-"""The tables and claims of the selection study.
+"""The tables of the selection study: improvements by equation 11, beside what the paper prints.
 
 References
 ----------
-See `experiments.studies.selection`. `PUBLISHED` is table 2 of the paper, with the labels of largest and smallest,
-longest and shortest in their places (they are printed inverted: its simulator, run again, shows it).
+See `experiments.studies.selection_paper`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import spearmanr
+from scipy.stats import rankdata
 
-from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import Effect, bootstrap
+from experiments.campaigns.statistics import Effect, bootstrap_rows
+from experiments.studies.selection_paper import LABELS, OTHERS, TABLE_1, log_of, name_of, published_of
+from experiments.studies.selection_run import KINDS, LOGGED, NOISES, PERIODS, TUNERS, UNBOUNDED
 from simmodels.policies.orders import TWELVE_ORDERS
-from simmodels.units import DAY, WEEK
+from simmodels.units import HOUR
 
-PERIODS: Final = {"day": DAY, "week": WEEK}
-TUNERS: Final = tuple(f"{kind} {period}" for period in PERIODS for kind in ("full", "noisy", "bandit", "random"))
-NOISE: Final = {"text": 0.15, "program": 0.2}
-"""How far a simulated wait may be wrong, as a part of it, in each variant."""
-_BASE: Final = "FCFS"
+BASE: Final = "FCFS"
+SOON_WEEKS: Final = (1, 2, 4, 8, 13, 26, 52, 104)
+"""After how many weeks of learning it is looked at what a strategy has chosen."""
+_DAYS_PER_MONTH: Final = 365.25 / 12
 
-PUBLISHED: Final[Mapping[str, Sequence[int]]] = {
-    "ANL-Intrepid": (-25, -9, -3, -28, -2, -21, -24, -21, -10, -19, 5),
-    "KTH-SP2": (-13, -16, 5, -16, 3, -8, -15, -8, -13, -12, 15),
-    "CTC-SP2": (-40, -19, -14, -47, 15, -36, -19, -38, -12, -44, 22),
-    "SDSC-SP2": (-8, -15, 4, -8, 4, -3, -15, -3, -10, -11, 18),
-    "SDSC-BLUE": (-26, -29, 0, -29, 17, -17, -26, -15, -15, -32, 23),
-    "CEA-Curie": (-46, -23, -45, -57, -19, -51, -23, -57, -24, -40, -17),
-    "UniLu-Gaia": (-58, -33, -10, -62, 16, -49, -27, -56, -16, -62, 20),
-}
-"""Table 2: total waits of `OTHERS` against EASY-FCFS, in per cent."""
-OTHERS: Final = ("LCFS", "SPF", "LPF", "SQF", "LQF", "SEXP", "LEXP", "LRF", "SRF", "SAF", "LAF")
-
-
-def name_of(workload: str) -> str:
-    """Return what a log is called: its file's name without endings."""
-    return Path(workload).name.split(".", maxsplit=1)[0].removesuffix("-cln")
-
-
-def published_of(workload: str) -> Sequence[int] | None:
-    """Return the published row of a log, if there is one."""
-    return next((row for name, row in PUBLISHED.items() if name_of(workload).startswith(name)), None)
+Floats = NDArray[np.float64]
 
 
 def noise_of(results: Results, variant: str) -> float:
     """Return how far a simulated wait may be wrong, as a part of it: what was chosen, or what the variant has."""
     chosen = results.parameters.get("noise")
-    return NOISE[variant] if chosen is None else float(chosen)
+    return NOISES[variant] if chosen is None else float(chosen)
 
 
 def last_of(results: Results) -> Results:
@@ -69,164 +47,323 @@ def settings_of(results: Results) -> list[tuple[str, str]]:
     return [(str(v), str(w)) for v in results.factors["variant"] for w in results.factors["workload"]]
 
 
-def _relative(last: Results, variant: str, workload: str, strategy: str, against: str = _BASE) -> Effect | None:
-    """Return how much longer the waits are under a strategy than under another, as a fraction; None if nobody waits."""
-    where = {"variant": variant, "workload": workload}
-    if strategy not in last.factors["strategy"] or against not in last.factors["strategy"]:
-        return None
-    if "total_wait_s" in last.table and not (last.where(**where, strategy=against)["total_wait_s"] > 0.0).all():
-        return None
-    return last.difference(
-        "total_wait_s", {**where, "strategy": strategy}, {**where, "strategy": against}, relative=True
-    )
-
-
-def _totals(last: Results, variant: str, workload: str) -> pd.DataFrame:
-    """Return the total waits: a row for each replication of which nothing is missing, one column per strategy."""
-    if "total_wait_s" not in last.table:
+def totals_of(last: Results, variant: str, workload: str, measure: str = "total_wait_s") -> pd.DataFrame:
+    """Return a measure of the resamples: a row per replication of which nothing is missing, a column per strategy."""
+    if measure not in last.table:
         return pd.DataFrame()
     table = last.where(variant=variant, workload=workload)
-    return table.pivot_table(index="replication", columns="strategy", values="total_wait_s").dropna()
+    table = table[~table["strategy"].str.endswith(LOGGED)]
+    return table.pivot_table(index="replication", columns="strategy", values=measure).dropna()
 
 
-def against_base(last: Results, strategies: Sequence[str]) -> pd.DataFrame:
-    """Return in per cent, against FCFS, with intervals: one row per log, variant and strategy."""
-    rows = []
-    for variant, workload in settings_of(last):
-        printed = dict(zip(OTHERS, published_of(workload) or (), strict=False))
-        for strategy in strategies:
-            effect = _relative(last, variant, workload, strategy)
-            if effect is not None:
-                row = {"variant": variant, "log": name_of(workload), "strategy": strategy, **_per_cent(effect)}
-                rows.append({**row, "published (%)": printed.get(strategy)})
-    table = pd.DataFrame(rows)
-    return table if not rows or table["published (%)"].notna().any() else table.drop(columns="published (%)")
+def change(totals: pd.DataFrame, strategy: str, against: str = BASE, *, seed: int = 0) -> Effect | None:
+    """Return how much longer all waits are than under another strategy, as a fraction (equation 11).
+
+    It is the sum of the differences over the resamples, divided by the sum of the others. None if one of the two is
+    missing, or nobody waits in a resample.
+    """
+    if not {strategy, against} <= set(totals) or totals.empty or totals[against].min() <= 0.0:
+        return None
+    return bootstrap_rows(totals[[strategy, against]].to_numpy(), _ratio, seed=seed)
 
 
-def _per_cent(effect: Effect) -> dict[str, float | None]:
+def _ratio(rows: Floats) -> Floats:
+    """Return the sum of a column over that of the next, less 1."""
+    sums = rows.sum(axis=-2)
+    ratio: Floats = sums[..., 0] / sums[..., 1] - 1.0
+    return ratio
+
+
+def fixed_in(totals: pd.DataFrame) -> list[str]:
+    """Return which of the twelve orders were run."""
+    return [name for name in TWELVE_ORDERS if name in totals and totals[name].min() > 0.0]
+
+
+def best_of(totals: pd.DataFrame) -> str | None:
+    """Return the order with the least waits over all resamples; None without two to choose from."""
+    fixed = fixed_in(totals)
+    return None if len(fixed) < 2 else str(totals[fixed].sum().idxmin())
+
+
+def against_best(totals: pd.DataFrame, strategy: str, *, seed: int = 0) -> Effect | None:
+    """Return how much longer all waits are than under the best order, found anew in each bootstrap sample."""
+    others = [name for name in fixed_in(totals) if name != strategy]
+    if strategy not in totals or len(others) < 2:
+        return None
+
+    def regret(rows: Floats) -> Floats:
+        sums = rows.sum(axis=-2)
+        found: Floats = sums[..., 0] / sums[..., 1:].min(axis=-1) - 1.0
+        return found
+
+    return bootstrap_rows(totals[[strategy, *others]].to_numpy(), regret, seed=seed)
+
+
+def _against_first(rows: Floats) -> Floats:
+    """Return float64[..., orders]: all waits of a column over those of the first, less 1."""
+    sums = rows.sum(axis=-2)
+    change: Floats = sums[..., 1:] / sums[..., :1] - 1.0
+    return change
+
+
+def best_gain(rows: Floats) -> Floats:
+    """Return the improvement of the best of the other columns on the first, negative (equation 11)."""
+    best: Floats = _against_first(rows).min(axis=-1)
+    return best
+
+
+def spread(rows: Floats) -> Floats:
+    """Return what lies between the most and the least waits of the columns, as a part of those of the first."""
+    change = np.concatenate([np.zeros((*rows.shape[:-2], 1)), _against_first(rows)], axis=-1)
+    apart: Floats = change.max(axis=-1) - change.min(axis=-1)
+    return apart
+
+
+def rows_against_base(totals: pd.DataFrame) -> Floats | None:
+    """Return float64[replications, 1 + orders], the waits under FCFS and the other orders; None without both."""
+    fixed = fixed_in(totals)
+    if BASE not in fixed or len(fixed) < 2:
+        return None
+    return totals[[BASE, *(name for name in fixed if name != BASE)]].to_numpy()
+
+
+def band_of(last: Results, variant: str, workload: str) -> Effect | None:
+    """Return `band` on a log."""
+    rows = rows_against_base(totals_of(last, variant, workload))
+    return None if rows is None else bootstrap_rows(rows, band, seed=last.seed)
+
+
+def _percentiles(rows: Floats) -> tuple[Floats, Floats]:
+    """Return float64[..., orders], the 10th and the 90th percentile of the improvements over the resamples."""
+    low, high = np.quantile(rows[..., 1:] / rows[..., :1] - 1.0, (0.1, 0.9), axis=-2)
+    return low, high
+
+
+def band(rows: Floats) -> Floats:
+    """Return how far the 10th and 90th percentile lie apart, mean over the columns, over the best improvement."""
+    low, high = _percentiles(rows)
+    best = np.maximum(-best_gain(rows), 1e-9)  # where no order is better than FCFS, a band is as wide as none
+    wide: Floats = (high - low).mean(axis=-1) / best
+    return wide
+
+
+def clear(rows: Floats) -> Floats:
+    """Return the share of the columns of which both percentiles have one sign."""
+    low, high = _percentiles(rows)
+    share: Floats = (low * high > 0.0).mean(axis=-1)
+    return share
+
+
+def per_cent(effect: Effect, name: str = "waits (%)") -> dict[str, float | None]:
     """Return an effect in per cent."""
-    values = {"waits (%)": effect.estimate, "low": effect.low, "high": effect.high}
+    values = {name: effect.estimate, "low": effect.low, "high": effect.high}
     return {name: None if value is None else 100.0 * value for name, value in values.items()}
 
 
-def regrets(last: Results) -> pd.DataFrame:
-    """Return what each strategy waits more than the best fixed order of the resample, in per cent."""
+# -- tables 1 to 3 ----------------------------------------------------------------------------------
+
+
+def logs(last: Results) -> pd.DataFrame:
+    """Return table 1: the logs as they were simulated, beside what is printed."""
+    if "log_jobs" not in last.table:
+        return pd.DataFrame()
     rows = []
-    for variant, workload in settings_of(last):
-        totals = _totals(last, variant, workload)
-        fixed = [name for name in TWELVE_ORDERS if name in totals]
-        for strategy in (name for name in totals if name not in fixed and fixed):
-            best_s = totals[fixed].min(axis=1)
-            if best_s.min() <= 0.0:
-                continue
-            regret = totals[strategy] / best_s - 1.0
-            about = {"variant": variant, "log": name_of(workload), "strategy": strategy}
-            rows.append({**about, **_per_cent(bootstrap(regret.to_numpy(), seed=last.seed))})
+    for workload, found in last.table.dropna(subset=["log_jobs"]).groupby("workload", sort=False):
+        one = found.iloc[0]
+        ours = (one["log_cores"], one["log_jobs"] / 1000.0, one["log_days"] / _DAYS_PER_MONTH)
+        printed = TABLE_1.get(log_of(str(workload)) or "")
+        said = (None,) * 3 if printed is None else (printed.cores, printed.kilojobs, printed.months)
+        row: dict[str, Any] = {"log": name_of(str(workload))}
+        for what, value, other in zip(("cores", "jobs (k)", "months"), ours, said, strict=True):
+            row |= {what: value, f"{what}, printed": other, f"{what}, difference": other and value - other}
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _likeness(last: Results, variant: str, workload: str) -> dict[str, NDArray[np.float64]] | None:
-    """Return how like the published row each resample's is: ranks, values, signs; None if there is none to compare."""
+def fixed_orders(last: Results) -> pd.DataFrame:
+    """Return table 2: eleven orders against FCFS, in per cent, beside what is printed, with the labels in place."""
+    rows = []
+    for variant, workload in settings_of(last):
+        totals = totals_of(last, variant, workload)
+        printed = dict(zip(OTHERS, published_of(workload) or (), strict=False))
+        for order in OTHERS:
+            effect = change(totals, order, seed=last.seed)
+            if effect is None:
+                continue
+            row: dict[str, Any] = {"variant": variant, "log": name_of(workload), "order": order}
+            row |= {"printed as": LABELS.get(order, order), **per_cent(effect)}
+            said = printed.get(order)
+            row |= {"printed (%)": said, "difference (points)": said and 100.0 * effect.estimate - said}
+            rows.append(row)
+    table = pd.DataFrame(rows)
+    if not rows or table["printed (%)"].notna().any():
+        return table
+    return table.drop(columns=["printed as", "printed (%)", "difference (points)"])
+
+
+def strategies(last: Results, names: Sequence[str]) -> pd.DataFrame:
+    """Return table 3: strategies against FCFS, in per cent; what is printed there is a placeholder."""
+    rows = []
+    for variant, workload in settings_of(last):
+        totals = totals_of(last, variant, workload)
+        for name in names:
+            effect = change(totals, name, seed=last.seed)
+            if effect is not None:
+                kind, period = name.split()
+                row = {"variant": variant, "log": name_of(workload), "strategy": kind, "an order a": period}
+                rows.append({**row, **per_cent(effect)})
+    return pd.DataFrame(rows)
+
+
+# -- more than the paper has ------------------------------------------------------------------------
+
+
+def regrets(last: Results) -> pd.DataFrame:
+    """Return what each strategy waits more than the best order of each resample, in per cent (hindsight)."""
+    rows = []
+    for variant, workload in settings_of(last):
+        totals = totals_of(last, variant, workload)
+        fixed = fixed_in(totals)
+        if not fixed:
+            continue
+        for strategy in (name for name in totals if str(name).endswith(tuple(f" {each}" for each in PERIODS))):
+            both = np.stack([totals[strategy].to_numpy(), totals[fixed].min(axis=1).to_numpy()], axis=1)
+            effect = bootstrap_rows(both, _ratio, seed=last.seed)
+            rows.append(
+                {"variant": variant, "log": name_of(workload), "strategy": strategy, **per_cent(effect, "regret (%)")}
+            )
+    return pd.DataFrame(rows)
+
+
+def likeness(last: Results, variant: str, workload: str) -> dict[str, Effect] | None:
+    """Return how like the printed row of table 2 ours is: ranks, values, signs; None if there is none to compare."""
     printed = published_of(workload)
-    totals = _totals(last, variant, workload)
-    if printed is None or not {_BASE, *OTHERS} <= set(totals.columns) or totals.empty:
+    totals = totals_of(last, variant, workload)
+    if printed is None or not {BASE, *OTHERS} <= set(totals) or totals.empty or totals[BASE].min() <= 0.0:
         return None
-    ours = totals[list(OTHERS)].div(totals[_BASE], axis=0).sub(1.0).to_numpy() * 100.0
     said = np.array(printed, dtype=np.float64)
-    return {
-        "rank correlation": np.array([spearmanr(row, said).statistic for row in ours]),
-        "correlation": np.array([np.corrcoef(row, said)[0, 1] for row in ours]),
-        "equal signs": (np.sign(np.round(ours)) * np.sign(said) >= 0).mean(axis=1),
+
+    def row(rows: Floats) -> Floats:
+        sums = rows.sum(axis=-2)
+        per_cents: Floats = 100.0 * (sums[..., 1:] / sums[..., :1] - 1.0)
+        return per_cents
+
+    rows = totals[[BASE, *OTHERS]].to_numpy()
+    measured = {
+        "rank correlation": lambda some: _correlation(rankdata(row(some), axis=-1), rankdata(said)),
+        "correlation": lambda some: _correlation(row(some), said),
+        "equal signs": lambda some: (np.sign(np.round(row(some))) * np.sign(said) >= 0).mean(axis=-1),
+        "mean distance (points)": lambda some: np.abs(row(some) - said).mean(axis=-1),
     }
+    return {name: bootstrap_rows(rows, statistic, seed=last.seed) for name, statistic in measured.items()}
+
+
+def _correlation(rows: Floats, said: Floats) -> Floats:
+    """Return Pearson's correlation of each row with what is printed."""
+    one = rows - rows.mean(axis=-1, keepdims=True)
+    other = said - said.mean()
+    spread = np.sqrt((one**2).sum(axis=-1) * (other**2).sum())
+    found: Floats = np.divide((one * other).sum(axis=-1), spread, out=np.zeros_like(spread), where=spread > 0.0)
+    return found
 
 
 def agreement(last: Results) -> pd.DataFrame:
-    """Return how well our table 2 agrees with the published one, log by log."""
+    """Return how well our table 2 agrees with the printed one, log by log."""
     rows = []
     for variant, workload in settings_of(last):
-        likeness = _likeness(last, variant, workload)
-        for measure, values in (likeness or {}).items():
-            effect = bootstrap(values, statistic="median", seed=last.seed)  # it keeps within -1 and 1
+        for measure, effect in (likeness(last, variant, workload) or {}).items():
             about = {"variant": variant, "log": name_of(workload), "measure": measure}
-            rows.append({**about, "median": effect.estimate, "low": effect.low, "high": effect.high})
+            rows.append({**about, "value": effect.estimate, "low": effect.low, "high": effect.high})
     return pd.DataFrame(rows)
 
 
-def claims_of(last: Results, variant: str, workload: str) -> Iterator[Claim]:
-    """Hand out the claims about one log."""
-    where = f"on {name_of(workload)} ({variant})"
-    decide = "--scale paper"
-    likeness = _likeness(last, variant, workload)
-    for measure, least in (("equal signs", 0.9), ("rank correlation", 0.8)):
-        if published_of(workload) is not None:
-            yield Claim(
-                text=f"The eleven orders stand against FCFS as printed: {measure}, {where}",
-                source="table 2",
-                measure=f"{measure} of ours and the printed row, median over the resamples",
-                effect=None if likeness is None else bootstrap(likeness[measure], statistic="median", seed=last.seed),
-                at_least=least,
-                to_decide=decide,
-            )
-    totals = _totals(last, variant, workload)
-    fixed = [name for name in TWELVE_ORDERS if name in totals]
-    spread = best = None
-    if len(fixed) > 1 and not totals.empty:
-        best = str(totals[fixed].mean().idxmin())
-    if best is not None and _BASE in fixed and totals[_BASE].min() > 0.0:
-        part = totals[fixed].div(totals[_BASE], axis=0)
-        spread = bootstrap((part.max(axis=1) - part.min(axis=1)).to_numpy(), seed=last.seed)
-    yield Claim(
-        text=f"Orders differ by tens of per cent {where}",
-        source="section on fixed policies",
-        measure="waits under the worst order less those under the best, as a part of those under FCFS",
-        effect=spread,
-        at_least=0.2,
-        unit="%",
-        to_decide=decide,
-    )
-    for period in PERIODS:
-        a_period = f", an order a {period}, {where}"
-        pairs: list[tuple[str, str, str | None, dict[str, float], str]] = [
-            ("Full feedback comes within a few per cent of the best fixed order", f"full {period}", best,
-             {"at_most": 0.05}, f"waits against those under {best}"),
-            (f"Noise of {100 * noise_of(last, variant):g} % costs full feedback little",
-             f"noisy {period}", f"full {period}",
-             {"at_most": 0.05}, "waits against those with exact feedback"),
-            ("The bandit improves on FCFS without a simulator", f"bandit {period}", _BASE,
-             {"less_than": 0.0}, "waits against those under FCFS"),
-            ("The bandit improves less than full feedback", f"bandit {period}", f"full {period}",
-             {"more_than": 0.0}, "waits against those with full feedback"),
-            ("Random selection is worse than the bandit", f"random {period}", f"bandit {period}",
-             {"more_than": 0.0}, "waits against those of the bandit"),
-        ]  # fmt: skip
-        for text, strategy, against, bounds, measure in pairs:
-            yield Claim(
-                text=text + a_period,
-                source="section on online selection",
-                measure=measure,
-                effect=None if against is None else _relative(last, variant, workload, strategy, against),
-                unit="%",
-                to_decide=decide,
-                **bounds,  # type: ignore[arg-type]  # names of bounds
-            )
+def best_orders(last: Results) -> pd.DataFrame:
+    """Return which order is best on each log, in how many resamples, and what it costs on the other logs.
+
+    The last columns have what the best order of another log waits more on this one than the best of this one, in per
+    cent with its interval, paired by resample.
+    """
+    rows = []
+    for variant in map(str, last.factors["variant"]):
+        found = {str(each): totals_of(last, variant, str(each)) for each in last.factors["workload"]}
+        best = {workload: best_of(totals) for workload, totals in found.items()}
+        for workload, totals in found.items():
+            mine = best[workload]
+            if mine is None:
+                continue
+            wins = float((totals[fixed_in(totals)].idxmin(axis=1) == mine).mean())
+            about = {"variant": variant, "log": name_of(workload), "best order": mine, "best in (% of resamples)": 0.0}
+            about["best in (% of resamples)"] = 100.0 * wins
+            others: list[str | None] = [each for each in found if each != workload and best[each] in totals]
+            for other in others or [None]:
+                row: dict[str, Any] = dict(about)
+                if other is not None:
+                    effect = change(totals, str(best[other]), mine, seed=last.seed)
+                    row |= {"another log": name_of(other), "its best": best[other]}
+                    row |= {} if effect is None else per_cent(effect, "waits here with that (%)")
+                rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def claim_that_they_differ(last: Results) -> Claim:
-    """Return the claim that the best order differs between logs."""
-    found: set[str] = set()
-    logs = 0
+def longest_waits(last: Results) -> pd.DataFrame:
+    """Return the longest wait under each order and strategy, mean over the resamples, beside the mean wait."""
+    rows = []
     for variant, workload in settings_of(last):
-        totals = _totals(last, variant, workload)
-        fixed = [name for name in TWELVE_ORDERS if name in totals]
-        if variant == last.factors["variant"][0] and fixed and not totals.empty:
-            logs += 1
-            found.add(str(totals[fixed].mean().idxmin()))
-    return Claim(
-        text="Which order is best differs between logs",
-        source="section on fixed policies",
-        measure="how many orders are the best of a log, by mean total wait",
-        effect=Effect.exact(len(found), replications=logs) if logs > 1 else None,
-        at_least=2,
-        to_decide="several logs: --workload A.swf.gz,B.swf.gz",
-        note=f"the best: {', '.join(sorted(found))}" if found else "",
-    )
+        longest, mean = (totals_of(last, variant, workload, name) for name in ("max_wait_s", "mean_wait_s"))
+        for name in [each for each in last.factors["strategy"] if each in longest]:
+            order = str(name).removesuffix(UNBOUNDED)
+            row: dict[str, Any] = {"variant": variant, "log": name_of(workload), "order or strategy": order}
+            row["threshold"] = "none" if order != name else "as set"
+            row |= {"longest wait (h)": longest[name].mean() / HOUR, "mean wait (h)": mean[name].mean() / HOUR}
+            against = change(longest, str(name), seed=last.seed)
+            rows.append(row | ({} if against is None else per_cent(against, "longest against FCFS (%)")))
+    return pd.DataFrame(rows)
+
+
+def chosen_after(results: Results, last: Results, variant: str, workload: str, strategy: str) -> pd.DataFrame:
+    """Return what the orders chosen in some weeks cost, had they been kept: a row per replication, a column per week.
+
+    It is the waits of a whole resample under the order that the strategy uses in that week, over the least of any
+    order, less 1; of several orders in a week, the mean.
+    """
+    totals = totals_of(last, variant, workload)
+    fixed = fixed_in(totals)
+    if len(fixed) < len(TWELVE_ORDERS) or strategy not in totals:
+        return pd.DataFrame()
+    regret = totals[fixed].div(totals[fixed].min(axis=1), axis=0) - 1.0
+    shares = results.where(variant=variant, workload=workload, strategy=strategy).set_index(["replication", "week"])
+    shares = shares[[f"share_{name}" for name in TWELVE_ORDERS]]
+    last_week = int(shares.index.get_level_values("week").max())
+    weeks = [week for week in SOON_WEEKS if week < last_week] + [last_week]
+    columns = {}
+    for week in weeks:
+        used = shares.xs(week, level="week").reindex(regret.index)
+        columns[week] = pd.Series((used.to_numpy() * regret.to_numpy()).sum(axis=1), index=regret.index)
+    return pd.DataFrame(columns)
+
+
+def how_soon(results: Results, last: Results) -> pd.DataFrame:
+    """Return what the orders cost that strategies choose after some weeks, against the best of a resample."""
+    rows = []
+    for variant, workload in settings_of(results):
+        for name in [each for each in TUNERS if each.split()[0] in KINDS[:2]]:
+            found = chosen_after(results, last, variant, workload, name)
+            about = {"variant": variant, "log": name_of(workload), "strategy": name}
+            rows += [
+                {**about, "after weeks": week, "regret of what is chosen (%)": 100.0 * found[week].mean()}
+                for week in found
+            ]
+    return pd.DataFrame(rows)
+
+
+def sentences(last: Results, variant: str, workload: str, *, where: str) -> list[str]:
+    """Return the best order of a log and what strategies reach, as a sentence; none where nobody waits."""
+    totals = totals_of(last, variant, workload)
+    best = best_of(totals)
+    if best is None or BASE not in totals or totals[BASE].min() <= 0.0:
+        return []
+    sums = totals.sum()
+    named = [name for name in (f"{kind} {period}" for kind in KINDS for period in PERIODS) if name in totals]
+    parts = [f"{name} {100.0 * (sums[name] / sums[BASE] - 1.0):+.0f} %" for name in named]
+    told = f"{where}: the best order is {best}, waits {100.0 * (sums[best] / sums[BASE] - 1.0):+.0f} % against FCFS"
+    return [f"{told}; {', '.join(parts)}." if parts else f"{told}."]

@@ -1,0 +1,187 @@
+"""The claims of the selection study about all logs together: the abstract's, and those on table 2 as a whole.
+
+References
+----------
+See `experiments.studies.selection_paper`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.statistics import Effect, bootstrap_rows
+from experiments.studies import selection_results as found
+from experiments.studies.selection_paper import FACTOR, FIG_2_ON, HALF, OTHERS, REMAINS, TABLE_1, log_of, missing_from
+
+Floats = NDArray[np.float64]
+
+_SEVEN_LOGS: Final = "--scale paper, with the seven logs of table 1"
+
+
+def claims_over_logs(last: Results, variant: str) -> Iterator[Claim]:
+    """Hand out what is said of all logs together, of a variant."""
+    ours, logs = variant != "text", _Logs.of(last, variant)
+    of_all = partial(Claim, to_decide=_SEVEN_LOGS, note=logs.note)
+    yield logs.somewhere(
+        of_all(
+            text=f"Noisy feedback divides the mean wait by up to a factor of 2 ({variant})",
+            source="abstract",
+            ours=ours,
+            measure="waits under FCFS over those with noisy feedback, where that is most (log and period)",
+            effect=_divided(logs),
+            at_least=FACTOR,
+        )
+    )
+    remains = _remaining(logs)
+    for text, least, whose in (
+        ("The bandit decreases the mean wait down to 40 % of that of FCFS", REMAINS, ours),
+        ("The bandit decreases the mean wait by up to 40 %", 1.0 - REMAINS, True),
+    ):
+        yield logs.somewhere(
+            of_all(
+                text=f"{text} ({variant})",
+                source="abstract",
+                ours=whose,
+                measure="waits with the bandit over those under FCFS, where that is least (log and period)",
+                effect=remains,
+                at_most=least,
+                unit="%",
+            )
+        )
+    for order, printed, text, bound in (
+        ("SQF", "LQF", "works very well: it is among the best three", {"at_most": 3.0}),
+        ("LAF", "SAF", "is remarkably inefficient: it is the last", {"at_least": 12.0}),
+    ):
+        rank = logs.measured(("FCFS", *OTHERS), partial(_rank, ("FCFS", *OTHERS).index(order)))
+        yield of_all(
+            text=f"{order} (printed: {printed}) {text} ({variant})",
+            source="section 6.2, table 2",
+            ours=ours,
+            measure="rank among the twelve orders, by the waits against FCFS (equation 11), mean over the seven logs",
+            effect=None if logs.missing else rank,
+            **bound,  # type: ignore[arg-type]  # a name of a bound
+        )
+    yield logs.somewhere(
+        of_all(
+            text=f"SQF (printed: LQF) is not the best on all logs ({variant})",
+            source="section 6.2, table 2",
+            ours=ours,
+            measure="waits under SQF against the best of the others, on the log where that is most",
+            effect=logs.measured(("FCFS", *OTHERS), _worst_of_sqf),
+            more_than=0.0,
+            unit="%",
+        )
+    )
+    yield logs.somewhere(
+        of_all(
+            text=f"Which order is best differs between logs: none is close to the best on all ({variant})",
+            source="section 6.1.4, table 2",
+            number="claim 1",
+            ours=True,
+            measure="waits under an order against the best of the log, on the log where that is most, for the order "
+            "of which it is least; not close: 1 %",
+            effect=logs.measured(("FCFS", *OTHERS), _least_regret) if len(logs.parts) > 1 else None,
+            more_than=0.01,
+            unit="%",
+        )
+    )
+
+
+def numbers_in_text(last: Results) -> pd.DataFrame:
+    """Return the numbers that the paper's sentences have, beside ours: a row per variant and number."""
+    rows = []
+    for variant in map(str, last.factors["variant"]):
+        logs = _Logs.of(last, variant)
+        gaia = [str(each) for each in last.factors["workload"] if log_of(str(each)) == FIG_2_ON]
+        wide = found.band_of(last, variant, gaia[0]) if gaia else None
+        for place, what, printed, effect in (
+            ("abstract", "mean wait divided by, with noisy feedback, at most", FACTOR, _divided(logs)),
+            ("abstract", "mean wait that the bandit leaves, at least", REMAINS, _remaining(logs)),
+            ("section 6.2, fig. 2", f"width of the percentiles over the best improvement, {FIG_2_ON}", HALF, wide),
+        ):
+            if effect is not None:
+                row = {"variant": variant, "place": place, "number": what, "ours": effect.estimate}
+                row |= {"low": effect.low, "high": effect.high, "printed": printed}
+                rows.append(row | {"difference": effect.estimate - printed, "logs": logs.note or "all"})
+    return pd.DataFrame(rows)
+
+
+def _divided(logs: "_Logs") -> Effect | None:
+    return logs.measured(("noisy day", "noisy week"), lambda part: (1.0 / part).max(axis=(-1, -2)))
+
+
+def _remaining(logs: "_Logs") -> Effect | None:
+    return logs.measured(("bandit day", "bandit week"), lambda part: part.min(axis=(-1, -2)))
+
+
+def _rank(place: int, part: Floats) -> Floats:
+    mean = part.mean(axis=-2)
+    rank: Floats = 1.0 + (mean < mean[..., place : place + 1]).sum(axis=-1)
+    return rank
+
+
+def _worst_of_sqf(part: Floats) -> Floats:
+    place = ("FCFS", *OTHERS).index("SQF")
+    others = np.delete(part, place, axis=-1).min(axis=-1)
+    worst: Floats = (part[..., place] / others - 1.0).max(axis=-1)
+    return worst
+
+
+def _least_regret(part: Floats) -> Floats:
+    regret = part / part.min(axis=-1, keepdims=True) - 1.0
+    least: Floats = regret.max(axis=-2).min(axis=-1)
+    return least
+
+
+@dataclass(frozen=True)
+class _Logs:
+    """The waits on all logs, replication by replication."""
+
+    parts: Sequence[pd.DataFrame]
+    missing: Sequence[str]
+    seed: int
+
+    @classmethod
+    def of(cls, last: Results, variant: str) -> "_Logs":
+        logs = [str(workload) for workload in last.factors["workload"]]
+        totals = [found.totals_of(last, variant, workload) for workload in logs]
+        there = [each for each in totals if len(each) and found.BASE in each and each[found.BASE].min() > 0.0]
+        return cls(there, missing_from(logs), last.seed)
+
+    @property
+    def note(self) -> str:
+        """On how many of the paper's logs it is."""
+        return f"on {len(TABLE_1) - len(self.missing)} of the {len(TABLE_1)} logs of table 1" if self.missing else ""
+
+    def measured(self, strategies: Sequence[str], statistic: Callable[[Floats], Floats]) -> Effect | None:
+        """Return a statistic of float64[..., logs, strategies], the waits over those under FCFS.
+
+        Bootstrap samples are of replications: those of different logs are independent anyway.
+        """
+        if not self.parts or not all(set(strategies) <= set(each) for each in self.parts):
+            return None
+        both = [each[[*strategies, found.BASE]] for each in self.parts]
+        rows = pd.concat([each.set_axis(range(each.shape[1]), axis=1) for each in both], axis=1, join="inner")
+        if rows.empty:
+            return None
+
+        def part(rows: Floats) -> Floats:
+            sums = rows.sum(axis=-2)
+            sums = sums.reshape((*sums.shape[:-1], len(both), len(strategies) + 1))
+            measured: Floats = statistic(sums[..., :-1] / sums[..., -1:])
+            return measured
+
+        return bootstrap_rows(rows.to_numpy(), part, seed=self.seed)
+
+    def somewhere(self, claim: Claim) -> Claim:
+        """Return a claim that some log bears out: without all logs of table 1 it may hold, and cannot fail."""
+        if not self.missing or claim.verdict != "fails":
+            return claim
+        return replace(claim, effect=None, note=f"{claim.note}; there it is {claim.found()}")

@@ -1,0 +1,302 @@
+"""What a cell of the selection study runs: a log, a resample of it, and a strategy or an order on either clock.
+
+References
+----------
+See `experiments.studies.selection_paper`.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.campaigns.cell import Cell
+from experiments.inputs import WorkloadFile
+from experiments.studies.selection_paper import NOISE, TABLE_1, log_of, name_of
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.environment import Environment
+from simmodels.entities.recorder import Recorder
+from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.source import Source
+from simmodels.errors import RequestError
+from simmodels.policies.orders import TWELVE_ORDERS
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.policies.selection import (
+    EXP3,
+    UCB1,
+    EpsilonGreedy,
+    FullFeedback,
+    Jobs,
+    RandomOrder,
+    Strategy,
+)
+from simmodels.schedule import Schedule
+from simmodels.simulate import simulate
+from simmodels.streams import stream
+from simmodels.tuning import Feedback, Tuner, replay_tuned
+from simmodels.units import DAY, HOUR, WEEK
+from simmodels.workload import Workload
+from workloads.lublin import lublin
+from workloads.resampling import resample
+from workloads.tsafrir import tsafrir_estimates
+
+VARIANTS: Final = ("text", "program")
+GENERATED: Final = "generated"
+PERIODS: Final = {"day": DAY, "week": WEEK}
+KINDS: Final = ("full", "noisy", "bandit", "random")
+"""The paper's strategies."""
+MORE_KINDS: Final = ("decaying", "ucb1", "exp3")
+TUNERS: Final = tuple(f"{kind} {period}" for period in PERIODS for kind in KINDS)
+SEVEN: Final = ("FCFS", "LCFS", "SPF", "SQF", "SEXP", "SRF", "SAF")
+"""The orders of figure 1; the paper does not say which it shows."""
+LOGGED: Final = " logged"
+UNBOUNDED: Final = " unbounded"
+YEAR_WEEKS: Final = 52
+NOISES: Final = {"text": NOISE, "program": 0.2}
+"""How far a simulated wait may be wrong, as a part of it, in each variant."""
+_FILTERS: Final = {"text": "strong", "program": "program"}
+_THRESHOLD_S: Final = {"text": 40 * HOUR, "program": 200_000.0}
+_SECOND: Final = {"text": None, "program": "LQF"}
+"""The backfill order: none is the order itself."""
+_USERS: Final = 40
+
+
+def input_of(workload: str, variant: str) -> str:
+    """Return under which name a log, cleaned as a variant has it, is shared by cells."""
+    return f"{workload}, {_FILTERS[variant]}"
+
+
+def read_log(workload: str, variant: str, cores: object) -> Workload:
+    """Return a log; or the generated one, of users with habits of their own.
+
+    Parameters
+    ----------
+    workload, variant
+        The file, and how it is cleaned.
+    cores
+        The size of the machine; None for that of table 1 of the paper, or else of the file's header. (They differ for
+        CEA-Curie: 80,640 are printed, and version 2.1 of the log has 93,312.)
+    """
+    if workload != GENERATED:
+        printed = TABLE_1.get(log_of(workload) or "")
+        size = int(str(cores)) if cores is not None else None if printed is None else printed.cores
+        return WorkloadFile(path=Path(workload), cores=size, filters=(_FILTERS[variant],), drop_oversized=True).read()
+    size = 128 if cores is None else int(str(cores))
+    jobs = tsafrir_estimates(lublin(jobs=6_000, cores=size, seed=0, load=0.9), seed=0)
+    # A user has a size of job: the users of the model's jobs are drawn around it.
+    noise = stream(0, "users").normal(size=len(jobs))
+    user_id = np.argsort(np.argsort(np.log2(jobs.cores) + noise)) * _USERS // len(jobs)
+    return replace(jobs, user_id=user_id, name=GENERATED)
+
+
+class World:
+    """What the cells of a replication share: the trace, and what each order would have cost in each period."""
+
+    def __init__(self, log: Workload, seed: int, index: int, weeks: int, threshold_s: float, *, program: bool) -> None:
+        self.cores = _size_of(log)
+        second = _SECOND["program" if program else "text"]
+        self.trace = resample(log, weeks=weeks, seed=seed, index=index, how="permuted" if program else "drawn")
+        self.options = QueueOptions.checked(threshold_s=threshold_s, backfill_order=second)
+        self._feedback: tuple[str, Feedback] | None = None
+
+    @classmethod
+    def of(cls, log: Workload, cell: Cell) -> "World":
+        """Return the world of a cell: the last one, if it is the same."""
+        program = cell["variant"] == "program"
+        return _world(_Same(log), cell.seed, cell.replication, cell["weeks"], threshold_of(cell), program)
+
+    def feedback(self, period: str) -> Feedback:
+        """Return the feedback for periods of this length; only the last one is kept."""
+        if self._feedback is None or self._feedback[0] != period:
+            made = Feedback(self.trace, cores=self.cores, options=self.options, orders=TWELVE_ORDERS)
+            self._feedback = (period, made)
+        return self._feedback[1]
+
+
+class _Same:
+    """A log that is equal to itself only, for a cache."""
+
+    def __init__(self, log: Workload) -> None:
+        self.log = log
+
+    def __hash__(self) -> int:
+        return id(self.log)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.log is other.log
+
+
+@lru_cache(maxsize=1)
+def _world(same: _Same, seed: int, index: int, weeks: int, threshold_s: float, program: bool) -> World:  # noqa: FBT001
+    return World(same.log, seed, index, weeks, threshold_s, program=program)
+
+
+def threshold_of(cell: Cell) -> float:
+    """Return after how many seconds a job goes ahead of all others: what was chosen, or what the variant has."""
+    threshold_h: float | None = cell["threshold_h"]
+    return _THRESHOLD_S[cell["variant"]] if threshold_h is None else threshold_h * HOUR
+
+
+def _size_of(log: Workload) -> int:
+    if log.max_cores is None:
+        raise RequestError(f"the size of the machine of {log.name!r} is unknown", "--set cores=N says it")
+    return log.max_cores
+
+
+# -- one run ----------------------------------------------------------------------------------------
+
+
+def run_order(log: Workload, cell: Cell, name: str) -> Schedule:
+    """Return the schedule of a cell's resample under one order, with its threshold or, if it says so, without."""
+    world = World.of(log, cell)
+    options = world.options.by_name()
+    if name.endswith(UNBOUNDED):
+        options["threshold_s"] = None
+    options["order"] = name.removesuffix(UNBOUNDED)
+    return simulate(world.trace, cores=world.cores, engine=cell["engine"], **options)
+
+
+def run_logged(log: Workload, cell: Cell, order: str) -> Schedule:
+    """Return the schedule of the log itself under an order; its zero is its first submit."""
+    jobs = log.take(log.known()).shift()
+    return simulate(
+        jobs,
+        cores=_size_of(log),
+        engine=cell["engine"],
+        order=order,
+        backfill_order=_SECOND[cell["variant"]],
+        threshold_s=threshold_of(cell),
+    )
+
+
+def run_strategy(log: Workload, cell: Cell, name: str) -> tuple[Schedule, list[int]]:
+    """Return the schedule of a cell's resample under a strategy, and the place of the order that each period used."""
+    kind, period = name.split()
+    world = World.of(log, cell)
+    chosen = strategy_of(kind, period, cell["variant"], cell.parameters)
+    seed = cell.seed_for("tuner", name_of(cell["workload"]))
+    if cell["engine"] == "simpy":
+        return _by_processes(world, chosen, PERIODS[period], seed, name)
+    tuned = replay_tuned(
+        world.trace,
+        chosen,
+        cores=world.cores,
+        options=world.options,
+        period_s=PERIODS[period],
+        seed=seed,
+        name=name,
+        feedback=world.feedback(period) if chosen.simulates and cell["variant"] == "text" else None,
+    )
+    return tuned.schedule, tuned.course.used
+
+
+def _by_processes(
+    world: World, strategy: Strategy, period_s: float, seed: int, name: str
+) -> tuple[Schedule, list[int]]:
+    """Return the same by the process clock; what a strategy simulates within is compiled on either."""
+    env = Environment(seed=seed, start_s=float(world.trace.submit_s.min(initial=0.0)))
+    queue = QueueScheduler(env, Cluster(env, "machine", cores=world.cores), **world.options.by_name())
+    Source(env, world.trace, into=queue)
+    recorder = Recorder(env)
+    tuner = Tuner(env, queue, strategy, period_s=period_s, name=name)
+    env.run()
+    return recorder.schedule(), tuner.course.used
+
+
+def strategy_of(kind: str, period: str, variant: str, of: Mapping[str, Any]) -> Strategy:
+    """Return a strategy, with the settings of the variant, and those that were chosen."""
+    program = variant == "program"
+    counts: Jobs = "started" if program else "finished"
+    require_numbers(of)
+    if kind == "random":
+        return RandomOrder()
+    if kind == "ucb1":
+        return UCB1(counts=counts)
+    if kind == "exp3":
+        return EXP3(counts=counts)
+    if kind in {"bandit", "decaying"}:
+        fades: float = of["epsilon_decay"]
+        if kind == "decaying":
+            fades = 0.5 ** (PERIODS[period] / (of["epsilon_half_life_weeks"] * WEEK))
+        pseudo_jobs = 1.0 if program else 0.0
+        return EpsilonGreedy(
+            epsilon=of["epsilon"], epsilon_decay=fades, decay=of["decay"], counts=counts, pseudo_jobs=pseudo_jobs
+        )
+    noise = (NOISES[variant] if of["noise"] is None else of["noise"]) if kind == "noisy" else 0.0
+    noise_of: Literal["job", "period"] = "period" if program else "job"
+    return FullFeedback(decay=of["decay"], noise=noise, noise_of=noise_of, preload=program)
+
+
+def require_numbers(of: Mapping[str, Any]) -> None:
+    """Refuse settings of strategies that are no numbers; what range they may have, a strategy says itself.
+
+    Raises
+    ------
+    RequestError
+        One is none.
+    """
+    for name in ("epsilon", "epsilon_decay", "decay", "noise"):
+        if not isinstance(of[name], int | float) and not (name == "noise" and of[name] is None):
+            raise RequestError(f"{name} is {of[name]!r}", "a number from 0 to 1 is allowed")
+    half_life = of["epsilon_half_life_weeks"]
+    if not isinstance(half_life, int | float) or half_life <= 0:
+        raise RequestError(f"epsilon_half_life_weeks must be a number of weeks > 0 (got {half_life!r})")
+
+
+# -- its rows ---------------------------------------------------------------------------------------
+
+
+def shares_of(used: Sequence[int], period_s: float, weeks: int) -> NDArray[np.float64]:
+    """Return float64[weeks, orders], in which share of the periods of a week an order was used."""
+    shares = np.zeros((weeks, len(TWELVE_ORDERS)))
+    week = (np.arange(len(used)) * period_s // WEEK).astype(int)
+    inside = week < weeks
+    np.add.at(shares, (week[inside], np.asarray(used)[inside]), 1.0)
+    total = shares.sum(axis=1, keepdims=True)
+    divided: NDArray[np.float64] = np.divide(shares, total, out=shares, where=total > 0)
+    return divided
+
+
+def rows_of(schedule: Schedule, shares: NDArray[np.float64] | None, weeks: int) -> Iterator[dict[str, Any]]:
+    """Hand out the rows of a resample; what ends after the last week counts in it, so that the weeks add up to all.
+
+    A job counts in the week in which it finishes, as in figures 2 to 4 of the paper.
+    """
+    wait_s = schedule.start_s - schedule.workload.submit_s
+    week = np.clip(schedule.end_s // WEEK, 0, weeks - 1).astype(int)
+    waits_s, jobs = np.bincount(week, wait_s, weeks), np.bincount(week, minlength=weeks)
+    for number in range(weeks):
+        row: dict[str, Any] = {"week": number, "wait_s": waits_s[number], "jobs": jobs[number]}
+        if shares is not None:
+            row |= {f"share_{name}": share for name, share in zip(TWELVE_ORDERS, shares[number], strict=True)}
+        yield row | _sums(schedule) if number == weeks - 1 else row
+
+
+def rows_of_log(schedule: Schedule, log: Workload) -> Iterator[dict[str, Any]]:
+    """Hand out the rows of the log itself: the weeks of its first year, the last with what the log is."""
+    wait_s = schedule.start_s - schedule.workload.submit_s
+    week = (schedule.end_s // WEEK).astype(int)
+    weeks = min(YEAR_WEEKS, int(week.max(initial=0)) + 1)
+    inside = week < weeks
+    waits_s = np.bincount(week[inside], wait_s[inside], weeks)
+    jobs = np.bincount(week[inside], minlength=weeks)
+    span_s = float(np.ptp(log.submit_s)) if len(log) else 0.0
+    about = {"log_jobs": len(schedule.workload), "log_cores": _size_of(log), "log_days": span_s / DAY}
+    for number in range(weeks):
+        row: dict[str, Any] = {"week": number, "wait_s": waits_s[number], "jobs": jobs[number]}
+        yield row | _sums(schedule) | about if number == weeks - 1 else row
+
+
+def _sums(schedule: Schedule) -> dict[str, float]:
+    wait_s = schedule.start_s - schedule.workload.submit_s
+    return {
+        "total_wait_s": math.fsum(wait_s),
+        "mean_wait_s": float(wait_s.mean()),
+        "max_wait_s": float(wait_s.max()),
+        "mean_bounded_slowdown": schedule.metrics()["mean_bounded_slowdown"],
+    }
