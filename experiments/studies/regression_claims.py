@@ -23,6 +23,7 @@ HOW: Final[Mapping[str, str]] = {
     "corrected": "corrected method",
 }
 _DECIDE: Final = "--scale paper, or logs with more windows"
+_MISSING: Final = "a log: --workload generated,LOG.swf.gz; or the orders that were left out"
 _MOST_NOTED: Final = 3
 
 
@@ -117,7 +118,7 @@ def _over_all(sentence: Sentence, method: str, found: Sequence[OnWorkload], *, o
         ours=ours or sentence.ours or method == "corrected",
         measure=f"on how many of {len(found)} workloads it holds; on each: {sentence.measure}, {each.expected()}",
         effect=effect,
-        to_decide=_DECIDE,
+        to_decide=_DECIDE if found else _MISSING,
         note=_noted(sentence, found),
         **least_of(sentence.on, len(found)),  # type: ignore[arg-type]  # names of bounds
     )

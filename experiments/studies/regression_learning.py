@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import Cell
-from experiments.studies.regression_paper import CTC, PAIRS, SYNTHETIC, set_of
+from experiments.studies.regression_paper import CTC, PAIRS, set_of
 from experiments.studies.regression_settings import GENERATED, GIVEN
 from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
@@ -35,8 +35,7 @@ def count_of_pairs(train: str, of: Mapping[str, Any]) -> int:
     count: int | None = of["pairs" if train == GENERATED else "pairs_of_logs"]
     if count is not None:
         return count
-    known = set_of(train)
-    return PAIRS[CTC if known in {None, SYNTHETIC} else known]
+    return PAIRS[set_of(train) or CTC]
 
 
 def count_of_trials(scores: str, of: Mapping[str, Any]) -> int:
