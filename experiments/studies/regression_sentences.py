@@ -100,7 +100,7 @@ def _figure_3() -> Iterator[Sentence]:
         text="LIN is comparable to SAF, within a factor of 2, with actual runtimes",
         source=where, measure=_TIMES, bounds={"at_least": -_LOG, "at_most": _LOG}, mode="actual", training=OWN,
         measured=times("actual", "LIN", "SAF", training=OWN),
-        cause="With many jobs waiting, SAF lets small jobs go first however late they came; LIN weighs submission.",
+        cause="Which LIN is learned depends on the pairs that were drawn.",
     )  # fmt: skip
     for form in _COMPLEX:
         yield Sentence(
