@@ -183,8 +183,8 @@ ELEMENTS: Final = (
         file="figures/figure-3-*.svg",
         needs=_THREE,
         alike="partly",
-        why="as printed, LIN is near SAF, the others are worse than LIN on all three workloads, and QUA is at FCFS; CUB "
-        "is up to three times better than FCFS. LIN learned from other pairs may be far from SAF",
+        why="as printed, LIN is near SAF, the others are worse than LIN on all three workloads, and QUA is at FCFS; "
+        "CUB is up to three times better than FCFS. LIN learned from other pairs may be far from SAF",
     ),
     Element(
         number="fig. 4",
