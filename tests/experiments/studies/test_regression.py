@@ -1,6 +1,5 @@
 """The regression study: fits and windows that are what direct calls give, tables computed plainly, honest claims."""
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -15,22 +14,31 @@ from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.studies.regression import Regression
-from experiments.studies.regression_results import (
+from experiments.studies.regression_claims import HOW, judged
+from experiments.studies.regression_paper import BLUE, COEFFICIENTS, CTC, MAE, SYNTHETIC, set_of
+from experiments.studies.regression_sentences import inside, least_of, sentences
+from experiments.studies.regression_settings import (
     CONVERGENCE,
+    DRAW,
     FIT,
-    METHODS,
+    GIVEN,
     ONLINE,
     PLAIN,
-    _rank_of_last,
+    all_training_sets,
     label_of,
+    printed_order,
+    read_scores,
+    training_sets,
 )
+from experiments.studies.regression_windows import Windows, rank_of_last, spread_rank_of_last
 from simmodels.errors import RequestError
-from simmodels.policies.polynomial import FORMS
+from simmodels.policies.orders import BUILT_IN
+from simmodels.policies.polynomial import FORMS, Polynomial
 from simmodels.streams import entropy
 
 SMALL = {
-    "pairs": 8, "trials": 4_096, "uniform_trials": 2_048, "jobs": 1_500, "window_days": 2.0,
-    "order": ["FCFS", "SPT", "SAF", "WFP3", "UNICEF", "F2", "LIN", "QDR"],
+    "pairs": 8, "pairs_of_logs": 8, "trials": 4_096, "uniform_trials": 2_048, "draws": 2, "jobs": 1_500,
+    "window_days": 2.0, "order": ["FCFS", "SPT", "SAF", "WFP3", "UNICEF", "F2", "LIN", "QDR"],
 }  # fmt: skip
 
 
@@ -42,6 +50,19 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 @pytest.fixture(scope="module")
 def results(campaign: Campaign) -> Results:
     return campaign.results()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the names of small logs that are named as those of the paper, and of scores."""
+    folder = tmp_path_factory.mktemp("logs")
+    found = {}
+    for name in ("CTC-SP2-stand-in", "SDSC-BLUE-stand-in", "other"):
+        wl.write_swf(log(name), folder / f"{name}.swf")
+        found[name] = str(folder / f"{name}.swf")
+    scores = sm.score_jobs(sm.draw_pairs(log("train"), 4), 1_024)
+    scores[["p", "q", "r", "score"]].to_csv(folder / "published_ctc_sp2.csv", header=False, index=False)
+    return found | {"scores": str(folder / "published_ctc_sp2.csv")}
 
 
 def log(what: str) -> sm.Workload:
@@ -100,53 +121,264 @@ def test_scores_converge_as_their_standard_errors_say(results: Results) -> None:
 
 def test_tables_are_what_a_plain_computation_gives(campaign: Campaign, results: Results) -> None:
     tables = Regression(**SMALL).tables(results)
-    table = tables["median AVGbsld over the windows"].set_index(["workload", "order"])
     rows = results.where(part=ONLINE, order="LIN", mode="estimates", queue_depth=None)
-    plain = rows.groupby(rows["scores"].fillna("printed"))["mean_bounded_slowdown"].median()
-    for name, value in plain.items():
-        assert table.loc[("generated", f"LIN, {name}"), "estimates, all waiting jobs"] == value
+    of_scores = rows.groupby(rows["scores"].fillna("printed"))["mean_bounded_slowdown"]
+    for what, plain in {
+        "median": of_scores.median(),
+        "interquartile range of": of_scores.quantile(0.75) - of_scores.quantile(0.25),
+    }.items():
+        found = tables[f"figures 3 to 5, {what} AVGbsld over the windows"].set_index(["workload", "order"])
+        for name, value in plain.items():
+            assert found.loc[("generated", f"LIN, {name}"), "estimates, all waiting jobs"] == pytest.approx(value)
     assert len(tables["coefficients"]) == 2 * (4 + 8)
     survival = tables["which claims survive"]
-    assert set(METHODS) <= set(survival.columns)
-    assert "claim 3" not in set(survival["source"]), "it does not depend on the method"
+    assert set(HOW.values()) <= set(survival.columns)
     assert survival["claim"].is_unique
     write_report(campaign)
+
+
+def test_what_the_paper_prints_stands_beside_ours(results: Results) -> None:
+    tables = Regression(**SMALL).tables(results)
+    beside = tables["table 3: coefficients and VIF, generated"]
+    row = beside[(beside["form"] == "QDR") & (beside["term"] == "q") & (beside["scores"] == "swap-any")].iloc[0]
+    ours = results.where(part=FIT, scores="swap-any", order="QDR", term="q").iloc[0]
+    assert (row["theta printed"], row["theta ours"]) == (-3.05e-5, ours["theta"])
+    assert row["difference"] == ours["theta"] + 3.05e-5
+    assert (row["VIF printed"], row["VIF ours"]) == (9.6, ours["vif_paper"])
+    errors = tables["table 2: mean absolute errors"].set_index(["form", "scores"])
+    assert errors.loc[("LIN", "uniform"), "printed"] == 4.5e-3
+    assert errors.loc[("LIN", "uniform"), "printed (HAL version)"] == 4.48e-3
+    text = tables["numbers in the text"].set_index("what")
+    assert text.loc["scores of generated", ["printed", "ours"]].tolist() == [14_081, 8 * 32]
+
+
+def test_the_printed_tables_are_those_of_the_built_in_orders_and_of_the_authors_scores(shared: Path) -> None:
+    for form in FORMS:
+        built_in = BUILT_IN[form]
+        assert isinstance(built_in, Polynomial)
+        for theta, term in zip(built_in.theta, COEFFICIENTS[SYNTHETIC][form].values(), strict=True):
+            assert theta == pytest.approx(term.theta, rel=5e-3)
+    path = shared / "oracles" / "regression" / "scores" / "published_ctc_sp2.csv.gz"
+    table = read_scores(str(path))
+    assert table["pair"].nunique() == 117
+    for form in ("LIN", "QDR", "CUB"):
+        fit = sm.fit_polynomial(table, form)
+        for theta, term in zip(fit.theta, COEFFICIENTS[CTC][form].values(), strict=True):
+            assert theta == pytest.approx(term.theta, rel=5e-3)
+        assert round(fit.mae, 4) == pytest.approx(MAE[CTC][form], abs=1.001e-4)
+        for term, factor in fit.vif().items():  # printed to one digit, some of them cut off and not rounded
+            assert factor == pytest.approx(COEFFICIENTS[CTC][form][term].vif, abs=0.1)
+
+
+def test_the_printed_forms_of_a_log_are_those_of_its_table() -> None:
+    order = printed_order("QDR", "logs/SDSC-BLUE-2000-4.2-cln.swf.gz")
+    assert isinstance(order, Polynomial)
+    assert list(order.theta) == [term.theta for term in COEFFICIENTS[BLUE]["QDR"].values()]
+    assert printed_order("QDR", "generated") is BUILT_IN["QDR"]
+
+
+def test_files_are_known_as_the_papers_training_sets_by_their_names() -> None:
+    assert [set_of(name) for name in ("generated", "a/lublin_256.swf.gz", "b/CTC-SP2-1996-3.1-cln.swf.gz")] == [
+        SYNTHETIC, SYNTHETIC, CTC,
+    ]  # fmt: skip
+    assert [set_of(name) for name in ("SDSC-BLUE-2000.swf", "published_ctc_sp2.csv.gz", "SDSC-SP2-1998.swf")] == [
+        BLUE, CTC, None,
+    ]  # fmt: skip
+
+
+def test_each_workload_learns_from_itself_and_from_the_generated_set() -> None:
+    values = {"train": ("generated", "own"), "workload": ("generated", "a.swf", "b.swf")}
+    assert training_sets("generated", values) == ("generated",)
+    assert training_sets("a.swf", values) == ("generated", "a.swf")
+    assert all_training_sets(values) == ("generated", "a.swf", "b.swf")
+    assert all_training_sets({**values, "train": ("own",)}) == ("generated", "a.swf", "b.swf")
+
+
+def test_every_element_of_the_paper_has_its_file(files: dict[str, str], tmp_path: Path) -> None:
+    logs = [files["CTC-SP2-stand-in"], files["SDSC-BLUE-stand-in"]]
+    chosen = {**SMALL, "workload": ["generated", *logs], "train": ["generated", "own", files["scores"]],
+              "scores": [None, "swap-any"], "queue_depth": 32, "order": ["FCFS", "LIN"]}  # fmt: skip
+    campaign = run("regression", out=tmp_path / "out", scale="smoke", workers=0, chosen=chosen)
+    report = write_report(campaign)
+    for element in Regression.elements:
+        assert element.among(report.files), element
+        assert element.number in {"fig. 1", "fig. 2", "fig. 3", "fig. 4", "fig. 5"} or element.number[:5] == "table"
+    results = campaign.results()
+    assert set(results.where(part=ONLINE, order="LIN", workload=logs[0])["train"]) == {
+        "generated", logs[0], files["scores"],
+    }  # fmt: skip
+    assert set(results.where(part=FIT, train=files["scores"])["scores"]) == {GIVEN}
+    tables = Regression(**chosen).tables(results)
+    ways = set(tables["table 4: coefficients and VIF, CTC-SP2"]["scores"])
+    assert ways == {"swap-any of CTC-SP2-stand-in", "scores of published_ctc_sp2"}
+    (held_out,) = [text for text in Regression().findings(results) if "not held out" in text]
+    assert "CTC-SP2-stand-in, SDSC-BLUE-stand-in" in held_out
+
+
+def test_both_clocks_give_the_same_rows(files: dict[str, str], tmp_path: Path) -> None:
+    chosen = {**SMALL, "workload": ["generated", files["CTC-SP2-stand-in"]], "scores": [None, "uniform"],
+              "part": [FIT, ONLINE], "order": ["FCFS", "WFP3", "F2", "LIN"], "jobs": 400}  # fmt: skip
+    one, two = (
+        run("regression", out=tmp_path / engine, scale="smoke", workers=0, chosen={**chosen, "engine": engine})
+        for engine in ("simpy", "compiled")
+    )
+    pd.testing.assert_frame_equal(one.results().table, two.results().table, check_exact=True)
+    assert len(one.results().where(part=ONLINE)) > 100
+
+
+def test_without_the_papers_logs_a_report_says_which_to_pass(results: Results) -> None:
+    (found,) = Regression().findings(results)
+    assert "also need CTC-SP2 and SDSC-BLUE" in found
+    assert "--workload generated,CTC-SP2-1996-3.1-cln.swf.gz" in found
+
+
+# -- claims -----------------------------------------------------------------------------------------
 
 
 def test_claims_are_decided_by_data_only(results: Results) -> None:
     study = Regression(**SMALL)
     claims = list(study.claims(results))
-    by_text = {claim.text: claim for claim in claims}
-    assert len(by_text) == len(claims)
-    vif = by_text["The largest variance inflation factor of LIN is below 5"]
-    assert vif.effect is not None
-    assert vif.effect.estimate == results.where(part=FIT, scores="uniform", order="LIN")["vif_paper"].max()
-    assert by_text["CUB is worse than LIN, with estimates on generated (published)"].verdict == "undecided"
-    nothing = Results(table=results.table.head(0), factors=results.factors)
+    assert len({claim.text for claim in claims}) == len(claims)
+    assert {claim.verdict for claim in claims} <= {"holds", "fails", "undecided", "too few", "not judged"}
+    nothing = Results(table=results.table.head(0), factors=results.factors, parameters=results.parameters)
     assert {claim.verdict for claim in study.claims(nothing)} == {"undecided"}
     assert len(list(study.claims(nothing))) == len(claims)
 
 
-def test_the_effect_of_a_claim_is_of_its_method_alone(results: Results) -> None:
-    claim = next(c for c in Regression(**SMALL).claims(results) if c.text.startswith("QDR is worse than LIN, with")
-                 and "(published)" in c.text)  # fmt: skip
-    rows = results.where(part=ONLINE, mode="estimates", queue_depth=32, scores="swap-any")
-    wide = rows.pivot_table(index="replication", columns="order", values="mean_bounded_slowdown")
+def test_inflation_is_judged_over_draws_of_pairs(results: Results) -> None:
+    draws = results.where(part=DRAW, form="LIN")
+    assert draws["replication"].tolist() == [0, 1]
+    assert draws["vif_paper"].nunique() == 2
+    (claim,) = [claim for claim in Regression(**SMALL).claims(results) if "factor of LIN is below 5" in claim.text]
     assert claim.effect is not None
-    assert claim.effect.estimate == np.median(np.log10(wide["QDR"] / wide["LIN"]))
+    assert claim.effect.estimate == pytest.approx(np.log10(draws["vif_paper"]).median())
+    assert claim.verdict == "too few"
+
+
+def made(slowdowns: dict[str, dict[str, float]], windows: int = 12, workload: str = "generated") -> pd.DataFrame:
+    """Return rows of printed forms: by mode and order, how many times the window's slowdown each has."""
+    rows = [
+        {"part": ONLINE, "train": "generated" if order in FORMS else None, "scores": None, "order": order,
+         "workload": workload, "mode": mode, "queue_depth": 32.0, "replication": number,
+         "mean_bounded_slowdown": size * times}
+        for mode, orders in slowdowns.items() for order, times in orders.items()
+        for number, size in enumerate(np.geomspace(2.0, 9.0, windows))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def verdicts(table: pd.DataFrame, *workloads: str) -> dict[str, str]:
+    factors = {**dict.fromkeys(Regression.factors, (None,)), "workload": workloads or ("generated",)}
+    found = Regression().claims(Results(table=table, factors=factors, parameters={"pairs": 1}))
+    return {claim.text.removesuffix(" (forms as printed)"): claim.verdict for claim in found}
+
+
+ACTUAL = {"FCFS": 100.0, "SPT": 9.0, "SAF": 1.0, "WFP3": 8.0, "UNICEF": 7.0, "F2": 1.1, "LIN": 1.5}
+
+
+def test_as_inefficient_as_fcfs_is_bounded_below_and_above() -> None:
+    for times, verdict in ((90.0, "holds"), (190.0, "holds"), (30.0, "fails"), (300.0, "fails")):
+        found = verdicts(made({"actual": {**ACTUAL, "CUB": times}}))
+        text = "CUB is as inefficient as FCFS, within a factor of 2, with actual runtimes, on all workloads"
+        assert found[text] == verdict
+        assert found["CUB is worse than LIN, with actual runtimes, on all workloads"] == "holds"
+    assert found["LIN is comparable to SAF, within a factor of 2, with actual runtimes, on all workloads"] == "holds"
+
+
+def test_a_sentence_on_all_workloads_fails_with_one() -> None:
+    good = made({"actual": {**ACTUAL, "QUA": 90.0}})
+    bad = made({"actual": {**ACTUAL, "QUA": 1.2}}, workload="lublin_256.swf")
+    text = "QUA is worse than LIN, with actual runtimes, on all workloads"
+    assert verdicts(good)[text] == "holds"
+    assert verdicts(pd.concat([good, bad]), "generated", "lublin_256.swf")[text] == "fails"
+
+
+def test_few_windows_decide_nothing() -> None:
+    table = made({"actual": {**ACTUAL, "QUA": 90.0}, "estimates": ACTUAL}, windows=9)
+    found = verdicts(table)
+    assert found["QUA is worse than LIN, with actual runtimes, on all workloads"] == "too few"
+    table = made({"estimates": ACTUAL}, windows=29)
+    text = "is still among the three lowest of seven in the last third of the windows, with estimates, on all workloads"
+    assert verdicts(table)[f"F2 {text}"] == "too few", "nine windows are the last third"
+    assert verdicts(made({"estimates": ACTUAL}, windows=30))[f"F2 {text}"] == "holds"
+
+
+def test_nothing_is_claimed_where_no_job_waits() -> None:
+    table = made({"estimates": dict.fromkeys(ACTUAL, 1.0)})
+    table["mean_bounded_slowdown"] = 1.0
+    results = Results(table=table, factors={"workload": ("generated",)}, parameters={"pairs": 1})
+    found = judged(results)
+    assert found.untested == ("generated",)
+    assert not found.by_workload
+    assert "Hardly any job waits on generated" in Regression().findings(results)[-1]
+
+
+def test_a_claim_that_fails_gives_its_values_and_its_cause() -> None:
+    results = Results(table=made({"actual": {**ACTUAL, "CUB": 20.0}}), factors={"workload": ("generated",)},
+                      parameters={"pairs": 1})  # fmt: skip
+    (claim,) = [
+        claim for claim in Regression().claims(results) if claim.verdict == "fails" and "CUB is as" in claim.text
+    ]
+    assert claim.note.startswith("generated: -0.699 [-0.699, -0.699] (fails). The form lets some small jobs go first")
+
+
+def test_the_corrected_method_and_other_logs_are_ours(results: Results) -> None:
+    claims = Regression(**SMALL).claims(results)
+    assert all(claim.ours for claim in claims if claim.text.endswith("(corrected method)"))
+    paper = [claim for claim in claims if not claim.ours]
+    assert all("with estimates" not in claim.text for claim in paper if claim.number == "claim 2")
+    table = made({"actual": {**ACTUAL, "QUA": 90.0}}, workload="other.swf")
+    table["train"] = table["train"].where(table["train"].isna(), "other.swf")
+    table["scores"] = table["scores"].where(table["train"].isna(), "swap-any")
+    found = Regression().claims(Results(table=table, factors={"workload": ("other.swf",)}, parameters={"pairs": 1}))
+    (claim,) = [c for c in found if c.text.startswith("QUA is worse than LIN") and c.verdict == "holds"]
+    assert claim.ours
+    assert "beside the paper's" in claim.text
+
+
+def test_the_windows_of_a_method_are_of_its_scores_depth_and_training_set(results: Results) -> None:
+    windows = Windows.of(results.table, "generated", "swap-any", 32, 0)
+    found = windows.taken("estimates", "generated", ("QDR", "FCFS"))
+    rows = results.where(part=ONLINE, mode="estimates", queue_depth=32, scores="swap-any", order="QDR")
+    assert found is not None
+    assert found["QDR"].tolist() == rows.sort_values("replication")["mean_bounded_slowdown"].tolist()
+    assert windows.taken("estimates", "generated", ("QUA",)) is None
+    assert not windows.own
+
+
+def test_every_sentence_is_the_papers_or_marked_and_bounded() -> None:
+    found = list(sentences())
+    assert len({sentence.text for sentence in found}) == len(found)
+    assert all(sentence.bounds and sentence.source.startswith("section ") for sentence in found)
+    assert inside({"at_least": -1.0, "at_most": 1.0}, 1.0)
+    assert not inside({"more_than": 0.0}, 0.0)
+    assert [least_of("all", 4), least_of("nearly all", 5), least_of("most", 4)] == [
+        {"at_least": 4.0}, {"at_least": 4.0}, {"more_than": 2.0},
+    ]  # fmt: skip
 
 
 def test_the_rank_of_a_median_counts_those_that_are_smaller() -> None:
     values = np.array([[1.0, 5.0, 2.0], [1.0, 1.0, 2.0], [9.0, 7.0, 2.0]])
-    assert _rank_of_last(values) == 2  # medians 1, 5, 2
-    assert _rank_of_last(values[:, ::-1]) == 1
-    assert _rank_of_last(np.stack([values, values[:, ::-1]])).tolist() == [2.0, 1.0]
+    assert rank_of_last(values) == 2  # medians 1, 5, 2
+    assert rank_of_last(values[:, ::-1]) == 1
+    assert rank_of_last(np.stack([values, values[:, ::-1]])).tolist() == [2.0, 1.0]
+    assert spread_rank_of_last(values) == 1  # the last does not vary
+    assert spread_rank_of_last(values[:, ::-1]) == 3  # the second one varies less: 1 to 7, against 1 to 9
 
 
 def test_labels_tell_printed_coefficients_from_learned_ones() -> None:
-    assert [label_of("SAF", None), label_of("LIN", np.nan), label_of("QUA", "uniform")] == [
-        "SAF", "LIN, printed", "QUA, uniform",
-    ]  # fmt: skip
+    assert [
+        label_of("SAF", None), label_of("LIN", np.nan), label_of("QUA", "uniform", "generated"),
+        label_of("QUA", "uniform", "logs/KTH-SP2-1996-2.1-cln.swf.gz"),
+    ] == ["SAF", "LIN, printed", "QUA, uniform", "QUA, uniform, KTH-SP2-1996-2"]  # fmt: skip
+
+
+def test_scores_of_a_file_have_four_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,2,3\n", "utf-8")
+    with pytest.raises(RequestError, match="must have the four columns p, q, r and score"):
+        read_scores(str(tmp_path / "a.csv"))
+    with pytest.raises(RequestError, match=r"b\.csv: no scores can be read"):
+        read_scores(str(tmp_path / "b.csv"))
 
 
 @pytest.mark.parametrize(
@@ -165,6 +397,10 @@ def test_labels_tell_printed_coefficients_from_learned_ones() -> None:
         ({"warm_jobs": True}, "warm_jobs is True"),
         ({"workload": None}, "workload is none"),
         ({"initial_state": "began"}, "unknown initial state 'began'"),
+        ({"engine": "fast"}, "unknown engine 'fast'"),
+        ({"train": None}, "train is none"),
+        ({"draws": 0}, "draws is 0"),
+        ({"generated_windows": 0}, "generated_windows is 0"),
     ],
 )
 def test_settings_that_are_not_allowed_are_refused_before_anything_is_run(chosen: dict[str, object], told: str) -> None:
@@ -190,26 +426,3 @@ def test_another_seed_draws_other_pairs_and_workloads() -> None:
     one, same, other = (plan.shipment.inputs for plan in plans)
     assert one == same
     assert all(one[name] != other[name] for name in one)
-
-
-def test_a_claim_that_fails_tells_its_cause() -> None:
-    windows = np.geomspace(1.0, 2.0, 10)
-    rows = [
-        {"part": ONLINE, "scores": "uniform" if order in FORMS else None, "order": order, "workload": "mine",
-         "mode": "estimates", "queue_depth": None, "replication": number,
-         "mean_bounded_slowdown": value * (1.0 if order == "FCFS" else 0.1)}
-        for order in ("FCFS", "LIN", "QDR") for number, value in enumerate(windows)
-    ]  # fmt: skip
-    factors = {**dict.fromkeys(Regression.factors, (None,)), "workload": ("mine",)}
-    claims = list(Regression().claims(Results(table=pd.DataFrame(rows), factors=factors)))
-    (failed,) = [claim for claim in claims if claim.verdict == "fails" and "QDR is no better than FCFS" in claim.text]
-    assert "FCFS without backfilling is so bad" in failed.note
-    assert all(not claim.note for claim in claims if claim.verdict == "undecided")
-
-
-def test_windows_that_were_learned_from_are_told(results: Results) -> None:
-    assert Regression().findings(results) == ()
-    same = dataclasses.replace(results, parameters={**results.parameters, "train": "a/log.swf"},
-                               factors={**results.factors, "workload": ("a/log.swf",)})  # fmt: skip
-    (found,) = Regression().findings(same)
-    assert found.startswith("Orders were learned from log")

@@ -1,0 +1,218 @@
+"""What the paper says of orders online: how each sentence is measured on a workload, and on how many it is to hold.
+
+References
+----------
+See `experiments.studies.regression_paper`. Sections and figures are those of the version with three training sets.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import numpy as np
+
+from experiments.studies.regression_settings import GENERATED, OWN
+from experiments.studies.regression_windows import Measured, rank, share, times
+
+Share = Literal["all", "nearly all", "most"]
+LEAST: Final[Mapping[Share, float]] = {"all": 1.0, "nearly all": 0.8, "most": 0.5}
+"""Of what part of the workloads a sentence must hold: all; at least four fifths; more than a half."""
+MARGIN: Final = 2.0
+""""As", "comparable" and "close" are within this factor; the paper states none."""
+NEARLY: Final = 0.9
+"""An order does well throughout if it is among the three lowest in this share of the windows; the paper states none."""
+_LOG: Final = float(np.log10(MARGIN))
+_COMPLEX: Final = ("QDR", "CUB", "QUA")
+_POOR: Final = ("FCFS", "SPT", "WFP3", "UNICEF")
+_TIMES: Final = "median over the windows of log10 of the quotient of AVGbsld"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sentence:
+    """A sentence about the windows of each workload.
+
+    Parameters
+    ----------
+    text
+        The sentence, in words of our own.
+    source, number, ours, measure
+        See `experiments.campaigns.Claim`.
+    measured
+        What is measured on a workload.
+    bounds
+        The bounds within which it holds on a workload, by name.
+    mode
+        In which mode jobs must wait, for it to say anything.
+    on
+        On what part of the workloads it is said to hold.
+    training
+        What the learned orders in it were learned from: ``own`` is the workload itself.
+    learned
+        Whether it is about a learned order at all.
+    cause
+        Why it fails where it does, where that is known.
+    """
+
+    text: str
+    source: str
+    number: str = ""
+    ours: bool = False
+    measure: str
+    measured: Measured
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    mode: str
+    on: Share = "all"
+    training: str = GENERATED
+    learned: bool = True
+    cause: str = ""
+
+
+def sentences() -> Iterator[Sentence]:
+    """Hand out the sentences, in the order of the text."""
+    yield from _figure_3()
+    yield from _figure_4()
+    yield from _figure_5()
+    yield from _long_term()
+
+
+def _figure_3() -> Iterator[Sentence]:
+    """Hand out what is said of the forms on the workloads that they were learned from."""
+    where, number = "section 5.2, fig. 3", "claim 2"
+    for form in _COMPLEX:
+        yield Sentence(
+            text=f"{form} is worse than LIN, with actual runtimes",
+            source=where, number=number, measure=_TIMES, bounds={"more_than": 0.0}, mode="actual", training=OWN,
+            measured=times("actual", form, "LIN", training=OWN),
+        )  # fmt: skip
+        yield Sentence(
+            text=f"{form} is as inefficient as FCFS, within a factor of 2, with actual runtimes",
+            source=where, number=number, measure=_TIMES, bounds={"at_least": -_LOG, "at_most": _LOG}, mode="actual",
+            training=OWN, measured=times("actual", form, "FCFS", training=OWN),
+            cause="The form lets some small jobs go first, which is better than FCFS where the queue is long.",
+        )  # fmt: skip
+        yield Sentence(
+            text=f"The median of {form} is above that of each established order but FCFS, with actual runtimes",
+            source=where, measure="rank of its median among SPT, SAF, WFP3, UNICEF, F2 and itself",
+            bounds={"at_least": 6.0}, mode="actual", training=OWN,
+            measured=rank("actual", form, ("SPT", "SAF", "WFP3", "UNICEF", "F2"), training=OWN),
+        )  # fmt: skip
+    yield Sentence(
+        text="LIN is comparable to SAF, within a factor of 2, with actual runtimes",
+        source=where, measure=_TIMES, bounds={"at_least": -_LOG, "at_most": _LOG}, mode="actual", training=OWN,
+        measured=times("actual", "LIN", "SAF", training=OWN),
+        cause="Which LIN is learned depends on the pairs that were drawn.",
+    )  # fmt: skip
+    for form in _COMPLEX:
+        yield Sentence(
+            text=f"{form} is worse than LIN, with estimates",
+            source=where, number=number, ours=True, measure=_TIMES, bounds={"more_than": 0.0}, mode="estimates",
+            measured=times("estimates", form, "LIN"),
+        )  # fmt: skip
+        yield Sentence(
+            text=f"{form} is no better than FCFS, with estimates",
+            source=where, number=number, ours=True, measure=_TIMES, bounds={"at_least": 0.0}, mode="estimates",
+            measured=times("estimates", form, "FCFS"),
+        )  # fmt: skip
+
+
+def _figure_4() -> Iterator[Sentence]:
+    """Hand out what is said of estimates without backfilling."""
+    where = "section 5.3, fig. 4"
+    yield Sentence(
+        text="LIN's median is among the three lowest of seven, with estimates",
+        source=where, number="claim 1", measure="rank of its median among FCFS, SPT, SAF, WFP3, UNICEF, F2, LIN",
+        bounds={"at_most": 3.0}, mode="estimates", measured=rank("estimates", "LIN"),
+        cause="With 32 waiting jobs considered, what waits behind a blocked head is out of reach; with all of them, "
+        "orders that let small jobs go first (SPT, UNICEF) gain most, and pass it.",
+    )  # fmt: skip
+    yield Sentence(
+        text="LIN's slowdowns vary little: its interquartile range is among the three lowest of seven, with estimates",
+        source=where, measure="rank of its interquartile range over the windows among the seven",
+        bounds={"at_most": 3.0}, mode="estimates", on="nearly all", measured=rank("estimates", "LIN", spread=True),
+    )  # fmt: skip
+    yield _slightly("estimates", where)
+
+
+def _figure_5() -> Iterator[Sentence]:
+    """Hand out what is said of estimates with backfilling."""
+    where, number = "section 5.3, fig. 5", "claim 5"
+    for ours, text, bound in ((False, "improves FCFS", 0.0), (True, "improves FCFS to less than a half", -_LOG)):
+        yield Sentence(
+            text=f"Backfilling {text}",
+            source=where, number=number, ours=ours, measure=_TIMES, bounds={"less_than": bound}, mode="estimates",
+            learned=False, measured=times("backfilling", "FCFS", "FCFS", of="estimates"),
+            cause="Hardly any job waits on this log.",
+        )  # fmt: skip
+    for order in ("SAF", "F2", "LIN"):
+        yield Sentence(
+            text=f"FCFS with backfilling does not pass {order} with it",
+            source=where, number=number, measure=_TIMES, bounds={"more_than": 0.0}, mode="backfilling",
+            learned=order == "LIN", measured=times("backfilling", "FCFS", order),
+        )  # fmt: skip
+    for order in ("SAF", "F2"):
+        yield Sentence(
+            text=f"LIN is worse than {order}, with backfilling",
+            source=where, measure=_TIMES, bounds={"more_than": 0.0}, mode="backfilling", on="most",
+            measured=times("backfilling", "LIN", order),
+        )  # fmt: skip
+    for spread, what in ((False, "median"), (True, "interquartile range")):
+        yield Sentence(
+            text=f"LIN's {what} is below that of FCFS, SPT, WFP3 and UNICEF, with backfilling",
+            source=where, measure=f"rank of its {what} among FCFS, SPT, WFP3, UNICEF and itself",
+            bounds={"at_most": 1.0}, mode="backfilling", on="most",
+            measured=rank("backfilling", "LIN", _POOR, spread=spread),
+        )  # fmt: skip
+    yield Sentence(
+        text="LIN's median is among the three lowest of seven, with backfilling",
+        source=where, ours=True, measure="rank of its median among FCFS, SPT, SAF, WFP3, UNICEF, F2, LIN",
+        bounds={"at_most": 3.0}, mode="backfilling", measured=rank("backfilling", "LIN"),
+    )  # fmt: skip
+    yield _slightly("backfilling", where)
+
+
+def _slightly(mode: str, where: str) -> Sentence:
+    how = "with estimates" if mode == "estimates" else "with backfilling"
+    return Sentence(
+        text=f"F2 is slightly better than LIN, by less than a factor of 2, {how}",
+        source=f"section 6, {where.split(', ')[1]}", measure=_TIMES, bounds={"more_than": -_LOG, "less_than": 0.0},
+        mode=mode, on="most", measured=times(mode, "F2", "LIN"),
+    )  # fmt: skip
+
+
+def _long_term() -> Iterator[Sentence]:
+    """Hand out what is said of many years without learning again."""
+    where, number = "section 5.3, fig. 5", "claim 6"
+    for order in ("F2", "LIN"):
+        yield Sentence(
+            text=f"{order} does well throughout: among the three lowest of seven in 9 of 10 windows, with backfilling",
+            source=where, number=number, measure="share of the windows in which it is among the three lowest of seven",
+            bounds={"at_least": NEARLY}, mode="backfilling", learned=order == "LIN",
+            measured=share("backfilling", order),
+        )  # fmt: skip
+        yield Sentence(
+            text=f"{order} is still among the three lowest of seven in the last third of the windows, with estimates",
+            source=where, number=number, ours=True, measure="rank of its median in the last third of the windows",
+            bounds={"at_most": 3.0}, mode="estimates", learned=order == "LIN",
+            measured=rank("estimates", order, last=3),
+        )  # fmt: skip
+    yield Sentence(
+        text="LIN need not be learned again: from the generated set, it is at most twice as bad as from the log itself",
+        source=where, number=number, ours=True, measure=_TIMES, bounds={"at_most": _LOG}, mode="backfilling",
+        measured=times("backfilling", "LIN", "LIN", other=OWN),
+    )  # fmt: skip
+
+
+def least_of(on: Share, workloads: int) -> dict[str, float]:
+    """Return the bound on the number of workloads on which a sentence must hold."""
+    part = LEAST[on] * max(workloads, 1)
+    return {"more_than": part} if on == "most" else {"at_least": part}
+
+
+def inside(bounds: Mapping[str, float], value: float) -> bool:
+    """Return whether a value keeps to the bounds."""
+    kept: Sequence[bool] = [
+        value > bound if name == "more_than" else value >= bound if name == "at_least"
+        else value < bound if name == "less_than" else value <= bound
+        for name, bound in bounds.items()
+    ]  # fmt: skip
+    return all(kept)

@@ -1,0 +1,174 @@
+"""What the regression study varies: parts, scores, training sets, orders, modes; which go together; what it refuses."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import pandas as pd
+
+from experiments.campaigns.study import Design
+from experiments.inputs import named_priority
+from experiments.studies.regression_paper import COEFFICIENTS, SYNTHETIC, set_of
+from simmodels.engine import Engine
+from simmodels.errors import RequestError, require_known
+from simmodels.learning.pairs import Initial
+from simmodels.policies.naming import as_order
+from simmodels.policies.polynomial import FORMS, Polynomial
+from simmodels.policies.priority import Priority
+
+FIT: Final = "fit"
+DRAW: Final = "draw"
+CONVERGENCE: Final = "convergence"
+ONLINE: Final = "online"
+PARTS: Final = (FIT, DRAW, CONVERGENCE, ONLINE)
+SCORES: Final = ("swap-any", "uniform")
+GIVEN: Final = "given"
+"""The scores of a file, such as one that the authors published."""
+GENERATED: Final = "generated"
+OWN: Final = "own"
+"""Each workload is a training set, for the windows of its own; of the generated one, another draw is."""
+MODES: Final = ("actual", "estimates", "backfilling")
+DEPTHS: Final = (32, None)
+SEVEN: Final = ("FCFS", "SPT", "SAF", "WFP3", "UNICEF", "F2", "LIN")
+"""The orders that figures 4 and 5 compare."""
+PLAIN: Final = ("FCFS", "SPT", "SAF", "WFP3", "UNICEF", "F1", "F2", "F3", "F4")
+ORDERS: Final = (*PLAIN, *FORMS)
+MEASURE: Final = "mean_bounded_slowdown"
+PRINTED: Final = "printed"
+METHODS: Final[Mapping[str, tuple[str | None, int | None]]] = {
+    PRINTED: (None, 32),
+    "published": ("swap-any", 32),
+    "corrected": ("uniform", None),
+}
+"""Of each method, which scores the forms were learned from (None: as they are printed), and how many waiting jobs are
+considered."""
+_SCORE_FILES: Final = (".csv", ".csv.gz")
+
+
+def is_learned(order: str) -> bool:
+    """Return whether an order is one of the forms that are fitted."""
+    return order in FORMS
+
+
+def is_score_file(train: str) -> bool:
+    """Return whether a training set is a file of scores."""
+    return train.lower().endswith(_SCORE_FILES)
+
+
+def name_of(workload: str) -> str:
+    """Return what a workload is called: its file's name without endings."""
+    return Path(workload).name.split(".", maxsplit=1)[0].removesuffix("-cln")
+
+
+def label_of(order: str, scores: object, train: object = None) -> str:
+    """Return what an order is called: a form with its scores and training set, or as it was printed."""
+    if not is_learned(order):
+        return order
+    how = scores if isinstance(scores, str) else PRINTED
+    where = "" if not isinstance(train, str) or train == GENERATED else f", {name_of(train)}"
+    return f"{order}, {how}{where}"
+
+
+def read_scores(path: str) -> pd.DataFrame:
+    """Return the scores of a file in the authors' format: p, q, r and score, comma-separated, no header.
+
+    Rows are taken 32 by 32 as those of a pair, if they can be; ``#`` begins a comment.
+
+    Raises
+    ------
+    RequestError
+        The file cannot be read, or has other columns.
+    """
+    try:
+        table = pd.read_csv(path, header=None, comment="#")
+    except (OSError, ValueError) as error:
+        raise RequestError(f"{path}: no scores can be read ({error})") from error
+    if table.shape[1] != 4:
+        raise RequestError(f"{path} must have the four columns p, q, r and score (got {table.shape[1]})")
+    table.columns = pd.Index(["p", "q", "r", "score"])
+    return table if len(table) % 32 else table.assign(pair=table.index // 32)
+
+
+@lru_cache(maxsize=64)
+def printed_order(form: str, train: str) -> Priority:
+    """Return a form as the paper prints it for a training set (table 3, 4 or 5): one object, compiled once."""
+    known = set_of(train)
+    if known is None or known == SYNTHETIC:
+        return as_order(form)  # the paper's, to more digits than table 3 has
+    terms = COEFFICIENTS[known][form]
+    return Polynomial([term.theta for term in terms.values()], list(terms), name=f"{form} ({known}, printed)")
+
+
+def training_sets(workload: str, values: Mapping[str, Sequence[object]]) -> tuple[str, ...]:
+    """Return what the forms that run on a workload are learned from, each once."""
+    own = GENERATED if workload == GENERATED else workload
+    return tuple(dict.fromkeys(own if train == OWN else str(train) for train in values["train"]))
+
+
+def all_training_sets(values: Mapping[str, Sequence[object]]) -> tuple[str, ...]:
+    """Return what forms are learned from for any workload, each once."""
+    return tuple(dict.fromkeys(train for name in values["workload"] for train in training_sets(str(name), values)))
+
+
+def scores_for(train: str, values: Mapping[str, Sequence[object]]) -> tuple[str, ...]:
+    """Return in which ways the jobs of a training set are scored."""
+    return (GIVEN,) if is_score_file(train) else tuple(str(name) for name in values["scores"] if name is not None)
+
+
+def online(workload: str, values: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
+    """Hand out the factors of the cells that run in each window of a workload."""
+    orders = [str(order) for order in values["order"]]
+    ways: list[tuple[str | None, str | None, str]] = []
+    if None in values["scores"]:
+        ways += [(None, None, order) for order in orders if not is_learned(order)]
+        sets = [GENERATED, *([workload] if set_of(workload) not in {None, SYNTHETIC} else [])]
+        ways += [(train, None, order) for train in sets for order in orders if is_learned(order)]
+    for train in training_sets(workload, values):
+        forms = [order for order in orders if is_learned(order)]
+        ways += [(train, scores, order) for scores in scores_for(train, values) for order in forms]
+    for learned_from, how, order in ways:
+        everywhere = learned_from in {None, GENERATED} or order == "LIN"
+        for mode in [mode for mode in values["mode"] if everywhere or mode == "actual"]:
+            for depth in values["queue_depth"]:
+                yield {"part": ONLINE, "train": learned_from, "scores": how, "order": order, "workload": workload,
+                       "mode": mode, "queue_depth": depth}  # fmt: skip
+
+
+def require_allowed(design: Design) -> None:
+    """Refuse settings that are not allowed.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        One is not.
+    """
+    of, values = design.parameters, design.factors
+    known: Mapping[str, Sequence[object]] = {"part": PARTS, "scores": (None, *SCORES), "mode": MODES}
+    for name, allowed in known.items():
+        for value in values[name]:
+            if value not in allowed:
+                raise RequestError(f"{name} is {value!r}", f"{', '.join(map(str, allowed))} are allowed")
+    require_known("initial state", of["initial_state"], get_args(Initial))
+    require_known("engine", of["engine"], get_args(Engine))
+    for order in values["order"]:
+        named_priority(str(order))
+    _require_numbers(of, values["queue_depth"])
+    if None in values["workload"]:
+        raise RequestError("workload is none", f"{GENERATED}, or the file of a log, is allowed")
+    if None in values["train"]:
+        raise RequestError("train is none", f"{GENERATED}, {OWN}, or the file of a log or of scores, is allowed")
+
+
+def _require_numbers(of: Mapping[str, Any], depths: Sequence[object]) -> None:
+    """Refuse numbers out of their ranges."""
+    least = {"pairs": 1, "trials": 64, "uniform_trials": 64, "jobs": 1, "warm_jobs": 0, "draws": 1}
+    whole = [(name, of[name], at) for name, at in least.items()]
+    whole += [(name, of[name], 1) for name in ("cores", "generated_windows", "pairs_of_logs") if of[name] is not None]
+    whole += [("queue_depth", depth, 1) for depth in depths if depth is not None]
+    for name, value, at in whole:
+        if not isinstance(value, int) or isinstance(value, bool) or value < at:
+            raise RequestError(f"{name} is {value!r}", f"an integer >= {at} is allowed")
+    numbers = {name: of[name] for name in ("window_days", "tau_s")}
+    if wrong := [name for name, number in numbers.items() if not isinstance(number, int | float) or number <= 0]:
+        raise RequestError(f"{wrong[0]} is {numbers[wrong[0]]!r}", "a number > 0 is allowed")
