@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from experiments.drawing import INK, PALETTE, STYLE, as_label
 from experiments.on_machines import FIVE, QUEUES
@@ -29,6 +30,8 @@ _LABELS: Final = {
 }
 _METRICS: Final = ("goodput", "max_stretch", "aborted", "mean_aborted_s")
 _WIDTH: Final = 0.84
+_FEW: Final = 30.0
+"""An axis whose ends have a smaller ratio has ticks at 1, 2 and 5 of each decade."""
 
 
 def figures_of(found: Found) -> dict[str, Figure]:
@@ -157,10 +160,14 @@ def _by_radius(found: Found) -> Figure:
 
 
 def _measured(axes: Axes, measure: str) -> None:
-    """Name the axis of a measure; stretches differ by orders of magnitude."""
+    """Name the axis of a measure; stretches differ by orders of magnitude, and are plain numbers all the same."""
     axes.set_ylabel(_LABELS[measure])
     if measure == "max_stretch":
         axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < _FEW * low else (1.0,)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _measures(found: Found, heuristics: Sequence[str]) -> Figure:
@@ -170,6 +177,7 @@ def _measures(found: Found, heuristics: Sequence[str]) -> Figure:
         for axes, measure in zip(panels, _METRICS, strict=True):
             _boxes(axes, found.workloads, heuristics, partial(found.values, measure))
             _measured(axes, measure)
+            axes.tick_params(axis="x", labelsize="small")
         _say(figure, heuristics)
     return figure
 
