@@ -188,7 +188,7 @@ class Capacity(Study):
         row = {name: found[name] for name in MEASURES}
         return {name: None if math.isnan(value) else value for name, value in row.items()}
 
-    # -- what is told of them -----------------------------------------------------------------------
+    # -- what is reported ----------------------------------------------------------------------------
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the text's numbers beside ours, and what came out at the centre and along the sweeps."""

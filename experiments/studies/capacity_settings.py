@@ -88,7 +88,7 @@ class Reading:
         return self.days or (parameters["lead_days"], parameters["window_days"])
 
     def jobs_per_week(self, jobs: int, weeks: float) -> int:
-        """Return how many jobs are released in a week, if so many are asked for and jobs are released for so long."""
+        """Return how many jobs are released per week, given the number asked for and the length of the trace."""
         return max(round(jobs / weeks), 1) if self.per_trace else jobs
 
 
