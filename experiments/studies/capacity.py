@@ -1,4 +1,4 @@
-"""Capacity: machines that come and go, and schedulers that know the risk.
+"""Capacity: machines that are switched on and off, and schedulers that know the risk.
 
 References
 ----------
@@ -9,7 +9,7 @@ resources", SC-W 2023, doi:10.1145/3624062.3624194.
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -20,11 +20,13 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
-from experiments.studies.capacity_claims import claims_of
+from experiments.studies.capacity_claims import claims_of, printed_table
+from experiments.studies.capacity_paper import ELEMENTS, PAPER, SLICES
 from experiments.studies.capacity_results import Found, tables_of
 from experiments.studies.capacity_settings import (
     BORG,
     CHANGES,
+    JUDGED,
     READINGS,
     begin_of,
     heuristic_options,
@@ -64,18 +66,27 @@ class Jobs(NamedTuple):
 
 
 class Capacity(Study):
-    """Machines that come and go: first fit, the three targeted heuristics, and queues.
+    """Machines that are switched on and off: first fit, the three targeted heuristics, and queues.
 
     A replication is a walk of the number of machines; all heuristics, job traces and points of the sweeps meet the same
     walks. The workloads are families of jobs, and slices of Borg's trace (``--workload LogScale,A.txt.gz,B.txt.gz``):
     the risks of each slice are read from the one that begins before it, so the first one is not run itself. A point of
     the sweeps differs from the centre (24 machines, 8 more or less, a change each 1,200 s) in one factor. ``change``
     is how machines go, ``variant`` how the paper is read.
+
+    Scale ``paper`` is the paper's campaign: three sweeps of five values on four workloads, five heuristics, six job
+    traces and 30 walks are its 54,000 simulations, of which the centre, which the sweeps share, is run once. LogScaleU,
+    of which the paper has one sentence, is run at the centre; ``extended`` sweeps it too, and has queues, other ways in
+    which machines go, and all readings.
     """
+
+    paper = PAPER
+    elements = ELEMENTS
 
     parameters = {
         "lead_days": 14.0, "window_days": 7.0, "distance": 11, "pack_size": 5, "raise_above": 0.95,
         "lower_below": 0.80, "notice_s": 600.0, "checkpoint_s": 60.0, "restart_s": 60.0,
+        "engine": "auto",
     }  # fmt: skip
     factors = {
         "workload": RISKY_FAMILIES,
@@ -85,9 +96,9 @@ class Capacity(Study):
         "radius": (4, 6, 8, 12, 16),
         "cores_per_machine": (24,),
         "jobs_per_week": (20_000,),
-        "change": CHANGES,
+        "change": ("kill",),
         "variant": ("default",),
-        "heuristic": (*FIVE, *QUEUES),
+        "heuristic": FIVE,
     }
     scales = {
         "smoke": Scale(
@@ -95,17 +106,18 @@ class Capacity(Study):
             judged=False,
             parameters={"lead_days": 1.0, "window_days": 0.5},
             factors={"workload": ("Uniform", "LogScale"), "trace": (0,), "machines": (24,), "radius": (8,),
-                     "period_s": (400, 1200), "change": ("kill",)},
+                     "period_s": (400, 1200)},
         ),
         "small": Scale(
             replications=10,
-            factors={"trace": (0,), "machines": (20, 24, 28), "radius": (4, 8, 16), "period_s": (400, 1200, 10_800)},
+            factors={"trace": (0,), "machines": (20, 24, 26, 28), "radius": (4, 8, 16),
+                     "period_s": (400, 1200, 10_800)},
         ),
         "paper": Scale(replications=30),
         "extended": Scale(
             replications=30,
-            factors={"cores_per_machine": (48, 32, 24, 16, 8), "variant": tuple(READINGS),
-                     "jobs_per_week": (8_000, 14_000, 20_000, 28_000, 40_000)},
+            factors={"cores_per_machine": (48, 32, 24, 16, 8), "variant": tuple(READINGS), "change": CHANGES,
+                     "jobs_per_week": (8_000, 14_000, 20_000, 28_000, 40_000), "heuristic": (*FIVE, *QUEUES)},
         ),
     }  # fmt: skip
     measures = MEASURES
@@ -130,7 +142,7 @@ class Capacity(Study):
                 for trace in values["trace"]:
                     if workload == BORG and int(str(trace)) >= len(slices) - 1:
                         continue
-                    for point in points(values):
+                    for point in _points(values, workload, swept=scale == "extended"):
                         if workload == BORG and point["jobs_per_week"] != next(points(values))["jobs_per_week"]:
                             continue  # Borg has as many as it has
                         if not READINGS[str(point["variant"])].is_of(workload):
@@ -162,8 +174,7 @@ class Capacity(Study):
                 raise RequestError(f"{path} begins at {begin:g} s as another slice does", "each its own week is needed")
             # A slice is as long as its last submit says, in whole days.
             days = math.floor((float(log.submit_s.max()) - begin) / DAY) + 1
-            end = begin + min(days, float(str(design.parameters["window_days"]))) * DAY
-            found[f"{BORG} {trace}"] = Jobs(log, reference, (begin, end))
+            found[f"{BORG} {trace}"] = Jobs(log, reference, (begin, begin + days * DAY))
         return found
 
     def uses(self, cell: Cell) -> Collection[str]:
@@ -177,36 +188,54 @@ class Capacity(Study):
         row = {name: found[name] for name in MEASURES}
         return {name: None if math.isnan(value) else value for name, value in row.items()}
 
-    # -- what is told of them -----------------------------------------------------------------------
+    # -- what is reported ----------------------------------------------------------------------------
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
-        """Return what came out at the centre and along the sweeps, beside an independent program's numbers."""
-        return tables_of(Found(results))
+        """Return the text's numbers beside ours, and what came out at the centre and along the sweeps."""
+        found = Found(results)
+        printed = printed_table(found) if JUDGED & set(results.factors["variant"]) else pd.DataFrame()
+        return {**({"numbers of the text, beside ours": printed} if len(printed) else {}), **tables_of(found)}
+
+    def findings(self, results: Results) -> Sequence[str]:
+        """Return what is missing where no slice of Borg's trace was passed."""
+        if BORG in Found(results).workloads:
+            return ()
+        missing = "Figure 4, the panels of Borg and the claims about it are missing: pass slices of Google's Borg trace"
+        return (f"{missing}, as the authors publish them, beside the families: {SLICES} (seven for six job traces)",)
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
-        """Return the box plots of figures 1 to 4, and machines that go dark in one small window."""
+        """Return the box plots of figures 1 to 4, and machines that are switched off in one small window."""
         from experiments.gantt import gantt  # noqa: PLC0415  matplotlib is slow to import
         from experiments.studies.capacity_figures import figures_of  # noqa: PLC0415  the same
 
         found = figures_of(Found(results))
         shown = shown_window(results)
         if shown is not None:
-            found["machines that go dark"] = gantt(shown.schedules, start_s=shown.window_s[0], end_s=shown.window_s[1])
+            found["ours: machines that are switched off"] = gantt(
+                shown.schedules, start_s=shown.window_s[0], end_s=shown.window_s[1]
+            )
         return found
 
     def claims(self, results: Results) -> Sequence[Claim]:
-        """Return the claims of the paper, workload by workload; none if it was run by another reading only."""
-        return list(claims_of(Found(results))) if "default" in results.factors["variant"] else []
+        """Return the claims of the paper; none if it was run by readings only that are neither ours nor the text."""
+        return list(claims_of(Found(results))) if JUDGED & set(results.factors["variant"]) else []
+
+
+def _points(values: Mapping[str, Sequence[Any]], workload: str, *, swept: bool) -> Iterator[dict[str, Any]]:
+    """Return the points of the sweeps on a workload; of LogScaleU only the centre, unless it is swept."""
+    return points(values) if swept or workload != "LogScaleU" else islice(points(values), 1)
 
 
 def jobs_of(cell: Cell) -> Jobs:
     """Return the jobs of a cell: of a family, generated; else a slice of Borg."""
+    reading = READINGS[cell["variant"]]
+    lead, window = reading.windows(cell.parameters)
     if cell["workload"] == BORG:
-        found: Jobs = cell.inputs[f"{BORG} {cell['trace']}"]
-        return found
-    begin, end = cell["lead_days"] * DAY, (cell["lead_days"] + cell["window_days"]) * DAY
-    size = (end / WEEK, cell["jobs_per_week"], cell["cores_per_machine"])
-    read = tuple(READINGS[cell["variant"]].jobs.items())
+        log, reference, (begin, end) = cell.inputs[f"{BORG} {cell['trace']}"]
+        return Jobs(log, reference, (begin, min(end, begin + window * DAY)))
+    begin, end = lead * DAY, (lead + window) * DAY
+    size = (end / WEEK, reading.jobs_per_week(cell["jobs_per_week"], end / WEEK), cell["cores_per_machine"])
+    read = tuple(reading.jobs.items())
     made = [
         _generated(cell["workload"], *size, entropy(cell.seed, "capacity", what, cell["trace"]), read)
         for what in ("jobs", "reference")
@@ -267,7 +296,11 @@ def simulated(cell: Cell) -> Schedule:
     capacity = walk_of(cell, window_s[1])
     most, least = cell["machines"] + cell["radius"], cell["machines"] - cell["radius"]
     size, heuristic, seed = cell["cores_per_machine"], cell["heuristic"], cell.seed_for("fill")
-    options: dict[str, Any] = {"seed": seed, "checkpoints": _checkpoints(cell, capacity, window_s)}
+    options: dict[str, Any] = {
+        "seed": seed,
+        "engine": cell["engine"],
+        "checkpoints": _checkpoints(cell, capacity, window_s),
+    }
     if heuristic not in QUEUES:
         options |= heuristic_options(heuristic, cell.parameters, READINGS[cell["variant"]])
     if heuristic in TARGETED:

@@ -1,4 +1,4 @@
-"""The figures of the capacity study: box plots as the paper has them, and machines that go dark."""
+"""The figures of the capacity study: box plots as the paper has them."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,10 +9,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from experiments.drawing import INK, PALETTE, STYLE, as_label
 from experiments.on_machines import FIVE, QUEUES
+from experiments.studies.capacity_paper import FIGURES, METRICS_FIGURE
 from experiments.studies.capacity_results import SWEEPS, Found
+from experiments.studies.capacity_settings import BORG
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +28,10 @@ _LABELS: Final = {
     "mean_aborted_s": "mean aborted time (s)",
     "max_stretch": "longest stretch",
 }
+_METRICS: Final = ("goodput", "max_stretch", "aborted", "mean_aborted_s")
 _WIDTH: Final = 0.84
+_FEW: Final = 30.0
+"""An axis whose ends have a smaller ratio has ticks at 1, 2 and 5 of each decade."""
 
 
 def figures_of(found: Found) -> dict[str, Figure]:
@@ -33,19 +39,21 @@ def figures_of(found: Found) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     if found.results.table.empty:
         return figures
-    for number, name in enumerate(("machines", "period_s", "radius"), start=1):
+    for name, title in FIGURES.items():
         values = found.swept(name)
         if len(values) > 1:
-            figures[f"figure {number}: goodput by {SWEEPS[name]}"] = _sweep(found, name, values)
-    figures["figure 4: what is lost, and the longest stretch"] = _losses(found)
+            figures[title] = _sweep(found, name, values)
+    if len(found.swept("radius", BORG)) > 1:
+        figures[METRICS_FIGURE] = _by_radius(found)
+    figures["ours: four metrics at the centre by workload"] = _measures(found, _shown(found, FIVE))
     for name in ("cores_per_machine", "jobs_per_week"):
         values = found.swept(name)
         if len(values) > 1:
             figures[f"extended: goodput by {SWEEPS[name]}"] = _sweep(found, name, values)
     if set(QUEUES) & set(found.heuristics):
-        figures["queues on the same machines"] = _queues(found)
+        figures["extended: queues on the same machines"] = _measures(found, found.heuristics)
     if len(found.results.factors["change"]) > 1:
-        figures["notice, drain and checkpoints"] = _changes(found)
+        figures["extended: notice, drain and checkpoints"] = _changes(found)
     return figures
 
 
@@ -98,7 +106,7 @@ def _goodput(found: Found, workload: str, name: str, value: object, heuristic: s
     return found.values("goodput", workload, heuristic, **{name: value})
 
 
-def _panels(count: int, *, across: int, height_in: float = 2.5, width_in: float = 4.6) -> tuple[Figure, list[Axes]]:
+def _panels(count: int, *, across: int, height_in: float = 2.3, width_in: float = 3.6) -> tuple[Figure, list[Axes]]:
     """Return a figure of `count` panels, `across` of them in a row, with room for a legend below."""
     rows = -(-count // across)
     figure = Figure(figsize=(width_in * min(across, count), height_in * rows + 0.7), layout="constrained")
@@ -109,7 +117,7 @@ def _say(figure: Figure, heuristics: Sequence[str]) -> None:
     entries = [
         Patch(facecolor=_COLOURS[name], edgecolor=INK, linewidth=0.6, alpha=0.85, label=name) for name in heuristics
     ]
-    figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 5))
+    figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 3))
 
 
 def _shown(found: Found, names: Sequence[str]) -> list[str]:
@@ -134,28 +142,42 @@ def _sweep(found: Found, name: str, values: Sequence[Any]) -> Figure:
     return figure
 
 
-def _losses(found: Found) -> Figure:
-    """Return the aborted share, the mean aborted time and the longest stretch at the centre, by workload."""
-    return _measures(found, ("goodput", "aborted", "mean_aborted_s", "max_stretch"), _shown(found, FIVE))
+def _by_radius(found: Found) -> Figure:
+    """Return figure 4: four metrics on Borg along the range of the number of machines, a panel each."""
+    values, heuristics = found.swept("radius", BORG), _shown(found, FIVE)
 
+    def at(measure: str, radius: object, heuristic: str) -> "pd.Series[float]":
+        return found.values(measure, BORG, heuristic, radius=radius)
 
-def _queues(found: Found) -> Figure:
-    """Return what queues make of the same machines."""
-    return _measures(found, ("goodput", "aborted", "mean_aborted_s", "max_stretch"), found.heuristics)
-
-
-def _measures(found: Found, measures: Sequence[str], heuristics: Sequence[str]) -> Figure:
-    """Return measures at the centre, a panel each, the workloads along the axis."""
     with mpl.rc_context(STYLE):
-        figure, panels = _panels(len(measures), across=2)
-        for axes, measure in zip(panels, measures, strict=True):
-            _boxes(
-                axes, found.workloads, heuristics,
-                partial(found.values, measure),
-            )  # fmt: skip
-            axes.set_ylabel(_LABELS[measure])
-            if measure == "max_stretch":
-                axes.set_yscale("log")
+        figure, panels = _panels(len(_METRICS), across=2)
+        for axes, measure in zip(panels, _METRICS, strict=True):
+            _boxes(axes, values, heuristics, partial(at, measure))
+            axes.set_xlabel(SWEEPS["radius"])
+            _measured(axes, measure)
+        _say(figure, heuristics)
+    return figure
+
+
+def _measured(axes: Axes, measure: str) -> None:
+    """Name the axis of a measure; stretches differ by orders of magnitude, and are plain numbers all the same."""
+    axes.set_ylabel(_LABELS[measure])
+    if measure == "max_stretch":
+        axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < _FEW * low else (1.0,)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _measures(found: Found, heuristics: Sequence[str]) -> Figure:
+    """Return the four metrics at the centre, a panel each, the workloads along the axis."""
+    with mpl.rc_context(STYLE):
+        figure, panels = _panels(len(_METRICS), across=2)
+        for axes, measure in zip(panels, _METRICS, strict=True):
+            _boxes(axes, found.workloads, heuristics, partial(found.values, measure))
+            _measured(axes, measure)
+            axes.tick_params(axis="x", labelsize="small")
         _say(figure, heuristics)
     return figure
 

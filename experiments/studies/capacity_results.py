@@ -1,9 +1,11 @@
 """What is asked of the results of the capacity study: values at points of its sweeps, and tables of them."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
@@ -13,11 +15,11 @@ from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity_settings import BORG, CENTRE, alike
 
 SWEEPS: Final = {
-    "machines": "machines in the mean",
-    "period_s": "seconds between changes",
-    "radius": "machines more or less",
-    "cores_per_machine": "cores a machine",
-    "jobs_per_week": "jobs a week",
+    "machines": "average number of machines",
+    "period_s": "period of change (s)",
+    "radius": "range of the number of machines (±)",
+    "cores_per_machine": "cores per machine",
+    "jobs_per_week": "jobs per week",
 }
 
 INDEPENDENT: Final[Mapping[str, Mapping[str, tuple[float, float, float | None]]]] = {
@@ -130,6 +132,11 @@ class Found:
         return bootstrap(there.groupby(level=REPLICATION).mean().to_numpy(), seed=self.results.seed)
 
 
+def logarithms(values: "pd.Series[float]") -> "pd.Series[float]":
+    """Return the natural logarithms of values; NaN where there is none, as of nothing lost in a short window."""
+    return pd.Series(np.log(values.where(values > 0.0).to_numpy(dtype=float)), index=values.index)
+
+
 def _plain(value: object) -> object:
     """Return a value of a factor as a key: a whole number is the same whatever its type."""
     return value if isinstance(value, str) else float(str(value))
@@ -143,6 +150,7 @@ def tables_of(found: Found) -> dict[str, pd.DataFrame]:
     tables = {
         "the centre, beside an independent program": centre,
         "the sweeps: goodput, beside an independent program": sweeps,
+        "figures 1 to 4 against first fit, walk by walk": pd.DataFrame(_paired(found)),
         "notice, drain and checkpoints, against being killed": pd.DataFrame(_changes(found)),
         "what each reading changes": pd.DataFrame(_readings(found)),
         "the readings of the program, beside the authors' own": pd.DataFrame(_program(found)),
@@ -192,6 +200,35 @@ def _sweeps(found: Found) -> Iterator[dict[str, Any]]:
                         "workload": workload, "sweep": name, "value": value, "heuristic": heuristic,
                         **_interval("goodput", effect), "theirs": their, "difference": _less(effect, their),
                     }  # fmt: skip
+
+
+_PAIRED: Final = (("goodput", False), ("aborted", False), ("mean_aborted_s", True), ("max_stretch", True),
+                  ("mean_stretch", True))  # fmt: skip
+
+
+def _paired(found: Found) -> Iterator[dict[str, Any]]:
+    """Hand out each heuristic against FirstFitAware at each point: differences, and geometric means of ratios."""
+    for workload in found.workloads:
+        for name in SWEEPS:
+            values = found.swept(name, workload)
+            for value in values if len(values) > 1 else ():
+                for heuristic in found.heuristics:
+                    row = _pair(found, workload, heuristic, {name: value}) if heuristic != "FirstFitAware" else {}
+                    if row:
+                        yield {"workload": workload, "sweep": name, "value": value, "heuristic": heuristic, **row}
+
+
+def _pair(found: Found, workload: str, heuristic: str, moved: Mapping[str, Any]) -> dict[str, float | None]:
+    row: dict[str, float | None] = {}
+    for measure, ratio in _PAIRED:
+        one, other = (found.values(measure, workload, each, **moved) for each in (heuristic, "FirstFitAware"))
+        effect = found.effect(logarithms(one) - logarithms(other) if ratio else one - other)
+        if effect is not None:
+            ends = (effect.estimate, effect.low, effect.high)
+            shown = [None if end is None else math.exp(end) if ratio else end for end in ends]
+            said = f"{measure}, {'times' if ratio else 'less'}"
+            row |= dict(zip((said, f"{measure} low", f"{measure} high"), shown, strict=True))
+    return row
 
 
 def _changes(found: Found) -> Iterator[dict[str, Any]]:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from experiments.campaigns.study import Design
 from experiments.on_machines import FIRST_FIT, FIVE, QUEUES, heuristic_of
 from simmodels.capacity import Law
+from simmodels.engine import Engine
 from simmodels.errors import RequestError, require_known
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.placement_options import PlacementOptions, has_option
@@ -48,12 +49,18 @@ class Reading:
         See `simmodels.Schedule.metrics`.
     jobs
         Options of `workloads.risky_jobs`, for the families; slices of Borg are what they are.
+    days
+        How long jobs are released before the window, and how long the window is; None for the study's parameters.
+    per_trace
+        Whether the number of jobs is that of a whole trace, lead and window, and not that of a week.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
     law: Law = "three_way"
     warm_credit: Literal["whole", "partial"] = "whole"
     jobs: Mapping[str, Any] = field(default_factory=dict)
+    days: tuple[float, float] | None = None
+    per_trace: bool = False
 
     def of(self, heuristic: str) -> dict[str, Any]:
         """Return the options that are the heuristic's own."""
@@ -63,12 +70,31 @@ class Reading:
 
     def concerns(self, heuristic: str) -> bool:
         """Return whether the heuristic is another one by this reading."""
-        changes_all = self.law != "three_way" or self.warm_credit != "whole" or not self.options
+        changes_all = (
+            self.law != "three_way" or self.warm_credit != "whole" or self.days is not None or not self.options
+        )
         return heuristic in FIVE and (changes_all or bool(self.of(heuristic)))
 
     def is_of(self, workload: str) -> bool:
         """Return whether jobs of this kind, or what becomes of them, are others by this reading."""
-        return not self.jobs or workload == "LogScale" or (workload != BORG and "shares" not in self.jobs)
+        if self.options:
+            return True
+        if self.per_trace:
+            return workload != BORG
+        return not self.jobs or workload == "LogScale"  # its shares
+
+    def windows(self, parameters: Mapping[str, Any]) -> tuple[float, float]:
+        """Return how many days jobs are released before the window, and how long the window is."""
+        return self.days or (parameters["lead_days"], parameters["window_days"])
+
+    def jobs_per_week(self, jobs: int, weeks: float) -> int:
+        """Return how many jobs are released per week, given the number asked for and the length of the trace."""
+        return max(round(jobs / weeks), 1) if self.per_trace else jobs
+
+
+PRINTED_LOAD: Final = 182 / 3
+"""How many machines the printed lengths keep busy: 209,664 h of 3.5 cores each, on 24 cores, in three weeks."""
+_TEXT_DAYS: Final = (7.0, 14.0)
 
 
 READINGS: Final[Mapping[str, Reading]] = {
@@ -83,7 +109,9 @@ READINGS: Final[Mapping[str, Reading]] = {
     "floor_pack": Reading(options={"packing": "floor"}),
     "two_way": Reading(law="two_way"),
     "printed_shares": Reading(jobs={"shares": (4.0, 1.0, 1.0, 1.0)}),
-    "printed_length": Reading(jobs={"load": 91.0}),
+    "printed_length": Reading(jobs={"load": PRINTED_LOAD}, days=_TEXT_DAYS, per_trace=True),
+    "printed_windows": Reading(days=_TEXT_DAYS),
+    "printed_jobs": Reading(days=_TEXT_DAYS, per_trace=True),
     "longer_only": Reading(options={"category": "gt"}),
     "thousandths": Reading(options={"category": "thousandths"}),
     "instant": Reading(options={"dispatch": "instant"}),
@@ -100,8 +128,18 @@ READINGS: Final[Mapping[str, Reading]] = {
         law="two_way",
         warm_credit="partial",
     ),
-}
-"""The readings by name; ``program`` is all that the authors' published program is known to do otherwise, together."""
+    "text": Reading(
+        options={"stay_on_target": True, "packing": "nearest", "replan_on_add": "util",
+                 "longest_stretch": "completed"},
+        days=_TEXT_DAYS,
+        per_trace=True,
+    ),
+}  # fmt: skip
+"""The readings by name. ``program`` is all that the authors' published program is known to do otherwise, together;
+``text`` is the paper's text where the two differ, except that no random machine is removed (it contradicts the text's
+results) and that the printed mean length is taken per core."""
+JUDGED: Final = frozenset({"default", "text"})
+"""The readings by which the claims of the paper are judged."""
 
 
 def heuristic_options(heuristic: str, of: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
@@ -174,6 +212,7 @@ def require_allowed(design: Design) -> None:
         Naming the setting, its value and what is allowed.
     """
     of, values = design.parameters, design.factors
+    require_known("engine", of["engine"], get_args(Engine))
     _require_known(values)
     _require_workloads(values["workload"])
     for name, at in _WHOLE.items():
