@@ -246,12 +246,24 @@ def _sizes(found: Found) -> Iterator[Claim]:
                     cells[f"{bid}, tenth {tenth}"] = found.mean(less)
         return cells
 
+    def mostly_finished() -> Cells:
+        cells = lowest()
+        few = {f"{bid}, tenth {tenth}" for tenth in TENTHS[:5] for bid in found.bids("PVR")
+               if found.of(f"starved_{tenth}", bid, FIGURE_7).mean() > 0.5}  # fmt: skip
+        return {where: measured for where, measured in cells.items() if where not in few}
+
     def grown(tenth: int) -> Floats:
         return slr(tenth, "PVR") - slr(tenth, "PVR", 0.7)
 
     yield found.claim(
         "Of smaller jobs (the shorter half), PVR has the lowest SLR of all policies at load 120 %",
         "section VI, fig. 7", "mean SLR at load 120 %: PVR less another", lowest, "M16", at_most=0.0,
+        note="under LRTF, PV and FIFO nearly all short jobs starve; the mean is of the few that finish at once",
+    )  # fmt: skip
+    yield found.claim(
+        "Of smaller jobs (the shorter half), PVR has the lowest SLR of the policies under which at least half of them "
+        "finish, at load 120 %", "section VI, fig. 7", "mean SLR at load 120 %: PVR less another", mostly_finished,
+        "M16", ours=True, at_most=0.0,
     )  # fmt: skip
     yield found.claim(
         "Under PVR only the largest jobs have their SLR increased: the longest tenth's grows most",

@@ -30,6 +30,7 @@ _LABELS: Final = {
 }
 _UNITS: Final = {"value": 1.0, "starved": 100.0}
 _ENDS: Final = {"drain": "run until all jobs are done", "submit": "cut at the last submission"}
+_TENTH_NAMES: Final = [str(tenth) for tenth in TENTHS]
 _WIDTH_IN: Final = 7.2
 
 
@@ -60,7 +61,7 @@ def _curve(axes: Axes) -> None:
     axes.set_xlim(0.0, 10.5)
     axes.set_ylim(0.0, 1.12)
     axes.set_xlabel("SLR: time from submission to finish, in critical paths")
-    axes.set_ylabel("worth (share of $V_{max}$)")
+    axes.set_ylabel("value (share of $V_{max}$)")
 
 
 def template() -> Figure:
@@ -74,7 +75,7 @@ def template() -> Figure:
             axes.annotate(name, (slr, 1.06), xytext=(4, 0), textcoords="offset points", color=PALE_INK)
         axes.axvline(1.0, color=PALE_INK, linewidth=0.8, linestyle=":")
         axes.annotate("no job is\nfaster", (1.0, 0.06), xytext=(4, 0), textcoords="offset points", color=PALE_INK)
-        axes.annotate("starves: worth nothing", (8.05, 0.06), color=PALE_INK, fontsize=7.5)
+        axes.annotate("starves: no value", (8.05, 0.06), color=PALE_INK, fontsize=7.5)
         figure.tight_layout()
     return figure
 
@@ -103,16 +104,19 @@ def _style(bids: Sequence[str], bid: str) -> dict[str, Any]:
     return {"color": ink, "marker": marker, "markersize": 4, "linewidth": 1.3}
 
 
-def _legend(figure: Figure) -> None:
+def _legend(figure: Figure, title: str = "") -> None:
     """Put one legend under all panels, in the order of the study."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    rows = -(-len(labels) // 5)
-    figure.tight_layout(rect=(0.0, 0.02 + 0.06 * rows, 1.0, 1.0))
+    columns = len(labels) if len(labels) < 7 else 5
+    rows = -(-len(labels) // columns)
+    figure.tight_layout(rect=(0.0, 0.02 + 0.06 * (rows + bool(title)), 1.0, 1.0))
     # Columns are filled one after the other: placed so that names are read row by row.
-    order = [row * 5 + column for column in range(5) for row in range(rows) if row * 5 + column < len(labels)]
+    places = [row * columns + column for column in range(columns) for row in range(rows)]
+    order = [place for place in places if place < len(labels)]
     figure.legend(
-        [handles[k] for k in order], [labels[k] for k in order], loc="lower center", ncols=min(5, len(labels))
-    )
+        [handles[k] for k in order], [labels[k] for k in order], loc="lower center", ncols=columns,
+        title=title, title_fontsize=8.5,
+    )  # fmt: skip
 
 
 def against_load(results: Results, measure: str, *, detail: bool) -> Figure | None:
@@ -159,14 +163,22 @@ def against_load(results: Results, measure: str, *, detail: bool) -> Figure | No
     return figure
 
 
-def _tenths(axes: Axes, table: pd.DataFrame, measure: str, bids: Sequence[str], size: str) -> None:
-    """Draw a measure by tenths of the jobs, at the load of its figure or the highest below."""
+def _tenths(axes: Axes, table: pd.DataFrame, measure: str, starved: pd.DataFrame, size: str) -> None:
+    """Draw a measure by tenths of the jobs, at the load of its figure or the highest below.
+
+    Pale is the mean SLR of a tenth of which more than half starve: it is that of the few that finish at once.
+    """
     loads = sorted(table["load"].unique())
     load = max((each for each in loads if each <= _SIZES_LOADS[measure]), default=loads[0])
-    rows = table[table["load"] == load].set_index("bid")
+    rows, lost = (each[each["load"] == load].set_index("bid")[_TENTH_NAMES] for each in (table, starved))
+    bids = list(dict.fromkeys(table["bid"]))
     for bid in rows.index:
-        values = rows.loc[bid, [str(tenth) for tenth in TENTHS]].astype(float)
-        axes.plot(TENTHS, values * _UNITS.get(measure, 1.0), label=bid, **_style(bids, bid))
+        values = rows.loc[bid].astype(float) * _UNITS.get(measure, 1.0)
+        style = _style(bids, bid)
+        if measure == "slr":
+            axes.plot(TENTHS, values, **style, alpha=0.25)
+            values = values.where(lost.loc[bid].astype(float) <= 0.5)
+        axes.plot(TENTHS, values, label=bid, **style)
     if measure == "slr":
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -182,26 +194,26 @@ def by_execution_time(results: Results) -> Figure:
     """Return the mean SLR by tenths of execution time (critical path), a panel per end (figure 7)."""
     ends = list(dict.fromkeys(by_load(results, "value")["end"]))
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(_WIDTH_IN, 3.9))
+        figure = Figure(figsize=(_WIDTH_IN, 4.1))
         panels = figure.subplots(1, len(ends), sharey=True, squeeze=False)[0]
         for axes, end in zip(panels, ends, strict=True):
-            table = by_decile(results, "slr", end)
-            _tenths(axes, table, "slr", list(dict.fromkeys(table["bid"])), "execution time")
+            table, starved = (by_decile(results, measure, end) for measure in ("slr", "starved"))
+            _tenths(axes, table, "slr", starved, "execution time")
             axes.set_title(f"{axes.get_title(loc='left')}, {_ENDS[end]}", fontsize=9.0)
         for axes in panels[1:]:
             axes.set_ylabel("")
-        _legend(figure)
+        _legend(figure, "pale: more than half of these jobs starve")
     return figure
 
 
 def by_volume(results: Results) -> Figure:
     """Return SLR and starvation by tenths of volume, which the paper has only in words."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(_WIDTH_IN, 3.9))
+        figure = Figure(figsize=(_WIDTH_IN, 4.1))
         for axes, measure in zip(figure.subplots(1, 2), ("slr", "starved"), strict=True):
-            table = by_decile(results, f"volume_{measure}")
-            _tenths(axes, table, measure, list(dict.fromkeys(table["bid"])), "volume")
-        _legend(figure)
+            table, starved = (by_decile(results, f"volume_{what}") for what in (measure, "starved"))
+            _tenths(axes, table, measure, starved, "volume")
+        _legend(figure, "pale: more than half of these jobs starve")
     return figure
 
 

@@ -6,7 +6,7 @@ R. L. Berger, "Multiparameter hypothesis testing and acceptance sampling", Techn
 all of several cells is accepted if it is accepted at each of them, with no correction for how many there are.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -109,11 +109,13 @@ class Found:
         return {at(load): self.mean(values(load)) for load in self.loads(low, high)}
 
     def against(
-        self, measure: str, bid: str, others: Iterable[str], loads: Sequence[float], *, share: float = 1.0
+        self, measure: str, bid: str, others: Sequence[str], loads: Sequence[float], *, share: float = 1.0
     ) -> Cells:
         """Return by how much a measure under a bid is above a share of that under each other, at each load."""
         return {
-            f"{other}, {at(load)}": self.mean(self.of(measure, bid, load) - share * self.of(measure, other, load))
+            (f"{other}, {at(load)}" if len(others) > 1 else at(load)): self.mean(
+                self.of(measure, bid, load) - share * self.of(measure, other, load)
+            )
             for other in others
             for load in loads
         }

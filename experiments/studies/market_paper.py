@@ -113,7 +113,7 @@ LOWEST: Final = Printed("section V", "lowest load, measured", 0.7)
 HIGHEST: Final = Printed("section V", "highest load, measured", 1.4)
 BEST_AT_70: Final = Printed("section VI, fig. 3", "value at load 70 % of the best policy", 1.0, "below")
 EDF_RANK: Final = Printed("section VI, fig. 4", "rank of EDF in value at {}", 2)
-PVR_FIRST: Final = Printed("section VI, fig. 4", "highest load up to which PVR has the most value", 1.1)
+PVR_FIRST: Final = Printed("section VI, fig. 4", "highest load at which PVR has the most value", 1.1)
 PVD_EQUALS: Final = Printed("section VI, fig. 3", "load at which PVD has the value of PVR", 1.4)
 PVD_LESS: Final = Printed("section VI, fig. 3", "value of PVR less that of PVD at load 140 %", 0.0)
 INCOMPLETE: Final = Printed("section VI, fig. 6", "share of jobs incomplete under PVR at load 140 %", 0.05)
@@ -123,7 +123,7 @@ def printed_numbers(results: Results) -> pd.DataFrame:
     """Return the numbers that the paper prints beside ours.
 
     One row per number, and per end of the runs where that matters: columns ``paper, what, end, relation, printed, ours,
-    low, high, difference``; the interval is of 95 %. A number that is not measured in these runs is missing.
+    low, high, difference``; the interval is of 95 %. Missing is what was not run, and a load that there is not.
     """
     rows = [_row(printed, "", value) for printed, value in _settings(results)]
     for end in results.factors["end"]:
