@@ -99,7 +99,7 @@ def test_what_the_prototype_denies_fails(as_they_are: dict[str, Claim], begin: s
         (("starved", "LRTF", 1.1, -0.6), "Under overload, LRTF does not get"),
         (("value", "PV", 0.9, 0.1), "Below saturation, PV is even worse"),
         (("value", "PV", 1.4, -0.5), "At very high load PV does not fall"),
-        (("value", "PV", 1.4, 0.1), "At very high load PV is still beaten by PVD"),
+        (("value", "PV", 1.4, 0.1), "At very high load PV is still beaten by PVDSQ"),
         (("starved", "P-SLR", 1.4, -0.1), "P-SLR starves many jobs"),
         (("value", "PVD", 1.1, -0.05), "PVD is clearly"),
         (("value", "PVDSQ", 1.1, -0.05), "PVDSQ gets more value than PVD"),
