@@ -194,8 +194,15 @@ def _measured(found: Found) -> Iterator[tuple[Printed, Effect | None]]:
 
 
 def _best(found: Found, load: float) -> Floats:
-    """Return the values under the policy that has the largest mean at a load."""
-    found.value("PVR", load)  # a load that was not run has no best policy
+    """Return the values under the policy that has the largest mean at a load.
+
+    Raises
+    ------
+    KeyError
+        The load was not run.
+    """
+    if load not in found.loads():
+        raise KeyError(load)
     return max((found.value(bid, load) for bid in found.bids()), key=lambda values: float(values.mean()))
 
 
