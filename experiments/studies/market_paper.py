@@ -66,7 +66,8 @@ ELEMENTS: Final = (
         shows="starvation against load for ten policies",
         file="figures/figure-5-*.svg",
         alike="yes",
-        why="LRTF highest and PV next under overload, PVD far above PVDSQ, SRTF below PVDSQ",
+        why="LRTF highest and PV next under overload (on the right Random passes PV at 140 %), PVD far above PVDSQ, "
+        "SRTF below PVDSQ",
     ),
     Element(
         number="fig. 6",
