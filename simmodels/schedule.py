@@ -585,7 +585,8 @@ class Schedule:
         Parameters
         ----------
         by
-            ``"volume_core_s"`` or ``"most_value"``: what small means; ties by input order.
+            ``"volume_core_s"``, ``"most_value"`` or ``"critical_path_s"`` (the execution time on cores without limit):
+            what small means; ties by input order.
 
         Raises
         ------

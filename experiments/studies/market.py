@@ -19,6 +19,7 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.studies.market_claims import claims_of
+from experiments.studies.market_paper import ELEMENTS, PAPER, printed_numbers
 from experiments.studies.market_results import (
     ALONE,
     PLAIN,
@@ -30,6 +31,7 @@ from experiments.studies.market_results import (
     conclusions,
 )
 from experiments.workflow_inputs import parse_clusters
+from simmodels.engine import Engine
 from simmodels.errors import ImpossibleJobError, RequestError, require_known
 from simmodels.policies.auction_options import AuctionOptions, End
 from simmodels.policies.bids import TEN_BIDS, find_bid
@@ -66,26 +68,31 @@ RULES: Final[Mapping[str, Mapping[str, Any]]] = {
 BEYOND: Final = ("admission", "second-price", "budgets")
 _OF_MONEY: Final = {"second-price", "budgets"}
 _RULE_LOADS: Final = (1.1, 1.4)
+SIZES: Final = {"": "critical_path_s", "volume_": "volume_core_s"}
+"""What the tenths of the jobs go by, by what their columns begin with; the first is that of figure 7."""
 
 
 class Market(Study):
     """Ten bidding policies for workflows on clusters of kinds, under rising load.
 
-    A replication is a workload of ``jobs`` workflows; the same ones are submitted at each load. ``end`` is what is
-    counted: ``drain`` runs until every job is finished or starved, ``submit`` stops at the last submission. ``rule``
-    is ``plain``, or what is changed of the auction; other rules than plain are run at the loads 1.1 and 1.4, if these
-    are among the loads, else at the highest. Backfilling (``greedy``, ``easy``) has to be asked for: it takes minutes a
-    cell of full size. ``alone`` is how many of the workflows are also run one by one on the
-    empty platform, by each bid and as planned by HEFT, CPOP and PEFT.
+    A replication is a workload of ``jobs`` workflows; the same ones are submitted at each load. ``end`` is when a run
+    ends: ``drain`` when every job is finished or starved, ``submit`` at the last submission; the paper does not say
+    which. ``engine`` is the clock. Scale ``paper`` has the evaluation of the paper and nothing else.
+
+    Beyond the paper, at scale ``extended``: ``rule`` is ``plain``, or what is changed of the auction; other rules than
+    plain are run at the loads 1.1 and 1.4, if these are among the loads, else at the highest. Backfilling (``greedy``,
+    ``easy``) has to be asked for: a cell of full size takes minutes. ``alone`` is how many of the workflows are also
+    run one by one on the empty platform, by each bid and as planned by HEFT, CPOP and PEFT.
 
     Which policy is best depends on how long an overload lasts, and so on the number of jobs: of fewer than the 10,000
-    of the paper, nothing is claimed. Scale ``smoke`` only shows that all of it runs.
+    of the paper, nothing is judged. Scale ``smoke`` only shows that all of it runs.
     """
 
     parameters = {
-        "jobs": 10_000, "clusters": "3x1000:Kind1,1x1000:Kind2", "ccr": 0.2, "admission": 0.5, "alone": 200,
+        "jobs": 10_000, "clusters": "3x1000:Kind1,1x1000:Kind2", "ccr": 0.2, "admission": 0.5, "alone": 0,
+        "engine": "auto",
     }  # fmt: skip
-    factors = {"load": LOADS, "end": ("drain", "submit"), "rule": (PLAIN, *BEYOND), "bid": TEN_BIDS}
+    factors = {"load": LOADS, "end": ("drain", "submit"), "rule": (PLAIN,), "bid": TEN_BIDS}
     scales = {
         "smoke": Scale(
             replications=2,
@@ -93,12 +100,12 @@ class Market(Study):
             parameters={"jobs": 200, "alone": 10},
             factors={"load": (0.7, 1.2), "rule": (PLAIN, "easy")},
         ),
-        "small": Scale(
-            replications=10,
-            factors={"load": (0.7, 0.9, 1.0, 1.1, 1.2, 1.4), "end": ("drain",), "rule": (PLAIN,)},
-        ),
+        "small": Scale(replications=10, factors={"load": (0.7, 0.9, 1.0, 1.1, 1.2, 1.4), "end": ("drain",)}),
         "paper": Scale(replications=10),
+        "extended": Scale(replications=10, parameters={"alone": 200}, factors={"rule": (PLAIN, *BEYOND)}),
     }
+    paper = PAPER
+    elements = ELEMENTS
     measures = ("value", "starved", "mean_slr", "starved_deadline", "unfinished_at_end", "rejected", "effective_load")
 
     def __init__(self, /, **chosen: Any) -> None:  # noqa: ANN401  as Study
@@ -137,7 +144,11 @@ class Market(Study):
                 yield Cell({"load": None, "end": None, "rule": ALONE, "bid": bid}, replication, seed, of)
 
     def run_cell(self, cell: Cell) -> Rows:
-        """Return a row: the figures of merit, and by tenths of the jobs SLR and starvation (``slr_1`` the smallest)."""
+        """Return a row: the figures of merit, and by tenths of the jobs SLR and starvation.
+
+        ``slr_1`` and ``starved_1`` are of the tenth with the shortest execution times (critical paths),
+        ``volume_slr_1`` and ``volume_starved_1`` of that with the smallest volumes.
+        """
         clusters = parse_clusters(cell["clusters"])
         if cell["rule"] == ALONE:
             return _alone(cell, clusters)
@@ -154,6 +165,7 @@ class Market(Study):
             end=cell["end"],
             tick_s=MINUTE,
             seed=cell.seed_for("bid"),
+            engine=cell["engine"],
             **rule,
         )
         return _row(schedule)
@@ -161,13 +173,16 @@ class Market(Study):
     # -- what is told of them -----------------------------------------------------------------------
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
-        """Return value and starvation by load and bid, how far from the prototype's they are, what rules change."""
+        """Return the paper's numbers beside ours, value and starvation by load and by size, what rules change."""
         return {
+            "printed and ours": printed_numbers(results),
             "mean value by load": by_load(results, "value"),
             "mean starved fraction by load": by_load(results, "starved"),
-            "against the prototype": against_prototype(results),
-            "SLR by tenth of the jobs": by_decile(results, "slr"),
-            "starved fraction by tenth of the jobs": by_decile(results, "starved"),
+            "SLR by tenth of execution time": by_decile(results, "slr"),
+            "starved fraction by tenth of execution time": by_decile(results, "starved"),
+            "SLR by tenth of volume": by_decile(results, "volume_slr"),
+            "starved fraction by tenth of volume": by_decile(results, "volume_starved"),
+            "against an independent program": against_prototype(results),
             "other rules against plain": by_rule(results),
             "each workflow alone on the empty platform": alone(results),
         }
@@ -183,7 +198,7 @@ class Market(Study):
         return drawn.figures_of(results)
 
     def claims(self, results: Results) -> Sequence[Claim]:
-        """Return the claims of the paper, and how near the prototype's means are."""
+        """Return the claims of the paper at each end of the runs, and ours."""
         return list(claims_of(results))
 
 
@@ -211,6 +226,7 @@ def _require_allowed(design: Design) -> None:
 
 def _require_parameters(of: Mapping[str, Any]) -> None:
     """Refuse parameters that are not allowed."""
+    require_known("engine", of["engine"], get_args(Engine))
     for name, least in (("jobs", 1), ("alone", 0)):
         if not _is_number(of[name]) or of[name] != int(of[name]) or of[name] < least:
             raise RequestError(f"{name} is {of[name]!r}", f"an integer >= {least} is allowed")
@@ -248,15 +264,16 @@ def _submitted(seed: int, jobs: int, load: float, cores: int, weekly: bool) -> l
 
 
 def _row(schedule: Schedule) -> dict[str, Any]:
-    """Return what a schedule came to. V_max is the volume: so tenths by the one are those by the other."""
+    """Return what a schedule came to; the tenths by volume are those by V_max, which is the volume."""
     row: dict[str, Any] = dict(schedule.metrics())
     del row["makespan_s"]
     if schedule.price is not None:
         # Of P-SLR and Random, what is paid is no money, but it is what the rule makes of the bids.
         row["paid"] = float(np.nansum(schedule.price)) / float(schedule.most_value.sum())
-    tenths = schedule.deciles()
-    for tenth, slr, starved in tenths[["decile", "mean_slr", "starved"]].itertuples(index=False, name=None):
-        row |= {f"slr_{tenth}": slr, f"starved_{tenth}": starved}
+    for prefix, by in SIZES.items():
+        tenths = schedule.deciles(by)[["decile", "mean_slr", "starved"]]
+        for tenth, slr, starved in tenths.itertuples(index=False, name=None):
+            row |= {f"{prefix}slr_{tenth}": slr, f"{prefix}starved_{tenth}": starved}
     return row
 
 
@@ -272,6 +289,8 @@ def _alone(cell: Cell, clusters: Sequence[Place]) -> dict[str, Any]:
             apart.append(replace(job, submit_s=at_s))
             # However tasks and transfers follow each other, the job is done before the next comes.
             at_s += float(job.runtime_s.sum() + job.delay_s(ccr, tick_s=MINUTE).sum()) + MINUTE
-        found = simulate_workflows(apart, clusters=clusters, bid=bid, ccr=ccr, tick_s=MINUTE, seed=cell.seed_for("bid"))
+        found = simulate_workflows(
+            apart, clusters=clusters, bid=bid, ccr=ccr, tick_s=MINUTE, seed=cell.seed_for("bid"), engine=cell["engine"]
+        )
         slr = found.slr.tolist()
     return {"mean_slr": float(np.mean(slr)), "max_slr": float(np.max(slr)), "jobs": len(jobs)}

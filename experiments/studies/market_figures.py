@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -17,9 +18,20 @@ _TEMPLATE: Final = ValueCurve([(3.0, 1.0), (3.8, 0.86), (4.7, 0.8), (5.4, 0.42),
 _NOW: Final = 4.2
 _INKS: Final = (*PALETTE, "#B2182B", "#8073AC", INK)
 _MARKERS: Final = "os^Dv<>pXP"
-_DETAIL: Final = ("PVR", "P-SLR", "EDF", "SRTF", "PVDSQ")
-_FIGURE_7_LOAD: Final = 1.2
-_LABELS: Final = {"value": "value (share of the most)", "starved": "jobs that starve (share)"}
+_DETAIL: Final = {
+    "value": ("PVR", "P-SLR", "EDF", "SRTF", "PVDSQ", "PVD"), "starved": ("PVR", "P-SLR", "EDF", "SRTF", "PVDSQ"),
+}  # fmt: skip
+"""Which policies the details show: those that lead in value, and of these those that starve few jobs."""
+_SIZES_LOADS: Final = {"slr": 1.2, "starved": 1.4}
+_LABELS: Final = {
+    "value": "value (share of the maximum)",
+    "starved": "starved jobs (%)",
+    "slr": "mean SLR (finished jobs)",
+}
+_UNITS: Final = {"value": 1.0, "starved": 100.0}
+_ENDS: Final = {"drain": "run until all jobs are done", "submit": "cut at the last submission"}
+_TENTH_NAMES: Final = [str(tenth) for tenth in TENTHS]
+_WIDTH_IN: Final = 7.2
 
 
 def figures_of(results: Results) -> dict[str, Figure]:
@@ -34,7 +46,8 @@ def figures_of(results: Results) -> dict[str, Figure]:
             if drawn is not None:
                 found[title] = drawn
     if len(by_decile(results, "slr")):
-        found["figure 7: SLR by size of job"] = by_size(results)
+        found["figure 7: SLR by execution time"] = by_execution_time(results)
+        found["beyond the paper: SLR and starvation by volume"] = by_volume(results)
     if len(by_rule(results)):
         found["beyond the paper: other rules"] = rules(results)
     return found
@@ -48,13 +61,13 @@ def _curve(axes: Axes) -> None:
     axes.set_xlim(0.0, 10.5)
     axes.set_ylim(0.0, 1.12)
     axes.set_xlabel("SLR: time from submission to finish, in critical paths")
-    axes.set_ylabel("worth (share of $V_{max}$)")
+    axes.set_ylabel("value (share of $V_{max}$)")
 
 
 def template() -> Figure:
     """Return a value curve and its parts (figure 1)."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.6, 3.2))
+        figure = Figure(figsize=(_WIDTH_IN, 3.4))
         axes = figure.add_subplot()
         _curve(axes)
         for slr, name in ((_TEMPLATE.initial, "$D_{initial}$"), (_TEMPLATE.final, "$D_{final}$")):
@@ -62,7 +75,7 @@ def template() -> Figure:
             axes.annotate(name, (slr, 1.06), xytext=(4, 0), textcoords="offset points", color=PALE_INK)
         axes.axvline(1.0, color=PALE_INK, linewidth=0.8, linestyle=":")
         axes.annotate("no job is\nfaster", (1.0, 0.06), xytext=(4, 0), textcoords="offset points", color=PALE_INK)
-        axes.annotate("starves: worth nothing", (8.05, 0.06), color=PALE_INK, fontsize=7.5)
+        axes.annotate("starves: no value", (8.05, 0.06), color=PALE_INK, fontsize=7.5)
         figure.tight_layout()
     return figure
 
@@ -70,7 +83,7 @@ def template() -> Figure:
 def remaining() -> Figure:
     """Return the area under a value curve from a projected SLR on: what PVR bids, the least first (figure 2)."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.6, 3.2))
+        figure = Figure(figsize=(_WIDTH_IN, 3.4))
         axes = figure.add_subplot()
         _curve(axes)
         slr = np.unique([_NOW, *(x for x, _ in _TEMPLATE.points if x > _NOW)])
@@ -87,68 +100,120 @@ def remaining() -> Figure:
 def _style(bids: Sequence[str], bid: str) -> dict[str, Any]:
     """Return the colour and the marker of a bid: the same in all figures of a study."""
     place = bids.index(bid)
-    return {"color": _INKS[place % len(_INKS)], "marker": _MARKERS[place % len(_MARKERS)]}
+    ink, marker = _INKS[place % len(_INKS)], _MARKERS[place % len(_MARKERS)]
+    return {"color": ink, "marker": marker, "markersize": 4, "linewidth": 1.3}
+
+
+def _legend(figure: Figure, title: str = "") -> None:
+    """Put one legend under all panels, in the order of the study."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    columns = len(labels) if len(labels) < 7 else 5
+    rows = -(-len(labels) // columns)
+    figure.tight_layout(rect=(0.0, 0.02 + 0.06 * (rows + bool(title)), 1.0, 1.0))
+    # Columns are filled one after the other: placed so that names are read row by row.
+    places = [row * columns + column for column in range(columns) for row in range(rows)]
+    order = [place for place in places if place < len(labels)]
+    figure.legend(
+        [handles[k] for k in order], [labels[k] for k in order], loc="lower center", ncols=columns,
+        title=title, title_fontsize=8.5,
+    )  # fmt: skip
 
 
 def against_load(results: Results, measure: str, *, detail: bool) -> Figure | None:
-    """Return value or starvation against load, the means over the workloads (figures 3 to 6).
+    """Return value or starvation against load, the means over the workloads, a panel per end (figures 3 to 6).
 
-    The detail has the bids that starve few jobs; of few workloads each is a dot, too.
+    The detail has the bids that lead, each workload as a dot.
     """
     table = by_load(results, measure)
     if table.empty:
         return None
-    end = str(table["end"].iloc[0])
-    means = table[table["end"] == end].drop(columns="end").set_index("load")
-    bids = list(means.columns)
-    shown = [bid for bid in bids if not detail or bid in _DETAIL]
+    bids = [str(name) for name in table.columns if name not in {"end", "load"}]
+    shown = [bid for bid in bids if not detail or bid in _DETAIL[measure]]
     if not shown:
         return None
-    last = means[shown].iloc[-1].sort_values(ascending=False, kind="stable")
-    each = grid(results, measure, end)
+    ends = list(dict.fromkeys(table["end"]))
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.6, 3.8))
-        axes = figure.add_subplot()
-        for bid in last.index:  # the legend has the order in which the lines end
-            axes.plot(means.index, means[bid], label=bid, markersize=4, linewidth=1.3, **_style(bids, bid))
-            if detail:
-                of_bid = each.xs(bid, axis=1, level="bid")
-                axes.plot(of_bid.columns, of_bid.T, ".", color=_style(bids, bid)["color"], markersize=5, alpha=0.5)
-        axes.set_xlabel("load (share of all cores)")
-        axes.set_ylabel(_LABELS[measure])
+        figure = Figure(figsize=(_WIDTH_IN, 3.9))
+        panels = figure.subplots(1, len(ends), sharey=True, squeeze=False)[0]
+        for axes, end in zip(panels, ends, strict=True):
+            means = table[table["end"] == end].set_index("load")[shown] * _UNITS[measure]
+            each = grid(results, measure, end) * _UNITS[measure]
+            for bid in shown:
+                style = _style(bids, bid)
+                axes.plot(100.0 * means.index.to_numpy(dtype=np.float64), means[bid], label=bid, **style)
+                if detail:
+                    of_bid = each.xs(bid, axis=1, level="bid")
+                    axes.plot(
+                        100.0 * of_bid.columns.to_numpy(dtype=np.float64),
+                        of_bid.T,
+                        ".",
+                        color=style["color"],
+                        markersize=3,
+                        alpha=0.4,
+                    )
+            axes.set_xlabel("load (% of all cores)")
+            axes.set_title(_ENDS[end], fontsize=9.0)
+            axes.grid()
+        panels[0].set_ylabel(_LABELS[measure])
         if not detail:
-            axes.set_ylim(-0.02, 1.02)
+            panels[0].set_ylim(-0.02 * _UNITS[measure], 1.02 * _UNITS[measure])
         elif measure == "starved":
-            axes.set_ylim(bottom=-0.004)
-        axes.grid()
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), title="by the last load")
-        figure.tight_layout()
+            panels[0].set_ylim(bottom=-0.4)
+        _legend(figure)
     return figure
 
 
-def by_size(results: Results) -> Figure:
-    """Return the mean SLR by tenths of the jobs, the smallest first, at load 1.2 or the highest below (figure 7)."""
-    table = by_decile(results, "slr")
+def _tenths(axes: Axes, table: pd.DataFrame, measure: str, starved: pd.DataFrame, size: str) -> None:
+    """Draw a measure by tenths of the jobs, at the load of its figure or the highest below.
+
+    Pale is the mean SLR of a tenth of which more than half starve: it is that of the few that finish at once.
+    """
     loads = sorted(table["load"].unique())
-    load = max((each for each in loads if each <= _FIGURE_7_LOAD), default=loads[0])
-    rows = table[table["load"] == load].set_index("bid")
+    load = max((each for each in loads if each <= _SIZES_LOADS[measure]), default=loads[0])
+    rows, lost = (each[each["load"] == load].set_index("bid")[_TENTH_NAMES] for each in (table, starved))
     bids = list(dict.fromkeys(table["bid"]))
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.6, 3.8))
-        axes = figure.add_subplot()
-        for bid in rows.index:
-            values = rows.loc[bid, [str(tenth) for tenth in TENTHS]].astype(float)
-            axes.plot(TENTHS, values, label=bid, markersize=4, linewidth=1.3, **_style(bids, bid))
+    for bid in rows.index:
+        values = rows.loc[bid].astype(float) * _UNITS.get(measure, 1.0)
+        style = _style(bids, bid)
+        if measure == "slr":
+            axes.plot(TENTHS, values, **style, alpha=0.25)
+            values = values.where(lost.loc[bid].astype(float) <= 0.5)
+        axes.plot(TENTHS, values, label=bid, **style)
+    if measure == "slr":
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if value in {1.5, 2, 3, 4, 6} else "")
-        axes.set_xticks(TENTHS)
-        axes.set_xlabel("tenth of the jobs by volume, the smallest first")
-        axes.set_ylabel("mean SLR of those that finished")
-        axes.set_title(f"load {load:g}")
-        axes.grid()
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        figure.tight_layout()
+    axes.set_xticks(TENTHS)
+    axes.set_xlabel(f"tenth of the jobs by {size}, 10: largest")
+    axes.set_ylabel(_LABELS[measure])
+    axes.set_title(f"load {100.0 * load:g} %", fontsize=9.0)
+    axes.grid()
+
+
+def by_execution_time(results: Results) -> Figure:
+    """Return the mean SLR by tenths of execution time (critical path), a panel per end (figure 7)."""
+    ends = list(dict.fromkeys(by_load(results, "value")["end"]))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(_WIDTH_IN, 4.1))
+        panels = figure.subplots(1, len(ends), sharey=True, squeeze=False)[0]
+        for axes, end in zip(panels, ends, strict=True):
+            table, starved = (by_decile(results, measure, end) for measure in ("slr", "starved"))
+            _tenths(axes, table, "slr", starved, "execution time")
+            axes.set_title(f"{axes.get_title(loc='left')}, {_ENDS[end]}", fontsize=9.0)
+        for axes in panels[1:]:
+            axes.set_ylabel("")
+        _legend(figure, "pale: more than half of these jobs starve")
+    return figure
+
+
+def by_volume(results: Results) -> Figure:
+    """Return SLR and starvation by tenths of volume, which the paper has only in words."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(_WIDTH_IN, 4.1))
+        for axes, measure in zip(figure.subplots(1, 2), ("slr", "starved"), strict=True):
+            table, starved = (by_decile(results, f"volume_{what}") for what in (measure, "starved"))
+            _tenths(axes, table, measure, starved, "volume")
+        _legend(figure, "pale: more than half of these jobs starve")
     return figure
 
 
@@ -158,7 +223,7 @@ def rules(results: Results) -> Figure:
     loads, names, bids = (list(dict.fromkeys(table[column])) for column in ("load", "rule", "bid"))
     width = 0.8 / len(names)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(max(5.0, 0.8 * len(bids) + 1.6), 0.5 + 2.3 * len(loads)))
+        figure = Figure(figsize=(_WIDTH_IN, 0.5 + 2.3 * len(loads)))
         for row, load in enumerate(loads):
             axes = figure.add_subplot(len(loads), 1, row + 1)
             for number, name in enumerate(names):
@@ -175,8 +240,8 @@ def rules(results: Results) -> Figure:
                 axes.axvline(place - 0.5, color=OTHERS, linewidth=0.4)
             axes.set_xticks(range(len(bids)), bids)
             axes.set_xlim(-0.5, len(bids) - 0.5)
-            axes.set_ylabel("change of value")
-            axes.set_title(f"load {load:g}")
+            axes.set_ylabel("change of value (share)")
+            axes.set_title(f"load {100.0 * load:g} %")
             axes.grid(axis="y")
         figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - 0.28 / figure.get_figheight()))
         handles, labels = figure.axes[0].get_legend_handles_labels()

@@ -73,7 +73,11 @@ def grid(results: Results, measure: str, end: str = "drain", rule: str = PLAIN) 
     if table.empty or measure not in table:
         return pd.DataFrame(columns=pd.MultiIndex.from_arrays([[], []], names=["load", "bid"]))
     rows = table[(table["end"] == end) & (table["rule"] == rule)]
-    return rows.pivot_table(index="replication", columns=["load", "bid"], values=measure).dropna()
+    # A measure may be missing where no job finished, the value never is; pivot_table drops columns that are missing.
+    cells = rows.set_index(["replication", "load", "bid"])
+    values = cells["value"].unstack(["load", "bid"])  # noqa: PD010
+    found = cells[measure].unstack(["load", "bid"])  # noqa: PD010
+    return pd.DataFrame(found).loc[values.index[values.notna().all(axis="columns")]]
 
 
 def by_load(results: Results, measure: str) -> pd.DataFrame:
@@ -121,14 +125,23 @@ def against_prototype(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def by_decile(results: Results, measure: str) -> pd.DataFrame:
-    """Return means over the workloads by tenths of the jobs, the smallest first: one row per load and bid."""
+def by_decile(results: Results, measure: str, end: str = "") -> pd.DataFrame:
+    """Return means over the workloads by tenths of the jobs, the smallest first: one row per load and bid.
+
+    Parameters
+    ----------
+    results
+        The results.
+    measure
+        ``slr`` or ``starved`` for tenths by execution time, ``volume_slr`` or ``volume_starved`` for those by volume.
+    end
+        When runs end; the first of the design if empty.
+    """
     columns = {f"{measure}_{tenth}": str(tenth) for tenth in TENTHS}
     table = results.table
     if table.empty or f"{measure}_1" not in table:
         return pd.DataFrame()
-    first = _ends(results)[0]
-    rows = table[(table["end"] == first) & (table["rule"] == PLAIN)]
+    rows = table[(table["end"] == (end or _ends(results)[0])) & (table["rule"] == PLAIN)]
     found = rows.groupby(["load", "bid"], sort=False)[list(columns)].mean()
     return found.rename(columns=columns).reset_index()
 
@@ -176,10 +189,11 @@ def conclusions(results: Results) -> list[str]:
     """Return which bid is worth most at each load, which starves fewest jobs, and what is best of the other rules."""
     if not enough_jobs(results):
         return [
-            f"Of fewer than {ENOUGH_JOBS:,} jobs nothing is concluded: an overload as short as that favours other bids."
+            f"No conclusion is drawn from fewer than {ENOUGH_JOBS:,} jobs: so short an overload favours other bids."
         ]
     found: list[str] = []
-    for end in _ends(results)[:1]:
+    for end in _ends(results):
+        cut = ", cut at the last submission" if end == "submit" else ""
         values, starved = grid(results, "value", end).mean(), grid(results, "starved", end).mean()
         for load in dict.fromkeys(values.index.get_level_values("load")):
             of_load = values[load].sort_values(ascending=False, kind="stable")
@@ -187,8 +201,9 @@ def conclusions(results: Results) -> list[str]:
                 (first, best), (second, next_best) = list(of_load.items())[:2]
                 fewest = starved[load].min()
                 spare = " and ".join(starved[load].index[starved[load] == fewest])
+                where = f"At load {100.0 * load:g} %{cut}"
                 found.append(
-                    f"At load {load:g}, {first} gets {best:.1%} of the value, and {second} {next_best:.1%}; "
+                    f"{where}, {first} gets {best:.1%} of the value, and {second} {next_best:.1%}; "
                     f"the fewest jobs starve under {spare} ({fewest:.2%})."
                 )
     rules = by_rule(results)
@@ -196,6 +211,6 @@ def conclusions(results: Results) -> list[str]:
         best_row = rules.sort_values("value: change", ascending=False, kind="stable").iloc[0]
         found.append(
             f"Of the other rules, {best_row['rule']} changes the value most for the better: "
-            f"by {best_row['value: change']:+.3f}, with {best_row['bid']} at load {best_row['load']:g}."
+            f"by {best_row['value: change']:+.3f}, with {best_row['bid']} at load {100.0 * best_row['load']:g} %."
         )
     return found

@@ -135,8 +135,8 @@ class WorkflowResults:
 
     def deciles(self, by: str = "volume_core_s") -> pd.DataFrame:
         """Return a table with a row for each tenth of the workflows, the smallest first; see `Schedule.deciles`."""
-        if by not in {"volume_core_s", "most_value"}:
-            raise RequestError(f"deciles by {by!r}", "volume_core_s or most_value is allowed")
+        if by not in {"volume_core_s", "most_value", "critical_path_s"}:
+            raise RequestError(f"deciles by {by!r}", "volume_core_s, most_value or critical_path_s is allowed")
         table, jobs = self.table(), len(self.workflows)
         order = np.argsort(table[by].to_numpy(), kind="stable")
         table["decile"] = np.empty(jobs, np.int64)

@@ -60,6 +60,17 @@ def test_deciles_go_from_small_to_large(schedule: Schedule) -> None:
         schedule.deciles("cores")
 
 
+def test_deciles_by_execution_time_go_by_the_critical_path_and_not_by_the_volume() -> None:
+    jobs = [
+        Workflow(1, 0, [10], [1], [], "A", LINE),  # long and narrow: 10 core seconds
+        Workflow(2, 0, [4], [4], [], "A", ValueCurve.linear(1.5, 3)),  # short and wide: 16
+    ]
+    schedule = simulate_workflows(jobs, clusters=[("a", 4, "A")], bid="FIFO")
+    by_time, by_volume = schedule.deciles("critical_path_s"), schedule.deciles("volume_core_s")
+    assert by_volume["starved"].tolist() == [0, 1]
+    assert by_time["starved"].tolist() == [1, 0]
+
+
 def test_it_comes_back_from_a_pickle(schedule: Schedule) -> None:
     again = pickle.loads(pickle.dumps(schedule))
     assert again.jobs.equals(schedule.jobs)

@@ -1,0 +1,60 @@
+"""Claims of ours on the market study: weaker or sharper than what the paper says.
+
+Their bounds come from what an independent program of ours kept to (`experiments.studies.market_results.PROTOTYPE`).
+"""
+
+from collections.abc import Iterator
+
+from experiments.campaigns.claims import Claim
+from experiments.studies.market_found import Found
+from experiments.studies.market_results import TENTHS
+
+
+def own_claims(found: Found) -> Iterator[Claim]:
+    """Hand out sentences of ours."""
+    mean, against = found.mean, found.against
+    yield found.claim(
+        "LRTF gets the least value of all policies", "section VI, fig. 3", "value: LRTF less another",
+        lambda: against("value", "LRTF", found.bids("LRTF"), found.loads()), "M3", ours=True, less_than=0.0,
+    )  # fmt: skip
+    yield found.claim(
+        "FIFO is an improvement on Random by 0.03 or more from saturation on", "section VI, fig. 3",
+        "value: FIFO less Random", lambda: against("value", "FIFO", ["Random"], found.loads(1.0)), "M4", ours=True,
+        at_least=0.03,
+    )  # fmt: skip
+    yield found.claim(
+        "From load 90 % on PV starves more jobs than any policy but LRTF", "section VI, fig. 5",
+        "starved: PV less another", lambda: against("starved", "PV", found.bids("PV", "LRTF"), found.loads(0.9)), "M5",
+        ours=True, more_than=0.0,
+    )  # fmt: skip
+    yield found.claim(
+        "PVDSQ and SRTF differ in value by at most 0.04", "section VI, fig. 3", "value: PVDSQ less SRTF",
+        lambda: against("value", "PVDSQ", ["SRTF"], found.loads()), "M8", ours=True, at_least=-0.04, at_most=0.04,
+    )  # fmt: skip
+    yield found.claim(
+        "P-SLR loses value at high load: it is 0.03 or more below SRTF", "section VI", "value: P-SLR less SRTF",
+        lambda: against("value", "P-SLR", ["SRTF"], found.loads(1.1)), "M9", ours=True, at_most=-0.03,
+    )  # fmt: skip
+    yield found.claim(
+        "EDF is at most 0.01 below SRTF at load 100 %", "section VI, fig. 4", "value: EDF less SRTF",
+        lambda: against("value", "EDF", ["SRTF"], [1.0]), "M10", ours=True, at_least=-0.01,
+    )  # fmt: skip
+    yield found.claim(
+        "EDF is 0.08 or more below SRTF at load 140 %", "section VI, fig. 4", "value: EDF less SRTF",
+        lambda: against("value", "EDF", ["SRTF"], [1.4]), "M10", ours=True, at_most=-0.08,
+    )  # fmt: skip
+    yield found.claim(
+        "Below saturation PVR is at most 0.006 behind any policy", "section VI, fig. 4", "value: PVR less another",
+        lambda: against("value", "PVR", found.bids("PVR"), found.loads(high=0.99)), "M11", ours=True, at_least=-0.006,
+    )  # fmt: skip
+    yield found.claim(
+        "Under PVR the eight tenths of the smallest volumes have a mean SLR of at most 1.3 at load 120 %",
+        "section VI, fig. 7", "mean SLR under PVR, by volume",
+        lambda: {f"tenth {t}": mean(found.of(f"volume_slr_{t}", "PVR", 1.2)) for t in TENTHS[:8]}, "M16", ours=True,
+        at_most=1.3,
+    )  # fmt: skip
+    yield found.claim(
+        "Under PVR the tenth of the largest volumes has a mean SLR of at least 3 at load 120 %", "section VI, fig. 7",
+        "mean SLR under PVR, by volume", lambda: {"tenth 10": mean(found.of("volume_slr_10", "PVR", 1.2))}, "M16",
+        ours=True, at_least=3.0,
+    )  # fmt: skip

@@ -1,0 +1,215 @@
+"""The claims of the market study, on made-up results whose verdicts are known."""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simmodels as sm
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.statistics import Effect
+from experiments.studies.market import Market
+from experiments.studies.market_found import Found, everywhere
+from experiments.studies.market_paper import crossing
+from experiments.studies.market_results import PROTOTYPE, grid
+
+LOADS = (0.7, 0.9, 1.0, 1.1, 1.2, 1.4)
+CUT = ", if runs are cut at the last submission"
+PARAMETERS = {"jobs": 10_000, "clusters": "3x1000:Kind1,1x1000:Kind2", "ccr": 0.2}
+
+
+def made(change: dict[tuple[str, str, float], float] | None = None, replications: int = 10) -> Results:
+    """Return results that are the prototype's means, with a little noise and changes of some, of ten workloads."""
+    rows = []
+    for replication, end, load in itertools.product(range(replications), ("drain", "submit"), LOADS):
+        for bid in sm.TEN_BIDS:
+            noise = 1e-5 * (replication - 4.5)
+            row: dict[str, object] = {
+                "load": load, "end": end, "rule": "plain", "bid": bid, "replication": replication,
+                "tasks": 118_000, "effective_load": load, "median_slr": 1.0 + (bid != "PVR") + noise,
+            }  # fmt: skip
+            for measure in ("value", "starved"):
+                known = PROTOTYPE["drain", load, bid, measure]
+                value = PROTOTYPE.get((end, load, bid, measure), known - 0.05 if measure == "value" else known)
+                value += (change or {}).get((measure, bid, load), 0.0) + noise
+                row[measure] = value
+            row["starved_deadline"] = round(10_000 * PROTOTYPE["drain", load, bid, "starved"])
+            for tenth in range(1, 11):
+                slr = (1.1 if tenth < 9 else 1.0 + 2.5 * load) + (bid != "PVR") * 0.2 + 1e-5 * replication
+                row[f"slr_{tenth}"] = row[f"volume_slr_{tenth}"] = slr
+                row[f"starved_{tenth}"] = row[f"volume_starved_{tenth}"] = 0.1 * (tenth == 10) + noise
+            rows.append(row)
+    factors = {"load": LOADS, "end": ("drain", "submit"), "rule": ("plain",), "bid": sm.TEN_BIDS}
+    return Results(table=pd.DataFrame(rows), factors=factors, parameters=PARAMETERS)
+
+
+def claims(results: Results, *, ours: bool = False) -> dict[str, Claim]:
+    return {claim.text: claim for claim in Market().claims(results) if claim.ours == ours}
+
+
+@pytest.fixture(scope="module")
+def as_they_are() -> dict[str, Claim]:
+    return claims(made())
+
+
+def found_in(these: dict[str, Claim], begin: str, *, cut: bool = False) -> Claim:
+    """Return the one claim that begins so."""
+    found = [claim for text, claim in these.items() if text.startswith(begin) and text.endswith(CUT) == cut]
+    assert len(found) == 1, begin
+    return found[0]
+
+
+def test_the_papers_sentences_are_judged_at_both_ends_and_ours_at_one(as_they_are: dict[str, Claim]) -> None:
+    cut = {text.removesuffix(CUT) for text in as_they_are if text.endswith(CUT)}
+    assert cut == {text for text in as_they_are if not text.endswith(CUT)}
+    own = claims(made(), ours=True)
+    assert own
+    assert not any(text.endswith(CUT) for text in own)
+    assert not {"prototype"} & {claim.source for claim in (*as_they_are.values(), *own.values())}
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "Not all value is reached even at load 70 %",  # if runs go on until all is done
+        "FIFO is an improvement on Random",
+        "FIFO is a long way",
+        "At very high load PV is still beaten by PVR",
+        "LRTF starves more jobs than PV",
+        "PVDSQ and SRTF are almost indistinguishable",
+        "EDF attains the second-highest value",
+        "PVR attains the highest value of all policies below saturation",
+        "PVD equals PVR in value",
+        "At high overload PVDSQ gets slightly more value than PVR",
+        "Above load 110 %, EDF falls behind PVR",
+    ],
+)
+def test_what_the_prototype_denies_fails(as_they_are: dict[str, Claim], begin: str) -> None:
+    assert found_in(as_they_are, begin).verdict == "fails"
+
+
+@pytest.mark.parametrize(
+    ("change", "begin"),
+    [
+        (("value", "PVR", 1.4, 0.5), "As load is increased"),
+        (("value", "LRTF", 0.9, 0.2), "LRTF is worse in value than Random"),
+        (("starved", "LRTF", 1.1, -0.6), "Under overload, LRTF does not get"),
+        (("value", "PV", 0.9, 0.1), "Below saturation, PV is even worse"),
+        (("value", "PV", 1.4, -0.5), "At very high load PV does not fall"),
+        (("value", "PV", 1.4, 0.1), "At very high load PV is still beaten by PVDSQ"),
+        (("starved", "P-SLR", 1.4, -0.1), "P-SLR starves many jobs"),
+        (("value", "PVD", 1.1, -0.05), "PVD is clearly"),
+        (("value", "PVDSQ", 1.1, -0.05), "PVDSQ gets more value than PVD"),
+        (("starved", "PVDSQ", 1.2, 0.4), "PVDSQ starves many fewer jobs"),
+        (("starved", "SRTF", 1.2, 0.4), "SRTF starves many fewer jobs"),
+        (("value", "EDF", 1.2, 0.2), "The value under EDF falls steeply"),
+        (("value", "EDF", 1.4, 0.2), "Above load 110 %, EDF falls behind SRTF"),
+        (("starved", "EDF", 1.4, -0.02), "After load 120 %, starvation under EDF"),
+        (("value", "EDF", 1.1, 0.1), "PVR attains the highest value of all policies from saturation"),
+        (("value", "PVR", 1.4, 0.2), "At very high load PVR falls behind SRTF"),
+        (("starved", "PVR", 1.0, 0.1), "PVR has the fewest starved jobs"),
+        (("starved", "PVR", 1.4, 0.1), "Under PVR only 5 % of the jobs"),
+        (("starved", "PVR", 1.4, 0.05), "At high overload PVDSQ starves hugely more"),
+    ],
+)
+def test_a_claim_fails_if_what_it_says_is_not_so(
+    as_they_are: dict[str, Claim], change: tuple[str, str, float, float], begin: str
+) -> None:
+    *where, by = change
+    assert found_in(as_they_are, begin).verdict in {"holds", "undecided"}
+    assert found_in(claims(made({tuple(where): by})), begin).verdict == "fails"  # type: ignore[dict-item]
+
+
+def test_equal_to_within_a_margin_is_bounded_on_both_sides() -> None:
+    level = {("value", "PVD", 1.4): PROTOTYPE["drain", 1.4, "PVR", "value"] - PROTOTYPE["drain", 1.4, "PVD", "value"]}
+    begin = "PVD equals PVR in value"
+    assert found_in(claims(made(level)), begin).verdict == "holds"
+    for off in (-0.02, 0.02):
+        moved = {cell: by + off for cell, by in level.items()}
+        assert found_in(claims(made(moved)), begin).verdict == "fails"
+
+
+def test_value_below_one_is_true_only_of_runs_that_are_cut(as_they_are: dict[str, Claim]) -> None:
+    assert found_in(as_they_are, "Not all value is reached", cut=True).verdict == "holds"
+
+
+def test_of_few_workloads_there_is_no_verdict_and_of_few_jobs_no_judgement() -> None:
+    assert {claim.verdict for claim in claims(made(replications=9)).values()} == {"too few"}
+    results = made()
+    few = Results(table=results.table, factors=results.factors, parameters={**PARAMETERS, "jobs": 9_999})
+    assert {claim.verdict for claim in claims(few).values()} == {"not judged"}
+
+
+# -- a sentence about all of several cells ---------------------------------------------------------------
+
+
+def effect(estimate: float, width: float, n: int = 10) -> Callable[[float], Effect]:
+    """Return what is estimated with an interval that doubles if the confidence is above 95 %."""
+
+    def measured(confidence: float) -> Effect:
+        half = width * (2.0 if confidence > 0.95 else 1.0)
+        return Effect(estimate, estimate - half, estimate + half, n, confidence)
+
+    return measured
+
+
+CLAIM = Claim(text="all are below 1", source="here", measure="something", effect=None, less_than=1.0)
+
+
+def test_it_holds_if_the_intervals_of_all_cells_keep_to_the_bounds() -> None:
+    judged = everywhere(CLAIM, {"a": effect(0.5, 0.1), "b": effect(0.8, 0.1), "c": effect(-3, 0.1)})
+    assert judged.verdict == "holds"
+    assert judged.effect == Effect(0.8, pytest.approx(-3.1), pytest.approx(0.9), 10)
+    assert judged.measure == "something, at each of 3; shown: b"
+
+
+def test_it_fails_only_if_the_wider_interval_of_a_cell_is_outside() -> None:
+    assert everywhere(CLAIM, {"a": effect(0.5, 0.1), "b": effect(1.3, 0.1)}).verdict == "fails"
+    assert everywhere(CLAIM, {"a": effect(0.5, 0.1), "b": effect(1.15, 0.1)}).verdict == "undecided"
+    assert everywhere(CLAIM, {"b": effect(1.15, 0.1)}).verdict == "fails", "of one cell there is nothing to correct"
+    # The farthest may be too uncertain to decide, where a nearer one is certain.
+    judged = everywhere(CLAIM, {"a": effect(1.3, 0.1), "b": effect(2.0, 1.5)})
+    assert judged.verdict == "fails"
+    assert judged.measure.endswith("shown: a")
+
+
+def test_equivalence_needs_all_cells_within_both_bounds() -> None:
+    claim = Claim(text="same", source="here", measure="difference", effect=None, at_least=-1.0, at_most=1.0)
+    assert everywhere(claim, {"a": effect(0.5, 0.1), "b": effect(-0.8, 0.1)}).verdict == "holds"
+    assert everywhere(claim, {"a": effect(0.95, 0.1), "b": effect(-0.8, 0.1)}).verdict == "undecided"
+    assert everywhere(claim, {"a": effect(0.5, 0.1), "b": effect(-1.8, 0.1)}).verdict == "fails"
+
+
+# -- what was measured ----------------------------------------------------------------------------------
+
+
+def test_a_rank_is_one_more_than_the_bids_with_a_larger_mean() -> None:
+    found = Found(made(), "drain")
+    assert found.rank("value", "EDF", 1.0)(0.95).estimate == 3
+    assert found.rank("value", "EDF", 0.7)(0.95).estimate == 1, "equal ones share the best"
+
+
+def test_a_measure_that_is_missing_of_one_bid_is_there_of_others() -> None:
+    results = made()
+    none = (results.table["bid"] == "LRTF") & (results.table["load"] == 1.2)
+    results.table.loc[none, "slr_10"] = np.nan
+    table = grid(results, "slr_10")
+    assert len(table) == 10
+    assert table[1.2, "LRTF"].isna().all()
+    assert table[1.2, "PVR"].notna().all()
+    results.table.loc[results.table.index[0], "value"] = np.nan
+    assert len(grid(results, "slr_10")) == 9, "of a workload all cells are needed"
+
+
+def test_a_crossing_lies_on_the_line_between_two_loads() -> None:
+    found = Found(made(), "drain")
+    ahead = {
+        load: PROTOTYPE["drain", load, "PVR", "value"] - PROTOTYPE["drain", load, "PVD", "value"] for load in LOADS
+    }
+    share = ahead[1.2] / (ahead[1.2] - ahead[1.4])
+    np.testing.assert_allclose(crossing(found, "PVR", "PVD"), 1.2 + 0.2 * share)
+    with pytest.raises(KeyError, match="cross"):
+        crossing(found, "PVD", "LRTF")
