@@ -7,7 +7,7 @@ from experiments.campaigns.paper import Element, Paper
 from experiments.studies.capacity_settings import BORG
 
 PAPER: Final = Paper(
-    authors="Perotin, Zhang, Wijayawardana, Benoit, Robert, Chien",
+    authors="L. Perotin, C. Zhang, R. Wijayawardana, A. Benoit, Y. Robert and A. A. Chien",
     year=2023,
     title="Risk-Aware Scheduling Algorithms for Variable Capacity Resources",
     venue="SC-W 2023, pp. 1306-1315",
@@ -15,8 +15,7 @@ PAPER: Final = Paper(
 )
 
 SLICES: Final = "--workload Uniform,LogScale,LogScaleU,3types,SLICE,SLICE,..."
-"""How slices of Borg's trace are passed beside the families."""
-_BORG: Final = f"for the panel of Borg: {SLICES}, seven slices for six job traces"
+"""How slices of Borg's trace are passed beside the families: seven for the paper's six job traces."""
 
 FIGURES: Final = {
     "machines": "figure 1: goodput by average machines",
@@ -31,7 +30,7 @@ ELEMENTS: Final = (
         number="fig. 1",
         shows="goodput of five heuristics against the average number of machines (20 to 28), a panel per workload",
         file="figures/figure-1-goodput-by-average-machines.svg",
-        needs=_BORG,
+        needs=SLICES,
         alike="partly",
         why="Boxes, whiskers (10 to 90 %) and stars as printed. The two ASAP lead, TargetStretch falls behind as "
         "machines become more, and goodput falls from 26 to 28. It peaks at 24 machines or before, not at 26.",
@@ -40,7 +39,7 @@ ELEMENTS: Final = (
         number="fig. 2",
         shows="goodput against the period of the changes (400 to 32,400 s), a panel per workload",
         file="figures/figure-2-goodput-by-period-of-change.svg",
-        needs=_BORG,
+        needs=SLICES,
         alike="partly",
         why="Goodput and its spread grow with the period, and TargetStretch stands best where it is short. First fit "
         "does not fall below 75 % on Uniform, and falls below 84 % on Borg; fewer and longer jobs would lose more.",
@@ -49,7 +48,7 @@ ELEMENTS: Final = (
         number="fig. 3",
         shows="goodput against the range of the number of machines (4 to 16), a panel per workload",
         file="figures/figure-3-goodput-by-range-of-machines.svg",
-        needs=_BORG,
+        needs=SLICES,
         alike="yes",
         why="Goodput falls with the range on each workload under each heuristic; TargetStretch gains on the others.",
     ),
@@ -57,7 +56,7 @@ ELEMENTS: Final = (
         number="fig. 4",
         shows="goodput, longest stretch, aborted volume and mean aborted time on Borg against the range of machines",
         file="figures/figure-4-four-metrics-on-borg-by-range-of-machines.svg",
-        needs=_BORG,
+        needs=SLICES,
         alike="partly",
         why="Goodput and aborted volume get worse with the range under each heuristic, and TargetStretch aborts least. "
         "Its longest stretch is the shortest at narrow ranges only: at the widest one the two ASAP are level with it "

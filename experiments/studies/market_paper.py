@@ -20,7 +20,7 @@ from experiments.workflow_inputs import parse_clusters
 from simmodels.ground.numbers import Floats
 
 PAPER: Final = Paper(
-    authors="A. Burkimsher, L. Soares Indrusiak",
+    authors="A. Burkimsher and L. Soares Indrusiak",
     year=2016,
     title="Bidding policies for market-based HPC workflow scheduling",
     venue="arXiv:1601.07047",

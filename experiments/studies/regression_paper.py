@@ -157,7 +157,7 @@ def set_of(name: str) -> str | None:
 
 
 _THREE: Final = "--workload generated,CTC-SP2-1996-3.1-cln.swf.gz,SDSC-BLUE-2000-4.2-cln.swf.gz"
-_LOGS: Final = "--workload generated,LOG.swf.gz,... with the logs to be shown"
+_LOGS: Final = "--workload generated,LOG.swf.gz,..."
 
 ELEMENTS: Final = (
     Element(
@@ -172,10 +172,10 @@ ELEMENTS: Final = (
         number="fig. 2",
         shows="which jobs the four forms let go first, by runtime and cores",
         file="figures/figure-2-*.svg",
-        needs=f"{_THREE} for what is learned again",
+        needs=_THREE,
         alike="partly",
         why="LIN falls along a diagonal, the others have regions of their own; which regions depends on the pairs "
-        "drawn. Shown are ranks, where the paper has normalised scores",
+        "drawn. Those learned from logs need the logs. Shown are ranks, where the paper has normalised scores",
     ),
     Element(
         number="fig. 3",

@@ -32,7 +32,7 @@ _INK_OF: Final = dict(zip(TWELVE_ORDERS, _TWELVE, strict=True)) | dict(zip(KINDS
 def figures_of(results: Results) -> Mapping[str, Figure]:
     """Return figures 1 to 6 of the paper, for each log and variant.
 
-    A figure has the paper's number on the log that the paper has it of; of another log, it is "as fig. 2".
+    A figure has the paper's number on the log that the paper has it of; of another log, it is "as figure 2".
     """
     found: dict[str, Figure] = {}
     for variant, workload in settings_of(results):
@@ -40,16 +40,16 @@ def figures_of(results: Results) -> Mapping[str, Figure]:
         if table.empty:
             continue
         where, log = f"{name_of(workload)}, {variant}", log_of(workload)
-        first = "fig. 1" if log == FIG_1_ON else "as fig. 1"
+        first = "figure 1" if log == FIG_1_ON else "as figure 1"
         if table["strategy"].str.endswith(LOGGED).any():
             found[f"{first}, {where}: mean wait of each week of the log itself"] = weekly(table)
-        second = "fig. 2" if log == FIG_2_ON else "as fig. 2"
-        third = "fig. 4" if log == FIG_2_ON else "as fig. 3" if log is None else "fig. 3"
+        second = "figure 2" if log == FIG_2_ON else "as figure 2"
+        third = "figure 4" if log == FIG_2_ON else "as figure 3" if log is None else "figure 3"
         found[f"{second}, {where}: fixed orders"] = curves(table, OTHERS)
         found[f"{third}, {where}: strategies, an order a day"] = curves(table, [f"{kind} day" for kind in KINDS])
         found[f"ours, {where}: strategies, an order a week"] = curves(table, [f"{kind} week" for kind in KINDS])
         for number, kind in ((5, "noisy"), (6, "bandit")):
-            found[f"fig. {number}, {where}: orders used, {kind}"] = shares(table, (f"{kind} day", f"{kind} week"))
+            found[f"figure {number}, {where}: orders used, {kind}"] = shares(table, (f"{kind} day", f"{kind} week"))
     return found
 
 

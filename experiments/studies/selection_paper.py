@@ -101,7 +101,7 @@ ELEMENTS: Final = (
     Element(
         number="fig. 1",
         shows="mean wait of each week of a year, under seven orders, on the trace of KTH-SP2 itself",
-        file="figures/fig.-1-kth-sp2*.svg",
+        file="figures/figure-1-kth-sp2*.svg",
         needs=_KTH,
         alike="yes",
         why="The wait varies a lot from week to week under each order. Which seven orders the paper shows, its text "
@@ -110,7 +110,7 @@ ELEMENTS: Final = (
     Element(
         number="fig. 2",
         shows="improvement on EASY-FCFS over two years, eleven orders, UniLu-Gaia: mean, 10th and 90th percentile",
-        file="figures/fig.-2-unilu-gaia-text*.svg",
+        file="figures/figure-2-unilu-gaia-text*.svg",
         needs=_GAIA,
         alike="partly",
         why="The curves lie in the order of the printed table 2 with its labels in their places (in ten resamples, "
@@ -120,7 +120,7 @@ ELEMENTS: Final = (
     Element(
         number="fig. 3",
         shows="the same of full, noisy and bandit feedback and of random choice, an order a day, for six logs",
-        file="figures/fig.-3-*-text*.svg",
+        file="figures/figure-3-*-text*.svg",
         needs=_ALL,
         alike="partly",
         why="The text says of the curves only that simulation is close to the best and the bandit less efficient. On "
@@ -129,7 +129,7 @@ ELEMENTS: Final = (
     Element(
         number="fig. 4",
         shows="figure 3 for UniLu-Gaia",
-        file="figures/fig.-4-unilu-gaia-text*.svg",
+        file="figures/figure-4-unilu-gaia-text*.svg",
         needs=_GAIA,
         alike="partly",
         why="As figure 3, but random choice is no worse than the bandit: few resamples with very long waits decide.",
@@ -137,7 +137,7 @@ ELEMENTS: Final = (
     Element(
         number="fig. 5",
         shows="share of the orders that noisy feedback chooses, over time",
-        file="figures/fig.-5-*-text*.svg",
+        file="figures/figure-5-*-text*.svg",
         alike="partly",
         why="The captions of figures 5 and 6 are exchanged against the text, which is followed here. On which log they "
         "are is not said: ours are of each.",
@@ -145,7 +145,7 @@ ELEMENTS: Final = (
     Element(
         number="fig. 6",
         shows="share of the orders that the bandit chooses, over time",
-        file="figures/fig.-6-*-text*.svg",
+        file="figures/figure-6-*-text*.svg",
         alike="partly",
         why="See figure 5.",
     ),
