@@ -4,13 +4,14 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from experiments.campaigns.statistics import ENOUGH, Effect
+from experiments.campaigns.statistics import ENOUGH, Effect, compared
 from simmodels.errors import RequestError
 
 Verdict = Literal["holds", "fails", "undecided", "too few", "not judged"]
 
 OPEN: Final[tuple[Verdict, ...]] = ("undecided", "too few", "not judged")
 """The verdicts that more replications, or a larger scale, may change."""
+_USUAL: Final = 0.95
 _SIGNS: Final = {"more_than": ">", "at_least": "≥", "less_than": "<", "at_most": "≤"}
 
 
@@ -102,18 +103,8 @@ class Claim:
             return "undecided"
         if self.effect.low is None or self.effect.high is None:
             return "too few"
-        low, high = self.effect.low, self.effect.high
-        # Of each bound: whether all of the interval keeps to it, and whether none of it does.
-        checks = [
-            (low > bound, high <= bound) if name == "more_than"
-            else (low >= bound, high < bound) if name == "at_least"
-            else (high < bound, low >= bound) if name == "less_than"
-            else (high <= bound, low > bound)
-            for name, bound in self.bounds().items()
-        ]  # fmt: skip
-        if all(inside for inside, _ in checks):
-            return "holds"
-        return "fails" if any(outside for _, outside in checks) else "undecided"
+        inside, outside = compared(self.effect, self.bounds())
+        return "holds" if inside else "fails" if outside else "undecided"
 
     def bounds(self) -> dict[str, float]:
         """Return the bounds that there are, by name."""
@@ -131,8 +122,11 @@ class Claim:
         if self.effect.confidence == 1.0:
             return text
         if self.effect.low is None or self.effect.high is None:
-            return f"{text} (no interval: {self.effect.replications} replications, of {ENOUGH} that are needed)"
-        return f"{text} [{self.shown(self.effect.low)}, {self.shown(self.effect.high)}]"
+            few = self.effect.replications < ENOUGH
+            needed = f", of {ENOUGH} that are needed" if few else " are too few for one"
+            return f"{text} (no interval: {self.effect.replications} replications{needed})"
+        interval = f"{text} [{self.shown(self.effect.low)}, {self.shown(self.effect.high)}]"
+        return interval if self.effect.confidence == _USUAL else f"{interval} at {100 * self.effect.confidence:.4g} %"
 
     def shown(self, value: float) -> str:
         """Return a value in the claim's unit, to three digits or to the unit."""

@@ -53,6 +53,29 @@ class Effect:
         return cls(float(value), float(value), float(value), replications, 1.0)
 
 
+def compared(effect: Effect, bounds: Mapping[str, float]) -> tuple[bool, bool]:
+    """Return whether all of an interval keeps to the bounds, and whether none of it keeps to one of them.
+
+    Parameters
+    ----------
+    effect
+        With an interval; without one, neither is so.
+    bounds
+        By name: ``more_than``, ``at_least``, ``less_than``, ``at_most``; the first and the third exclude the bound.
+    """
+    if effect.low is None or effect.high is None:
+        return False, False
+    low, high = effect.low, effect.high
+    checks = [
+        (low > bound, high <= bound) if name == "more_than"
+        else (low >= bound, high < bound) if name == "at_least"
+        else (high < bound, low >= bound) if name == "less_than"
+        else (high <= bound, low > bound)
+        for name, bound in bounds.items()
+    ]  # fmt: skip
+    return all(inside for inside, _ in checks), any(outside for _, outside in checks)
+
+
 def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: float = 0.95, seed: int = 0) -> Effect:
     """Return mean or median of independent values, with its bootstrap interval.
 
@@ -96,7 +119,7 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
         return Effect(estimate, estimate, estimate, len(found), confidence)
     low = high = math.nan
     if statistic == "mean":
-        low, high = _of_mean(found, confidence, seed)
+        low, high = studentized(found, confidence, seed)
     if not (math.isfinite(low) and math.isfinite(high)):  # a median; or too many resamples are of one value only
         low, high = _interval(found, statistic, confidence, seed, "BCa")
     if not (math.isfinite(low) and math.isfinite(high)):  # no acceleration: a median that no single value moves
@@ -151,8 +174,16 @@ def bootstrap_rows(
     return Effect(estimate, float(low), float(high), len(found), confidence)
 
 
-def _of_mean(values: NDArray[np.float64], confidence: float, seed: int) -> tuple[float, float]:
-    """Return the ends of the studentized bootstrap interval of a mean; NaN or infinite where there is none."""
+def studentized(values: NDArray[np.float64], confidence: float, seed: int) -> tuple[float, float]:
+    """Return the ends of the studentized bootstrap interval of a mean; NaN or infinite where there is none.
+
+    Parameters
+    ----------
+    values
+        Shape (n,): one value per replication, all finite.
+    confidence, seed
+        See `bootstrap`.
+    """
     draws = stream(seed, "bootstrap")
     count, mean, error = len(values), values.mean(), values.std(ddof=1) / math.sqrt(len(values))
     if not error:  # the squares of so small differences are 0

@@ -1,0 +1,159 @@
+"""Families: what is sure of several effects together, as of a sentence about all policies at all loads."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from experiments.campaigns.statistics import ENOUGH, Effect, bootstrap, compared, studentized
+
+Measured: TypeAlias = Callable[[int], Effect]
+"""Given of how many members it is one, the effect of a member: 1 for an interval of its own of 95 %, more for one of
+1 - 0.05 / members (Bonferroni)."""
+_MISSED: Final = 0.05
+_CAUTION: Final = 4
+
+
+class Deciding(NamedTuple):
+    """The member that decides a sentence about all of several, and of how many it is one."""
+
+    name: str
+    effect: Effect
+    members: int
+
+
+def mean_among(values: ArrayLike, members: int = 1, *, seed: int = 0) -> Effect:
+    """Return a mean with an interval that holds together with those of other members (Bonferroni).
+
+    One alone has the interval of `bootstrap`. Of several, an interval is as long on either side as the longest of three
+    is anywhere: both sides of the studentized one, and Student's, each at a quarter of the corrected level. Far out in
+    the tails, the plain ones are too short for skewed values: of 32 means of 10 exponential values each, one or more
+    was missed in 18 % (studentized) and 50 % (Student), and by this rule in 5 %; of 32 of 10 lognormal ones in 12 %.
+
+    Parameters
+    ----------
+    values
+        Shape (n,): one value per replication, all finite.
+    members
+        How many intervals are to hold together.
+    seed
+        The seed of the resampling.
+
+    Raises
+    ------
+    RequestError
+        As `bootstrap`.
+    """
+    own = bootstrap(values, seed=seed)
+    confidence = 1.0 - _MISSED / members
+    if members == 1 or own.low is None or own.low == own.high:
+        return replace(own, confidence=confidence)
+    found = np.asarray(values, dtype=np.float64)
+    level = _MISSED / members / _CAUTION
+    ends = studentized(found, 1.0 - level, seed)
+    student = float(stats.t.isf(0.5 * level, len(found) - 1)) * float(found.std(ddof=1)) / math.sqrt(len(found))
+    reach = max(student, *(abs(end - own.estimate) for end in ends))
+    if not math.isfinite(reach):  # too many resamples are of one value only
+        return Effect(own.estimate, None, None, len(found), confidence)
+    return Effect(own.estimate, own.estimate - reach, own.estimate + reach, len(found), confidence)
+
+
+def everywhere(members: Mapping[str, Measured], bounds: Mapping[str, float]) -> Deciding:
+    """Return the member that decides whether all of several keep to bounds, with the interval by which it does.
+
+    All of them keep to the bounds if the interval of 95 % of each does, with no correction for how many there are
+    (intersection-union). Shown is then the member nearest to a bound, with that interval. Not all of them do if an
+    interval that holds together with the others (Bonferroni) is outside. Shown is then the farthest such member; else,
+    of those that may be outside, the farthest; with that wider interval, whose confidence the effect has.
+
+    Parameters
+    ----------
+    members
+        What is measured, by name: at least one.
+    bounds
+        See `compared`.
+
+    References
+    ----------
+    R. L. Berger 1982, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24(4).
+    """
+    own = {name: measured(1) for name, measured in members.items()}
+
+    def excess(name: str) -> float:
+        estimate = own[name].estimate
+        return max(
+            estimate - bound if kind in {"less_than", "at_most"} else bound - estimate for kind, bound in bounds.items()
+        )
+
+    count = len(own)
+    farthest_first = sorted(own, key=excess, reverse=True)
+    if count == 1 or all(compared(effect, bounds)[0] for effect in own.values()):
+        return Deciding(farthest_first[0], own[farthest_first[0]], count)
+    doubtful = [name for name in farthest_first if not compared(own[name], bounds)[0]]
+    for name in doubtful:
+        wide = members[name](count) if compared(own[name], bounds)[1] else own[name]
+        if wide is not own[name] and compared(wide, bounds)[1]:
+            return Deciding(name, wide, count)
+    return Deciding(doubtful[0], members[doubtful[0]](count), count)
+
+
+def largest(members: Mapping[str, Measured]) -> Effect:
+    """Return the largest of several effects, with an interval of 95 %.
+
+    The members' intervals hold together, so that the largest lies between the largest of their low ends and the
+    largest of their high ends. (The percentile bootstrap of a maximum would be too high, and too narrow.)
+
+    Parameters
+    ----------
+    members
+        What is measured, by name: at least one.
+    """
+    effects = [measured(len(members)) for measured in members.values()]
+    lows = [effect.low for effect in effects if effect.low is not None]
+    highs = [effect.high for effect in effects if effect.high is not None]
+    known = len(lows) == len(highs) == len(effects)
+    return Effect(
+        max(effect.estimate for effect in effects),
+        max(lows) if known else None,
+        max(highs) if known else None,
+        min(effect.replications for effect in effects),
+    )
+
+
+def percentile(values: ArrayLike, share: float, members: int = 1, *, least: float = -math.inf) -> Effect:
+    """Return a percentile of independent values, with the interval between two of the values themselves.
+
+    It needs no law of the values. Where no value is surely below the percentile, the interval begins at `least`: of the
+    10th percentile, that is so of 35 values and fewer.
+
+    Parameters
+    ----------
+    values
+        Shape (n,): one value per replication, all finite.
+    share
+        The share of values below it, in (0, 1).
+    members
+        How many intervals are to hold together (Bonferroni).
+    least
+        The least value that there can be; without one, no interval begins so.
+
+    References
+    ----------
+    H. A. David and H. N. Nagaraja 2003, "Order statistics", section 7.1.
+    """
+    found = np.sort(np.asarray(values, dtype=np.float64))
+    count, level = len(found), _MISSED / members
+    estimate = float(np.quantile(found, share))
+    if count < ENOUGH:
+        return Effect(estimate, None, None, count, 1.0 - level)
+    below = int(stats.binom.ppf(0.5 * level, count, share))  # fewer are below it with a probability of level / 2
+    above = int(stats.binom.ppf(1.0 - 0.5 * level, count, share)) + 1
+    low = float(found[below - 1]) if below else least
+    known = math.isfinite(low) and above <= count
+    return Effect(
+        estimate, low if known else None, float(found[above - 1]) if known else None, count, 1.0 - level
+    )  # fmt: skip
