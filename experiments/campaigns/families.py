@@ -1,7 +1,7 @@
 """Families: what is sure of several effects together, as of a sentence about all policies at all loads."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
@@ -16,6 +16,7 @@ Measured: TypeAlias = Callable[[int], Effect]
 1 - 0.05 / members (Bonferroni)."""
 _MISSED: Final = 0.05
 _CAUTION: Final = 4
+_ROUNDING: Final = 1e-12
 
 
 class Deciding(NamedTuple):
@@ -53,6 +54,8 @@ def mean_among(values: ArrayLike, members: int = 1, *, seed: int = 0) -> Effect:
     if members == 1 or own.low is None or own.low == own.high:
         return replace(own, confidence=confidence)
     found = np.asarray(values, dtype=np.float64)
+    if np.ptp(found) <= _ROUNDING * np.abs(found).max():  # equal but for the rounding of differences
+        return Effect(own.estimate, float(found.min()), float(found.max()), len(found), confidence)
     level = _MISSED / members / _CAUTION
     ends = studentized(found, 1.0 - level, seed)
     student = float(stats.t.isf(0.5 * level, len(found) - 1)) * float(found.std(ddof=1)) / math.sqrt(len(found))
@@ -121,6 +124,37 @@ def largest(members: Mapping[str, Measured]) -> Effect:
         max(lows) if known else None,
         max(highs) if known else None,
         min(effect.replications for effect in effects),
+    )
+
+
+def number_above_zero(members: Sequence[Measured], among: int = 1) -> Effect:
+    """Return how many of several effects are above 0, with an interval.
+
+    As many as surely are so, by intervals that hold together, up to as many as may be so; so it is also sure of the
+    rank of one mean among others, of which these are the differences to it.
+
+    Parameters
+    ----------
+    members
+        What is measured: at least one.
+    among
+        Of how many such numbers it is one: as that of a `Measured`.
+
+    References
+    ----------
+    Klein, Wright and Wieczorek 2020, "A joint confidence region for an overall ranking of populations",
+    doi:10.1111/rssc.12402.
+    """
+    effects = [measured(among * len(members)) for measured in members]
+    lows = [effect.low for effect in effects if effect.low is not None]
+    highs = [effect.high for effect in effects if effect.high is not None]
+    known = len(lows) == len(highs) == len(effects)
+    return Effect(
+        float(sum(effect.estimate > 0 for effect in effects)),
+        float(sum(low > 0 for low in lows)) if known else None,
+        float(sum(high > 0 for high in highs)) if known else None,
+        min(effect.replications for effect in effects),
+        1.0 - _MISSED / among,
     )
 
 

@@ -66,3 +66,29 @@ class Element:
     def among(self, files: Sequence[str]) -> list[str]:
         """Return those of the files that show it."""
         return [name for name in files if fnmatchcase(name, self.file)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedNumber:
+    """A number that a paper prints.
+
+    Parameters
+    ----------
+    place
+        Where it stands in the paper.
+    what
+        What it is of, with its unit.
+    numbers
+        The number, or the two ends of a range.
+    said
+        The number as the paper has it, such as ``about 2 %``.
+    """
+
+    place: str
+    what: str
+    numbers: tuple[float, ...]
+    said: str
+
+    def difference(self, found: float) -> float:
+        """Return what was found less the nearest value that is printed: 0 within a printed range."""
+        return found - min(max(found, min(self.numbers)), max(self.numbers))

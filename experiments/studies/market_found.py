@@ -1,10 +1,4 @@
-"""What a market campaign measured at one end of its runs, and how a sentence about all of several cells is judged.
-
-References
-----------
-R. L. Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24(4), 1982: a sentence about
-all of several cells is accepted if it is accepted at each of them, with no correction for how many there are.
-"""
+"""What a market campaign measured at one end of its runs, and how a sentence about all of several cells is judged."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,19 +8,30 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.claims import Claim
+from experiments.campaigns.families import Measured, everywhere, mean_among, number_above_zero
 from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
+from experiments.campaigns.statistics import Effect
 from experiments.studies.market_results import enough_jobs, grid
 from simmodels.ground.numbers import Floats
+from simmodels.policies.bids import TEN_BIDS
 
-Measured: TypeAlias = Callable[[float], Effect]
-"""Given a confidence, an effect with its interval."""
 Cells: TypeAlias = Mapping[str, Measured]
+"""What is measured, by where."""
 
 DECIDE: Final = "--scale paper"
-_CONFIDENCE: Final = 0.95
+LOWEST_LOAD: Final = 0.7
+HIGHEST_LOAD: Final = 1.4
+"""The loads between which the paper's own lie."""
+BELOW_SATURATION: Final = 0.99
+OVERLOAD: Final = 1.01
+"""Loads up to the one are below saturation, those from the other on above it."""
+FIGURE_7: Final = 1.2
+"""The load of figure 7."""
 _MISSING: Final = "not all that it is about was run, or finished"
-_UPPER: Final = ("less_than", "at_most")
+
+
+class NotMeasuredError(Exception):
+    """What a sentence is about was not run, or no job of it finished."""
 
 
 def at(load: float) -> str:
@@ -35,7 +40,7 @@ def at(load: float) -> str:
 
 
 @dataclass(slots=True)
-class Found:
+class MarketResults:
     """What was measured at one end of the runs: of each measure one row per workload, one column per load and bid."""
 
     results: Results
@@ -43,7 +48,15 @@ class Found:
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     def table(self, measure: str) -> pd.DataFrame:
-        """Return a measure."""
+        """Return a measure.
+
+        Raises
+        ------
+        NotMeasuredError
+            The campaign has no such measure.
+        """
+        if measure not in self.results.table:
+            raise NotMeasuredError(measure)
         if measure not in self.tables:
             self.tables[measure] = grid(self.results, measure, self.end)
         return self.tables[measure]
@@ -53,10 +66,13 @@ class Found:
 
         Raises
         ------
-        KeyError
+        NotMeasuredError
             It was not run.
         """
-        return self.table(measure)[load, bid].to_numpy(dtype=np.float64)
+        table = self.table(measure)
+        if not len(table) or (load, bid) not in table.columns:
+            raise NotMeasuredError(f"{measure} under {bid} at {at(load)}")
+        return table[load, bid].to_numpy(dtype=np.float64)
 
     def value(self, bid: str, load: float) -> Floats:
         """Return the value under a bid at a load: float64[workloads], shares of the most."""
@@ -70,14 +86,32 @@ class Found:
         """Return the starved share of a tenth of the jobs by volume, 1 the smallest: float64[workloads]."""
         return self.of(f"volume_starved_{tenth}", bid, load)
 
+    def ran(self, bid: str) -> bool:
+        """Return whether a bid was run."""
+        return "value" in self.results.table and bid in self.table("value").columns.get_level_values("bid")
+
     def bids(self, *without: str) -> list[str]:
-        """Return the bids that were run, in the order of the study, except some."""
-        run = set(self.table("value").columns.get_level_values("bid"))
-        return [str(bid) for bid in self.results.factors["bid"] if bid in run and bid not in without]
+        """Return the paper's ten bids except some, whether they were run or not: a sentence on all is about all ten."""
+        return [bid for bid in TEN_BIDS if bid not in without]
 
     def loads(self, low: float = 0.0, high: float = np.inf) -> list[float]:
         """Return the loads that were run from one to another, rising."""
+        if "value" not in self.results.table:
+            return []
         return sorted({load for load in self.table("value").columns.get_level_values("load") if low <= load <= high})
+
+    def all_loads(self) -> list[float]:
+        """Return the loads that were run, rising, for a sentence on all of them.
+
+        Raises
+        ------
+        NotMeasuredError
+            The paper's lowest or highest load was not run.
+        """
+        loads = self.loads()
+        if not {LOWEST_LOAD, HIGHEST_LOAD} <= set(loads):
+            raise NotMeasuredError(f"{at(LOWEST_LOAD)} to {at(HIGHEST_LOAD)}")
+        return loads
 
     # -- cells ----------------------------------------------------------------------------------------
 
@@ -86,23 +120,26 @@ class Found:
 
         Raises
         ------
-        KeyError
+        NotMeasuredError
             A value is missing: in a workload no job of a class finished.
         """
         if not np.isfinite(values).all():
-            raise KeyError("no job finished")
-        return lambda confidence: bootstrap(values, confidence=confidence, seed=self.results.seed)
+            raise NotMeasuredError("no job finished")
+        return lambda members: mean_among(values, members, seed=self.results.seed)
 
     def rank(self, measure: str, bid: str, load: float) -> Measured:
-        """Return the rank of a bid by its mean at a load, 1 for the largest; bids that are equal share the best."""
-        bids = [bid, *self.bids(bid)]
-        rows = np.column_stack([self.of(measure, each, load) for each in bids])
+        """Return the rank of a bid by its mean at a load, 1 for the largest; bids that are equal share the best.
 
-        def ranked(values: Floats) -> Floats:
-            means = values.mean(axis=-2)
-            return np.asarray(1.0 + (means[..., 1:] > means[..., :1]).sum(axis=-1))
+        Its interval is that of `experiments.campaigns.families.number_above_zero`.
+        """
+        ahead = self.ahead(measure, bid, load)
+        return lambda members: _one_more(ahead(members))
 
-        return lambda confidence: bootstrap_rows(rows, ranked, confidence=confidence, seed=self.results.seed)
+    def ahead(self, measure: str, bid: str, load: float) -> Measured:
+        """Return how many of the other nine bids have more of a measure at a load."""
+        own = self.of(measure, bid, load)
+        more = [self.mean(self.of(measure, other, load) - own) for other in self.bids(bid)]
+        return lambda members: number_above_zero(more, members)
 
     def by_load(self, values: Callable[[float], Floats], low: float = 0.0, high: float = np.inf) -> Cells:
         """Return what is measured at each load from one to another."""
@@ -141,7 +178,7 @@ class Found:
         text, source, measure, number, note, ours, bounds
             See `Claim`.
         cells
-            What is measured, by where; a KeyError says that a part of it was not run.
+            What is measured, by where; a NotMeasuredError says that a part of it was not run.
         """
         claim = Claim(
             text=text if self.end == "drain" else f"{text}, if runs are cut at the last submission",
@@ -156,52 +193,17 @@ class Found:
             **bounds,  # type: ignore[arg-type]  # names of bounds
         )
         try:
-            found = cells() if len(self.table("value")) else {}
-        except KeyError:
+            found = cells()
+        except NotMeasuredError:
             found = {}
-        return everywhere(claim, found) if found else replace(claim, note=_MISSING)
+        if not found:
+            return replace(claim, note=_MISSING)
+        name, effect, members = everywhere(found, claim.bounds())
+        among = f", {name}" if members == 1 else f", at each of {members}; shown: {name}"
+        return replace(claim, effect=effect, measure=f"{measure}{among}")
 
 
-def everywhere(claim: Claim, cells: Cells) -> Claim:
-    """Return a claim with the effect by which it is judged, if it is about all of some cells.
-
-    It holds if the interval of 95 % of each cell keeps to the bounds; it fails if at some cell the interval of
-    1 - 0.05 / cells (Bonferroni) does not. Shown are the estimate that is farthest outside, or nearest to the bounds,
-    and the interval of that cell if it fails, else the hull of the intervals of all cells.
-
-    Parameters
-    ----------
-    claim
-        The claim, with its bounds.
-    cells
-        What is measured, by where; at least one.
-    """
-    wide = 1.0 - (1.0 - _CONFIDENCE) / len(cells)
-    of = {where: measured(_CONFIDENCE) for where, measured in cells.items()}
-    farthest = max(of, key=lambda where: _excess(claim, of[where]))
-    lows = [each.low for each in of.values() if each.low is not None]
-    highs = [each.high for each in of.values() if each.high is not None]
-    if len(lows) < len(of) or len(highs) < len(of):  # too few workloads for intervals
-        return _with(claim, farthest, cells, of[farthest])
-    by_distance = sorted(cells, key=lambda where: -_excess(claim, of[where]))
-    for where in by_distance:
-        if _excess(claim, of[where]) < 0:
-            break
-        judged = of[where] if len(cells) == 1 else cells[where](wide)
-        if replace(claim, effect=judged, judged=True).verdict == "fails":
-            return _with(claim, where, cells, replace(judged, confidence=_CONFIDENCE))
-    hull = replace(of[farthest], low=min(lows), high=max(highs))
-    return _with(claim, farthest, cells, hull)
-
-
-def _excess(claim: Claim, effect: Effect) -> float:
-    """Return how far an estimate is outside the bounds; below 0 within them."""
-    return max(
-        effect.estimate - bound if name in _UPPER else bound - effect.estimate for name, bound in claim.bounds().items()
-    )
-
-
-def _with(claim: Claim, where: str, cells: Cells, effect: Effect) -> Claim:
-    """Return a claim with its effect, and where that is."""
-    among = f", {where}" if len(cells) == 1 else f", at each of {len(cells)}; shown: {where}"
-    return replace(claim, effect=effect, measure=f"{claim.measure}{among}")
+def _one_more(effect: Effect) -> Effect:
+    """Return a number of others that are ahead as a rank."""
+    low, high = (None if end is None else end + 1.0 for end in (effect.low, effect.high))
+    return replace(effect, estimate=effect.estimate + 1.0, low=low, high=high)

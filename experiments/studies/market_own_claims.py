@@ -6,13 +6,28 @@ Their bounds come from what an independent program of ours kept to (`experiments
 from collections.abc import Iterator
 
 from experiments.campaigns.claims import Claim
-from experiments.studies.market_found import Found
+from experiments.studies.market_found import FIGURE_7, OVERLOAD, MarketResults
 from experiments.studies.market_results import TENTHS
 
 
-def own_claims(found: Found) -> Iterator[Claim]:
+def own_claims(found: MarketResults) -> Iterator[Claim]:
     """Hand out sentences of ours."""
     mean, against = found.mean, found.against
+    yield found.claim(
+        "At load 70 % the value is less than 0.995 under any policy (which is 1.00 to two digits)",
+        "section VI, fig. 3", "value at load 70 %",
+        lambda: {bid: mean(found.value(bid, 0.7)) for bid in found.bids()}, "M2", ours=True, less_than=0.995,
+    )  # fmt: skip
+    yield found.claim(
+        "Under overload, most jobs starve under LRTF", "section VI", "starved under LRTF",
+        lambda: found.by_load(lambda load: found.starved("LRTF", load), OVERLOAD), ours=True, more_than=0.5,
+    )  # fmt: skip
+    yield found.claim(
+        "Under PVR jobs that are not among the largest (the shorter eight tenths) keep an SLR of at most 2, "
+        "the earliest initial deadline", "section VI, fig. 7", "mean SLR under PVR at load 120 %",
+        lambda: {f"tenth {t}": mean(found.of(f"slr_{t}", "PVR", FIGURE_7)) for t in TENTHS[:8]}, "M16", ours=True,
+        at_most=2.0,
+    )  # fmt: skip
     yield found.claim(
         "LRTF gets the least value of all policies", "section VI, fig. 3", "value: LRTF less another",
         lambda: against("value", "LRTF", found.bids("LRTF"), found.loads()), "M3", ours=True, less_than=0.0,

@@ -1,4 +1,4 @@
-"""The paper of the market study: its figures, and all the numbers that it prints beside ours.
+"""The paper of the market study: its figures, and those of the numbers it prints that are measured, beside ours.
 
 References
 ----------
@@ -6,16 +6,17 @@ See `experiments.studies.market`. The paper has seven figures, no tables, and it
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.paper import Element, Paper
+from experiments.campaigns.families import largest
+from experiments.campaigns.paper import Element, Paper, PrintedNumber
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect
-from experiments.studies.market_found import Found, at
+from experiments.studies.market_found import HIGHEST_LOAD, LOWEST_LOAD, MarketResults, NotMeasuredError, at
 from experiments.workflow_inputs import parse_clusters
 from simmodels.ground.numbers import Floats
 
@@ -59,14 +60,14 @@ ELEMENTS: Final = (
         alike="partly",
         why="on the left PVR leads up to 110 %, except for P-SLR at 90 %, and EDF falls off after 110 %, as in the "
         "text; EDF is third and not second below 110 %, and PVR falls further than in the text. On the right PVR "
-        "never leads alone, but all values are below 1 at 70 %, as in the text",
+        "never leads, but all values are below 1 at 70 %, as in the text",
     ),
     Element(
         number="fig. 5",
         shows="starvation against load for ten policies",
         file="figures/figure-5-*.svg",
-        alike="yes",
-        why="LRTF highest and PV next under overload (on the right Random passes PV at 140 %), PVD far above PVDSQ, "
+        alike="partly",
+        why="LRTF highest and PV next under overload, but on the right Random passes PV at 140 %; PVD far above PVDSQ, "
         "SRTF below PVDSQ",
     ),
     Element(
@@ -89,62 +90,43 @@ ELEMENTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """A number that the paper prints.
-
-    Parameters
-    ----------
-    place
-        Where.
-    what
-        What of.
-    value
-        The number, in the unit that `what` names.
-    relation
-        What the paper says of it: ``is``, ``about``, ``below``.
-    """
-
-    place: str
-    what: str
-    value: float
-    relation: str = "is"
+def _printed(place: str, what: str, value: float, relation: str = "") -> PrintedNumber:
+    return PrintedNumber(place=place, what=what, numbers=(value,), said=f"{relation} {value:,g}".lstrip())
 
 
-WORKLOADS: Final = Printed("section V", "synthetic workloads", 10)
-JOBS: Final = Printed("section V", "jobs of a workload", 10_000)
-TASKS: Final = Printed("section V", "tasks of a workload", 100_000, "about")
-CLUSTERS: Final = Printed("section V", "clusters", 4)
-CORES: Final = Printed("section V", "cores of all clusters", 4_000)
-CCR: Final = Printed("section V", "communication to computation ratio", 0.2)
-LOWEST: Final = Printed("section V", "lowest load, measured", 0.7)
-HIGHEST: Final = Printed("section V", "highest load, measured", 1.4)
-BEST_AT_70: Final = Printed("section VI, fig. 3", "value at load 70 % of the best policy", 1.0, "below")
-EDF_RANK: Final = Printed("section VI, fig. 4", "rank of EDF in value at {}", 2)
-PVR_FIRST: Final = Printed("section VI, fig. 4", "highest load at which PVR has the most value", 1.1)
-PVD_EQUALS: Final = Printed("section VI, fig. 3", "load at which PVD has the value of PVR", 1.4)
-PVD_LESS: Final = Printed("section VI, fig. 3", "value of PVR less that of PVD at load 140 %", 0.0)
-INCOMPLETE: Final = Printed("section VI, fig. 6", "share of jobs incomplete under PVR at load 140 %", 0.05)
+WORKLOADS: Final = _printed("section V", "synthetic workloads", 10)
+JOBS: Final = _printed("section V", "jobs of a workload", 10_000)
+TASKS: Final = _printed("section V", "tasks of a workload", 100_000, "about")
+CLUSTERS: Final = _printed("section V", "clusters", 4)
+CORES: Final = _printed("section V", "cores of all clusters", 4_000)
+CCR: Final = _printed("section V", "communication to computation ratio", 0.2)
+LOWEST: Final = _printed("section V", "lowest load, measured", LOWEST_LOAD)
+HIGHEST: Final = _printed("section V", "highest load, measured", HIGHEST_LOAD)
+BEST_AT_70: Final = _printed("section VI, fig. 3", "value at load 70 % of the best policy", 1.0, "below")
+PVR_FIRST: Final = _printed("section VI, fig. 4", "load up to which PVR has the most value at each load", 1.1)
+PVD_EQUALS: Final = _printed("section VI, fig. 3", "load at which PVD has the value of PVR", 1.4)
+PVD_LESS: Final = _printed("section VI, fig. 3", "value of PVR less that of PVD at load 140 %", 0.0)
+INCOMPLETE: Final = _printed("section VI, fig. 6", "share of jobs incomplete under PVR at load 140 %", 0.05)
 
 
 def printed_numbers(results: Results) -> pd.DataFrame:
-    """Return the numbers that the paper prints beside ours.
+    """Return the numbers that the paper prints and that are measured, beside ours.
 
-    One row per number, and per end of the runs where that matters: columns ``paper, what, end, relation, printed, ours,
+    One row per number, and per end of the runs where that matters: columns ``paper, what, end, said, printed, ours,
     low, high, difference``; the interval is of 95 %. Missing is what was not run, and a load that there is not.
     """
     rows = [_row(printed, "", value) for printed, value in _settings(results)]
     for end in results.factors["end"]:
         if end is not None:
-            rows += [_row(printed, str(end), effect) for printed, effect in _measured(Found(results, str(end)))]
+            rows += [_row(printed, str(end), effect) for printed, effect in _measured(MarketResults(results, str(end)))]
     return pd.DataFrame(rows)
 
 
-def _row(printed: Printed, end: str, ours: Effect | float | None) -> dict[str, object]:
+def _row(printed: PrintedNumber, end: str, ours: Effect | float | None) -> dict[str, object]:
     effect = Effect.exact(ours) if isinstance(ours, int | float) else ours
     row: dict[str, object] = {
-        "paper": printed.place, "what": printed.what, "end": end, "relation": printed.relation,
-        "printed": float(printed.value),
+        "paper": printed.place, "what": printed.what, "end": end, "said": printed.said,
+        "printed": printed.numbers[0],
     }  # fmt: skip
     if effect is None:
         return row | dict.fromkeys(("ours", "low", "high", "difference"), np.nan)
@@ -153,11 +135,11 @@ def _row(printed: Printed, end: str, ours: Effect | float | None) -> dict[str, o
         "ours": effect.estimate,
         "low": effect.low if estimated else np.nan,
         "high": effect.high if estimated else np.nan,
-        "difference": effect.estimate - printed.value,
+        "difference": printed.difference(effect.estimate),
     }
 
 
-def _settings(results: Results) -> Iterator[tuple[Printed, float | None]]:
+def _settings(results: Results) -> Iterator[tuple[PrintedNumber, float | None]]:
     """Hand out the numbers of the experimental method."""
     table = results.table
     auctioned = table if table.empty else table[table["rule"] == "plain"]
@@ -174,74 +156,85 @@ def _settings(results: Results) -> Iterator[tuple[Printed, float | None]]:
         yield printed, float(rows["effective_load"].mean()) if loads else None
 
 
-def _measured(found: Found) -> Iterator[tuple[Printed, Effect | None]]:
+def _measured(found: MarketResults) -> Iterator[tuple[PrintedNumber, Effect | None]]:
     """Hand out the numbers of the results."""
-    mean = found.mean
 
     def tried(made: Callable[[], Effect]) -> Effect | None:
         try:
-            return made() if len(found.table("value")) else None
-        except KeyError:
+            return made()
+        except NotMeasuredError:
             return None
 
-    yield BEST_AT_70, tried(lambda: mean(_best(found, 0.7))(0.95))
+    def mean(values: Callable[[], Floats]) -> Effect | None:
+        return tried(lambda: found.mean(values())(1))
+
+    yield BEST_AT_70, tried(lambda: largest({bid: found.mean(found.value(bid, LOWEST_LOAD)) for bid in found.bids()}))
     for load in found.loads(high=1.09):
-        named = Printed(EDF_RANK.place, EDF_RANK.what.format(at(load)), EDF_RANK.value)
-        yield named, tried(lambda load=load: found.rank("value", "EDF", load)(0.95))  # type: ignore[misc]  # this turn
-    yield PVR_FIRST, tried(lambda: Effect.exact(_first_up_to(found)))
-    yield PVD_EQUALS, tried(lambda: mean(crossing(found, "PVR", "PVD"))(0.95))
-    yield PVD_LESS, tried(lambda: mean(found.value("PVR", 1.4) - found.value("PVD", 1.4))(0.95))
-    yield INCOMPLETE, tried(lambda: mean(found.starved("PVR", 1.4))(0.95))
+        named = _printed("section VI, fig. 4", f"rank of EDF in value at {at(load)}", 2)
+        yield named, tried(partial(_second, found, load))
+    yield PVR_FIRST, tried(lambda: leads_up_to(found, "PVR"))
+    yield PVD_EQUALS, mean(lambda: crossing(found, "PVR", "PVD"))
+    yield PVD_LESS, mean(lambda: found.value("PVR", HIGHEST_LOAD) - found.value("PVD", HIGHEST_LOAD))
+    yield INCOMPLETE, mean(lambda: found.starved("PVR", HIGHEST_LOAD))
 
 
-def _best(found: Found, load: float) -> Floats:
-    """Return the values under the policy that has the largest mean at a load.
-
-    Raises
-    ------
-    KeyError
-        The load was not run.
-    """
-    if load not in found.loads():
-        raise KeyError(load)
-    return max((found.value(bid, load) for bid in found.bids()), key=lambda values: float(values.mean()))
+def _second(found: MarketResults, load: float) -> Effect:
+    return found.rank("value", "EDF", load)(1)
 
 
-def _first_up_to(found: Found) -> float:
-    """Return the highest load at which PVR has the largest mean value.
+def leads_up_to(found: MarketResults, bid: str) -> Effect:
+    """Return the highest load up to which a bid has the most value at each load that was run.
+
+    It is at least the highest one up to which it surely leads, at most the highest one up to which it may, by intervals
+    of all differences that hold together; an end of 0 says that it is not even so at the lowest load.
 
     Raises
     ------
-    KeyError
-        There is none.
+    NotMeasuredError
+        It does not lead at the lowest load; or a bid was not run.
     """
-    loads = [
-        load
-        for load in found.loads()
-        if all(found.value("PVR", load).mean() >= found.value(bid, load).mean() for bid in found.bids("PVR"))
+    loads, others = found.loads(), found.bids(bid)
+    count = len(loads) * len(others)
+    at_loads = [
+        [found.mean(found.value(bid, load) - found.value(other, load))(count) for other in others] for load in loads
     ]
-    if not loads:
-        raise KeyError("PVR never has the most value")
-    return loads[-1]
+
+    def up_to(ahead: Callable[[Effect], float | None]) -> float | None:
+        last = 0.0
+        for load, effects in zip(loads, at_loads, strict=True):
+            ends = [ahead(effect) for effect in effects]
+            if any(end is None for end in ends):
+                return None
+            if any(end is not None and end < 0 for end in ends):
+                return last
+            last = load
+        return last
+
+    leads = up_to(lambda effect: effect.estimate)
+    if not leads:
+        raise NotMeasuredError(f"{bid} does not have the most value at the lowest load")
+    return Effect(
+        leads, up_to(lambda effect: effect.low), up_to(lambda effect: effect.high), at_loads[0][0].replications
+    )
 
 
-def crossing(found: Found, of: str, against: str) -> Floats:
+def crossing(found: MarketResults, of: str, against: str) -> Floats:
     """Return the load at which a bid that was ahead of another falls to its value: float64[workloads].
 
     Between two loads the values are taken to lie on a straight line.
 
     Raises
     ------
-    KeyError
+    NotMeasuredError
         In a workload it never does.
     """
     loads = np.array(found.loads())
     if len(loads) < 2:
-        raise KeyError("of one load there is no crossing")
+        raise NotMeasuredError("of one load there is no crossing")
     ahead = np.column_stack([found.value(of, load) - found.value(against, load) for load in loads])
     crossed = (ahead[:, :-1] > 0) & (ahead[:, 1:] <= 0)
     if not crossed.any(axis=1).all():
-        raise KeyError("they do not cross")
+        raise NotMeasuredError("they do not cross")
     rows, k = np.arange(len(ahead)), crossed.argmax(axis=1)
     before, after = ahead[rows, k], ahead[rows, k + 1]
     at: Floats = loads[k] + before / (before - after) * (loads[k + 1] - loads[k])

@@ -1,7 +1,6 @@
 """The claims of the market study, on made-up results whose verdicts are known."""
 
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -10,9 +9,8 @@ import pytest
 import simmodels as sm
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import Effect
 from experiments.studies.market import Market
-from experiments.studies.market_found import Found, everywhere
+from experiments.studies.market_found import MarketResults, NotMeasuredError
 from experiments.studies.market_paper import crossing
 from experiments.studies.market_results import PROTOTYPE, grid
 
@@ -74,7 +72,7 @@ def test_the_papers_sentences_are_judged_at_both_ends_and_ours_at_one(as_they_ar
 @pytest.mark.parametrize(
     "begin",
     [
-        "Not all value is reached even at load 70 %",  # if runs go on until all is done
+        "Under overload, LRTF never gets jobs finished",
         "FIFO is an improvement on Random",
         "FIFO is a long way",
         "At very high load PV is still beaten by PVR",
@@ -96,9 +94,8 @@ def test_what_the_prototype_denies_fails(as_they_are: dict[str, Claim], begin: s
     [
         (("value", "PVR", 1.4, 0.5), "As load is increased"),
         (("value", "LRTF", 0.9, 0.2), "LRTF is worse in value than Random"),
-        (("starved", "LRTF", 1.1, -0.6), "Under overload, LRTF does not get"),
         (("value", "PV", 0.9, 0.1), "Below saturation, PV is even worse"),
-        (("value", "PV", 1.4, -0.5), "At very high load PV does not fall"),
+        (("value", "PV", 1.4, -0.5), "PV loses less value than other policies"),
         (("value", "PV", 1.4, 0.1), "At very high load PV is still beaten by PVDSQ"),
         (("starved", "P-SLR", 1.4, -0.1), "P-SLR starves many jobs"),
         (("value", "PVD", 1.1, -0.05), "PVD is clearly"),
@@ -143,53 +140,13 @@ def test_of_few_workloads_there_is_no_verdict_and_of_few_jobs_no_judgement() -> 
     assert {claim.verdict for claim in claims(few).values()} == {"not judged"}
 
 
-# -- a sentence about all of several cells ---------------------------------------------------------------
-
-
-def effect(estimate: float, width: float, n: int = 10) -> Callable[[float], Effect]:
-    """Return what is estimated with an interval that doubles if the confidence is above 95 %."""
-
-    def measured(confidence: float) -> Effect:
-        half = width * (2.0 if confidence > 0.95 else 1.0)
-        return Effect(estimate, estimate - half, estimate + half, n, confidence)
-
-    return measured
-
-
-CLAIM = Claim(text="all are below 1", source="here", measure="something", effect=None, less_than=1.0)
-
-
-def test_it_holds_if_the_intervals_of_all_cells_keep_to_the_bounds() -> None:
-    judged = everywhere(CLAIM, {"a": effect(0.5, 0.1), "b": effect(0.8, 0.1), "c": effect(-3, 0.1)})
-    assert judged.verdict == "holds"
-    assert judged.effect == Effect(0.8, pytest.approx(-3.1), pytest.approx(0.9), 10)
-    assert judged.measure == "something, at each of 3; shown: b"
-
-
-def test_it_fails_only_if_the_wider_interval_of_a_cell_is_outside() -> None:
-    assert everywhere(CLAIM, {"a": effect(0.5, 0.1), "b": effect(1.3, 0.1)}).verdict == "fails"
-    assert everywhere(CLAIM, {"a": effect(0.5, 0.1), "b": effect(1.15, 0.1)}).verdict == "undecided"
-    assert everywhere(CLAIM, {"b": effect(1.15, 0.1)}).verdict == "fails", "of one cell there is nothing to correct"
-    # The farthest may be too uncertain to decide, where a nearer one is certain.
-    judged = everywhere(CLAIM, {"a": effect(1.3, 0.1), "b": effect(2.0, 1.5)})
-    assert judged.verdict == "fails"
-    assert judged.measure.endswith("shown: a")
-
-
-def test_equivalence_needs_all_cells_within_both_bounds() -> None:
-    claim = Claim(text="same", source="here", measure="difference", effect=None, at_least=-1.0, at_most=1.0)
-    assert everywhere(claim, {"a": effect(0.5, 0.1), "b": effect(-0.8, 0.1)}).verdict == "holds"
-    assert everywhere(claim, {"a": effect(0.95, 0.1), "b": effect(-0.8, 0.1)}).verdict == "undecided"
-    assert everywhere(claim, {"a": effect(0.5, 0.1), "b": effect(-1.8, 0.1)}).verdict == "fails"
-
-
 # -- what was measured ----------------------------------------------------------------------------------
 
 
 def test_a_rank_is_one_more_than_the_bids_with_a_larger_mean() -> None:
-    found = Found(made(), "drain")
-    assert found.rank("value", "EDF", 1.0)(0.95).estimate == 3
-    assert found.rank("value", "EDF", 0.7)(0.95).estimate == 1, "equal ones share the best"
+    found = MarketResults(made(), "drain")
+    assert found.rank("value", "EDF", 1.0)(1).estimate == 3
+    assert found.rank("value", "EDF", 0.7)(1).estimate == 1, "equal ones share the best"
 
 
 def test_a_measure_that_is_missing_of_one_bid_is_there_of_others() -> None:
@@ -205,11 +162,66 @@ def test_a_measure_that_is_missing_of_one_bid_is_there_of_others() -> None:
 
 
 def test_a_crossing_lies_on_the_line_between_two_loads() -> None:
-    found = Found(made(), "drain")
+    found = MarketResults(made(), "drain")
     ahead = {
         load: PROTOTYPE["drain", load, "PVR", "value"] - PROTOTYPE["drain", load, "PVD", "value"] for load in LOADS
     }
     share = ahead[1.2] / (ahead[1.2] - ahead[1.4])
     np.testing.assert_allclose(crossing(found, "PVR", "PVD"), 1.2 + 0.2 * share)
-    with pytest.raises(KeyError, match="cross"):
+    with pytest.raises(NotMeasuredError, match="cross"):
         crossing(found, "PVD", "LRTF")
+
+
+def part(results: Results, **kept: tuple[object, ...]) -> Results:
+    """Return the results of which some values of factors were run."""
+    table = results.table
+    for name, values in kept.items():
+        table = table[table[name].isin(values)]
+    factors = {**results.factors, **kept}
+    return Results(table=table, factors=factors, parameters=results.parameters)
+
+
+@pytest.mark.parametrize(
+    "begin",
+    ["PVR has the fewest starved jobs", "PVR attains the highest value of all policies below", "PV loses less value",
+     "EDF attains the second-highest"],
+)  # fmt: skip
+def test_a_sentence_on_all_policies_is_not_measured_of_a_few(begin: str) -> None:
+    few = claims(part(made(), bid=("PVR", "SRTF", "FIFO", "PV", "EDF")))
+    assert found_in(few, begin).effect is None
+
+
+def test_a_sentence_across_the_loads_needs_the_lowest_and_the_highest() -> None:
+    for loads in ((0.7, 1.0), (1.0, 1.4)):
+        few = claims(part(made(), load=loads))
+        assert found_in(few, "PVR has the fewest starved jobs").effect is None
+        assert found_in(few, "As load is increased").effect is None
+
+
+def test_p_slr_as_section_iv_defines_it_is_the_papers_if_it_was_run() -> None:
+    begin = "Below saturation no job starves under P-SLR"
+    own = claims(made(), ours=True)
+    assert found_in(own, begin).text.startswith(f"{begin} with the term")
+    results = made()
+    plain = results.table[results.table["bid"] == "P-SLR"].assign(bid="P-SLR:plain", starved_deadline=0)
+    more = Results(table=pd.concat([results.table, plain]), factors=results.factors, parameters=PARAMETERS)
+    found = found_in(claims(more), begin)
+    assert found.text.startswith(f"{begin} without the term")
+    assert found.verdict == "holds"
+
+
+def test_a_mistake_in_a_claim_is_not_taken_for_something_that_was_not_run() -> None:
+    with pytest.raises(KeyError):
+        MarketResults(made(), "drain").claim("a", "b", "c", lambda: {}["none"], less_than=1.0)
+
+
+def test_how_far_a_bid_leads_has_ends_of_which_it_is_sure() -> None:
+    level = {("value", "P-SLR", 0.9): -0.01}
+    found = leads_up_to(MarketResults(made(level), "drain"), "PVR")
+    assert (found.estimate, found.low, found.high) == (1.1, 1.1, 1.1)
+    found = leads_up_to(MarketResults(made(), "drain"), "PVR")
+    assert found.estimate == 0.7
+    with pytest.raises(NotMeasuredError, match="lowest load"):
+        leads_up_to(MarketResults(made(), "drain"), "LRTF")
+    table = printed_numbers(made())
+    assert table.loc[table["what"].str.startswith("load up to which PVR"), "said"].tolist() == ["1.1", "1.1"]
