@@ -22,7 +22,7 @@ from experiments.campaigns.study import Scale, Study
 from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
 from experiments.studies.capacity_claims import claims_of, printed_table
 from experiments.studies.capacity_paper import ELEMENTS, PAPER, SLICES
-from experiments.studies.capacity_results import Found, tables_of
+from experiments.studies.capacity_results import CapacityResults, tables_of
 from experiments.studies.capacity_settings import (
     BORG,
     CHANGES,
@@ -192,13 +192,13 @@ class Capacity(Study):
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the text's numbers beside ours, and what came out at the centre and along the sweeps."""
-        found = Found(results)
-        printed = printed_table(found) if JUDGED & set(results.factors["variant"]) else pd.DataFrame()
+        found = CapacityResults(results)
+        printed = printed_table(found) if found.centre["variant"] in JUDGED else pd.DataFrame()
         return {**({"numbers of the text, beside ours": printed} if len(printed) else {}), **tables_of(found)}
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return what is missing where no slice of Borg's trace was passed."""
-        if BORG in Found(results).workloads:
+        if BORG in CapacityResults(results).workloads:
             return ()
         missing = "Figure 4, the panels of Borg and the claims about it are missing: pass slices of Google's Borg trace"
         return (f"{missing}, as the authors publish them, beside the families: {SLICES} (seven for six job traces)",)
@@ -208,7 +208,7 @@ class Capacity(Study):
         from experiments.gantt import gantt  # noqa: PLC0415  matplotlib is slow to import
         from experiments.studies.capacity_figures import figures_of  # noqa: PLC0415  the same
 
-        found = figures_of(Found(results))
+        found = figures_of(CapacityResults(results))
         shown = shown_window(results)
         if shown is not None:
             found["ours: machines that are switched off"] = gantt(
@@ -217,8 +217,9 @@ class Capacity(Study):
         return found
 
     def claims(self, results: Results) -> Sequence[Claim]:
-        """Return the claims of the paper; none if it was run by readings only that are neither ours nor the text."""
-        return list(claims_of(Found(results))) if JUDGED & set(results.factors["variant"]) else []
+        """Return the claims of the paper; none if its centre is by a reading that is neither ours nor the text."""
+        found = CapacityResults(results)
+        return list(claims_of(found)) if found.centre["variant"] in JUDGED else []
 
 
 def _points(values: Mapping[str, Sequence[Any]], workload: str, *, swept: bool) -> Iterator[dict[str, Any]]:
@@ -330,7 +331,7 @@ def shown_window(results: Results) -> Shown | None:
     parameters = {**results.parameters, "lead_days": _SHOWN_DAYS, "window_days": _SHOWN_DAYS}
     found = {}
     for heuristic in ("FirstFitAware", "TargetAsap"):
-        factors = {"workload": family, "trace": 0, **Found(results).centre, "heuristic": heuristic}
+        factors = {"workload": family, "trace": 0, **CapacityResults(results).centre, "heuristic": heuristic}
         found[heuristic] = simulated(Cell(factors, 0, results.seed, parameters))
     runs, (begin, end) = found["FirstFitAware"].runs, found["FirstFitAware"].simulated_s
     lost = (runs["outcome"] == UNFINISHED) & runs["end_s"].notna()

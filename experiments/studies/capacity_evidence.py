@@ -1,106 +1,61 @@
-"""Evidence on the claims of the capacity study: families of paired differences, and the numbers that the text prints.
-
-References
-----------
-Westfall and Young 1993, "Resampling-based multiple testing", chapter 2: bounds for a whole family at once, by the
-largest deviation of any of its members in resamples.
-"""
+"""Evidence on the claims of the capacity study: families of paired differences, and the numbers of the text."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, NamedTuple, Protocol
+from itertools import permutations
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy import stats
 
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.claims import Claim
-from experiments.campaigns.statistics import Effect, bootstrap_rows
+from experiments.campaigns.families import Measured, everywhere, largest, mean_among, percentile
+from experiments.campaigns.statistics import Effect
 from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
-from experiments.studies.capacity_paper import Quantity
-from experiments.studies.capacity_results import SWEEPS, Found, logarithms
+from experiments.studies.capacity_paper import NumberClaim
+from experiments.studies.capacity_results import SWEEPS, CapacityResults, logarithms
 
 DECIDE: Final = "--scale paper"
 """What decides a claim that is undecided."""
 Family = Mapping[str, "pd.Series[float]"]
-"""Values by the name of what they are of, each a value per job trace and walk."""
-Floats = NDArray[np.float64]
+"""Values by the name of what they are of, each one value per job trace and walk, or per walk."""
 
-_FAMILY: Final = 0.90
-"""Of the largest deviation, the upper end of an interval of 90 % is its 95th percentile."""
-_WHISKER: Final = 10.0
+FOUR: Final = tuple(name for name in FIVE if name != "TargetStretch")
+"""The heuristics that leave no core idle while jobs wait: all but TargetStretch."""
+_WHISKER: Final = 0.10
 
 
-class Decided(NamedTuple):
-    """The member of a family that decides a claim about all of it, and how large the family is."""
+class Evidence(NamedTuple):
+    """What a claim is judged by, and what is to be said of it."""
 
-    name: str
     effect: Effect
-    members: int
-
-    @property
-    def note(self) -> str:
-        """What is shown of it beside the claim."""
-        return f"{self.name}, of {self.members} comparisons: the one that decides" if self.members > 1 else ""
+    note: str = ""
 
 
-def rows_of(family: Family) -> pd.DataFrame:
-    """Return a family as a table, one row per walk and one column per member; the job traces are averaged.
+def rows_of(family: Family) -> tuple[pd.DataFrame, int]:
+    """Return a family as a table, one row per walk and one column per member, and how many walks were left out.
 
-    Members without values are left out, and walks that some member lacks.
+    The job traces of a walk are averaged: they met the same walk. Left out are walks that lack a value of some member
+    on some job trace. There are no rows if a member has no values: what was not run says nothing of all.
     """
-    columns = {name: each.dropna().groupby(level=REPLICATION).mean() for name, each in family.items()}
-    there = {name: each for name, each in columns.items() if len(each)}
-    return pd.DataFrame(there).dropna() if there else pd.DataFrame()
+    columns: dict[str, pd.Series[float]] = {}
+    for name, each in family.items():
+        by_walk = each.groupby(level=REPLICATION)
+        columns[name] = by_walk.mean().where(by_walk.count() == by_walk.size())
+    table = pd.DataFrame(columns)
+    there = table.dropna()
+    return there, len(table) - len(there)
 
 
-def simultaneous(family: Family, *, seed: int) -> dict[str, Effect]:
-    """Return the mean of each member, with intervals of which all hold at once with a confidence of 95 %.
-
-    Each interval reaches as many standard errors as the largest deviation of any member does in 95 % of the resamples
-    of the walks; so what one member owes to luck is not taken for a finding, however many there are.
-    They did so in 95 % of 200 families of 15 independent normal members with 30 walks, and in 92 % with 12.
-
-    Parameters
-    ----------
-    family
-        Values by name.
-    seed
-        The seed of the resampling.
-    """
-    rows = rows_of(family)
-    if rows.empty:
-        return {}
-    values = rows.to_numpy(dtype=float)
-    count, means = len(values), values.mean(axis=0)
-    errors = values.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else np.zeros(len(means))
-    scale = np.where(errors > 0, errors, np.inf)  # what does not vary does not deviate
-
-    def largest(resampled: Floats) -> Floats:
-        found: Floats = np.max(np.abs(resampled.mean(axis=-2) - means) / scale, axis=-1)
-        return found
-
-    reach = bootstrap_rows(values, largest, confidence=_FAMILY, seed=seed).high
-    if reach is None:
-        return {name: Effect(float(mean), None, None, count) for name, mean in zip(map(str, rows), means, strict=True)}
-    # In resamples the errors are known, in the sample they are estimated: the same tail of Student's t.
-    tail = stats.norm.sf(reach * math.sqrt(count / (count - 1)))
-    reach = float(stats.t.isf(tail, count - 1))
-    return {
-        name: Effect(float(mean), float(mean - reach * error), float(mean + reach * error), count)
-        for name, mean, error in zip(map(str, rows), means, errors, strict=True)
-    }
+def mean_of(family: Family) -> "pd.Series[float]":
+    """Return the mean of a family's members, walk by walk; of walks that lack a member there is none."""
+    rows, _ = rows_of(family)
+    return rows.mean(axis="columns", skipna=False)
 
 
-def deciding(
-    found: Found, family: Family, *, low: float = -math.inf, high: float = math.inf, ratio: bool = False
-) -> Decided | None:
-    """Return the member that decides whether all of a family keep to two bounds; None if there are no values.
-
-    It is the one farthest outside, if the interval of one is outside a bound, and else the one that comes nearest.
+def members_of(found: CapacityResults, family: Family, *, ratio: bool = False) -> tuple[dict[str, Measured], str]:
+    """Return the mean of each member of a family over the walks, and what is to be said of walks that were left out.
 
     Parameters
     ----------
@@ -108,35 +63,41 @@ def deciding(
         The results.
     family
         Values by name; of ratios, their logarithms.
-    low, high
-        The bounds; of ratios, ratios.
     ratio
-        Whether the values are logarithms: the effect is a ratio then, of geometric means.
+        Whether the values are logarithms: the effects are geometric means of ratios then.
     """
-    effects = simultaneous(family, seed=found.results.seed)
-    if len(effects) == 1:
-        name = next(iter(effects))
-        single = found.effect(family[name])
-        effects = {} if single is None else {name: single}
-    if not effects:
+    rows, left_out = rows_of(family)
+    if rows.empty:
+        return {}, ""
+
+    def measured(name: object) -> Measured:
+        values, seed = rows[name].to_numpy(dtype=float), found.results.seed
+        if ratio:
+            return lambda members: _exponential(mean_among(values, members, seed=seed))
+        return lambda members: mean_among(values, members, seed=seed)
+
+    note = f"{left_out} of {left_out + len(rows)} walks lack a value and are left out" if left_out else ""
+    return {str(name): measured(name) for name in rows}, note
+
+
+def deciding(
+    found: CapacityResults, family: Family, bounds: Mapping[str, float], *, ratio: bool = False
+) -> Evidence | None:
+    """Return what decides whether all of a family keep to bounds; None if not all of it was measured.
+
+    Parameters
+    ----------
+    found, family, ratio
+        See `members_of`.
+    bounds
+        Those of the claim; of ratios, ratios. See `experiments.campaigns.families.everywhere`.
+    """
+    members, left_out = members_of(found, family, ratio=ratio)
+    if not members:
         return None
-    if ratio:
-        low, high = (math.log(bound) if bound > 0 else -math.inf for bound in (low, high))
-
-    def inside(effect: Effect) -> tuple[float, float]:
-        near, far = _ends(effect)
-        return min(far - low, high - near, 0.0), min(near - low, high - far)
-
-    name = min(effects, key=lambda each: inside(effects[each]))
-    effect = effects[name]
-    return Decided(name, _exponential(effect) if ratio else effect, len(effects))
-
-
-def _ends(effect: Effect) -> tuple[float, float]:
-    """Return the ends of the interval; without one, the estimate twice."""
-    if effect.low is None or effect.high is None:
-        return effect.estimate, effect.estimate
-    return effect.low, effect.high
+    name, effect, count = everywhere(members, bounds)
+    note = f"{name}, of {count} comparisons: the one that decides" if count > 1 else ""
+    return Evidence(effect, "; ".join(part for part in (note, left_out) if part))
 
 
 def _exponential(effect: Effect) -> Effect:
@@ -156,7 +117,7 @@ class About:
         The workload.
     """
 
-    def __init__(self, found: Found, workload: str) -> None:
+    def __init__(self, found: CapacityResults, workload: str) -> None:
         self.found = found
         self.workload = workload
 
@@ -231,9 +192,7 @@ class About:
         bounds
             Those of the claim.
         """
-        low = max(bounds.get("more_than", -np.inf), bounds.get("at_least", -np.inf))
-        high = min(bounds.get("less_than", np.inf), bounds.get("at_most", np.inf))
-        decided = deciding(self.found, family, low=low, high=high, ratio=ratio)
+        decided = deciding(self.found, family, bounds, ratio=ratio)
         return Claim(
             text=f"{text}, on {self.workload}",
             source=source,
@@ -264,96 +223,135 @@ def shown(point: Mapping[str, object]) -> str:
 # -- the numbers of the text ------------------------------------------------------------------------
 
 
-def _gain(rows: Floats, *, relative: bool) -> Floats:
-    """Return the largest gain, of columns that are pairs of a heuristic and first fit."""
-    means = rows.mean(axis=-2).reshape(*rows.shape[:-2], -1, 2)
-    gains = means[..., 0] / means[..., 1] - 1.0 if relative else means[..., 0] - means[..., 1]
-    found: Floats = np.max(gains, axis=-1)
-    return found
-
-
-def _least_whisker(rows: Floats, *, settings: int) -> Floats:
-    """Return the least 10th percentile of some settings, each with as many columns as there are job traces."""
-    each = rows.reshape(*rows.shape[:-1], settings, -1)
-    found: Floats = np.percentile(each, _WHISKER, axis=(-3, -1)).min(axis=-1)
-    return found
-
-
-def _best_share(rows: Floats, *, first: int) -> Floats:
-    """Return the share of settings, of as many columns as `FIVE`, in which one of the first columns is the best."""
-    means = rows.mean(axis=-2).reshape(*rows.shape[:-2], -1, len(FIVE))
-    best = means[..., :first].max(axis=-1) >= means[..., first:].max(axis=-1)
-    found: Floats = best.mean(axis=-1)
-    return found
-
-
-class _Statistic(Protocol):
-    def __call__(self, rows: Floats, /) -> Floats: ...
-
-
-def _over(found: Found, family: Family, statistic: _Statistic) -> Effect | None:
-    """Return a statistic of a family's rows; None unless each member has values."""
-    rows = rows_of(family)
-    if rows.shape[1] < len(family) or rows.empty:
-        return None
-    return bootstrap_rows(rows.to_numpy(dtype=float), statistic, seed=found.results.seed)
-
-
-def measured(found: Found, quantity: Quantity, workload: str) -> Effect | None:
-    """Return what the text prints a number of, as it is found here.
+def measured(found: CapacityResults, printed: NumberClaim) -> Evidence | None:
+    """Return what the text prints a number of, as it is found here; None if not all of it was run.
 
     Parameters
     ----------
     found
         The results.
-    quantity
-        What is measured, see `experiments.studies.capacity_paper.MEASURES`.
-    workload
-        That of which it is said; empty for all of the paper together.
+    printed
+        The number, with the workload of which it is said, and what is measured.
     """
+    workload = printed.workload
     names = [workload] if workload else [name for name in found.workloads if name != "LogScaleU"]
     each = [About(found, name) for name in names if name in found.workloads]
-    if quantity == "whisker":
-        return _whisker(each)
-    if quantity == "stretches":
-        ratios = [
-            one.log_ratio("max_stretch", "FirstFitAware", other, **point)
-            for one in each for point in one.points() for other in TARGETED
-        ]  # fmt: skip
-        decided = deciding(found, {quantity: pd.concat(ratios, axis=1).mean(axis=1)}, ratio=True) if ratios else None
-        return None if decided is None else decided.effect
-    sweeps = ("machines",) if quantity == "machines gain" else PAPER_SWEEPS
-    if quantity == "machines gain" and not all(one.swept("machines") for one in each):
+    match printed.quantity:
+        case "whisker":
+            return _whisker(each)
+        case "stretches" | "stretches of the two ASAP":
+            names = list(TARGETED if printed.quantity == "stretches" else ASAP)
+            return deciding(found, _stretches(each, names), printed.bounds(), ratio=True)
+        case "spread":
+            return _largest(found, _along(each, ("machines",), list(permutations(FIVE, 2))))
+        case _:
+            pairs = [(heuristic, other) for heuristic in ASAP for other in FIRST_FIT]
+            sweeps = ("machines",) if printed.quantity == "machines gain" else PAPER_SWEEPS
+            return _largest(found, _along(each, sweeps, pairs, ratio=printed.quantity == "relative gain"))
+
+
+def _along(
+    each: Sequence["About"], sweeps: Sequence[str], pairs: Sequence[tuple[str, str]], *, ratio: bool = False
+) -> dict[str, "pd.Series[float]"]:
+    """Return the goodput of one of each pair less that of the other along sweeps; of ratios less 1, the ratio's."""
+    if not all(one.swept(name) for one in each for name in sweeps):
+        return {}
+    return {
+        f"{about.workload} {shown(point)} {one} {other}": about.of("goodput", one, **point)
+        / about.of("goodput", other, **point)
+        - 1.0
+        if ratio
+        else about.less("goodput", one, other, **point)
+        for about in each
+        for point in about.points(*sweeps)
+        for one, other in pairs
+    }
+
+
+def _largest(found: CapacityResults, family: Family) -> Evidence | None:
+    """Return the largest mean of a family's members; None if it was not measured."""
+    members, note = members_of(found, family)
+    return Evidence(largest(members), note) if members else None
+
+
+def _stretches(each: Sequence["About"], names: Sequence[str]) -> Family:
+    """Return how many times as long the maximum stretch of each first fit is as that of each other, over settings."""
+    return {
+        f"{first} against {name}": mean_of(
+            {
+                f"{about.workload} {shown(point)}": about.log_ratio("max_stretch", first, name, **point)
+                for about in each
+                for point in about.points()
+            }
+        )
+        for name in names
+        for first in FIRST_FIT
+    }
+
+
+def _whisker(each: Sequence["About"]) -> Evidence | None:
+    """Return the least lower whisker of first fit along the periods, of a box over walks and job traces.
+
+    The percentile of all job traces together lies between the least and the largest of those of single job traces, of
+    which the walks are independent; goodput is never below 0.
+    """
+    settings = [
+        goodput
+        for about in each
+        for value in about.swept("period_s")
+        for heuristic in FIRST_FIT
+        for goodput in [about.of("goodput", heuristic, period_s=value).dropna()]
+    ]
+    if not settings or any(goodput.empty for goodput in settings):
         return None
-    family = {
-        f"{one.workload} {shown(point)} {heuristic} {end}": one.of("goodput", end, **point)
-        for one in each for point in one.points(*sweeps) for heuristic in ASAP for end in (heuristic, "FirstFitAware")
-    }  # fmt: skip
-    return _over(found, family, partial(_gain, relative=quantity == "relative gain")) if family else None
+    count = sum(goodput.index.get_level_values("trace").nunique() for goodput in settings)
+    lows, highs, walks = [], [], []
+    for goodput in settings:
+        traces = [
+            percentile(part.to_numpy(dtype=float), _WHISKER, count, least=0.0)
+            for _, part in goodput.groupby(level="trace")
+        ]
+        walks.append(min(each.replications for each in traces))
+        if any(each.low is None or each.high is None for each in traces):
+            continue
+        lows.append(min(each.low for each in traces if each.low is not None))
+        highs.append(max(each.high for each in traces if each.high is not None))
+    known = len(lows) == len(settings)
+    estimate = min(float(goodput.quantile(_WHISKER)) for goodput in settings)
+    return Evidence(Effect(estimate, min(lows) if known else None, min(highs) if known else None, min(walks)))
 
 
-def _whisker(each: Sequence[About]) -> Effect | None:
-    """Return the least lower whisker of first fit along the periods, of a box over walks and job traces."""
-    family: dict[str, pd.Series[float]] = {}
-    settings = 0
-    for one in each:
-        for value in one.swept("period_s"):
-            for heuristic in FIRST_FIT:
-                goodput = one.of("goodput", heuristic, period_s=value)
-                settings += 1
-                for trace, part in goodput.groupby(level="trace"):
-                    family[f"{value} {heuristic} {trace}"] = part
-    if not family or len(family) % settings:
-        return None
-    return _over(each[0].found, family, partial(_least_whisker, settings=settings))
+def best_share(found: CapacityResults) -> Evidence | None:
+    """Return the share of all settings and workloads in which one of the two ASAP has the most goodput.
 
-
-def best_share(found: Found) -> Effect | None:
-    """Return the share of all settings and workloads in which one of the two ASAP has the most goodput."""
-    family = {
-        f"{workload} {shown(point)} {heuristic}": found.values("goodput", workload, heuristic, **point)
-        for workload in found.workloads if workload != "LogScaleU"
+    In as many settings as surely so, to as many as may be so, by intervals of all differences that hold together.
+    """
+    settings = [
+        (About(found, workload), point)
+        for workload in found.workloads
+        if workload != "LogScaleU"
         for point in About(found, workload).points()
-        for heuristic in (*ASAP, *(name for name in FIVE if name not in ASAP))
-    }  # fmt: skip
-    return _over(found, family, partial(_best_share, first=len(ASAP))) if family else None
+    ]
+    others = [name for name in FIVE if name not in ASAP]
+    family = {
+        f"{about.workload} {shown(point)} {one} {other}": about.less("goodput", one, other, **point)
+        for about, point in settings
+        for one in ASAP
+        for other in others
+    }
+    members, note = members_of(found, family)
+    if not members:
+        return None
+    effects = [each(len(members)) for each in members.values()]
+    if any(each.low is None or each.high is None for each in effects):
+        ends: list[float | None] = [None, None]
+    else:
+        ends = [_led([each.low or 0.0 for each in effects]), _led([each.high or 0.0 for each in effects])]
+    estimate = _led([each.estimate for each in effects])
+    return Evidence(Effect(estimate, ends[0], ends[1], effects[0].replications), note)
+
+
+def _led(ahead: Sequence[float]) -> float:
+    """Return the share of settings in which one of the two ASAP is not behind any other, given all differences."""
+    rows = np.asarray(ahead).reshape(-1, len(ASAP), len(FIVE) - len(ASAP))
+    return float((rows.min(axis=2).max(axis=1) >= 0.0).mean())

@@ -14,7 +14,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from experiments.drawing import INK, PALETTE, STYLE, as_label
 from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity_paper import FIGURES, METRICS_FIGURE
-from experiments.studies.capacity_results import SWEEPS, Found
+from experiments.studies.capacity_results import SWEEPS, CapacityResults
 from experiments.studies.capacity_settings import BORG
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _LABELS: Final = {
     "goodput": "goodput",
     "aborted": "aborted share",
     "mean_aborted_s": "mean aborted time (s)",
-    "max_stretch": "longest stretch",
+    "max_stretch": "maximum stretch",
 }
 _METRICS: Final = ("goodput", "max_stretch", "aborted", "mean_aborted_s")
 _WIDTH: Final = 0.84
@@ -34,7 +34,7 @@ _FEW: Final = 30.0
 """An axis whose ends have a smaller ratio has ticks at 1, 2 and 5 of each decade."""
 
 
-def figures_of(found: Found) -> dict[str, Figure]:
+def figures_of(found: CapacityResults) -> dict[str, Figure]:
     """Return the figures for which there are cells, by name."""
     figures: dict[str, Figure] = {}
     if found.results.table.empty:
@@ -101,7 +101,7 @@ def _box(sample: "NDArray[np.floating[Any]]") -> dict[str, Any]:
     return {"whislo": low, "q1": q1, "med": median, "q3": q3, "whishi": high, "mean": sample.mean(), "fliers": []}
 
 
-def _goodput(found: Found, workload: str, name: str, value: object, heuristic: str) -> "pd.Series[float]":
+def _goodput(found: CapacityResults, workload: str, name: str, value: object, heuristic: str) -> "pd.Series[float]":
     """Return goodput where one factor has this value."""
     return found.values("goodput", workload, heuristic, **{name: value})
 
@@ -120,11 +120,11 @@ def _say(figure: Figure, heuristics: Sequence[str]) -> None:
     figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 3))
 
 
-def _shown(found: Found, names: Sequence[str]) -> list[str]:
+def _shown(found: CapacityResults, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in found.heuristics]
 
 
-def _sweep(found: Found, name: str, values: Sequence[Any]) -> Figure:
+def _sweep(found: CapacityResults, name: str, values: Sequence[Any]) -> Figure:
     """Return goodput along a sweep, a panel a workload."""
     heuristics = _shown(found, FIVE)
     workloads = [workload for workload in found.workloads if len(found.swept(name, workload)) > 1]
@@ -142,7 +142,7 @@ def _sweep(found: Found, name: str, values: Sequence[Any]) -> Figure:
     return figure
 
 
-def _by_radius(found: Found) -> Figure:
+def _by_radius(found: CapacityResults) -> Figure:
     """Return figure 4: four metrics on Borg along the range of the number of machines, a panel each."""
     values, heuristics = found.swept("radius", BORG), _shown(found, FIVE)
 
@@ -170,7 +170,7 @@ def _measured(axes: Axes, measure: str) -> None:
         axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _measures(found: Found, heuristics: Sequence[str]) -> Figure:
+def _measures(found: CapacityResults, heuristics: Sequence[str]) -> Figure:
     """Return the four metrics at the centre, a panel each, the workloads along the axis."""
     with mpl.rc_context(STYLE):
         figure, panels = _panels(len(_METRICS), across=2)
@@ -182,7 +182,7 @@ def _measures(found: Found, heuristics: Sequence[str]) -> Figure:
     return figure
 
 
-def _changes(found: Found) -> Figure:
+def _changes(found: CapacityResults) -> Figure:
     """Return goodput by how machines go, a panel a workload."""
     heuristics, changes = _shown(found, FIVE), [str(name) for name in found.results.factors["change"]]
     with mpl.rc_context(STYLE):

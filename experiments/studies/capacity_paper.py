@@ -1,9 +1,10 @@
 """What the paper on variable capacity shows and prints: its figures, the numbers of its text, and how near is near."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from experiments.campaigns.paper import Element, Paper
+from experiments.campaigns.paper import Element, Paper, PrintedNumber
 from experiments.studies.capacity_settings import BORG
 
 PAPER: Final = Paper(
@@ -54,13 +55,13 @@ ELEMENTS: Final = (
     ),
     Element(
         number="fig. 4",
-        shows="goodput, longest stretch, aborted volume and mean aborted time on Borg against the range of machines",
+        shows="goodput, maximum stretch, aborted volume and mean aborted time on Borg against the range of machines",
         file="figures/figure-4-four-metrics-on-borg-by-range-of-machines.svg",
         needs=SLICES,
         alike="partly",
         why="Goodput and aborted volume get worse with the range under each heuristic, and TargetStretch aborts least. "
-        "Its longest stretch is the shortest at narrow ranges only: at the widest one the two ASAP are level with it "
-        "or ahead, and that of first fit is not twice as long.",
+        "Its maximum stretch is the least at narrow ranges only: at the widest one the two ASAP are level with it "
+        "or ahead, and that of first fit is not twice as large.",
     ),
 )
 
@@ -77,110 +78,118 @@ COMPARABLE: Final = 1.5
 
 # -- numbers of the text ----------------------------------------------------------------------------
 
-Quantity = Literal["gain", "relative gain", "machines gain", "whisker", "stretches"]
+Quantity = Literal[
+    "gain", "relative gain", "machines gain", "spread", "whisker", "stretches", "stretches of the two ASAP"
+]
 
+_GAIN: Final = "goodput of TargetASAP or PackedTargetASAP less that of first fit, aware or not, largest"
 MEASURES: Final[dict[Quantity, str]] = {
-    "gain": "goodput of TargetASAP or PackedTargetASAP less that of FirstFitAware, largest of all settings",
-    "relative gain": "goodput of TargetASAP or PackedTargetASAP over that of FirstFitAware, less 1, largest of all "
+    "gain": f"{_GAIN} of all settings",
+    "relative gain": "goodput of TargetASAP or PackedTargetASAP over that of first fit, aware or not, less 1, mean of "
+    "the walks, largest of all settings",
+    "machines gain": f"{_GAIN} along figure 1",
+    "spread": "largest less least mean goodput of the five heuristics, at the number of machines of figure 1 where it "
+    "is largest",
+    "whisker": "10th percentile of the goodput of first fit, aware or not, at the period where it is least (the "
+    "interval is between values of single walks)",
+    "stretches": "max_stretch of each first fit over that of each targeted heuristic, geometric mean of all settings",
+    "stretches of the two ASAP": "max_stretch of each first fit over that of each of the two, geometric mean of all "
     "settings",
-    "machines gain": "goodput of TargetASAP or PackedTargetASAP less that of FirstFitAware, largest along figure 1",
-    "whisker": "10th percentile of the goodput of first fit, aware or not, at the period where it is least",
-    "stretches": "max_stretch of FirstFitAware over that of each targeted heuristic, geometric mean of all settings "
-    "and of the three",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
+class NumberClaim(PrintedNumber):
     """A number that the text prints, and the claim that it makes.
 
     Parameters
     ----------
     text
         The claim, in our words.
-    place, number
-        Where it stands in the paper, and the number that our specification gives it.
+    number
+        The number that our specification gives it.
     quantity
         What is measured, see `MEASURES`.
     workload
         That of which it is said; empty if it is said of all of them together.
-    printed
-        The number as it is printed.
-    values
-        The same as one number, or the two ends of a range.
     at_least, at_most, less_than
         The bounds within which the claim holds.
     unit
-        That of `values` and bounds when they are shown.
+        That of `numbers` and bounds when they are shown.
+    ours
+        Whether it is another quantity than that of which the paper prints the number.
     """
 
     text: str
-    place: str
     number: str
     quantity: Quantity
     workload: str
-    printed: str
-    values: tuple[float, ...]
     at_least: float | None = None
     at_most: float | None = None
     less_than: float | None = None
     unit: str = "%"
+    ours: bool = False
 
     def bounds(self) -> dict[str, float]:
         """Return the bounds that there are, by name."""
         each = {"at_least": self.at_least, "at_most": self.at_most, "less_than": self.less_than}
         return {name: value for name, value in each.items() if value is not None}
 
-    def difference(self, found: float) -> float:
-        """Return what was found less the nearest value that is printed: 0 within a printed range."""
-        nearest = min(max(found, min(self.values)), max(self.values))
-        return found - nearest
 
-
-def _around_two(workload: str) -> Printed:
-    return Printed(
-        text="The gain in goodput is around 2 points", place="section 6.1", number="V3", quantity="machines gain",
-        workload=workload, printed="around 2 %", values=(0.02,), at_least=0.01, at_most=0.03,
+def _claim(
+    quantity: Quantity, workload: str, said: str, numbers: tuple[float, ...], text: str, place: str, number: str,
+    *, unit: str = "%", ours: bool = False, **bounds: float,
+) -> NumberClaim:  # fmt: skip
+    return NumberClaim(
+        quantity=quantity, workload=workload, said=said, numbers=numbers, text=text, place=place, number=number,
+        what=MEASURES[quantity], unit=unit, ours=ours, **bounds,
     )  # fmt: skip
 
 
-def _above_84(workload: str) -> Printed:
-    return Printed(
-        text="First fit stays above 84 % whatever the period", place="section 6.2", number="V14", quantity="whisker",
-        workload=workload, printed="above 84 %", values=(0.84, 1.0), at_least=0.84,
+def _differences(
+    workload: str, said: str, number: float, bounds: tuple[float, float], text: str
+) -> Iterator[NumberClaim]:
+    """Hand out what section 6.1 says of the differences between the heuristics, and the same of the gain."""
+    quantities: tuple[tuple[Quantity, str], ...] = (
+        ("spread", "The goodputs of the heuristics differ by"),
+        ("machines gain", "The gain in goodput on first fit is"),
     )  # fmt: skip
+    for quantity, what in quantities:
+        yield _claim(
+            quantity, workload, said, (number,), f"{what} {text}", "section 6.1", "V3",
+            ours=quantity == "machines gain", at_least=bounds[0], at_most=bounds[1],
+        )  # fmt: skip
 
 
+def _above_84(workload: str) -> NumberClaim:
+    text = "First fit stays above 84 % whatever the period"
+    return _claim("whisker", workload, "above 84 %", (0.84, 1.0), text, "section 6.2", "V14", at_least=0.84)
+
+
+def _stretches(workload: str) -> Iterator[NumberClaim]:
+    quantities: tuple[tuple[Quantity, str], ...] = (
+        ("stretches", "each targeted heuristic"), ("stretches of the two ASAP", "each of the two ASAP"),
+    )  # fmt: skip
+    for quantity, others in quantities:
+        yield _claim(
+            quantity, workload, "a factor of 2 to 3", (2.0, 3.0), f"The maximum stretch of each first fit is 2 to 3 "
+            f"times that of {others}", "section 6.4", "V9", unit="", at_least=2.0, at_most=3.0,
+        )  # fmt: skip
+
+
+_ALL: Final = "abstract, sections 6.4 and 7"
 PRINTED: Final = (
-    Printed(
-        text="Goodput increases by up to 10 % over that of first fit", place="abstract, sections 6.4 and 7",
-        number="V3", quantity="relative gain", workload="", printed="up to 10 %", values=(0.10,), at_least=0.08,
-        at_most=0.12,
-    ),
-    Printed(
-        text="The gain in goodput is up to 10 points", place="abstract, sections 6.4 and 7", number="V3",
-        quantity="gain", workload="", printed="up to 10 %", values=(0.10,), at_least=0.08, at_most=0.12,
-    ),
-    _around_two("Uniform"),
-    _around_two("3types"),
-    Printed(
-        text="The gain in goodput is up to almost 10 points", place="section 6.1", number="V3",
-        quantity="machines gain", workload=BORG, printed="up to almost 10 %", values=(0.10,), at_least=0.08,
-        at_most=0.10,
-    ),
-    Printed(
-        text="First fit can fall below 75 %", place="section 6.2", number="V14", quantity="whisker",
-        workload="Uniform", printed="lower than 75 %", values=(0.0, 0.75), less_than=0.75,
-    ),
+    _claim("relative gain", "", "up to 10 %", (0.10,), "Goodput increases by up to 10 % over that of first fit", _ALL,
+           "V3", at_least=0.08, at_most=0.12),
+    _claim("gain", "", "up to 10 %", (0.10,), "The gain in goodput is up to 10 points", _ALL, "V3", at_least=0.08,
+           at_most=0.12),
+    *_differences("Uniform", "around 2 %", 0.02, (0.01, 0.03), "around 2 points"),
+    *_differences("3types", "around 2 %", 0.02, (0.01, 0.03), "around 2 points"),
+    *_differences(BORG, "up to almost 10 %", 0.10, (0.08, 0.10), "up to almost 10 points"),
+    _claim("whisker", "Uniform", "lower than 75 %", (0.0, 0.75), "First fit can fall below 75 %", "section 6.2", "V14",
+           less_than=0.75),
     _above_84("3types"),
     _above_84(BORG),
-    *(
-        Printed(
-            text="The longest stretch of first fit is 2 to 3 times that of the targeted heuristics",
-            place="section 6.4", number="V9", quantity="stretches", workload=workload, printed="a factor of 2 to 3",
-            values=(2.0, 3.0), at_least=2.0, at_most=3.0, unit="",
-        )
-        for workload in (BORG, "Uniform", "LogScale", "3types")
-    ),
+    *(each for workload in (BORG, "Uniform", "LogScale", "3types") for each in _stretches(workload)),
 )  # fmt: skip
 """Each number that the text prints of results; it has no table."""

@@ -36,7 +36,7 @@ INDEPENDENT: Final[Mapping[str, Mapping[str, tuple[float, float, float | None]]]
                "TargetStretch": (0.933, 0.030, 57), "TargetAsap": (0.953, 0.042, 41),
                "PackedTargetAsap": (0.957, 0.038, 41)},
 }  # fmt: skip
-"""An independent program's goodput, aborted share and longest stretch at the centre: means over three walks."""
+"""An independent program's goodput, aborted share and maximum stretch at the centre: means over three walks."""
 _SWEPT: Final = ("FirstFitAware", "TargetStretch", "TargetAsap", "PackedTargetAsap")
 INDEPENDENT_SWEEPS: Final[Mapping[tuple[str, str, int], tuple[float, ...]]] = {
     (BORG, "machines", 20): (0.844, 0.926, 0.912, 0.916),
@@ -62,7 +62,7 @@ AUTHORS: Final[Mapping[str, tuple[float, ...]]] = {
 _NOTHING: Final = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["trace", REPLICATION]))
 
 
-class Found:
+class CapacityResults:
     """The results of the study, as they are asked for: values at a point, a value a job trace and walk.
 
     Parameters
@@ -142,7 +142,7 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str) else float(str(value))
 
 
-def tables_of(found: Found) -> dict[str, pd.DataFrame]:
+def tables_of(found: CapacityResults) -> dict[str, pd.DataFrame]:
     """Return the tables of the report that have rows."""
     centre, sweeps = pd.DataFrame(_centre(found)), pd.DataFrame(_sweeps(found))
     if "default" not in found.results.factors["variant"]:  # the independent program's reading is the default
@@ -159,7 +159,7 @@ def tables_of(found: Found) -> dict[str, pd.DataFrame]:
     return {name: table for name, table in tables.items() if len(table)}
 
 
-def _centre(found: Found) -> Iterator[dict[str, Any]]:
+def _centre(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and heuristic."""
     for workload in found.workloads:
         for heuristic in found.heuristics:
@@ -184,7 +184,7 @@ def _less(effect: Effect, their: float | None) -> float | None:
     return None if their is None else effect.estimate - their
 
 
-def _sweeps(found: Found) -> Iterator[dict[str, Any]]:
+def _sweeps(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per point of the sweeps and heuristic."""
     for workload in found.workloads:
         for name in SWEEPS:
@@ -206,7 +206,7 @@ _PAIRED: Final = (("goodput", False), ("aborted", False), ("mean_aborted_s", Tru
                   ("mean_stretch", True))  # fmt: skip
 
 
-def _paired(found: Found) -> Iterator[dict[str, Any]]:
+def _paired(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out each heuristic against FirstFitAware at each point: differences, and geometric means of ratios."""
     for workload in found.workloads:
         for name in SWEEPS:
@@ -218,7 +218,7 @@ def _paired(found: Found) -> Iterator[dict[str, Any]]:
                         yield {"workload": workload, "sweep": name, "value": value, "heuristic": heuristic, **row}
 
 
-def _pair(found: Found, workload: str, heuristic: str, moved: Mapping[str, Any]) -> dict[str, float | None]:
+def _pair(found: CapacityResults, workload: str, heuristic: str, moved: Mapping[str, Any]) -> dict[str, float | None]:
     row: dict[str, float | None] = {}
     for measure, ratio in _PAIRED:
         one, other = (found.values(measure, workload, each, **moved) for each in (heuristic, "FirstFitAware"))
@@ -231,15 +231,15 @@ def _pair(found: Found, workload: str, heuristic: str, moved: Mapping[str, Any])
     return row
 
 
-def _changes(found: Found) -> Iterator[dict[str, Any]]:
+def _changes(found: CapacityResults) -> Iterator[dict[str, Any]]:
     yield from _against(found, "change", ("goodput", "aborted", "max_stretch"))
 
 
-def _readings(found: Found) -> Iterator[dict[str, Any]]:
+def _readings(found: CapacityResults) -> Iterator[dict[str, Any]]:
     yield from _against(found, "variant", ("goodput", "aborted"))
 
 
-def _against(found: Found, name: str, measures: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _against(found: CapacityResults, name: str, measures: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Hand out what each other value of a factor changes against the centre's, walk by walk."""
     for workload in found.workloads:
         for value in found.results.factors[name]:
@@ -258,7 +258,7 @@ def _interval(name: str, effect: Effect, prefix: str = "") -> dict[str, float | 
     return {name: effect.estimate, f"{prefix}low": effect.low, f"{prefix}high": effect.high}
 
 
-def _program(found: Found) -> Iterator[dict[str, Any]]:
+def _program(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and heuristic of which the authors' program's goodput is known."""
     for workload in found.workloads:
         for heuristic, their in zip(_SWEPT, AUTHORS.get(workload, ()), strict=False):

@@ -19,7 +19,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity import Capacity, jobs_of, simulated, walk_of
-from experiments.studies.capacity_results import AUTHORS, INDEPENDENT, INDEPENDENT_SWEEPS, Found
+from experiments.studies.capacity_results import AUTHORS, INDEPENDENT, INDEPENDENT_SWEEPS, CapacityResults
 from experiments.studies.capacity_settings import CENTRE, CHANGES, READINGS, alike, points
 from simmodels.errors import SimModelsError
 from simmodels.streams import entropy
@@ -94,14 +94,17 @@ def test_a_cell_is_the_direct_simulation_of_its_jobs_on_its_walk(
     results: Results, name: str, variant: str, heuristic: str, options: dict[str, object]
 ) -> None:
     metrics = direct(heuristic, **options).metrics()
-    values = Found(results).values("goodput", "LogScale", name, variant=variant)
+    values = CapacityResults(results).values("goodput", "LogScale", name, variant=variant)
     assert values[1, 2] == metrics["goodput"]
-    assert Found(results).values("max_stretch", "LogScale", name, variant=variant)[1, 2] == metrics["max_stretch"]
+    assert (
+        CapacityResults(results).values("max_stretch", "LogScale", name, variant=variant)[1, 2]
+        == metrics["max_stretch"]
+    )
 
 
 def test_partial_credit_is_another_measure_of_the_same_schedule(results: Results) -> None:
     metrics = direct("FirstFit").metrics(warm_credit="partial")
-    found = Found(results)
+    found = CapacityResults(results)
     assert found.values("goodput", "LogScale", "FirstFitAware", variant="partial_credit")[1, 2] == metrics["goodput"]
     kept = found.values("kills", "LogScale", "FirstFitAware")
     assert kept.equals(found.values("kills", "LogScale", "FirstFitAware", variant="partial_credit"))
@@ -117,7 +120,7 @@ def test_easy_is_a_queue_on_the_same_machines(results: Results, cells: list[Cell
     recorder = sm.Recorder(env)
     env.run(until=env.end_of(window[1]))
     schedule = recorder.schedule(window_s=window)
-    assert Found(results).values("goodput", "LogScale", "EASY")[1, 2] == schedule.metrics()["goodput"]
+    assert CapacityResults(results).values("goodput", "LogScale", "EASY")[1, 2] == schedule.metrics()["goodput"]
 
 
 def test_all_cells_of_a_replication_meet_the_same_walk_and_others_another(cells: list[Cell]) -> None:
@@ -263,7 +266,7 @@ def test_boxes_have_the_whiskers_and_stars_of_the_paper(results: Results) -> Non
     assert [name.split(":")[0] for name in figures][:4] == ["figure 1", "figure 2", "figure 3", "ours"]
     assert "ours: machines that are switched off" in figures
     axes = figures["figure 3: goodput by range of machines"].axes[0]
-    goodput = Found(results).values("goodput", "LogScale", "FirstFitAware")
+    goodput = CapacityResults(results).values("goodput", "LogScale", "FirstFitAware")
     low, high = np.percentile(goodput, [10, 90])
     ends = np.concatenate([line.get_ydata() for line in axes.lines])
     assert np.isclose(ends, low).any()

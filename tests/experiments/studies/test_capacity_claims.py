@@ -17,9 +17,9 @@ from experiments.campaigns.results import Results
 from experiments.on_machines import FIVE
 from experiments.studies.capacity import Capacity
 from experiments.studies.capacity_claims import claims_of
-from experiments.studies.capacity_evidence import About, deciding, simultaneous
+from experiments.studies.capacity_evidence import About, deciding, mean_of, members_of, rows_of
 from experiments.studies.capacity_paper import PRINTED
-from experiments.studies.capacity_results import Found
+from experiments.studies.capacity_results import CapacityResults
 from experiments.studies.capacity_settings import CENTRE, points
 from tests.experiments.studies.test_capacity import write_slice
 
@@ -68,7 +68,7 @@ def made(walks: int = 12, **swept: tuple[int, ...]) -> Results:
 
 @pytest.fixture(scope="module")
 def claims() -> list[Claim]:
-    return list(claims_of(Found(made())))
+    return list(claims_of(CapacityResults(made())))
 
 
 def of(claims: list[Claim], text: str, workload: str = "") -> Claim:
@@ -97,6 +97,12 @@ def test_what_is_true_by_construction_is_no_claim(claims: list[Claim]) -> None:
         ("better than first fit in all settings", "Uniform", "holds"),
         ("Goodput increases by up to 10 %", "", "holds"),  # by .07 of .76
         ("The gain in goodput is up to 10 points", "", "fails"),
+        ("The goodputs of the heuristics differ by around 2 points", "Uniform", "fails"),  # by .07
+        ("depends little on the workload: within 1.5 points, along figure 1", "", "holds"),
+        ("TargetStretch is not always better", "", "fails"),  # it is .9 times theirs
+        ("keep their relative performance", "3types", "holds"),
+        ("TargetStretch is decent", "Uniform", "holds"),
+        ("TargetStretch leaves machines partly idle", "Borg", "holds"),
         ("TargetStretch is as good as TargetASAP or better", "LogScale", "fails"),
         ("TargetStretch is as good as TargetASAP or better", "Borg", "fails"),
         ("TargetStretch is above first fit", "Borg", "holds"),
@@ -110,12 +116,12 @@ def test_what_is_true_by_construction_is_no_claim(claims: list[Claim]) -> None:
         ("Goodput grows with the period", "3types", "holds"),
         ("at least twice as much", "3types", "holds"),
         ("The wider the range of machines, the less goodput", "LogScale", "holds"),
-        ("mean stretch of the targeted heuristics is nowhere longer", "Uniform", "holds"),
-        ("2 to 3 times", "LogScale", "holds"),
-        ("TargetStretch has the shortest longest stretch", "Borg", "holds"),
+        ("mean stretch of the targeted heuristics is nowhere larger", "Uniform", "holds"),
+        ("2 to 3 times that of each targeted", "LogScale", "holds"),
+        ("TargetStretch has the least maximum stretch", "Borg", "holds"),
         ("First fit always has a larger mean stretch", "Borg", "holds"),
-        ("First fit can fall below 75 %", "Uniform", "fails"),
-        ("First fit stays above 84 %", "Borg", "holds"),
+        ("First fit can fall below 75 %", "Uniform", "undecided"),
+        ("First fit stays above 84 %", "Borg", "undecided"),  # of 12 walks, none is surely below the 10th percentile
         ("very close to those on Uniform", "LogScaleU", "holds"),
         ("is the best heuristic in almost all settings", "", "holds"),
         ("is comparable to that of the two ASAP", "Borg", "holds"),
@@ -130,13 +136,13 @@ def test_a_claim_fails_where_the_opposite_is_found() -> None:
     results = made()
     results.table.loc[results.table["heuristic"] == "FirstFitAware", "goodput"] += 0.2
     results.table.loc[results.table["heuristic"] == "FirstFitAware", "mean_stretch"] = 1.0
-    swapped = list(claims_of(Found(results)))
-    for text in ("better than first fit in all settings", "mean stretch of the two ASAP is nowhere longer"):
+    swapped = list(claims_of(CapacityResults(results)))
+    for text in ("better than first fit in all settings", "mean stretch of the two ASAP is nowhere larger"):
         assert of(swapped, text, "Uniform").verdict == "fails"
 
 
 def test_of_one_number_of_machines_nothing_is_said_about_few_or_many() -> None:
-    alone = list(claims_of(Found(made(machines=(24,)))))
+    alone = list(claims_of(CapacityResults(made(machines=(24,)))))
     for text in ("is the first when machines are few", "is the last when machines are many", "falls behind as machines",
                  "Goodput rises", "Goodput falls"):  # fmt: skip
         claim = of(alone, text, "Borg")
@@ -148,13 +154,13 @@ def test_of_one_number_of_machines_nothing_is_said_about_few_or_many() -> None:
 def test_of_nothing_nothing_is_measured() -> None:
     results = made()
     nothing = dataclasses.replace(results, table=results.table.head(0))
-    assert {claim.verdict for claim in claims_of(Found(nothing))} == {"undecided"}
+    assert {claim.verdict for claim in claims_of(CapacityResults(nothing))} == {"undecided"}
     assert not Capacity().figures(nothing)
     assert "numbers of the text, beside ours" not in Capacity().tables(nothing)
 
 
 def test_nine_walks_are_too_few() -> None:
-    few = list(claims_of(Found(made(walks=9))))
+    few = list(claims_of(CapacityResults(made(walks=9))))
     assert {claim.verdict for claim in few} == {"too few"}
 
 
@@ -162,11 +168,11 @@ def test_each_printed_number_stands_beside_ours() -> None:
     table = Capacity().tables(made())["numbers of the text, beside ours"]
     assert len(table) == len(PRINTED)
     row = table[(table["workload"] == "Borg") & (table["number"] == "V9")].iloc[0]
-    assert row["ours"] == pytest.approx(np.exp(np.mean([np.log(2.5), np.log(2.5), np.log(25 / 9)])), rel=0.01)
+    assert row["ours"] == pytest.approx(25 / 9, rel=0.01), "that of TargetStretch, the nearest to a bound"
     assert row["difference"] == 0, "within the printed range"
-    gain = table[(table["workload"] == "Borg") & (table["number"] == "V3")].iloc[0]
-    assert gain["ours"] == pytest.approx(0.07, abs=0.002)
-    assert gain["difference"] == pytest.approx(gain["ours"] - 0.10)
+    both = table[(table["workload"] == "Borg") & (table["number"] == "V3")]
+    assert both["ours"].tolist() == pytest.approx([0.07, 0.07], abs=0.002)
+    assert both["difference"].tolist() == pytest.approx([each - 0.10 for each in both["ours"]])
 
 
 # -- families of comparisons ------------------------------------------------------------------------
@@ -177,43 +183,57 @@ def series(values: list[float]) -> "pd.Series[float]":
     return pd.Series(values, index=index)
 
 
-def test_intervals_of_a_family_are_wider_than_one_alone_and_hold_together() -> None:
-    draws = np.random.default_rng(4)
-    missed, alone = 0, 0
-    for number in range(40):
-        family = {str(k): series(list(draws.normal(0.0, 1.0, 30))) for k in range(15)}
-        effects = simultaneous(family, seed=number)
-        missed += not all(each.low is not None and each.high is not None and each.low <= 0 <= each.high
-                          for each in effects.values())  # fmt: skip
-        single = simultaneous({"0": family["0"]}, seed=number)["0"]
-        together = effects["0"]
-        assert None not in (single.low, together.low)
-        alone += (single.low or 0.0) > (together.low or 0.0)
-    assert missed <= 5, "95 % of the families, all 15 at once"
-    assert alone == 40
-
-
 def test_what_decides_is_what_is_farthest_outside_or_comes_nearest() -> None:
-    found = Found(made())
+    found = CapacityResults(made())
     steady, above, below = (series([mean + 0.001 * (k % 2) for k in range(12)]) for mean in (0.5, 0.9, -0.4))
-    decided = deciding(found, {"steady": steady, "above": above}, low=0.0)
+    decided = deciding(found, {"steady": steady, "above": above}, {"more_than": 0.0})
     assert decided is not None
-    assert (decided.name, decided.members) == ("steady", 2)
-    decided = deciding(found, {"steady": steady, "above": above, "below": below}, low=0.0)
+    assert decided.note == "steady, of 2 comparisons: the one that decides"
+    decided = deciding(found, {"steady": steady, "above": above, "below": below}, {"more_than": 0.0})
     assert decided is not None
-    assert decided.name == "below"
-    assert deciding(found, {}, low=0.0) is None
-    ratio = deciding(found, {"": series([math.log(2.0)] * 12)}, low=1.5, high=3.0, ratio=True)
+    assert decided.note.startswith("below, of 3")
+    assert deciding(found, {}, {"more_than": 0.0}) is None
+    ratio = deciding(found, {"": series([math.log(2.0)] * 12)}, {"at_least": 1.5, "at_most": 3.0}, ratio=True)
     assert ratio is not None
     assert ratio.effect.estimate == pytest.approx(2.0)
 
 
 def test_walks_that_one_member_lacks_are_left_out_of_all() -> None:
-    about = About(Found(made()), "Borg")
+    about = About(CapacityResults(made()), "Borg")
     whole = about.of("goodput", "TargetAsap")
-    effects = simultaneous({"all": whole, "some": whole[whole.index.get_level_values("replication") > 1]}, seed=0)
+    family = {"all": whole, "some": whole[whole.index.get_level_values("replication") > 1]}
+    members, note = members_of(about.found, family)
+    effects = {name: member(1) for name, member in members.items()}
     assert {each.replications for each in effects.values()} == {10}
     assert effects["all"].estimate == effects["some"].estimate
+    assert note == "2 of 12 walks lack a value and are left out"
+    assert len(mean_of(family).dropna()) == 10
+
+
+def test_a_walk_that_lacks_a_value_on_one_job_trace_is_left_out() -> None:
+    whole = About(CapacityResults(made()), "Borg").of("goodput", "TargetAsap").copy()
+    whole.iloc[0] = float("nan")
+    rows, left_out = rows_of({"": whole})
+    assert (len(rows), left_out) == (11, 1)
+
+
+def test_of_a_family_that_lacks_a_member_nothing_is_said() -> None:
+    about = About(CapacityResults(made()), "Borg")
+    nothing = about.of("goodput", "none")
+    assert deciding(about.found, {"a": about.of("goodput", "TargetAsap"), "b": nothing}, {"more_than": 0.0}) is None
+
+
+def test_goodput_rises_and_falls_between_the_papers_numbers_of_machines_or_is_not_measured() -> None:
+    few = list(claims_of(CapacityResults(made(machines=(20, 22, 24)))))
+    for text in ("Goodput rises from 20 to 26", "Goodput falls from 26 to 28", "is the last when machines are many"):
+        assert of(few, text, "Borg").effect is None
+
+
+def test_claims_are_judged_by_the_reading_of_the_centre() -> None:
+    results = made()
+    program = dataclasses.replace(results, factors={**results.factors, "variant": ("program", "default")})
+    assert not Capacity().claims(program)
+    assert Capacity().claims(results)
 
 
 # -- the report -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.studies.market import Market
 from experiments.studies.market_found import MarketResults, NotMeasuredError
-from experiments.studies.market_paper import crossing
+from experiments.studies.market_paper import crossing, leads_up_to, printed_numbers
 from experiments.studies.market_results import PROTOTYPE, grid
 
 LOADS = (0.7, 0.9, 1.0, 1.1, 1.2, 1.4)
