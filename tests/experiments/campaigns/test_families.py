@@ -104,7 +104,7 @@ def test_of_32_members_one_of_which_is_at_the_bound_few_families_hold(count: int
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("law", "count", "expected"),
-    [("exponential", 10, 0.05), ("lognormal", 10, 0.13), ("exponential", 30, 0.03), ("lognormal", 30, 0.12)],
+    [("exponential", 10, 0.07), ("lognormal", 10, 0.16), ("exponential", 30, 0.03), ("lognormal", 30, 0.12)],
 )
 def test_families_are_wrong_as_often_as_the_documentation_says(law: str, count: int, expected: float) -> None:
     rng = np.random.default_rng(100 + count)
