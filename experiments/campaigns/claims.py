@@ -19,6 +19,8 @@ _SIGNS: Final = {"more_than": ">", "at_least": "≥", "less_than": "<", "at_most
 class Claim:
     """A sentence, what is measured to check it, what was found, and what it takes for it to hold.
 
+    The interval is shown with its confidence where that is not 95 %.
+
     The verdict follows from the effect and the bounds, and is never given: it *holds* if the whole confidence interval
     of the effect keeps to the bounds, *fails* if the whole interval is outside one of them, and is *undecided*
     otherwise. There were *too few* replications if they give no interval (see

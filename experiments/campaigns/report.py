@@ -145,6 +145,7 @@ def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
                 "estimate": None if claim.effect is None else claim.effect.estimate,
                 "low": None if claim.effect is None else claim.effect.low,
                 "high": None if claim.effect is None else claim.effect.high,
+                "confidence": None if claim.effect is None else claim.effect.confidence,
                 "replications": None if claim.effect is None else claim.effect.replications,
                 "verdict": claim.verdict,
                 "to_decide": (claim.to_decide or _TO_DECIDE) if claim.verdict in OPEN else "",

@@ -39,19 +39,23 @@ def rows_of(family: Family) -> tuple[pd.DataFrame, int]:
     The job traces of a walk are averaged: they met the same walk. Left out are walks that lack a value of some member
     on some job trace. There are no rows if a member has no values: what was not run says nothing of all.
     """
-    columns: dict[str, pd.Series[float]] = {}
-    for name, each in family.items():
-        by_walk = each.groupby(level=REPLICATION)
-        columns[name] = by_walk.mean().where(by_walk.count() == by_walk.size())
-    table = pd.DataFrame(columns)
+    table = _by_walk(family)
     there = table.dropna()
     return there, len(table) - len(there)
 
 
+def _by_walk(family: Family) -> pd.DataFrame:
+    """Return means over the job traces, one row per walk and one column per member; NaN where a value is missing."""
+    columns: dict[str, pd.Series[float]] = {}
+    for name, each in family.items():
+        walks = each.groupby(level=REPLICATION)
+        columns[name] = walks.mean().where(walks.count() == walks.size())
+    return pd.DataFrame(columns)
+
+
 def mean_of(family: Family) -> "pd.Series[float]":
-    """Return the mean of a family's members, walk by walk; of walks that lack a member there is none."""
-    rows, _ = rows_of(family)
-    return rows.mean(axis="columns", skipna=False)
+    """Return the mean of a family's members, walk by walk; of walks that lack a member it is NaN."""
+    return _by_walk(family).mean(axis="columns", skipna=False).rename_axis(REPLICATION)
 
 
 def members_of(found: CapacityResults, family: Family, *, ratio: bool = False) -> tuple[dict[str, Measured], str]:

@@ -140,3 +140,5 @@ def test_what_is_expected_and_found_is_shown_in_a_line() -> None:
         claim(Effect(2, None, None, 3), more_than=0).found() == "2 (no interval: 3 replications, of 10 that are needed)"
     )
     assert claim(Effect.exact(2), more_than=0).found() == "2"
+    assert claim(Effect(2, 1, 3, 12, 0.975), more_than=0).found() == "2 [1, 3] at 97.5 %"
+    assert claim(Effect(2, 1, None, 30), more_than=0).found() == "2 (no interval: 30 replications are too few for one)"
