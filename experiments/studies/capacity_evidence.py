@@ -24,6 +24,7 @@ Family = Mapping[str, "pd.Series[float]"]
 FOUR: Final = tuple(name for name in FIVE if name != "TargetStretch")
 """The heuristics that leave no core idle while jobs wait: all but TargetStretch."""
 _WHISKER: Final = 0.10
+_FEW_FOR_WHISKER: Final = "of so few walks none is surely below the 10th percentile: the interval begins at 0"
 
 
 class Evidence(NamedTuple):
@@ -322,7 +323,8 @@ def _whisker(each: Sequence["About"]) -> Evidence | None:
         highs.append(max(each.high for each in traces if each.high is not None))
     known = len(lows) == len(settings)
     estimate = min(float(goodput.quantile(_WHISKER)) for goodput in settings)
-    return Evidence(Effect(estimate, min(lows) if known else None, min(highs) if known else None, min(walks)))
+    effect = Effect(estimate, min(lows) if known else None, min(highs) if known else None, min(walks))
+    return Evidence(effect, _FEW_FOR_WHISKER if effect.low == 0.0 else "")
 
 
 def best_share(found: CapacityResults) -> Evidence | None:
