@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from experiments.campaigns.statistics import ENOUGH, Effect
+from experiments.campaigns.statistics import Effect
 from simmodels.errors import RequestError
 
 Verdict = Literal["holds", "fails", "undecided", "too few", "not judged"]
@@ -131,7 +131,8 @@ class Claim:
         if self.effect.confidence == 1.0:
             return text
         if self.effect.low is None or self.effect.high is None:
-            return f"{text} (no interval: {self.effect.replications} replications, of {ENOUGH} that are needed)"
+            there, needed = self.effect.replications, self.effect.needed
+            return f"{text} (no interval: {there} replications, of {needed} that are needed)"
         return f"{text} [{self.shown(self.effect.low)}, {self.shown(self.effect.high)}]"
 
     def shown(self, value: float) -> str:
