@@ -159,7 +159,8 @@ def _over_all(sentence: Sentence, method: Method, group: Group, found: Sequence[
         source=sentence.source,
         number=sentence.number,
         ours=ours or sentence.ours or group.ours,
-        measure=f"on how many of {len(found)} workloads it holds; on each: {sentence.measure}, {each.expected()}{part}",
+        measure=f"on how many of {len(found)} workloads it holds, with {each.expected()} on each: "
+        f"{sentence.measure}{part}",
         effect=effect,
         to_decide=_DECIDE if found else missing,
         note=_noted(found),
