@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from experiments.campaigns.statistics import ENOUGH, Effect, compared
+from experiments.campaigns.statistics import Effect, compared
 from simmodels.errors import RequestError
 
 Verdict = Literal["holds", "fails", "undecided", "too few", "not judged"]
@@ -124,8 +124,8 @@ class Claim:
         if self.effect.confidence == 1.0:
             return text
         if self.effect.low is None or self.effect.high is None:
-            few = self.effect.replications < ENOUGH
-            needed = f", of {ENOUGH} that are needed" if few else " are too few for one"
+            few = self.effect.replications < self.effect.needed
+            needed = f", of {self.effect.needed} that are needed" if few else " are too few for one"
             return f"{text} (no interval: {self.effect.replications} replications{needed})"
         interval = f"{text} [{self.shown(self.effect.low)}, {self.shown(self.effect.high)}]"
         return interval if self.effect.confidence == _USUAL else f"{interval} at {100 * self.effect.confidence:.4g} %"

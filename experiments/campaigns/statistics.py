@@ -20,6 +20,9 @@ Statistic = Literal["mean", "median"]
 ENOUGH: Final = 10
 """The least number of values that an interval is drawn from. Of fewer, that of a median cannot leave a sample that says
 little of the tails, and the studentized one of a mean has ends far outside of anything that could be measured."""
+ENOUGH_FOR_TAILS: Final = 50
+"""The same of a 10th or 90th percentile: of ten values it lies between the outermost two, and no bootstrap of them sees
+what lies beyond, so that its interval is too narrow."""
 _RESAMPLES: Final = 9_999
 _BATCH: Final = 1_000
 _STATISTICS: Final[dict[str, Callable[..., Any]]] = {"mean": np.mean, "median": np.median}
@@ -39,6 +42,8 @@ class Effect:
         How many independent values it was found from.
     confidence
         The confidence of the interval; 1 for what is counted and not estimated.
+    needed
+        Of how many independent values an interval is given.
     """
 
     estimate: float
@@ -46,6 +51,7 @@ class Effect:
     high: float | None
     replications: int
     confidence: float = 0.95
+    needed: int = ENOUGH
 
     @classmethod
     def exact(cls, value: float, *, replications: int = 1) -> Self:
@@ -133,8 +139,10 @@ def bootstrap_rows(
     *,
     confidence: float = 0.95,
     seed: int = 0,
+    block: int = 1,
+    needed: int = ENOUGH,
 ) -> Effect:
-    """Return a statistic of independent rows, such as a rank among columns, with its percentile bootstrap interval.
+    """Return a statistic of rows, such as a rank among columns, with its percentile bootstrap interval.
 
     Parameters
     ----------
@@ -146,6 +154,11 @@ def bootstrap_rows(
         The confidence of the interval, in (0, 1).
     seed
         The seed of the resampling.
+    block
+        How many consecutive rows are drawn together (moving blocks): 1 if rows are independent, and as many as depend
+        on each other if they follow each other in time.
+    needed
+        Of how many blocks that do not overlap an interval is given.
 
     Raises
     ------
@@ -154,24 +167,111 @@ def bootstrap_rows(
 
     References
     ----------
-    Efron and Tibshirani 1993, "An introduction to the bootstrap", chapter 13.
+    Efron and Tibshirani 1993, "An introduction to the bootstrap", chapter 13; Künsch 1989, "The jackknife and the
+    bootstrap for general stationary observations", doi:10.1214/aos/1176347265.
     """
     found = np.asarray(rows, dtype=np.float64)
     if found.ndim != 2 or not len(found) or not np.isfinite(found).all():
         raise RequestError(f"a bootstrap of rows of shape {found.shape}", "finite ones of two dimensions are needed")
     estimate = float(statistic(found))
-    if len(found) < ENOUGH:
-        return Effect(estimate, None, None, len(found), confidence)
+    blocks = len(found) // block
+    if blocks < needed:
+        return Effect(estimate, None, None, blocks, confidence, needed)
     draws = stream(seed, "bootstrap")
     batch = max(1, _BATCH // found.shape[1])
     measured = [
-        statistic(found[draws.integers(len(found), size=(min(batch, _RESAMPLES - begun), len(found)))])
+        statistic(found[_drawn(draws, min(batch, _RESAMPLES - begun), len(found), block)])
         for begun in range(0, _RESAMPLES, batch)
     ]
     tails = (0.5 * (1.0 - confidence), 0.5 * (1.0 + confidence))
     # A rank takes few values: the interval ends at values that were found.
     low, high = np.quantile(np.concatenate(measured), tails, method="inverted_cdf")
-    return Effect(estimate, float(low), float(high), len(found), confidence)
+    return Effect(estimate, float(low), float(high), blocks, confidence, needed)
+
+
+def _drawn(draws: np.random.Generator, samples: int, rows: int, block: int) -> NDArray[np.int64]:
+    """Return int64[samples, rows], the places of the rows of bootstrap samples: blocks that begin anywhere."""
+    if block == 1:
+        return draws.integers(rows, size=(samples, rows))
+    first = draws.integers(rows - block + 1, size=(samples, -(-rows // block)))
+    places: NDArray[np.int64] = (first[..., np.newaxis] + np.arange(block)).reshape(samples, -1)
+    return places[:, :rows]
+
+
+def share(values: ArrayLike, *, confidence: float = 0.95) -> Effect:
+    """Return the share of independent values that are true, with its exact interval.
+
+    A bootstrap has none where all are true, or none is: it would say that there is no doubt.
+
+    Parameters
+    ----------
+    values
+        bool[n]: one value a replication.
+    confidence
+        The confidence of the interval, in (0, 1); it is no less than that.
+
+    Raises
+    ------
+    RequestError
+        There are no values.
+
+    References
+    ----------
+    Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated in the case of the binomial",
+    doi:10.1093/biomet/26.4.404; `scipy.stats.binomtest`.
+    """
+    found = np.asarray(values, dtype=np.bool_)
+    if found.ndim != 1 or not len(found):
+        raise RequestError(f"values must be of one dimension, and at least one (got shape {found.shape})")
+    estimate = float(found.mean())
+    if len(found) < ENOUGH:
+        return Effect(estimate, None, None, len(found), confidence)
+    ends = stats.binomtest(int(found.sum()), len(found)).proportion_ci(confidence, method="exact")
+    return Effect(estimate, float(ends.low), float(ends.high), len(found), confidence)
+
+
+def quotient_of_extremes(
+    means: ArrayLike, errors: ArrayLike, *, replications: int, largest: int = 1, confidence: float = 0.95
+) -> Effect:
+    """Return log10 of the largest of some positive means over the smallest, with a conservative interval.
+
+    Which is the largest is seen in the same values, and means of the same values depend on each other. So each
+    logarithm has an interval of its own, all of them together with the given confidence (Bonferroni), and the true
+    quotient lies between the least and the largest that these intervals leave room for.
+
+    Parameters
+    ----------
+    means, errors
+        Shape (n,): positive means, and their standard errors.
+    replications
+        How many independent values each mean is of, at least.
+    largest
+        The largest (1), the second largest (2), and so on.
+    confidence
+        The confidence of the interval, in (0, 1); it is no less than that.
+
+    Raises
+    ------
+    RequestError
+        There are fewer means than `largest`, one is not positive, or the errors are not as many, or negative.
+
+    References
+    ----------
+    Miller 1981, "Simultaneous statistical inference", chapter 2.
+    """
+    values, spread = np.asarray(means, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    if not 1 <= largest <= len(values) or values.shape != spread.shape or not (values > 0.0).all():
+        raise RequestError(f"means must be positive, and at least {largest}, each with its error (got {values})")
+    if not (spread >= 0.0).all():
+        raise RequestError(f"errors must be numbers >= 0 (got {spread})")
+    logs = np.log10(values)
+    estimate = float(np.sort(logs)[-largest] - logs.min())
+    if replications < ENOUGH:
+        return Effect(estimate, None, None, replications, confidence)
+    half = float(stats.norm.isf(0.5 * (1.0 - confidence) / len(logs))) * spread / values / math.log(10.0)
+    low, high = logs - half, logs + half
+    least = max(0.0, float(np.sort(low)[-largest] - high.min()))
+    return Effect(estimate, least, float(np.sort(high)[-largest] - low.min()), replications, confidence)
 
 
 def studentized(values: NDArray[np.float64], confidence: float, seed: int) -> tuple[float, float]:

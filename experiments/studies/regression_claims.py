@@ -12,70 +12,113 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect
 from experiments.studies.regression_fit_claims import fit_claims
-from experiments.studies.regression_paper import set_of
-from experiments.studies.regression_sentences import Sentence, inside, least_of, sentences
-from experiments.studies.regression_settings import METHODS, OWN, PRINTED, name_of
+from experiments.studies.regression_methods import METHODS, Method, is_ours
+from experiments.studies.regression_paper import SYNTHETIC, set_of
+from experiments.studies.regression_sentences import LEAST, Sentence, inside, least_of, sentences
+from experiments.studies.regression_settings import OWN, name_of
 from experiments.studies.regression_windows import Windows
 
-HOW: Final[Mapping[str, str]] = {
-    PRINTED: "forms as printed",
-    "published": "learned again, as published",
-    "corrected": "corrected method",
-}
 _DECIDE: Final = "--scale paper, or logs with more windows"
 _MISSING: Final = "a log: --workload generated,LOG.swf.gz; or the orders that were left out"
 _MOST_NOTED: Final = 3
+
+
+class Group(NamedTuple):
+    """Workloads that are judged together: their name in words, which they are, and whether they are not the paper's."""
+
+    name: str
+    workloads: Sequence[str]
+    ours: bool = False
 
 
 class OnWorkload(NamedTuple):
     """A sentence, checked on one workload by one method."""
 
     sentence: Sentence
-    method: str
+    method: Method
     workload: str
     claim: Claim
 
 
-class Judged(NamedTuple):
-    """All claims; what they are made of, by workload; and the workloads left out because hardly any job waits."""
+class OverAll(NamedTuple):
+    """A sentence on a group of workloads, in words; the method; and the claim."""
 
-    claims: tuple[Claim, ...]
+    text: str
+    method: Method
+    claim: Claim
+
+
+class Judged(NamedTuple):
+    """What the claims are.
+
+    Parameters
+    ----------
+    fits
+        Those about the fits.
+    over_all
+        Those about windows, over the workloads of a group.
+    by_workload
+        What these are made of.
+    untested
+        The workloads left out because hardly any job waits, each with the mode in which that is so.
+    """
+
+    fits: tuple[Claim, ...]
+    over_all: tuple[OverAll, ...]
     by_workload: tuple[OnWorkload, ...]
-    untested: tuple[str, ...]
+    untested: tuple[tuple[str, str], ...]
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """All claims."""
+        return (*self.fits, *(each.claim for each in self.over_all))
 
 
 def judged(results: Results) -> Judged:
-    """Return the claims of the paper, for its printed forms, for forms learned again, and by the corrected method."""
+    """Return the claims: by the methods of the paper's text, by those of its program, and by the corrected ones."""
     workloads = [str(name) for name in results.factors["workload"] if name is not None]
-    claims, parts = list(fit_claims(results)), []
-    untested: dict[str, None] = {}
-    for method, (scores, depth) in METHODS.items():
-        windows = {name: Windows.of(results.table, name, scores, depth, results.seed) for name in workloads}
+    over_all: list[OverAll] = []
+    parts: list[OnWorkload] = []
+    untested: dict[tuple[str, str], None] = {}
+    for method in METHODS:
+        windows = {name: Windows.of(results.table, name, method.scores, method.depth, results.seed)
+                   for name in workloads}  # fmt: skip
         for sentence in sentences():
-            if method == "published" and not sentence.learned:
+            if method.scores is not None and not sentence.learned:
                 continue  # the same orders as with printed forms
             waiting = [name for name in workloads if windows[name].waits(sentence.mode)]
-            untested |= dict.fromkeys(name_of(name) for name in workloads if name not in waiting)
-            for names, ours in _grouped(sentence, method, waiting):
-                found = list(_on_each(sentence, method, {name: windows[name] for name in names}))
+            untested |= dict.fromkeys((name_of(name), sentence.mode) for name in workloads if name not in waiting)
+            for group in _grouped(sentence, method, waiting):
+                found = list(_on_each(sentence, method, {name: windows[name] for name in group.workloads}))
                 parts += found
-                claims.append(_over_all(sentence, method, found, ours=ours))
-    return Judged(tuple(claims), tuple(parts), tuple(untested))
+                over_all.append(_over_all(sentence, method, group, found, ours=is_ours(method, results)))
+    return Judged(tuple(fit_claims(results)), tuple(over_all), tuple(parts), tuple(untested))
 
 
-def _grouped(sentence: Sentence, method: str, workloads: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
-    """Hand out workloads that are judged together, and whether they are ours: the paper learns from three sets only."""
-    if sentence.training != OWN:
-        yield list(workloads), False
+def _grouped(sentence: Sentence, method: Method, workloads: Sequence[str]) -> Iterator[Group]:
+    """Hand out the groups of workloads that are judged together.
+
+    Of figure 3, the paper has the three that it learns from. Of figures 4 and 5 it has logs of real machines; what is
+    generated is ours.
+    """
+    if sentence.only:
+        chosen = [name for name in workloads if sentence.only in name_of(name).lower()]
+        yield Group(sentence.only.capitalize(), chosen)
         return
-    of_the_paper = [name for name in workloads if set_of(name) is not None]
-    yield of_the_paper, False
-    others = [name for name in workloads if name not in of_the_paper]
-    if others and method != PRINTED:  # no form is printed for them
-        yield others, True
+    if sentence.training == OWN:
+        of_the_paper = [name for name in workloads if set_of(name) is not None]
+        yield Group("workloads", of_the_paper)
+        others = [name for name in workloads if name not in of_the_paper]
+        if others and method.scores is not None:  # no form is printed for them
+            yield Group("workloads beside the paper's", others, ours=True)
+        return
+    generated = [name for name in workloads if set_of(name) == SYNTHETIC]
+    yield Group("logs", [name for name in workloads if name not in generated])
+    if generated:
+        yield Group("generated workloads", generated, ours=True)
 
 
-def _on_each(sentence: Sentence, method: str, windows: Mapping[str, Windows]) -> Iterator[OnWorkload]:
+def _on_each(sentence: Sentence, method: Method, windows: Mapping[str, Windows]) -> Iterator[OnWorkload]:
     """Hand out the sentence on each workload where it can be measured; all intervals together have 95 % confidence."""
     confidence = 1.0 - 0.05 / max(len(windows), 1)
     for workload, of in windows.items():
@@ -93,8 +136,8 @@ def _on_each(sentence: Sentence, method: str, windows: Mapping[str, Windows]) ->
             yield OnWorkload(sentence, method, name_of(workload), claim)
 
 
-def _over_all(sentence: Sentence, method: str, found: Sequence[OnWorkload], *, ours: bool) -> Claim:
-    """Return the sentence on all workloads: on how many it holds, at the least and at the most."""
+def _over_all(sentence: Sentence, method: Method, group: Group, found: Sequence[OnWorkload], *, ours: bool) -> OverAll:
+    """Return the sentence on all workloads of a group: on how many it holds, at the least and at the most."""
     verdicts = [part.claim.verdict for part in found]
     estimates = [part.claim.effect.estimate for part in found if part.claim.effect is not None]
     held, failed = verdicts.count("holds"), verdicts.count("fails")
@@ -108,26 +151,26 @@ def _over_all(sentence: Sentence, method: str, found: Sequence[OnWorkload], *, o
             max(part.claim.effect.replications for part in found if part.claim.effect is not None),
         )
     each = Claim(text="", source="", measure="", effect=None, **sentence.bounds)  # type: ignore[arg-type]
-    where = "on all workloads" if sentence.on == "all" else f"on {sentence.on} workloads"
-    if ours:
-        where += " beside the paper's"
-    return Claim(
-        text=f"{sentence.text}, {where} ({HOW[method]})",
+    text = f"{sentence.text}, on {group.name if sentence.only else f'{sentence.on} {group.name}'}"
+    part = f"; {sentence.on}: {LEAST[sentence.on]:.0%} of them, a margin of ours" if sentence.on == "nearly all" else ""
+    missing = f"a log that is left out, or has no windows: {group.name}" if sentence.only else _MISSING
+    claim = Claim(
+        text=f"{text} ({method.name})",
         source=sentence.source,
         number=sentence.number,
-        ours=ours or sentence.ours or method == "corrected",
-        measure=f"on how many of {len(found)} workloads it holds; on each: {sentence.measure}, {each.expected()}",
+        ours=ours or sentence.ours or group.ours,
+        measure=f"on how many of {len(found)} workloads it holds, with {each.expected()} on each: "
+        f"{sentence.measure}{part}",
         effect=effect,
-        to_decide=_DECIDE if found else _MISSING,
-        note=_noted(sentence, found),
+        to_decide=_DECIDE if found else missing,
+        note=_noted(found),
         **least_of(sentence.on, len(found)),  # type: ignore[arg-type]  # names of bounds
     )
+    return OverAll(text, method, claim)
 
 
-def _noted(sentence: Sentence, found: Sequence[OnWorkload]) -> str:
+def _noted(found: Sequence[OnWorkload]) -> str:
     """Return what was found on each workload, or where there are many, on those on which it does not hold."""
     shown = [part for part in found if len(found) <= _MOST_NOTED or part.claim.verdict != "holds"]
     notes = [f"{part.workload}: {part.claim.found()} ({part.claim.verdict})" for part in shown]
-    fails = any(part.claim.verdict == "fails" for part in found)
-    text = "; ".join(notes) + ("." if notes else "")
-    return f"{text} {sentence.cause}".strip() if fails and sentence.cause else text
+    return "; ".join(notes) + ("." if notes else "")

@@ -36,8 +36,8 @@ _AT_R_S: Final = 300.0  # as in the paper; no form mixes r with p or q, so that 
 _POINTS: Final = 120
 _LONGEST_S: Final = 27_000.0
 _WIDEST: Final = 256.0
-# One pair, one core: measured once (process time, best of seven, 1,024,000 trials of a generated pair). A time that is
-# measured anew would differ in each run, and no results could be compared byte by byte.
+# One pair, one core: measured once (process time, best of seven, 1,024,000 trials of a generated pair). If each run
+# measured it, the times would differ, and no results could be compared byte by byte.
 _TRIALS_PER_S: Final = 9.1e6
 _CHOSEN: Final = 256_000
 _DECADES: Final = 100.0

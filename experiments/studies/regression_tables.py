@@ -11,9 +11,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.studies.regression_claims import HOW, OnWorkload
+from experiments.studies.regression_claims import OnWorkload, OverAll
 from experiments.studies.regression_fit_claims import largest_by_draw, part_of
 from experiments.studies.regression_paper import (
     BLUE,
@@ -34,6 +33,7 @@ from experiments.studies.regression_settings import (
     FIT,
     GENERATED,
     MEASURE,
+    MODES,
     ONLINE,
     SEVEN,
     is_learned,
@@ -190,14 +190,12 @@ def _depth(depth: float | None) -> str:
 # -- claims -----------------------------------------------------------------------------------------
 
 
-def survival(claims: Sequence[Claim]) -> pd.DataFrame:
-    """Return what became of each claim that there is for several methods: one row per claim, one column per method."""
+def survival(claims: Sequence[OverAll]) -> pd.DataFrame:
+    """Return what became of each claim about windows: one row per claim, one column per method."""
     found: dict[tuple[str, str], dict[str, str]] = {}
-    for claim in claims:
-        for method in HOW.values():
-            if claim.text.endswith(f" ({method})"):
-                shown = found.setdefault((claim.text.removesuffix(f" ({method})"), claim.source), {})
-                shown[method] = f"{claim.verdict}: {claim.found()}, {claim.expected()}"
+    for text, method, claim in claims:
+        shown = found.setdefault((text, claim.source), {})
+        shown[method.name] = f"{claim.verdict}: {claim.found()}, {claim.expected()}"
     rows = [{"claim": text, "source": source, **shown} for (text, source), shown in found.items()]
     return pd.DataFrame(rows)
 
@@ -207,14 +205,14 @@ def by_workload(parts: Sequence[OnWorkload]) -> pd.DataFrame:
     found: dict[tuple[str, str], dict[str, str]] = {}
     for part in parts:
         shown = found.setdefault((part.sentence.text, part.workload), {"expected": part.claim.expected()})
-        shown[HOW[part.method]] = f"{part.claim.verdict}: {part.claim.found()}"
+        shown[part.method.name] = f"{part.claim.verdict}: {part.claim.found()}"
     return pd.DataFrame([{"claim": text, "workload": name, **shown} for (text, name), shown in found.items()])
 
 
 # -- findings ---------------------------------------------------------------------------------------
 
 
-def findings(results: Results, untested: Sequence[str]) -> list[str]:
+def findings(results: Results, untested: Sequence[tuple[str, str]]) -> list[str]:
     """Return which logs are missing, which windows are not held out, and on which logs hardly any job waits."""
     workloads = [str(name) for name in results.factors["workload"] if name is not None]
     found = []
@@ -230,8 +228,10 @@ def findings(results: Results, untested: Sequence[str]) -> list[str]:
             f"Figure 3, as in the paper: the windows of {', '.join(own)} are those of the logs that these orders were "
             "learned from, so they are not held out."
         )
-    if untested:
-        found.append(f"Hardly any job waits on {', '.join(untested)}: there, nothing is claimed about orders.")
+    for name in dict.fromkeys(name for name, _ in untested):
+        modes = [mode for mode in MODES if (name, mode) in untested]
+        where = "" if len(modes) == len(MODES) else f" ({', '.join(modes)})"
+        found.append(f"Hardly any job waits on {name}{where}: there, nothing is claimed about orders.")
     return found
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
+from experiments.campaigns.statistics import share as share_of
 from experiments.studies.regression_paper import SYNTHETIC, set_of
 from experiments.studies.regression_settings import (
     GENERATED,
@@ -105,7 +106,7 @@ def rank(
 ) -> Measured:
     """Return the rank of an order's median, or of its interquartile range, among orders; 1 is the lowest.
 
-    ``last`` is 3 for the last third of the windows.
+    Orders that are equal share their mean rank. ``last`` is 3 for the last third of the windows.
     """
     orders = [*(name for name in among if name != order), order]
 
@@ -120,15 +121,24 @@ def rank(
     return measured
 
 
-def share(mode: str, order: str, *, lowest: int = 3) -> Measured:
-    """Return the share of the windows in which an order is among the lowest of seven."""
+def share(mode: str, order: str, *, lowest: int = 3, all_there: bool = False) -> Measured:
+    """Return the share of the windows in which an order is among the lowest of seven; of equal ones, by the mean rank.
+
+    Left out are windows in which hardly any job waits under FCFS. With ``all_there`` the windows are all that there
+    are, and no sample of others: they are counted.
+    """
 
     def measured(windows: Windows, confidence: float) -> Effect | None:
         found = windows.taken(mode, GENERATED, SEVEN)
         if found is None:
             return None
-        ranks = (found.lt(found[order], axis="index")).sum(axis="columns") + 1
-        return bootstrap((ranks <= lowest).to_numpy(dtype=np.float64), confidence=confidence, seed=windows.seed)
+        found = found[found["FCFS"] >= WAITS]
+        if found.empty:
+            return None
+        among = found.rank(axis="columns")[order].to_numpy() <= lowest
+        if all_there:
+            return Effect.exact(float(among.mean()), replications=len(among))
+        return share_of(among, confidence=confidence)
 
     return measured
 
@@ -145,5 +155,7 @@ def spread_rank_of_last(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _rank(found: NDArray[np.float64]) -> NDArray[np.float64]:
-    ranks: NDArray[np.float64] = (found < found[..., -1:]).sum(axis=-1) + 1.0
+    """Return the rank of the last of the values [..., columns], 1 for the least; equal ones have their mean rank."""
+    last = found[..., -1:]
+    ranks: NDArray[np.float64] = (found < last).sum(axis=-1) + 0.5 * (1.0 + (found == last).sum(axis=-1))
     return ranks

@@ -14,7 +14,7 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
-from experiments.studies import selection_results as found
+from experiments.studies import selection_results as tables
 from experiments.studies.selection_claims import claims_of
 from experiments.studies.selection_over_logs import numbers_in_text
 from experiments.studies.selection_paper import ELEMENTS, FILES, PAPER, missing_from, name_of
@@ -49,7 +49,7 @@ _DECAYING: Final = tuple(f"decaying {period}" for period in PERIODS)
 _WITHOUT: Final = tuple(f"{order}{UNBOUNDED}" for order in ("SPF", "SQF", "SAF"))
 _ONCE: Final = tuple(f"{order}{LOGGED}" for order in SEVEN)
 _BESIDE: Final = (*_DECAYING, *_WITHOUT, *_ONCE)
-"""What runs beside table 2 and 3: with the first variant only."""
+"""What runs beside table 2 and 3: with one variant only, the text's if it is run."""
 _KNOWN: Final = (
     *TWELVE_ORDERS,
     *(f"{kind} {period}" for period in PERIODS for kind in (*KINDS, *MORE_KINDS)),
@@ -64,11 +64,12 @@ class Selection(Study):
     orders, and four strategies that choose one of them for each day, or each week. ``variant`` is how: ``text`` as the
     paper says, ``program`` with the settings of its simulator; a threshold and a noise that are chosen replace theirs.
 
-    Beside these run, with the first variant: ``SQF unbounded`` and others, an order without threshold; ``FCFS logged``
-    and others, an order on the log itself, once; and ``decaying day`` and ``week``, the bandit with an epsilon that
-    halves each ``epsilon_half_life_weeks``. A strategy may also be ``ucb1`` or ``exp3``, by day or week. ``decay`` is
-    what full feedback and epsilon-greedy multiply past costs by, from period to period, and ``epsilon_decay`` the same
-    of epsilon. ``engine`` is the clock; what a strategy simulates within is compiled on either.
+    Beside these run, with the text's variant (or the first, without it): ``SQF unbounded`` and others, an order without
+    threshold; ``FCFS logged`` and others, an order on the log itself, once; and ``decaying day`` and ``week``, the
+    bandit with an epsilon that halves each ``epsilon_half_life_weeks``. A strategy may also be ``ucb1`` or ``exp3``, by
+    day or week. ``decay`` is what full feedback and epsilon-greedy multiply past costs by, from period to period, and
+    ``epsilon_decay`` the same of epsilon. ``engine`` is the clock; what a strategy simulates within is compiled on
+    either.
     """
 
     parameters = {
@@ -126,40 +127,40 @@ class Selection(Study):
         schedule, used = run_strategy(log, cell, strategy)
         return list(rows_of(schedule, shares_of(used, PERIODS[strategy.split()[1]], weeks), weeks))
 
-    # -- what is told of them -----------------------------------------------------------------------
+    # -- what is reported ---------------------------------------------------------------------------
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return tables 1 to 3, how well table 2 agrees with the printed one, and what the paper has no table of."""
-        last = found.last_of(results)
+        last = tables.last_of(results)
         periods = tuple(f" {period}" for period in PERIODS)
         strategies = [str(name) for name in results.factors["strategy"] if str(name).endswith(periods)]
-        tables = {
-            "table 1: the logs": found.logs(last),
-            "table 2: fixed orders against FCFS": found.fixed_orders(last),
-            "table 3: strategies against FCFS": found.strategies(last, strategies),
+        named = {
+            "table 1: the logs": tables.logs(last),
+            "table 2: fixed orders against FCFS": tables.fixed_orders(last),
+            "table 3: strategies against FCFS": tables.strategies(last, strategies),
             "numbers in the text": numbers_in_text(last),
-            "agreement with the printed table 2": found.agreement(last),
-            "the best order of each log": found.best_orders(last),
-            "regret against the best order of each resample": found.regrets(last),
-            "how soon it is learned": found.how_soon(results, last),
-            "the longest waits": found.longest_waits(last),
+            "agreement with the printed table 2": tables.agreement(last),
+            "the best order of each log": tables.best_orders(last),
+            "regret against the best order of each resample": tables.regrets(last),
+            "how soon it is learned": tables.how_soon(results, last),
+            "the longest waits": tables.longest_waits(last),
         }
-        return {name: table for name, table in tables.items() if len(table) or name.startswith("table")}
+        return {name: table for name, table in named.items() if len(table) or name.startswith("table")}
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return which logs of the paper are missing, and the best order and strategies of each log."""
         logs = [str(name) for name in results.factors["workload"]]
         missing = missing_from(logs)
-        told = []
+        found = []
         if missing:
-            told.append(
+            found.append(
                 f"Not run, of the paper's seven logs: {', '.join(missing)}. They come from the Parallel Workloads "
                 f"Archive: --workload {FILES}"
             )
-        last = found.last_of(results)
-        for variant, workload in found.settings_of(last):
-            told += found.sentences(last, variant, workload, where=f"{name_of(workload)} ({variant})")
-        return told
+        last = tables.last_of(results)
+        for variant, workload in tables.settings_of(last):
+            found += tables.sentences(last, variant, workload, where=f"{name_of(workload)} ({variant})")
+        return found
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return figures 1 to 6 of the paper, for each log and variant."""
@@ -177,7 +178,7 @@ def _is_run(cell: Cell, variants: Sequence[object]) -> bool:
     strategy: str = cell["strategy"]
     if strategy.endswith(LOGGED) and cell.replication:
         return False
-    return strategy not in _BESIDE or cell["variant"] == variants[0]
+    return strategy not in _BESIDE or cell["variant"] == ("text" if "text" in variants else variants[0])
 
 
 def _require_numbers(parameters: Mapping[str, Any]) -> None:
@@ -185,6 +186,8 @@ def _require_numbers(parameters: Mapping[str, Any]) -> None:
     weeks, cores, threshold_h = (parameters[name] for name in ("weeks", "cores", "threshold_h"))
     for name, value in (("weeks", weeks), ("cores", cores)):
         if not (isinstance(value, int) and value >= 1) and not (name == "cores" and value is None):
-            raise RequestError(f"{name} is {value!r}", "an integer >= 1 is allowed")
+            raise RequestError(f"{name} must be an integer >= 1 (got {value!r})")
     if threshold_h is not None and not (isinstance(threshold_h, int | float) and threshold_h >= 0):
-        raise RequestError(f"threshold_h is {threshold_h!r}", "a number of hours >= 0 is allowed; none: the variant's")
+        raise RequestError(
+            f"threshold_h must be a number of hours >= 0, or none for the variant's (got {threshold_h!r})"
+        )

@@ -5,7 +5,7 @@ References
 See `experiments.studies.selection_paper`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import Effect, bootstrap_rows
-from experiments.studies.selection_paper import LABELS, OTHERS, TABLE_1, log_of, name_of, published_of
+from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, Effect, bootstrap_rows
+from experiments.studies.selection_paper import LABELS, NOISE, OTHERS, TABLE_1, log_of, name_of, published_of
 from experiments.studies.selection_run import KINDS, LOGGED, NOISES, PERIODS, TUNERS, UNBOUNDED
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import HOUR
@@ -25,6 +25,10 @@ BASE: Final = "FCFS"
 SOON_WEEKS: Final = (1, 2, 4, 8, 13, 26, 52, 104)
 """After how many weeks of learning it is looked at what a strategy has chosen."""
 _DAYS_PER_MONTH: Final = 365.25 / 12
+_OF_THE_TEXT: Final[Mapping[str, object]] = {
+    "weeks": 104, "threshold_h": 40, "epsilon": 0.5, "epsilon_decay": 1.0, "decay": 1.0, "noise": NOISE, "cores": None,
+}  # fmt: skip
+"""The settings of the paper's text; of those that may be none, none stands for the same."""
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +37,12 @@ def noise_of(results: Results, variant: str) -> float:
     """Return how far a simulated wait may be wrong, as a part of it: what was chosen, or what the variant has."""
     chosen = results.parameters.get("noise")
     return NOISES[variant] if chosen is None else float(chosen)
+
+
+def is_ours(results: Results, variant: str) -> bool:
+    """Return whether the settings are not those of the paper's text: another variant, or a setting that was chosen."""
+    of = results.parameters
+    return variant != "text" or any(of.get(name) not in {None, value} for name, value in _OF_THE_TEXT.items())
 
 
 def last_of(results: Results) -> Results:
@@ -56,65 +66,64 @@ def totals_of(last: Results, variant: str, workload: str, measure: str = "total_
     return table.pivot_table(index="replication", columns="strategy", values=measure).dropna()
 
 
+def against_first(rows: Floats) -> Floats:
+    """Return float64[..., columns - 1]: all waits of a column over those of the first, less 1 (equation 11).
+
+    Where nobody waits in the first, it is 0 if nobody does in the other, and infinite if somebody does.
+    """
+    sums = rows.sum(axis=-2)
+    first, others = sums[..., :1], sums[..., 1:]
+    known = np.broadcast_to(first > 0.0, others.shape)
+    ratio = np.divide(others, first, out=np.where(others > 0.0, np.inf, 1.0), where=known)
+    changes: Floats = ratio - 1.0
+    return changes
+
+
 def change(totals: pd.DataFrame, strategy: str, against: str = BASE, *, seed: int = 0) -> Effect | None:
     """Return how much longer all waits are than under another strategy, as a fraction (equation 11).
 
     It is the sum of the differences over the resamples, divided by the sum of the others. None if one of the two is
-    missing, or nobody waits in a resample.
+    missing, or nobody waits in any resample.
     """
-    if not {strategy, against} <= set(totals) or totals.empty or totals[against].min() <= 0.0:
+    if not {strategy, against} <= set(totals) or totals[against].sum() <= 0.0:
         return None
-    return bootstrap_rows(totals[[strategy, against]].to_numpy(), _ratio, seed=seed)
-
-
-def _ratio(rows: Floats) -> Floats:
-    """Return the sum of a column over that of the next, less 1."""
-    sums = rows.sum(axis=-2)
-    ratio: Floats = sums[..., 0] / sums[..., 1] - 1.0
-    return ratio
+    return bootstrap_rows(totals[[against, strategy]].to_numpy(), best_gain, seed=seed)
 
 
 def fixed_in(totals: pd.DataFrame) -> list[str]:
     """Return which of the twelve orders were run."""
-    return [name for name in TWELVE_ORDERS if name in totals and totals[name].min() > 0.0]
+    return [name for name in TWELVE_ORDERS if name in totals]
 
 
 def best_of(totals: pd.DataFrame) -> str | None:
     """Return the order with the least waits over all resamples; None without two to choose from."""
     fixed = fixed_in(totals)
-    return None if len(fixed) < 2 else str(totals[fixed].sum().idxmin())
+    return None if len(fixed) < 2 or totals.empty else str(totals[fixed].sum().idxmin())
 
 
 def against_best(totals: pd.DataFrame, strategy: str, *, seed: int = 0) -> Effect | None:
-    """Return how much longer all waits are than under the best order, found anew in each bootstrap sample."""
+    """Return how much longer all waits are than under the best order, which each bootstrap sample finds for itself."""
     others = [name for name in fixed_in(totals) if name != strategy]
-    if strategy not in totals or len(others) < 2:
+    if strategy not in totals or len(others) < 2 or totals[[strategy, *others]].sum().min() <= 0.0:
         return None
 
     def regret(rows: Floats) -> Floats:
-        sums = rows.sum(axis=-2)
-        found: Floats = sums[..., 0] / sums[..., 1:].min(axis=-1) - 1.0
-        return found
+        with np.errstate(divide="ignore"):  # where nobody waits under the best, it is infinite
+            longer: Floats = 1.0 / (1.0 + best_gain(rows)) - 1.0
+        return longer
 
     return bootstrap_rows(totals[[strategy, *others]].to_numpy(), regret, seed=seed)
 
 
-def _against_first(rows: Floats) -> Floats:
-    """Return float64[..., orders]: all waits of a column over those of the first, less 1."""
-    sums = rows.sum(axis=-2)
-    change: Floats = sums[..., 1:] / sums[..., :1] - 1.0
-    return change
-
-
 def best_gain(rows: Floats) -> Floats:
-    """Return the improvement of the best of the other columns on the first, negative (equation 11)."""
-    best: Floats = _against_first(rows).min(axis=-1)
+    """Return the improvement of the best of the other columns, or of the only one, on the first: negative."""
+    best: Floats = against_first(rows).min(axis=-1)
     return best
 
 
 def spread(rows: Floats) -> Floats:
     """Return what lies between the most and the least waits of the columns, as a part of those of the first."""
-    change = np.concatenate([np.zeros((*rows.shape[:-2], 1)), _against_first(rows)], axis=-1)
+    change = np.concatenate([np.zeros((*rows.shape[:-2], 1)), against_first(rows)], axis=-1)
     apart: Floats = change.max(axis=-1) - change.min(axis=-1)
     return apart
 
@@ -122,15 +131,17 @@ def spread(rows: Floats) -> Floats:
 def rows_against_base(totals: pd.DataFrame) -> Floats | None:
     """Return float64[replications, 1 + orders], the waits under FCFS and the other orders; None without both."""
     fixed = fixed_in(totals)
-    if BASE not in fixed or len(fixed) < 2:
+    if BASE not in fixed or len(fixed) < 2 or totals[BASE].sum() <= 0.0:
         return None
     return totals[[BASE, *(name for name in fixed if name != BASE)]].to_numpy()
 
 
-def band_of(last: Results, variant: str, workload: str) -> Effect | None:
-    """Return `band` on a log."""
-    rows = rows_against_base(totals_of(last, variant, workload))
-    return None if rows is None else bootstrap_rows(rows, band, seed=last.seed)
+def by_percentiles(totals: pd.DataFrame, statistic: Callable[[Floats], Floats], *, seed: int = 0) -> Effect | None:
+    """Return `band` or `clear` on a log; None if nobody waits under FCFS in a resample."""
+    rows = rows_against_base(totals)
+    if rows is None or rows[:, 0].min() <= 0.0:
+        return None
+    return bootstrap_rows(rows, statistic, seed=seed, needed=ENOUGH_FOR_TAILS)
 
 
 def _percentiles(rows: Floats) -> tuple[Floats, Floats]:
@@ -224,11 +235,12 @@ def regrets(last: Results) -> pd.DataFrame:
     for variant, workload in settings_of(last):
         totals = totals_of(last, variant, workload)
         fixed = fixed_in(totals)
-        if not fixed:
+        least = totals[fixed].min(axis=1) if fixed else pd.Series(dtype=float)
+        if least.sum() <= 0.0:
             continue
         for strategy in (name for name in totals if str(name).endswith(tuple(f" {each}" for each in PERIODS))):
-            both = np.stack([totals[strategy].to_numpy(), totals[fixed].min(axis=1).to_numpy()], axis=1)
-            effect = bootstrap_rows(both, _ratio, seed=last.seed)
+            both = np.stack([least.to_numpy(), totals[strategy].to_numpy()], axis=1)
+            effect = bootstrap_rows(both, best_gain, seed=last.seed)
             rows.append(
                 {"variant": variant, "log": name_of(workload), "strategy": strategy, **per_cent(effect, "regret (%)")}
             )
@@ -236,16 +248,18 @@ def regrets(last: Results) -> pd.DataFrame:
 
 
 def likeness(last: Results, variant: str, workload: str) -> dict[str, Effect] | None:
-    """Return how like the printed row of table 2 ours is: ranks, values, signs; None if there is none to compare."""
+    """Return how like the printed row of table 2 ours is: ranks, values, signs; None if there is none to compare.
+
+    Signs are equal, too, where one of the two rounds to 0 %.
+    """
     printed = published_of(workload)
     totals = totals_of(last, variant, workload)
-    if printed is None or not {BASE, *OTHERS} <= set(totals) or totals.empty or totals[BASE].min() <= 0.0:
+    if printed is None or not {BASE, *OTHERS} <= set(totals) or totals[BASE].sum() <= 0.0:
         return None
     said = np.array(printed, dtype=np.float64)
 
     def row(rows: Floats) -> Floats:
-        sums = rows.sum(axis=-2)
-        per_cents: Floats = 100.0 * (sums[..., 1:] / sums[..., :1] - 1.0)
+        per_cents: Floats = 100.0 * against_first(rows)
         return per_cents
 
     rows = totals[[BASE, *OTHERS]].to_numpy()
@@ -324,13 +338,16 @@ def chosen_after(results: Results, last: Results, variant: str, workload: str, s
     """Return what the orders chosen in some weeks cost, had they been kept: a row per replication, a column per week.
 
     It is the waits of a whole resample under the order that the strategy uses in that week, over the least of any
-    order, less 1; of several orders in a week, the mean.
+    order, less 1; of several orders in a week, the mean. Resamples in which nobody waits under some order are left out.
     """
     totals = totals_of(last, variant, workload)
     fixed = fixed_in(totals)
     if len(fixed) < len(TWELVE_ORDERS) or strategy not in totals:
         return pd.DataFrame()
-    regret = totals[fixed].div(totals[fixed].min(axis=1), axis=0) - 1.0
+    least = totals[fixed].min(axis=1)
+    regret = totals[fixed].div(least, axis=0)[least > 0.0] - 1.0
+    if regret.empty:
+        return pd.DataFrame()
     shares = results.where(variant=variant, workload=workload, strategy=strategy).set_index(["replication", "week"])
     shares = shares[[f"share_{name}" for name in TWELVE_ORDERS]]
     last_week = int(shares.index.get_level_values("week").max())
@@ -360,10 +377,10 @@ def sentences(last: Results, variant: str, workload: str, *, where: str) -> list
     """Return the best order of a log and what strategies reach, as a sentence; none where nobody waits."""
     totals = totals_of(last, variant, workload)
     best = best_of(totals)
-    if best is None or BASE not in totals or totals[BASE].min() <= 0.0:
+    if best is None or BASE not in totals or totals[BASE].sum() <= 0.0:
         return []
     sums = totals.sum()
     named = [name for name in (f"{kind} {period}" for kind in KINDS for period in PERIODS) if name in totals]
     parts = [f"{name} {100.0 * (sums[name] / sums[BASE] - 1.0):+.0f} %" for name in named]
-    told = f"{where}: the best order is {best}, waits {100.0 * (sums[best] / sums[BASE] - 1.0):+.0f} % against FCFS"
-    return [f"{told}; {', '.join(parts)}." if parts else f"{told}."]
+    text = f"{where}: the best order is {best}, waits {100.0 * (sums[best] / sums[BASE] - 1.0):+.0f} % against FCFS"
+    return [f"{text}; {', '.join(parts)}." if parts else f"{text}."]

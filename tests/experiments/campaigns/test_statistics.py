@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaigns import Effect, bootstrap, paired
-from experiments.campaigns.statistics import ENOUGH, Statistic, having
+from experiments.campaigns.statistics import (
+    ENOUGH,
+    ENOUGH_FOR_TAILS,
+    Statistic,
+    bootstrap_rows,
+    having,
+    quotient_of_extremes,
+    share,
+)
 from simmodels import streams
 from simmodels.errors import RequestError, UnknownNameError
 
@@ -247,3 +255,56 @@ def test_the_interval_has_the_truth_in_it_as_often_as_the_documentation_says(
         assert found.high is not None
         hits += found.low <= truth <= found.high
     assert hits / 1000 == pytest.approx(expected, abs=0.04)
+
+
+# -- shares, extremes, rows -------------------------------------------------------------------------
+
+
+def test_a_share_of_all_is_not_certain() -> None:
+    effect = share([True] * 10)
+    assert (effect.estimate, effect.high) == (1.0, 1.0)
+    assert effect.low == pytest.approx(0.025**0.1)
+    assert share([True] * 9) == Effect(1.0, None, None, 9)
+    with pytest.raises(RequestError, match="at least one"):
+        share([])
+
+
+def test_the_interval_of_a_quotient_of_extremes_is_that_of_all_means_together() -> None:
+    effect = quotient_of_extremes([2.0, 1.0, 4.0], [0.0, 0.0, 0.0], replications=20)
+    assert (effect.estimate, effect.low, effect.high) == pytest.approx((math.log10(4.0),) * 3)
+    assert quotient_of_extremes([2.0, 1.0, 4.0], [0.0] * 3, replications=20, largest=2).estimate == math.log10(2.0)
+    same = quotient_of_extremes([1.0, 1.0], [0.1, 0.1], replications=20)
+    z = 2.2414  # 97.5 % for each of two
+    assert same.low == 0.0
+    assert same.high == pytest.approx(2 * z * 0.1 / math.log(10.0), rel=1e-4)
+    assert quotient_of_extremes([1.0, 2.0], [0.1, 0.1], replications=9).low is None
+    for means, errors in (([1.0, 0.0], [0.1, 0.1]), ([1.0], [0.1, 0.1]), ([1.0, 2.0], [0.1, -0.1]), ([], [])):
+        with pytest.raises(RequestError, match="must be"):
+            quotient_of_extremes(means, errors, replications=20)
+
+
+def means(
+    rows: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]",
+) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+    found: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = rows.mean(axis=-2)[..., 0]
+    return found
+
+
+def test_blocks_of_rows_that_depend_on_each_other_make_a_wider_interval() -> None:
+    weeks = np.repeat(np.random.default_rng(1).normal(size=13), 4)[:, np.newaxis]
+    alone, together = (bootstrap_rows(weeks, means, block=block) for block in (1, 4))
+    assert alone.estimate == together.estimate
+    assert alone.low is not None
+    assert alone.high is not None
+    assert together.low is not None
+    assert together.high is not None
+    assert together.high - together.low > 1.4 * (alone.high - alone.low)
+    assert (alone.replications, together.replications) == (52, 13)
+    assert bootstrap_rows(weeks[:39], means, block=4).low is None, "nine blocks are too few"
+
+
+def test_of_percentiles_more_rows_are_needed() -> None:
+    rows = np.arange(49.0)[:, np.newaxis]
+    effect = bootstrap_rows(rows, means, needed=ENOUGH_FOR_TAILS)
+    assert (effect.low, effect.needed) == (None, 50)
+    assert bootstrap_rows(np.arange(50.0)[:, np.newaxis], means, needed=ENOUGH_FOR_TAILS).low is not None
