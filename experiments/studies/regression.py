@@ -229,8 +229,8 @@ class Regression(Study):
         """Return the windows of a workload that have jobs beyond the first ones."""
         found = list(windows(self._log(name, "online", of), of["window_days"] * DAY, more_than=of["warm_jobs"]))
         if not found:
-            what = f"{name!r} has no window of {of['window_days']:g} days with more than {of['warm_jobs']} jobs"
-            raise RequestError(what, "fewer --set window_days are allowed")
+            what = f"window_days must leave {name!r} a window with more than {of['warm_jobs']} jobs"
+            raise RequestError(f"{what} (got {of['window_days']:g})")
         return found[: of["generated_windows"]] if name == GENERATED else found
 
     # -- what is reported ---------------------------------------------------------------------------

@@ -11,11 +11,12 @@ from typing import Final, NamedTuple
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect
+from experiments.studies.naming import name_of
 from experiments.studies.regression_fit_claims import fit_claims
 from experiments.studies.regression_methods import METHODS, Method, is_ours
 from experiments.studies.regression_paper import SYNTHETIC, set_of
 from experiments.studies.regression_sentences import LEAST, Sentence, inside, least_of, sentences
-from experiments.studies.regression_settings import OWN, name_of
+from experiments.studies.regression_settings import OWN
 from experiments.studies.regression_windows import Windows
 
 _DECIDE: Final = "--scale paper, or logs with more windows"

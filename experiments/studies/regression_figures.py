@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from experiments.campaigns.results import Results
 from experiments.drawing import INK, PALETTE, STYLE, as_label
+from experiments.studies.naming import name_of
 from experiments.studies.regression_paper import SETS, SYNTHETIC, set_of
 from experiments.studies.regression_settings import (
     CONVERGENCE,
@@ -25,7 +26,6 @@ from experiments.studies.regression_settings import (
     SEVEN,
     is_learned,
     label_of,
-    name_of,
     printed_order,
 )
 from simmodels.policies.polynomial import FORMS, Polynomial

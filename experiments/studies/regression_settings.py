@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final, get_args
 
 import pandas as pd
 
 from experiments.campaigns.study import Design
 from experiments.inputs import named_priority
+from experiments.studies.naming import name_of
 from experiments.studies.regression_paper import COEFFICIENTS, SYNTHETIC, set_of
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, require_known
@@ -36,14 +36,6 @@ PLAIN: Final = ("FCFS", "SPT", "SAF", "WFP3", "UNICEF", "F1", "F2", "F3", "F4")
 ORDERS: Final = (*PLAIN, *FORMS)
 MEASURE: Final = "mean_bounded_slowdown"
 PRINTED: Final = "printed"
-# The claims have their own methods, in regression_methods; cells have been run with this text, so it stays as it is.
-METHODS: Final[Mapping[str, tuple[str | None, int | None]]] = {
-    PRINTED: (None, 32),
-    "published": ("swap-any", 32),
-    "corrected": ("uniform", None),
-}
-"""Of each method, which scores the forms were learned from (None: as they are printed), and how many waiting jobs are
-considered."""
 _SCORE_FILES: Final = (".csv", ".csv.gz")
 
 
@@ -55,11 +47,6 @@ def is_learned(order: str) -> bool:
 def is_score_file(train: str) -> bool:
     """Return whether a training set is a file of scores."""
     return train.lower().endswith(_SCORE_FILES)
-
-
-def name_of(workload: str) -> str:
-    """Return what a workload is called: its file's name without endings."""
-    return Path(workload).name.split(".", maxsplit=1)[0].removesuffix("-cln")
 
 
 def label_of(order: str, scores: object, train: object = None) -> str:
@@ -149,16 +136,16 @@ def require_allowed(design: Design) -> None:
     for name, allowed in known.items():
         for value in values[name]:
             if value not in allowed:
-                raise RequestError(f"{name} is {value!r}", f"{', '.join(map(str, allowed))} are allowed")
+                raise RequestError(f"{name} must be one of {', '.join(map(str, allowed))} (got {value!r})")
     require_known("initial state", of["initial_state"], get_args(Initial))
     require_known("engine", of["engine"], get_args(Engine))
     for order in values["order"]:
         named_priority(str(order))
     _require_numbers(of, values["queue_depth"])
     if None in values["workload"]:
-        raise RequestError("workload is none", f"{GENERATED}, or the file of a log, is allowed")
+        raise RequestError(f"workload must be {GENERATED}, or the file of a log (got none)")
     if None in values["train"]:
-        raise RequestError("train is none", f"{GENERATED}, {OWN}, or the file of a log or of scores, is allowed")
+        raise RequestError(f"train must be {GENERATED}, {OWN}, or the file of a log or of scores (got none)")
 
 
 def _require_numbers(of: Mapping[str, Any], depths: Sequence[object]) -> None:
@@ -169,7 +156,7 @@ def _require_numbers(of: Mapping[str, Any], depths: Sequence[object]) -> None:
     whole += [("queue_depth", depth, 1) for depth in depths if depth is not None]
     for name, value, at in whole:
         if not isinstance(value, int) or isinstance(value, bool) or value < at:
-            raise RequestError(f"{name} is {value!r}", f"an integer >= {at} is allowed")
+            raise RequestError(f"{name} must be an integer >= {at} (got {value!r})")
     numbers = {name: of[name] for name in ("window_days", "tau_s")}
     if wrong := [name for name, number in numbers.items() if not isinstance(number, int | float) or number <= 0]:
-        raise RequestError(f"{wrong[0]} is {numbers[wrong[0]]!r}", "a number > 0 is allowed")
+        raise RequestError(f"{wrong[0]} must be a number > 0 (got {numbers[wrong[0]]!r})")

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.results import Results
+from experiments.studies.naming import name_of
 from experiments.studies.regression_claims import OnWorkload, OverAll
 from experiments.studies.regression_fit_claims import largest_by_draw, part_of
 from experiments.studies.regression_paper import (
@@ -39,7 +40,6 @@ from experiments.studies.regression_settings import (
     is_learned,
     is_score_file,
     label_of,
-    name_of,
 )
 from simmodels.policies.naming import as_order
 from simmodels.policies.polynomial import FORMS

@@ -15,9 +15,10 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.studies import selection_results as tables
+from experiments.studies.naming import name_of
 from experiments.studies.selection_claims import claims_of
 from experiments.studies.selection_over_logs import numbers_in_text
-from experiments.studies.selection_paper import ELEMENTS, FILES, PAPER, missing_from, name_of
+from experiments.studies.selection_paper import ELEMENTS, FILES, PAPER, missing_from
 from experiments.studies.selection_run import (
     GENERATED,
     KINDS,

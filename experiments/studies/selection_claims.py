@@ -20,13 +20,13 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
 from experiments.studies import selection_results as tables
+from experiments.studies.naming import name_of
 from experiments.studies.selection_over_logs import claims_over_logs
 from experiments.studies.selection_paper import (
     FIG_1_ON,
     FIG_2_ON,
     HALF,
     log_of,
-    name_of,
     published_of,
 )
 from experiments.studies.selection_run import LOGGED, PERIODS, SEVEN, UNBOUNDED

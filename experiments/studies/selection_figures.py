@@ -18,7 +18,8 @@ from matplotlib.figure import Figure
 
 from experiments.campaigns.results import Results
 from experiments.drawing import INK, PALETTE, STYLE
-from experiments.studies.selection_paper import FIG_1_ON, FIG_2_ON, OTHERS, log_of, name_of
+from experiments.studies.naming import name_of
+from experiments.studies.selection_paper import FIG_1_ON, FIG_2_ON, OTHERS, log_of
 from experiments.studies.selection_results import BASE, settings_of
 from experiments.studies.selection_run import KINDS, LOGGED, SEVEN
 from simmodels.policies.orders import TWELVE_ORDERS

@@ -16,7 +16,8 @@ from scipy.stats import rankdata
 
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, Effect, bootstrap_rows
-from experiments.studies.selection_paper import LABELS, NOISE, OTHERS, TABLE_1, log_of, name_of, published_of
+from experiments.studies.naming import name_of
+from experiments.studies.selection_paper import LABELS, NOISE, OTHERS, TABLE_1, log_of, published_of
 from experiments.studies.selection_run import KINDS, LOGGED, NOISES, PERIODS, TUNERS, UNBOUNDED
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import HOUR

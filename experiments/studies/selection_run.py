@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from experiments.campaigns.cell import Cell
 from experiments.inputs import WorkloadFile
-from experiments.studies.selection_paper import NOISE, TABLE_1, log_of, name_of
+from experiments.studies.naming import name_of
+from experiments.studies.selection_paper import NOISE, TABLE_1, log_of
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.recorder import Recorder
@@ -242,7 +243,7 @@ def require_numbers(of: Mapping[str, Any]) -> None:
     """
     for name in ("epsilon", "epsilon_decay", "decay", "noise"):
         if not isinstance(of[name], int | float) and not (name == "noise" and of[name] is None):
-            raise RequestError(f"{name} is {of[name]!r}", "a number from 0 to 1 is allowed")
+            raise RequestError(f"{name} must be a number from 0 to 1 (got {of[name]!r})")
     half_life = of["epsilon_half_life_weeks"]
     if not isinstance(half_life, int | float) or half_life <= 0:
         raise RequestError(f"epsilon_half_life_weeks must be a number of weeks > 0 (got {half_life!r})")

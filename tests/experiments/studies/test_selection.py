@@ -15,8 +15,9 @@ from experiments.campaigns.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
+from experiments.studies.naming import name_of
 from experiments.studies.selection import Selection
-from experiments.studies.selection_paper import OTHERS, TABLE_1, TABLE_2, log_of, name_of, published_of
+from experiments.studies.selection_paper import OTHERS, TABLE_1, TABLE_2, log_of, published_of
 from experiments.studies.selection_results import (
     against_best,
     against_first,
@@ -324,9 +325,9 @@ def test_on_a_real_log_our_table_2_is_much_like_the_published_one(shared: Path, 
         ({"weeks": 1.5}, "weeks must be an integer >= 1 .got 1.5"),
         ({"weeks": 0}, "weeks must be an integer >= 1 .got 0"),
         ({"threshold_h": -4}, "threshold_h must be a number of hours >= 0"),
-        ({"noise": "much"}, "noise is 'much'"),
+        ({"noise": "much"}, "noise must be a number from 0 to 1 .got 'much'"),
         ({"noise": 2}, "noise is 2"),
-        ({"epsilon": None}, "epsilon is None"),
+        ({"epsilon": None}, "epsilon must be a number from 0 to 1 .got None"),
         ({"decay": 0.0}, "decay is 0.0"),
         ({"engine": "fast"}, "unknown engine 'fast'"),
         ({"epsilon_half_life_weeks": 0}, "epsilon_half_life_weeks must be a number of weeks > 0"),
