@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from experiments.campaigns.statistics import ENOUGH, Effect, bootstrap, compared, studentized
+from simmodels.errors import RequestError
 
 Measured: TypeAlias = Callable[[int], Effect]
 """Given of how many members it is one, the effect of a member: 1 for an interval of its own of 95 %, more for one of
@@ -55,7 +56,7 @@ def mean_among(values: ArrayLike, members: int = 1, *, seed: int = 0) -> Effect:
     if members == 1 or own.low is None or own.low == own.high:
         return replace(own, confidence=confidence)
     found = np.asarray(values, dtype=np.float64)
-    if np.ptp(found) <= _ROUNDING * np.abs(found).max():  # equal but for the rounding of differences
+    if np.ptp(found) <= _ROUNDING * np.abs(found).max():  # equal, except for the rounding of differences
         return Effect(own.estimate, float(found.min()), float(found.max()), len(found), confidence)
     level = _MISSED / members / _CAUTION
     ends = studentized(found, 1.0 - level, seed)
@@ -105,6 +106,30 @@ def everywhere(members: Mapping[str, Measured], bounds: Mapping[str, float]) -> 
     return Deciding(doubtful[0], members[doubtful[0]](count), count)
 
 
+def combined(effects: Sequence[Effect], statistic: Callable[[Sequence[float]], float]) -> Effect:
+    """Return a statistic of several effects that grows with each, with an interval of 95 %.
+
+    It lies between that of all low ends and that of all high ends, if the intervals hold together; there is none if one
+    of the effects has none.
+
+    Parameters
+    ----------
+    effects
+        At least one, with intervals that hold together with 95 %.
+    statistic
+        What is taken of their values; it never falls when one of them grows.
+    """
+    lows = [effect.low for effect in effects if effect.low is not None]
+    highs = [effect.high for effect in effects if effect.high is not None]
+    known = len(lows) == len(highs) == len(effects)
+    return Effect(
+        statistic([effect.estimate for effect in effects]),
+        statistic(lows) if known else None,
+        statistic(highs) if known else None,
+        min(effect.replications for effect in effects),
+    )
+
+
 def largest(members: Mapping[str, Measured]) -> Effect:
     """Return the largest of several effects, with an interval of 95 %.
 
@@ -116,16 +141,51 @@ def largest(members: Mapping[str, Measured]) -> Effect:
     members
         What is measured, by name: at least one.
     """
-    effects = [measured(len(members)) for measured in members.values()]
-    lows = [effect.low for effect in effects if effect.low is not None]
-    highs = [effect.high for effect in effects if effect.high is not None]
-    known = len(lows) == len(highs) == len(effects)
-    return Effect(
-        max(effect.estimate for effect in effects),
-        max(lows) if known else None,
-        max(highs) if known else None,
-        min(effect.replications for effect in effects),
-    )
+    return combined([measured(len(members)) for measured in members.values()], max)
+
+
+def quotient_of_extremes(
+    means: ArrayLike, errors: ArrayLike, *, replications: int, largest: int = 1, confidence: float = 0.95
+) -> Effect:
+    """Return log10 of the largest of some positive means over the smallest, with a conservative interval.
+
+    Which is the largest is seen in the same values, and means of the same values depend on each other. So each
+    logarithm has an interval of its own, all of them together with the given confidence (Bonferroni), and the true
+    quotient lies between the least and the largest that these intervals leave room for.
+
+    Parameters
+    ----------
+    means, errors
+        Shape (n,): positive means, and their standard errors.
+    replications
+        How many independent values each mean is of, at least.
+    largest
+        The largest (1), the second largest (2), and so on.
+    confidence
+        The confidence of the interval, in (0, 1); it is no less than that.
+
+    Raises
+    ------
+    RequestError
+        There are fewer means than `largest`, one is not positive, or the errors are not as many, or negative.
+
+    References
+    ----------
+    Miller 1981, "Simultaneous statistical inference", chapter 2.
+    """
+    values, spread = np.asarray(means, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    if not 1 <= largest <= len(values) or values.shape != spread.shape or not (values > 0.0).all():
+        raise RequestError(f"means must be positive, and at least {largest}, each with its error (got {values})")
+    if not (spread >= 0.0).all():
+        raise RequestError(f"errors must be numbers >= 0 (got {spread})")
+    logs = np.log10(values)
+    estimate = float(np.sort(logs)[-largest] - logs.min())
+    if replications < ENOUGH:
+        return Effect(estimate, None, None, replications, confidence)
+    half = float(stats.norm.isf(0.5 * (1.0 - confidence) / len(logs))) * spread / values / math.log(10.0)
+    low, high = logs - half, logs + half
+    least = max(0.0, float(np.sort(low)[-largest] - high.min()))
+    return Effect(estimate, least, float(np.sort(high)[-largest] - low.min()), replications, confidence)
 
 
 def number_above_zero(members: Sequence[Measured], among: int = 1) -> Effect:
@@ -147,16 +207,8 @@ def number_above_zero(members: Sequence[Measured], among: int = 1) -> Effect:
     doi:10.1111/rssc.12402.
     """
     effects = [measured(among * len(members)) for measured in members]
-    lows = [effect.low for effect in effects if effect.low is not None]
-    highs = [effect.high for effect in effects if effect.high is not None]
-    known = len(lows) == len(highs) == len(effects)
-    return Effect(
-        float(sum(effect.estimate > 0 for effect in effects)),
-        float(sum(low > 0 for low in lows)) if known else None,
-        float(sum(high > 0 for high in highs)) if known else None,
-        min(effect.replications for effect in effects),
-        1.0 - _MISSED / among,
-    )
+    above = combined(effects, lambda values: float(sum(value > 0 for value in values)))
+    return replace(above, confidence=1.0 - _MISSED / among)
 
 
 def percentile(values: ArrayLike, share: float, members: int = 1, *, least: float = -math.inf) -> Effect:

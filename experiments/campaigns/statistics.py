@@ -230,50 +230,6 @@ def share(values: ArrayLike, *, confidence: float = 0.95) -> Effect:
     return Effect(estimate, float(ends.low), float(ends.high), len(found), confidence)
 
 
-def quotient_of_extremes(
-    means: ArrayLike, errors: ArrayLike, *, replications: int, largest: int = 1, confidence: float = 0.95
-) -> Effect:
-    """Return log10 of the largest of some positive means over the smallest, with a conservative interval.
-
-    Which is the largest is seen in the same values, and means of the same values depend on each other. So each
-    logarithm has an interval of its own, all of them together with the given confidence (Bonferroni), and the true
-    quotient lies between the least and the largest that these intervals leave room for.
-
-    Parameters
-    ----------
-    means, errors
-        Shape (n,): positive means, and their standard errors.
-    replications
-        How many independent values each mean is of, at least.
-    largest
-        The largest (1), the second largest (2), and so on.
-    confidence
-        The confidence of the interval, in (0, 1); it is no less than that.
-
-    Raises
-    ------
-    RequestError
-        There are fewer means than `largest`, one is not positive, or the errors are not as many, or negative.
-
-    References
-    ----------
-    Miller 1981, "Simultaneous statistical inference", chapter 2.
-    """
-    values, spread = np.asarray(means, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    if not 1 <= largest <= len(values) or values.shape != spread.shape or not (values > 0.0).all():
-        raise RequestError(f"means must be positive, and at least {largest}, each with its error (got {values})")
-    if not (spread >= 0.0).all():
-        raise RequestError(f"errors must be numbers >= 0 (got {spread})")
-    logs = np.log10(values)
-    estimate = float(np.sort(logs)[-largest] - logs.min())
-    if replications < ENOUGH:
-        return Effect(estimate, None, None, replications, confidence)
-    half = float(stats.norm.isf(0.5 * (1.0 - confidence) / len(logs))) * spread / values / math.log(10.0)
-    low, high = logs - half, logs + half
-    least = max(0.0, float(np.sort(low)[-largest] - high.min()))
-    return Effect(estimate, least, float(np.sort(high)[-largest] - low.min()), replications, confidence)
-
-
 def studentized(values: NDArray[np.float64], confidence: float, seed: int) -> tuple[float, float]:
     """Return the ends of the studentized bootstrap interval of a mean; NaN or infinite where there is none.
 

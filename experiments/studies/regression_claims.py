@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import Effect
+from experiments.campaigns.statistics import Effect, compared
 from experiments.studies.naming import name_of
 from experiments.studies.regression_fit_claims import fit_claims
 from experiments.studies.regression_methods import METHODS, Method, is_ours
 from experiments.studies.regression_paper import SYNTHETIC, set_of
-from experiments.studies.regression_sentences import LEAST, Sentence, inside, least_of, sentences
+from experiments.studies.regression_sentences import LEAST, Sentence, least_of, sentences
 from experiments.studies.regression_settings import OWN
 from experiments.studies.regression_windows import Windows
 
@@ -146,7 +146,7 @@ def _over_all(sentence: Sentence, method: Method, group: Group, found: Sequence[
     if found:
         decidable = any(verdict != "too few" for verdict in verdicts)
         effect = Effect(
-            float(sum(inside(sentence.bounds, value) for value in estimates)),
+            float(sum(compared(Effect.exact(value), sentence.bounds)[0] for value in estimates)),
             float(held) if decidable else None,
             float(len(found) - failed) if decidable else None,
             max(part.claim.effect.replications for part in found if part.claim.effect is not None),

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.claims import Claim
+from experiments.campaigns.families import quotient_of_extremes
 from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import Effect, bootstrap, quotient_of_extremes
+from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.studies.regression_methods import WAYS, learns_as_published
 from experiments.studies.regression_paper import BLUE, CTC, MAE, SYNTHETIC, TABLE_OF, set_of
 from experiments.studies.regression_sentences import MARGIN

@@ -5,7 +5,7 @@ References
 See `experiments.studies.regression_paper`. Sections and figures are those of the version with three training sets.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -221,13 +221,3 @@ def least_of(on: Share, workloads: int) -> dict[str, float]:
     """Return the bound on the number of workloads on which a sentence must hold."""
     part = LEAST[on] * max(workloads, 1)
     return {"more_than": part} if on == "most" else {"at_least": part}
-
-
-def inside(bounds: Mapping[str, float], value: float) -> bool:
-    """Return whether a value keeps to the bounds."""
-    kept: Sequence[bool] = [
-        value > bound if name == "more_than" else value >= bound if name == "at_least"
-        else value < bound if name == "less_than" else value <= bound
-        for name, bound in bounds.items()
-    ]  # fmt: skip
-    return all(kept)

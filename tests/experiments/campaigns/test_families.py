@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.campaigns.families import Measured, everywhere, largest, mean_among, percentile
+from experiments.campaigns.families import (
+    Measured,
+    combined,
+    everywhere,
+    largest,
+    mean_among,
+    percentile,
+    quotient_of_extremes,
+)
 from experiments.campaigns.statistics import Effect, bootstrap, compared
+from simmodels.errors import RequestError
 
 BELOW = {"less_than": 1.0}
 
@@ -156,3 +165,23 @@ def test_a_percentile_of_few_values_has_no_lower_end_unless_there_is_a_least_val
 def test_differences_that_are_equal_but_for_rounding_leave_no_doubt() -> None:
     values = 0.3 + np.array([1e-16, -1e-16] * 5)
     assert mean_among(values, 8).low == pytest.approx(0.3)
+
+
+def test_a_statistic_of_several_lies_between_those_of_all_low_and_all_high_ends() -> None:
+    effects = [Effect(1.0, 0.5, 3.0, 12), Effect(2.0, 1.5, 2.5, 10)]
+    assert combined(effects, max) == Effect(2.0, 1.5, 3.0, 10)
+    assert combined([*effects, Effect(5.0, None, None, 9)], max) == Effect(5.0, None, None, 9)
+
+
+def test_the_interval_of_a_quotient_of_extremes_is_that_of_all_means_together() -> None:
+    effect = quotient_of_extremes([2.0, 1.0, 4.0], [0.0, 0.0, 0.0], replications=20)
+    assert (effect.estimate, effect.low, effect.high) == pytest.approx((math.log10(4.0),) * 3)
+    assert quotient_of_extremes([2.0, 1.0, 4.0], [0.0] * 3, replications=20, largest=2).estimate == math.log10(2.0)
+    same = quotient_of_extremes([1.0, 1.0], [0.1, 0.1], replications=20)
+    z = 2.2414  # 97.5 % for each of two
+    assert same.low == 0.0
+    assert same.high == pytest.approx(2 * z * 0.1 / math.log(10.0), rel=1e-4)
+    assert quotient_of_extremes([1.0, 2.0], [0.1, 0.1], replications=9).low is None
+    for means, errors in (([1.0, 0.0], [0.1, 0.1]), ([1.0], [0.1, 0.1]), ([1.0, 2.0], [0.1, -0.1]), ([], [])):
+        with pytest.raises(RequestError, match="must be"):
+            quotient_of_extremes(means, errors, replications=20)

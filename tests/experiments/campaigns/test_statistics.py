@@ -14,7 +14,6 @@ from experiments.campaigns.statistics import (
     Statistic,
     bootstrap_rows,
     having,
-    quotient_of_extremes,
     share,
 )
 from simmodels import streams
@@ -257,7 +256,7 @@ def test_the_interval_has_the_truth_in_it_as_often_as_the_documentation_says(
     assert hits / 1000 == pytest.approx(expected, abs=0.04)
 
 
-# -- shares, extremes, rows -------------------------------------------------------------------------
+# -- shares, rows ------------------------------------------------------------------------------------
 
 
 def test_a_share_of_all_is_not_certain() -> None:
@@ -267,20 +266,6 @@ def test_a_share_of_all_is_not_certain() -> None:
     assert share([True] * 9) == Effect(1.0, None, None, 9)
     with pytest.raises(RequestError, match="at least one"):
         share([])
-
-
-def test_the_interval_of_a_quotient_of_extremes_is_that_of_all_means_together() -> None:
-    effect = quotient_of_extremes([2.0, 1.0, 4.0], [0.0, 0.0, 0.0], replications=20)
-    assert (effect.estimate, effect.low, effect.high) == pytest.approx((math.log10(4.0),) * 3)
-    assert quotient_of_extremes([2.0, 1.0, 4.0], [0.0] * 3, replications=20, largest=2).estimate == math.log10(2.0)
-    same = quotient_of_extremes([1.0, 1.0], [0.1, 0.1], replications=20)
-    z = 2.2414  # 97.5 % for each of two
-    assert same.low == 0.0
-    assert same.high == pytest.approx(2 * z * 0.1 / math.log(10.0), rel=1e-4)
-    assert quotient_of_extremes([1.0, 2.0], [0.1, 0.1], replications=9).low is None
-    for means, errors in (([1.0, 0.0], [0.1, 0.1]), ([1.0], [0.1, 0.1]), ([1.0, 2.0], [0.1, -0.1]), ([], [])):
-        with pytest.raises(RequestError, match="must be"):
-            quotient_of_extremes(means, errors, replications=20)
 
 
 def means(

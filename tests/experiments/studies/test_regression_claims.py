@@ -1,0 +1,194 @@
+"""The claims of the regression study, on made-up windows whose verdicts are known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.campaigns import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.statistics import Effect, compared
+from experiments.studies.regression import Regression
+from experiments.studies.regression_claims import judged
+from experiments.studies.regression_fit_claims import fit_claims
+from experiments.studies.regression_methods import METHODS, PRINTED, is_ours
+from experiments.studies.regression_sentences import least_of, sentences
+from experiments.studies.regression_settings import FIT, ONLINE
+from experiments.studies.regression_windows import Windows, rank_of_last, share, spread_rank_of_last
+from simmodels.policies.polynomial import FORMS
+
+
+def made(
+    slowdowns: dict[str, dict[str, float]],
+    windows: int = 12,
+    workload: str = "generated",
+    depth: float | None = None,
+) -> pd.DataFrame:
+    """Return rows of printed forms: by mode and order, how many times the window's slowdown each has."""
+    rows = [
+        {"part": ONLINE, "train": "generated" if order in FORMS else None, "scores": None, "order": order,
+         "workload": workload, "mode": mode, "queue_depth": depth, "replication": number,
+         "mean_bounded_slowdown": size * times}
+        for mode, orders in slowdowns.items() for order, times in orders.items()
+        for number, size in enumerate(np.geomspace(2.0, 9.0, windows))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def claims_on(table: pd.DataFrame, *workloads: str, **parameters: object) -> list[Claim]:
+    factors = {"workload": workloads or ("generated",)}
+    results = Results(table=table, factors=factors, parameters={"pairs": 1, **parameters})  # type: ignore[arg-type]
+    return list(Regression().claims(results))
+
+
+def verdicts(table: pd.DataFrame, *workloads: str) -> dict[str, str]:
+    found = claims_on(table, *workloads)
+    return {claim.text.removesuffix(" (forms as printed)"): claim.verdict for claim in found}
+
+
+ACTUAL = {"FCFS": 100.0, "SPT": 9.0, "SAF": 1.0, "WFP3": 8.0, "UNICEF": 7.0, "F2": 1.1, "LIN": 1.5}
+
+
+def test_as_inefficient_as_fcfs_is_bounded_below_and_above() -> None:
+    for times, verdict in ((90.0, "holds"), (190.0, "holds"), (30.0, "fails"), (300.0, "fails")):
+        found = verdicts(made({"actual": {**ACTUAL, "CUB": times}}))
+        text = "CUB is as inefficient as FCFS, within a factor of 2, with actual runtimes, on all workloads"
+        assert found[text] == verdict
+        assert found["CUB is worse than LIN, with actual runtimes, on all workloads"] == "holds"
+    assert found["LIN is comparable to SAF, within a factor of 2, with actual runtimes, on all workloads"] == "holds"
+
+
+def test_a_sentence_on_all_workloads_fails_with_one() -> None:
+    good = made({"actual": {**ACTUAL, "QUA": 90.0}})
+    bad = made({"actual": {**ACTUAL, "QUA": 1.2}}, workload="lublin_256.swf")
+    text = "QUA is worse than LIN, with actual runtimes, on all workloads"
+    assert verdicts(good)[text] == "holds"
+    assert verdicts(pd.concat([good, bad]), "generated", "lublin_256.swf")[text] == "fails"
+
+
+def test_few_windows_decide_nothing() -> None:
+    table = made({"actual": {**ACTUAL, "QUA": 90.0}, "estimates": ACTUAL}, windows=9)
+    found = verdicts(table)
+    assert found["QUA is worse than LIN, with actual runtimes, on all workloads"] == "too few"
+    table = made({"backfilling": ACTUAL}, windows=29)
+    text = (
+        "is still among the three lowest of seven in the last third of the windows, with backfilling, on all generated "
+        "workloads"
+    )
+    assert verdicts(table)[f"F2 {text}"] == "too few", "nine windows are the last third"
+    assert verdicts(made({"backfilling": ACTUAL}, windows=30))[f"F2 {text}"] == "holds"
+
+
+def test_nothing_is_claimed_where_no_job_waits() -> None:
+    table = made({"estimates": dict.fromkeys(ACTUAL, 1.0)})
+    table["mean_bounded_slowdown"] = 1.0
+    results = Results(table=table, factors={"workload": ("generated",)}, parameters={"pairs": 1})
+    found = judged(results)
+    assert found.untested == (("generated", "estimates"),)
+    assert not found.by_workload
+    assert "Hardly any job waits on generated (estimates)" in Regression().findings(results)[-1]
+
+
+def test_a_claim_that_fails_gives_its_values() -> None:
+    claims = claims_on(made({"actual": {**ACTUAL, "CUB": 20.0}}))
+    (claim,) = [claim for claim in claims if claim.verdict == "fails" and "CUB is as" in claim.text]
+    assert claim.note == "generated: -0.699 [-0.699, -0.699] (fails)."
+
+
+def test_the_text_sorts_the_whole_queue_and_the_depth_of_the_program_is_ours() -> None:
+    rows = {"actual": {**ACTUAL, "QUA": 90.0}}
+    for depth, ours in ((None, False), (32.0, True)):
+        (claim,) = [
+            claim
+            for claim in claims_on(made(rows, depth=depth))
+            if claim.text.startswith("QUA is worse than LIN, with actual") and claim.verdict == "holds"
+        ]
+        assert claim.ours == ours
+        assert ("32 waiting jobs" in claim.text) == ours
+
+
+def test_other_settings_than_the_papers_are_ours() -> None:
+    results = Results(table=pd.DataFrame(), factors={}, parameters={"tau_s": 10.0, "trials": 32_768})
+    again = METHODS[1]
+    assert not is_ours(PRINTED, results), "printed forms have no trials"
+    assert is_ours(again, results)
+    assert not is_ours(again, replace(results, parameters={"trials": 256_000, "initial_state": "started"}))
+    for name, value in (("tau_s", 1.0), ("window_days", 7.0), ("warm_jobs", 0)):
+        assert is_ours(PRINTED, replace(results, parameters={name: value}))
+
+
+def test_what_is_generated_is_no_trace_of_a_real_machine() -> None:
+    table = pd.concat([made({"estimates": ACTUAL}), made({"estimates": ACTUAL}, workload="a.swf")])
+    claims = claims_on(table, "generated", "a.swf")
+    text = "LIN's median is among the three lowest of seven, with estimates, on all"
+    found = {claim.text: claim for claim in claims if claim.text.startswith(text) and "printed)" in claim.text}
+    logs, generated = (found[f"{text} {name} (forms as printed)"] for name in ("logs", "generated workloads"))
+    assert (logs.ours, generated.ours) == (False, True)
+    assert logs.note.startswith("a: ")
+    assert generated.note.startswith("generated: ")
+
+
+def test_that_an_order_does_well_in_each_window_is_said_of_mustang_only() -> None:
+    table = made({"backfilling": ACTUAL}, workload="mustang.swf")
+    text = "F2 does well throughout: among the three lowest of seven in each window, with backfilling, on Mustang"
+    assert verdicts(table, "mustang.swf")[text] == "holds"
+    assert verdicts(made({"backfilling": ACTUAL}, workload="a.swf"), "a.swf")[text] == "undecided"
+    worst = (table["order"] == "F2") & (table["replication"] == 3)
+    table["mean_bounded_slowdown"] = table["mean_bounded_slowdown"].mask(worst, 1e6)
+    assert verdicts(table, "mustang.swf")[text] == "fails"
+
+
+def test_windows_in_which_nobody_waits_say_nothing_of_an_order() -> None:
+    table = made({"backfilling": ACTUAL}, windows=24)
+    quiet = table["replication"] < 12
+    table["mean_bounded_slowdown"] = table["mean_bounded_slowdown"].mask(quiet, 1.0)
+    effect = share("backfilling", "F2")(Windows.of(table, "generated", None, None, 0), 0.95)
+    assert effect is not None
+    assert (effect.estimate, effect.high, effect.replications) == (1.0, 1.0, 12)
+    assert effect.low == pytest.approx(0.025 ** (1 / 12)), "Clopper and Pearson"
+    table["mean_bounded_slowdown"] = 1.0
+    assert share("backfilling", "F2")(Windows.of(table, "generated", None, None, 0), 0.95) is None
+
+
+def test_how_far_apart_errors_are_is_bounded_by_all_of_them() -> None:
+    rows = [{"part": FIT, "train": "generated", "scores": "swap-any", "order": form, "mae": mae, "mae_error": 0.0,
+             "rows": 640, "term": "q", "theta": 1.0, "error_by_pair": 0.1}
+            for form, mae in zip(FORMS, (1.0, 1.5, 1.9, 8.0), strict=True)]  # fmt: skip
+    claims = fit_claims(Results(table=pd.DataFrame(rows), factors={}, parameters={"pairs": 1}))
+    (claim,) = [claim for claim in claims if "all forms but one" in claim.text and "published" in claim.text]
+    assert claim.effect is not None
+    assert claim.effect.low == pytest.approx(np.log10(1.9))
+    assert claim.effect.replications == 20
+    assert claim.verdict == "holds"
+
+
+def test_every_sentence_is_the_papers_or_marked_and_bounded() -> None:
+    found = list(sentences())
+    assert len({sentence.text for sentence in found}) == len(found)
+    assert all(sentence.bounds and sentence.source.startswith("section ") for sentence in found)
+    assert compared(Effect.exact(1.0), {"at_least": -1.0, "at_most": 1.0})[0]
+    assert not compared(Effect.exact(0.0), {"more_than": 0.0})[0]
+    assert [least_of("all", 4), least_of("nearly all", 5), least_of("most", 4)] == [
+        {"at_least": 4.0}, {"at_least": 4.0}, {"more_than": 2.0},
+    ]  # fmt: skip
+
+
+def test_the_rank_of_a_median_counts_those_that_are_smaller() -> None:
+    values = np.array([[1.0, 5.0, 2.0], [1.0, 1.0, 2.0], [9.0, 7.0, 2.0]])
+    assert rank_of_last(values) == 2  # medians 1, 5, 2
+    assert rank_of_last(values[:, ::-1]) == 1
+    assert rank_of_last(np.stack([values, values[:, ::-1]])).tolist() == [2.0, 1.0]
+    assert spread_rank_of_last(values) == 1  # the last does not vary
+    assert rank_of_last(np.ones((4, 7))) == 4, "equal orders have their mean rank"
+    assert spread_rank_of_last(values[:, ::-1]) == 3  # the second one varies less: 1 to 7, against 1 to 9
+
+
+def test_a_workload_beside_the_papers_is_ours() -> None:
+    table = made({"actual": {**ACTUAL, "QUA": 90.0}}, workload="other.swf")
+    table["train"] = table["train"].where(table["train"].isna(), "other.swf")
+    table["scores"] = table["scores"].where(table["train"].isna(), "swap-any")
+    found = Regression().claims(Results(table=table, factors={"workload": ("other.swf",)}, parameters={"pairs": 1}))
+    (claim,) = [c for c in found if c.text.startswith("QUA is worse than LIN") and c.verdict == "holds"]
+    assert claim.ours
+    assert "beside the paper's" in claim.text
