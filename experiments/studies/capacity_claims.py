@@ -14,7 +14,16 @@ import pandas as pd
 from experiments.campaigns.claims import Claim
 from experiments.on_machines import ASAP, FIRST_FIT, FIVE
 from experiments.studies.capacity_claims_metrics import metric_claims
-from experiments.studies.capacity_evidence import DECIDE, FOUR, About, Family, best_share, deciding, mean_of, measured
+from experiments.studies.capacity_evidence import (
+    FOUR,
+    About,
+    Family,
+    best_share,
+    deciding,
+    judged_by,
+    mean_of,
+    measured,
+)
 from experiments.studies.capacity_paper import NEARLY_ALL, PRINTED, SIMILAR
 from experiments.studies.capacity_relative_claims import relative_claims
 from experiments.studies.capacity_results import CapacityResults
@@ -45,46 +54,37 @@ def _overall(found: CapacityResults) -> Iterator[Claim]:
     for printed in PRINTED:
         if printed.workload and printed.workload not in found.workloads:
             continue
-        evidence = measured(found, printed)
-        yield Claim(
+        yield judged_by(
+            measured(found, printed),
             text=f"{printed.text}, on {printed.workload}" if printed.workload else printed.text,
             source=printed.place,
             number=printed.number,
             ours=printed.ours,
             measure=printed.what,
-            effect=None if evidence is None else evidence.effect,
-            note="" if evidence is None else evidence.note,
             unit=printed.unit,
-            to_decide=DECIDE,
             **printed.bounds(),  # type: ignore[arg-type]  # names of bounds
         )
-    share = best_share(found)
-    yield Claim(
+    yield judged_by(
+        best_share(found),
         text="TargetASAP or PackedTargetASAP is the best heuristic in almost all settings",
         source="section 6.4",
         measure="share of settings and workloads in which one of the two has the largest mean goodput",
-        effect=None if share is None else share.effect,
-        note="" if share is None else share.note,
         at_least=NEARLY_ALL,
         unit="%",
-        to_decide=DECIDE,
     )
     gains = {
         f"{workload} {name}": each
         for workload in found.workloads
         for name, each in _gains(About(found, workload)).items()
     }
-    mean = deciding(found, {"": mean_of(gains)}, {"at_least": 0.01}) if gains else None
-    yield Claim(
+    yield judged_by(
+        deciding(found, {"": mean_of(gains)}, {"at_least": 0.01}) if gains else None,
         text="TargetASAP and PackedTargetASAP gain at least a point on first fit, on average over all settings",
         source="section 6.4",
         number="V2",
         ours=True,
         measure="goodput less that of first fit, mean of the settings and workloads",
-        effect=None if mean is None else mean.effect,
-        note="" if mean is None else mean.note,
         at_least=0.01,
-        to_decide=DECIDE,
     )
 
 

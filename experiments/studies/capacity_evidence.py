@@ -1,6 +1,5 @@
 """Evidence on the claims of the capacity study: families of paired differences, and the numbers of the text."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from typing import Any, Final, NamedTuple
@@ -10,11 +9,11 @@ import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.claims import Claim
-from experiments.campaigns.families import Measured, everywhere, largest, mean_among, percentile
+from experiments.campaigns.families import Measured, combined, everywhere, largest, mean_among, percentile
 from experiments.campaigns.statistics import Effect
 from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
 from experiments.studies.capacity_paper import NumberClaim
-from experiments.studies.capacity_results import SWEEPS, CapacityResults, logarithms
+from experiments.studies.capacity_results import SWEEPS, CapacityResults, exponential, logarithms
 
 DECIDE: Final = "--scale paper"
 """What decides a claim that is undecided."""
@@ -32,6 +31,20 @@ class Evidence(NamedTuple):
 
     effect: Effect
     note: str = ""
+
+
+def judged_by(evidence: Evidence | None, *, note: str = "", **claim: Any) -> Claim:  # noqa: ANN401  those of Claim
+    """Return a claim with the evidence on it: its effect, and what is to be said of it before the claim's own note.
+
+    Parameters
+    ----------
+    evidence
+        None if what it is about was not measured.
+    note, claim
+        See `experiments.campaigns.claims.Claim`.
+    """
+    effect, found = (None, "") if evidence is None else evidence
+    return Claim(effect=effect, note="; ".join(part for part in (found, note) if part), to_decide=DECIDE, **claim)
 
 
 def rows_of(family: Family) -> tuple[pd.DataFrame, int]:
@@ -78,7 +91,7 @@ def members_of(found: CapacityResults, family: Family, *, ratio: bool = False) -
     def measured(name: object) -> Measured:
         values, seed = rows[name].to_numpy(dtype=float), found.results.seed
         if ratio:
-            return lambda members: _exponential(mean_among(values, members, seed=seed))
+            return lambda members: exponential(mean_among(values, members, seed=seed))
         return lambda members: mean_among(values, members, seed=seed)
 
     note = f"{left_out} of {left_out + len(rows)} walks lack a value and are left out" if left_out else ""
@@ -103,12 +116,6 @@ def deciding(
     name, effect, count = everywhere(members, bounds)
     note = f"{name}, of {count} comparisons: the one that decides" if count > 1 else ""
     return Evidence(effect, "; ".join(part for part in (note, left_out) if part))
-
-
-def _exponential(effect: Effect) -> Effect:
-    """Return the effect on logarithms as one on ratios."""
-    ends = [None if end is None else math.exp(end) for end in (effect.low, effect.high)]
-    return Effect(math.exp(effect.estimate), ends[0], ends[1], effect.replications, effect.confidence)
 
 
 class About:
@@ -197,18 +204,16 @@ class About:
         bounds
             Those of the claim.
         """
-        decided = deciding(self.found, family, bounds, ratio=ratio)
-        return Claim(
+        return judged_by(
+            deciding(self.found, family, bounds, ratio=ratio),
             text=f"{text}, on {self.workload}",
             source=source,
             number=number,
             ours=ours,
             measure=measure,
-            effect=None if decided is None else decided.effect,
-            note="; ".join(part for part in ("" if decided is None else decided.note, note) if part),
+            note=note,
             unit=unit,
-            to_decide=DECIDE,
-            **bounds,  # type: ignore[arg-type]  # names of bounds
+            **bounds,
         )
 
     def one(self, values: "pd.Series[float]") -> Family:
@@ -348,13 +353,7 @@ def best_share(found: CapacityResults) -> Evidence | None:
     members, note = members_of(found, family)
     if not members:
         return None
-    effects = [each(len(members)) for each in members.values()]
-    if any(each.low is None or each.high is None for each in effects):
-        ends: list[float | None] = [None, None]
-    else:
-        ends = [_led([each.low or 0.0 for each in effects]), _led([each.high or 0.0 for each in effects])]
-    estimate = _led([each.estimate for each in effects])
-    return Evidence(Effect(estimate, ends[0], ends[1], effects[0].replications), note)
+    return Evidence(combined([each(len(members)) for each in members.values()], _led), note)
 
 
 def _led(ahead: Sequence[float]) -> float:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.families import largest
 from experiments.on_machines import ASAP, FIRST_FIT, FIVE
-from experiments.studies.capacity_evidence import DECIDE, About, Family, deciding, mean_of, members_of, shown
+from experiments.studies.capacity_evidence import (
+    About,
+    Evidence,
+    Family,
+    deciding,
+    judged_by,
+    mean_of,
+    members_of,
+    shown,
+)
 from experiments.studies.capacity_paper import SIMILAR
 from experiments.studies.capacity_results import CapacityResults
 
@@ -60,17 +69,13 @@ def _workload_matters_little(found: CapacityResults, each: list[About]) -> Itera
                 for name in FIVE
             }
         bounds = {"at_least": -SIMILAR, "at_most": SIMILAR}
-        evidence = deciding(found, family, bounds)
-        yield Claim(
+        yield judged_by(
+            deciding(found, family, bounds),
             text=f"How the heuristics compare depends little on the workload: within 1.5 points, along {figure}",
             source=source,
             measure="goodput less the mean of the five heuristics, "
             f"mean along {figure}: on one workload less that on another",
-            effect=None if evidence is None else evidence.effect,
-            note="" if evidence is None else evidence.note,
-            to_decide=DECIDE,
-            at_least=-SIMILAR,
-            at_most=SIMILAR,
+            **bounds,  # type: ignore[arg-type]  # names of bounds
         )
 
 
@@ -83,14 +88,12 @@ def _not_always_least(found: CapacityResults, each: list[About]) -> Claim:
         for name in ASAP
     }
     members, note = members_of(found, family, ratio=True)
-    return Claim(
+    return judged_by(
+        Evidence(largest(members), note) if members else None,
         text="In maximum stretch TargetStretch is not always better than the two ASAP",
         source="section 6.4",
         measure="max_stretch of TargetStretch over that of each of the two, where it is largest of all settings and "
         "workloads (geometric means)",
-        effect=largest(members) if members else None,
-        note=note,
-        to_decide=DECIDE,
         more_than=1.0,
     )
 

@@ -137,6 +137,12 @@ def logarithms(values: "pd.Series[float]") -> "pd.Series[float]":
     return pd.Series(np.log(values.where(values > 0.0).to_numpy(dtype=float)), index=values.index)
 
 
+def exponential(effect: Effect) -> Effect:
+    """Return the effect on logarithms as one on ratios."""
+    ends = [None if end is None else math.exp(end) for end in (effect.low, effect.high)]
+    return Effect(math.exp(effect.estimate), ends[0], ends[1], effect.replications, effect.confidence)
+
+
 def _plain(value: object) -> object:
     """Return a value of a factor as a key: a whole number is the same whatever its type."""
     return value if isinstance(value, str) else float(str(value))
@@ -224,10 +230,8 @@ def _pair(found: CapacityResults, workload: str, heuristic: str, moved: Mapping[
         one, other = (found.values(measure, workload, each, **moved) for each in (heuristic, "FirstFitAware"))
         effect = found.effect(logarithms(one) - logarithms(other) if ratio else one - other)
         if effect is not None:
-            ends = (effect.estimate, effect.low, effect.high)
-            shown = [None if end is None else math.exp(end) if ratio else end for end in ends]
             said = f"{measure}, {'times' if ratio else 'less'}"
-            row |= dict(zip((said, f"{measure} low", f"{measure} high"), shown, strict=True))
+            row |= _interval(said, exponential(effect) if ratio else effect, prefix=f"{measure} ")
     return row
 
 
