@@ -134,21 +134,16 @@ def conclusion_claims(found: MarketResults) -> Iterator[Claim]:
             },
             less_than=0.5,
         )  # fmt: skip
-    for bid, kept, lost in (("PV", (10,), TENTHS[:8]), ("SRTF", TENTHS[:8], (10,))):
-        who = {len(TENTHS[:8]): "the smaller eight tenths", 1: "the largest tenth"}
+    largest, smaller = ("the largest tenth", TENTHS[-1:]), ("the smaller eight tenths", TENTHS[:8])
+    runs = "runs {} of the jobs: less than half starve at load 140 %", {"less_than": 0.5}
+    starves = "starves {} of the jobs: more than half at load 140 %", {"more_than": 0.5}
+    for bid, (does, bound), (who, tenths) in (
+        ("PV", runs, largest), ("PV", starves, smaller), ("SRTF", runs, smaller), ("SRTF", starves, largest),
+    ):  # fmt: skip
         yield found.claim(
-            f"{bid} runs {who[len(kept)]} of the jobs: less than half starve at load 140 %", "section VII",
-            f"starved under {bid}, by tenths of volume",
-            lambda bid=bid, kept=kept: {  # type: ignore[misc]  # of this turn
-                f"tenth {tenth}": found.mean(starved(tenth, bid, HIGHEST_LOAD)) for tenth in kept
+            f"{bid} {does.format(who)}", "section VII", f"starved under {bid}, by tenths of volume",
+            lambda bid=bid, tenths=tenths: {  # type: ignore[misc]  # of this turn
+                f"tenth {tenth}": found.mean(starved(tenth, bid, HIGHEST_LOAD)) for tenth in tenths
             },
-            less_than=0.5,
-        )  # fmt: skip
-        yield found.claim(
-            f"{bid} starves {who[len(lost)]} of the jobs: more than half at load 140 %", "section VII",
-            f"starved under {bid}, by tenths of volume",
-            lambda bid=bid, lost=lost: {  # type: ignore[misc]  # of this turn
-                f"tenth {tenth}": found.mean(starved(tenth, bid, HIGHEST_LOAD)) for tenth in lost
-            },
-            more_than=0.5,
+            **bound,  # type: ignore[arg-type]  # a name of a bound
         )  # fmt: skip
