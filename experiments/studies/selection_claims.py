@@ -14,7 +14,6 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
@@ -30,8 +29,7 @@ from experiments.studies.selection_paper import (
     published_of,
 )
 from experiments.studies.selection_run import LOGGED, PERIODS, SEVEN, UNBOUNDED
-
-Floats = NDArray[np.float64]
+from simmodels.ground.numbers import Floats
 
 CLOSE: Final = 0.05
 """How much longer waits may be that are close to the least, or how far two may be apart between which little lies."""
@@ -43,7 +41,7 @@ MUCH: Final = 0.5
 """Weekly means vary a lot from here on: their standard deviation over the weeks, as a part of their mean."""
 _SOON: Final = 13
 _MONTH_WEEKS: Final = 4
-"""Weeks that follow each other are alike: so many are drawn together."""
+"""Consecutive weeks are alike: the bootstrap draws this many together."""
 _DECIDE: Final = "--scale paper"
 
 

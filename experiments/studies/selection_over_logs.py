@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from experiments.campaigns.claims import Claim, Verdict
 from experiments.campaigns.results import Results
@@ -20,9 +19,8 @@ from experiments.campaigns.statistics import Effect, bootstrap_rows
 from experiments.studies import selection_results as tables
 from experiments.studies.selection_paper import FACTOR, FIG_2_ON, HALF, OTHERS, REMAINS, TABLE_1, log_of, missing_from
 from experiments.studies.selection_run import KINDS, PERIODS, YEAR_WEEKS
+from simmodels.ground.numbers import Floats
 from simmodels.policies.orders import TWELVE_ORDERS
-
-Floats = NDArray[np.float64]
 
 _SEVEN_LOGS: Final = "--scale paper, with the seven logs of table 1"
 _COUNTED: Final = (*TWELVE_ORDERS, *(f"{kind} {period}" for kind in KINDS if kind != "random" for period in PERIODS))

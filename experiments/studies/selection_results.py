@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from experiments.campaigns.results import Results
@@ -19,6 +18,7 @@ from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, Effect, bootstrap
 from experiments.studies.naming import name_of
 from experiments.studies.selection_paper import LABELS, NOISE, OTHERS, TABLE_1, log_of, published_of
 from experiments.studies.selection_run import KINDS, LOGGED, NOISES, PERIODS, TUNERS, UNBOUNDED
+from simmodels.ground.numbers import Floats
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import HOUR
 
@@ -30,8 +30,6 @@ _OF_THE_TEXT: Final[Mapping[str, object]] = {
     "weeks": 104, "threshold_h": 40, "epsilon": 0.5, "epsilon_decay": 1.0, "decay": 1.0, "noise": NOISE, "cores": None,
 }  # fmt: skip
 """The settings of the paper's text; of those that may be none, none stands for the same."""
-
-Floats = NDArray[np.float64]
 
 
 def noise_of(results: Results, variant: str) -> float:
