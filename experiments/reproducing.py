@@ -178,7 +178,14 @@ def _paper_of(study: type[Study]) -> Paper:
 def _write_index(out: Path, found: Sequence[Reproduced], *, scale: str, seed: int, command: Sequence[str]) -> None:
     """Write the page."""
     text = page(
-        _TEMPLATE, found=found, verdicts=_VERDICTS, scale=scale, seed=seed, command=" ".join(command), report=PAGE
+        _TEMPLATE,
+        found=found,
+        rows=list(_rows(found)),
+        verdicts=_VERDICTS,
+        scale=scale,
+        seed=seed,
+        command=" ".join(command),
+        report=PAGE,
     )
     try:
         with replacing(made_folder(out) / INDEX) as temporary:
@@ -187,13 +194,13 @@ def _write_index(out: Path, found: Sequence[Reproduced], *, scale: str, seed: in
         raise RequestError(f"cannot write {out / INDEX}: {reason(error)}") from error
 
 
-def _rows(found: Sequence[Reproduced]) -> Iterator[tuple[str, str, dict[str, int], float]]:
-    """Hand out each paper's study, whose claims these are, their verdicts, and the wall time."""
+def _rows(found: Sequence[Reproduced]) -> Iterator[tuple[Reproduced, str, dict[str, int]]]:
+    """Hand out each paper, whose claims these are, and their verdicts; ours only where there are some."""
     for each in found:
         for ours in (False, True):
             counted = each.verdicts(ours=ours)
             if not ours or any(counted.values()):
-                yield each.study.name, "ours" if ours else "the paper", counted, each.wall_s
+                yield each, "ours" if ours else "the paper", counted
 
 
 def _show(found: Sequence[Reproduced], scale: str) -> None:
@@ -201,8 +208,8 @@ def _show(found: Sequence[Reproduced], scale: str) -> None:
     table = Table(box=box.SIMPLE, pad_edge=False)
     for heading in ("study", "claims of", *_VERDICTS, "wall time (s)"):
         table.add_column(heading, justify="left" if heading in {"study", "claims of"} else "right")
-    for name, whose, counted, wall_s in _rows(found):
-        table.add_row(name, whose, *(str(counted[verdict]) for verdict in _VERDICTS), f"{wall_s:,.0f}")
+    for each, whose, counted in _rows(found):
+        table.add_row(each.study.name, whose, *(str(counted[verdict]) for verdict in _VERDICTS), f"{each.wall_s:,.0f}")
     show(f"the claims of four papers, scale {scale}", table)
     failing = [(each.study.name, claim) for each in found for claim in each.failing()]
     if failing:
