@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from experiments.answering import answering
-from experiments.cli_options import parts
+from experiments.cli_options import of, parts
 
 _DESIGN, _WHERE, _ANSWER = "What is run", "Where it is run", "What comes out"
 
@@ -32,11 +32,11 @@ _Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=_DESIGN, help="
 
 _Engine = Annotated[
     str | None,
-    typer.Option(
-        metavar="auto|simpy|compiled",
-        rich_help_panel=_DESIGN,
-        help="The clock of a study's simulations: --set engine=NAME. Both give the same rows.",
-        show_default="auto",
+    of(
+        _DESIGN,
+        "auto|simpy|compiled",
+        "The clock of a study's simulations: --set engine=NAME. Both give the same rows.",
+        "auto",
     ),
 ]
 
@@ -149,17 +149,13 @@ def reproduce(
     ] = None,
     borg: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE,...",
-            rich_help_panel=_DESIGN,
-            help="Slices of Borg's trace for capacity, at least two: one says the risks of the next.",
-        ),
+        of(_DESIGN, "FILE,...", "Slices of Borg's trace for capacity, at least two: one says the risks of the next."),
     ] = None,
     engine: _Engine = None,
     workers: _Workers = None,
     out: Annotated[
         Path,
-        typer.Option(metavar="FOLDER", rich_help_panel=_ANSWER, help="The folder for the page and the four campaigns."),
+        of(_ANSWER, "FOLDER", "The folder for the page and the four campaigns."),
     ] = Path("results/reproduction"),
     json: _Json = False,
 ) -> int:
@@ -169,8 +165,8 @@ def reproduce(
     return reproducing.reproduce(
         scale=scale,
         seed=seed,
-        logs=parts(workload or []),
-        borg=parts(borg or []),
+        logs=parts(workload),
+        borg=parts(borg),
         engine=engine,
         workers=workers,
         out=out,
