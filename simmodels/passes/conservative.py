@@ -84,11 +84,11 @@ def compress(now, due, gained_until, waiting, estimate, profile, reserved):
     A job that could not move can do so only where cores were gained since: into a hole that ends after the first of
     these instants, begins before the last, and needs no more cores than are free at the best of them. For a job, these
     are the gains of the moves behind it in the last round, and of those before it in this one. Before the first round
-    no job can move but for what was gained in [now, gained_until): each has the earliest hole that there was when it
-    was looked at, and since then cores were only taken.
+    no job can move except into what was gained in [now, gained_until): each has the earliest hole that there was when
+    it was looked at, and since then cores were only taken.
 
     What could not move says what others cannot, too: a job that needs as many cores for as long, and holds no earlier
-    reservation, has no hole either that begins before the same instant, but for what was gained since.
+    reservation, has no hole either that begins before the same instant, except in what was gained since.
     """
     nothing = np.int64(-1), np.inf, -np.inf
     moved = np.empty((2, waiting.size + 1), np.int64)  # the places of the jobs that moved in the last round, and this

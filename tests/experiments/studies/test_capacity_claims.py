@@ -37,7 +37,7 @@ STRETCH = {"FirstFitAware": 250.0, "FirstFitUnaware": 250.0, "TargetStretch": 90
 
 
 def made(walks: int = 12, **swept: tuple[int, ...]) -> Results:
-    """Return results of which every number is known but for a small noise: goodput by GAIN, stretches by STRETCH."""
+    """Return results of which every number is known up to a small noise: goodput by GAIN, stretches by STRETCH."""
     draws = np.random.default_rng(1)
     factors: dict[str, Any] = {**{name: (value,) for name, value in CENTRE.items()}, **SWEPT, **swept}
     rows = []
