@@ -87,11 +87,14 @@ def convergence(table: pd.DataFrame) -> Figure:
                 rows["trials"], 100 * rows["normalised_se"], "--", color=colour, label=f"{scores}: standard error",
             )  # fmt: skip
         trials = np.sort(table["trials"].unique())
+        label = "trials per pair"
         if trials[-1] >= _CHOSEN:
             axes.axvline(_CHOSEN, color=INK, linewidth=0.8, linestyle=":")
+            label += f" (dotted: {_CHOSEN:,}, as in the paper)"
         axes.set_xscale("log", base=2)
+        axes.set_xticks(trials, [f"{count:,}" for count in trials], minor=False)
         axes.set_yscale("log")
-        axes.set_xlabel(f"trials per pair (dotted: {_CHOSEN:,}, as in the paper)")
+        axes.set_xlabel(label)
         axes.set_ylabel("standard deviation of a score (%)")
         axes.grid()
         right = axes.twinx()

@@ -20,7 +20,7 @@ _HOW: Final[Mapping[str, tuple[Estimator, Shuffle]]] = {
 }
 _CONVERGING: Final = 4
 _REPEATS: Final = 8
-_FEWEST: Final = 1_024
+_FEWEST: Final = 1_000
 
 
 class Learned(NamedTuple):
@@ -105,8 +105,9 @@ def inflation(log: Workload, forms: Sequence[str], cell: Cell) -> Iterator[dict[
 def converging(pairs: Sequence[Pair], cell: Cell) -> Iterator[dict[str, Any]]:
     """Hand out one row per number of trials: how far scores of other random numbers are from each other (figure 1)."""
     few = pairs[:_CONVERGING]
-    trials, most = _FEWEST, max(cell["trials"], cell["uniform_trials"])
-    while trials <= most:
+    most = max(cell["trials"], cell["uniform_trials"])
+    halved = [most >> times for times in range(most.bit_length()) if most >> times >= _FEWEST]
+    for trials in reversed(halved):
         found = [
             scored(few, cell["scores"], trials, cell.parameters, cell.seed_for("convergence", repeat))
             for repeat in range(_REPEATS)
@@ -118,4 +119,3 @@ def converging(pairs: Sequence[Pair], cell: Cell) -> Iterator[dict[str, Any]]:
             "normalised_std": float((scores.std(axis=0, ddof=1) / mean).mean()),
             "normalised_se": float(np.mean([table["se"].to_numpy() / mean for table in found])),
         }
-        trials *= 2
