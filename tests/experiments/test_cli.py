@@ -154,7 +154,7 @@ sys.exit(main())
         ),
         pytest.param(
             "simmodels.replay.powered_run:replay_powered",
-            "machines --cores-per-machine 4 --walk 24:8:1s --until 3d --heuristics TargetStretch --reference log.swf",
+            "compare --cores-per-machine 4 --walk 24:8:1s --until 3d --heuristics TargetStretch --reference log.swf",
             marks=pytest.mark.full,
         ),
         pytest.param(
