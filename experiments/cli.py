@@ -68,7 +68,7 @@ def _schedlab(
 @app.command("list")
 @answering
 def list_choices(*, json: options.Json = False) -> int:
-    """Show the orders and bids with their formulas and sources, the backfillings, and the filters."""
+    """Show orders and bids with formulas and sources, backfillings, heuristics, routers, studies and filters."""
     from experiments import commands  # noqa: PLC0415  the help does not wait for the models
 
     return commands.list_choices(json=json)

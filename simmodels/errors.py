@@ -132,9 +132,9 @@ def require_known(kind: str, name: object, known: Iterable[str]) -> None:
 
     Examples
     --------
-    >>> require_known("engine", "simpi", ("auto", "simpy", "replay"))
+    >>> require_known("engine", "simpi", ("auto", "simpy", "compiled"))
     Traceback (most recent call last):
-    simmodels.errors.UnknownNameError: unknown engine 'simpi'; did you mean simpy? known: auto, simpy, replay
+    simmodels.errors.UnknownNameError: unknown engine 'simpi'; did you mean simpy? known: auto, simpy, compiled
     """
     names = tuple(known)
     if name not in names:

@@ -493,7 +493,7 @@ class Workload:
         if self.tasks is not None and len(self.tasks.workflows):
             raise RequestError(
                 f"a scheduler of rigid jobs got workflows (job {self.tasks.workflows[0].job_id} is the first)",
-                "an Auctioneer, or simulate_workflows, takes them",
+                "an Auctioneer, or simulate with a bid, takes them",
             )
         bad = np.flatnonzero(~self.runnable(cores) & self.known())
         if not len(bad):

@@ -135,9 +135,9 @@ READINGS: Final[Mapping[str, Reading]] = {
         per_trace=True,
     ),
 }  # fmt: skip
-"""The readings by name. ``program`` is all that the authors' published program is known to do otherwise, together;
-``text`` is the paper's text where the two differ, except that no random machine is removed (it contradicts the text's
-results) and that the printed mean length is taken per core."""
+"""The readings by name. ``program`` is what the authors' published program is known to do otherwise, together, except
+for its rounding (``thousandths``); ``text`` is the paper's text where the two differ, except that no random machine is
+removed (it contradicts the text's results) and that the printed mean length is taken per core."""
 JUDGED: Final = frozenset({"default", "text"})
 """The readings by which the claims of the paper are judged."""
 

@@ -82,9 +82,9 @@ class Regression(Study):
     Online, a replication is a window of ``window_days`` of each workload, run with actual runtimes, with estimates, and
     with estimates and EASY backfilling, and with a queue of which all waiting jobs are considered, or 32 as in the
     published program. Run are the plain orders, the forms as they are printed, and those that were learned; of those
-    that a workload learned from itself, all but LIN with actual runtimes only, as in the paper's figure 3. The paper's
-    claims are checked with the full queue of its text, for printed forms and for those of swap-any scores; a depth of
-    32 is that of its program, and uniform scores are the corrected method: both are ours.
+    learned from another training set than ``generated``, all but LIN with actual runtimes only, as in the paper's
+    figure 3. The paper's claims are checked with the full queue of its text, for printed forms and for those of
+    swap-any scores; a depth of 32 is that of its program, and uniform scores are the corrected method: both are ours.
     """
 
     paper = PAPER

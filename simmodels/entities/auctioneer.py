@@ -57,8 +57,8 @@ class Auctioneer(Router):
         The environment, and the clusters, or schedulers instead; those of no kind take any task.
     forward
         Whether tasks may wait in the queues of schedulers. The highest bidder chooses first: the place where it is
-        predicted to start first, of several the first; or, if the bid names ``start`` or ``queue``, where its bid is
-        best. Only places that have its data are considered.
+        predicted to start first, of several the first; or, if the bid names ``start``, ``queue`` or ``speed``, where
+        its bid is best. Only places that have its data are considered.
     rebalance_s
         How often tasks that have been forwarded and have not started move to a place with a better offer, in seconds;
         None for never.
@@ -218,8 +218,9 @@ class Auctioneer(Router):
         Parameters
         ----------
         options
-            ``bid``, ``backfilling``, ``hol``, ``plus_one``, ``admission``; others stay. All tasks that wait for an
-            auction bid again; those in the queues of schedulers stay there until they move (``rebalance_s``).
+            ``bid``, ``backfilling``, ``cluster_fit``, ``hol``, ``plus_one``, ``admission``; others stay. All tasks
+            that wait for an auction bid again; those in the queues of schedulers stay there until they move
+            (``rebalance_s``).
 
         Raises
         ------

@@ -1,1 +1,1 @@
-"""Replay: the compiled clock, for rigid jobs on one pool of cores."""
+"""Replay: the compiled clock, for queues, placers and auctions, on pools of cores and on changing machines."""
