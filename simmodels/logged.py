@@ -1,0 +1,84 @@
+"""Logged: when the jobs of a log really started, as a schedule that simulated ones can be compared with."""
+
+from typing import Final
+
+import numpy as np
+
+from simmodels.errors import RequestError
+from simmodels.ground.numbers import Floats
+from simmodels.schedule import COMPLETED, UNFINISHED, Schedule
+from simmodels.workload import Workload
+
+WAIT: Final = "wait_s"
+"""The column of a log that says how long each job waited; -1 where that is not known."""
+AS_LOGGED: Final = "as logged"
+
+
+def logged_wait_s(workload: Workload) -> Floats:
+    """Return float64[n], how long each job waited by the log; NaN where the log does not say, or the job never ran.
+
+    A wait below 0, which a clock that was set back leaves in a log, is unknown.
+    """
+    waits = workload.extras.get(WAIT)
+    if waits is None:
+        return np.full(len(workload), np.nan)
+    wait_s = np.asarray(waits, dtype=np.float64)
+    return np.where(workload.known() & workload.rigid() & (wait_s >= 0), wait_s, np.nan)
+
+
+def as_logged(workload: Workload, *, cores: int | None = None) -> Schedule:
+    """Return the schedule that a log records: each job started when the log says, and ran for its runtime.
+
+    It has the figures of merit, tables and charts of any schedule. It need not be legal: what the log counts as cores
+    may have been more at an instant than `cores`, and what ran outside the log is in none.
+
+    Parameters
+    ----------
+    workload
+        Jobs with a column ``wait_s`` among the extras, as `workloads.read_swf` and `workloads.read_sacct` give them.
+        Jobs without a known wait are unfinished, and do not count in the metrics.
+    cores
+        The size of the machine; None for ``workload.max_cores``.
+
+    Raises
+    ------
+    RequestError
+        No job has a logged wait, or the size of the machine is unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> jobs = pd.DataFrame({"submit_s": [0, 0], "runtime_s": [60, 60], "cores": [4, 4], "wait_s": [0, 90]})
+    >>> as_logged(Workload.from_frame(jobs, max_cores=4)).metrics()["mean_wait_s"]
+    45.0
+    """
+    wait_s = logged_wait_s(workload)
+    has_wait = ~np.isnan(wait_s)
+    if not has_wait.any():
+        raise RequestError(
+            f"{workload.name!r} does not say when its jobs started", f"a column {WAIT} of waits >= 0 is needed"
+        )
+    size = workload.max_cores if cores is None else cores
+    if size is None:
+        raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores=N says it")
+    start_s = workload.submit_s + wait_s
+    return Schedule(
+        workload,
+        size,
+        start_s,
+        start_s + workload.runtime_s,
+        outcome=np.where(has_wait, COMPLETED, UNFINISHED).astype(np.int8),
+        counted=has_wait,
+        about={"order": AS_LOGGED, "left_out": int((~has_wait).sum())},
+    )
+
+
+def peak_cores(workload: Workload) -> int:
+    """Return the most cores that were in use at once by the log; 0 where it does not say when its jobs started."""
+    start_s = workload.submit_s + logged_wait_s(workload)
+    ran = ~np.isnan(start_s) & (workload.runtime_s > 0)
+    cores = workload.cores[ran]
+    time_s = np.concatenate((start_s[ran], start_s[ran] + workload.runtime_s[ran]))
+    change = np.concatenate((cores, -cores))
+    in_use = np.cumsum(change[np.lexsort((change, time_s))])  # at one instant, what ends makes room first
+    return int(in_use.max(initial=0))
