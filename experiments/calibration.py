@@ -216,7 +216,7 @@ def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:
     if calibration.free_share > _MUCH:
         yield (
             f"For {_percent(calibration.free_share)} of the time that jobs waited, their cores were free: something "
-            "else held them back, such as jobs ahead of them, partitions, memory, limits of users, holds or reservations."
+            "else held them back, such as jobs ahead of them, partitions, memory, limits of users, holds, reservations."
         )
     for name in ("partition", "queue"):
         column = log.extras.get(name)
