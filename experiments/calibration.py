@@ -7,7 +7,7 @@ from typing import Final, Literal
 import numpy as np
 from scipy.stats import spearmanr
 
-from experiments.inputs import count_of
+from experiments.inputs import count_of, span
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.logged import as_logged, logged_wait_s
 from simmodels.schedule import Schedule
@@ -96,6 +96,21 @@ class Calibration:
             return "close"
         apart = max(self.factor, 1 / self.factor) if self.factor > 0 else np.inf
         return "close" if apart <= _CLOSE else "rough" if apart <= _ROUGH else "poor"
+
+    def table(self) -> Mapping[str, object]:
+        """Return all of it by name, as JSON holds it."""
+        return {
+            "agreement": self.agreement,
+            "jobs": self.jobs,
+            "logged": self.logged,
+            "replayed": self.replayed,
+            "factor": self.factor,
+            "rank_correlation": self.rank_correlation,
+            "free_share": self.free_share,
+            "over_full_share": self.over_full_share,
+            "peak_cores": self.peak_cores,
+            "outages": [(outage.begin_s, outage.end_s) for outage in self.outages],
+        }
 
 
 def calibrate(replayed: Schedule) -> Calibration | None:
@@ -204,6 +219,27 @@ class _Started:
             if (self.cores[waiting] <= least).any():
                 found.append(Outage(begin_s, end_s, int(waiting.sum())))
         return tuple(found)
+
+
+_WORTH: Final[Mapping[Agreement, str]] = {
+    "close": "so differences between replays may be taken for those that the machine would show",
+    "rough": "so trust the direction of differences between replays, and not their size",
+    "poor": "so this replay is not of your machine, and differences between replays may say little of it",
+}
+
+
+def sentences_of(calibration: Calibration, log: Workload, policy: str) -> Iterator[str]:
+    """Hand out how far the replay of a policy is from its log, what that is worth, and likely causes."""
+    logged, replayed = calibration.logged, calibration.replayed
+    correlation = calibration.rank_correlation
+    alike = "" if np.isnan(correlation) else f", and the ranks of the waits correlate by {correlation:.2f}"
+    yield (
+        f"The log's own mean wait is {span(logged['mean_wait_s'] / HOUR)}, that of the replay under {policy} "
+        f"{span(replayed['mean_wait_s'] / HOUR)} (95th percentiles {span(logged['p95_wait_s'] / HOUR)} and "
+        f"{span(replayed['p95_wait_s'] / HOUR)}){alike}: {_WORTH[calibration.agreement]}."
+    )
+    if calibration.agreement != "close":
+        yield from causes_of(calibration, log)
 
 
 def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:

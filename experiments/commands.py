@@ -7,9 +7,10 @@ from typing import Any, Final, get_args
 
 import numpy as np
 
-from experiments.answering import DONE, FAILED, Steps, complain, print_json, remark, show
+from experiments.answering import DONE, FAILED, Steps, complain, print_json, remark, say, show
+from experiments.calibration import sentences_of
 from experiments.campaigns.finding import listed
-from experiments.comparing import JOBS, compare, run_all, steps, summary
+from experiments.comparing import JOBS, calibration_of, compare, logged_cell, run_all, steps, summary
 from experiments.demo import ORDERS, demo_workload
 from experiments.inputs import count_of
 from experiments.outputs import MOST_PANELS, Outputs, drawn_window, made_folder, require_folder, require_writable
@@ -218,15 +219,16 @@ def compare_policies(
         if out is None:
             files: tuple[str, ...] = ()
             cells = run_all(scenario, policies, setup, shown.begin)
+            logged = logged_cell(scenario, setup, policies[0].kind)
         else:
             provenance = {"command": list(command), "file": None if asked.log is None else str(asked.log.path)}
             made = compare(scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin)
-            cells, files = made.cells, made.files
+            cells, files, logged = made.cells, made.files, made.logged
         _remark_left_out(cells, scenario, shown)
         schedules = {cell.policy.name: cell.schedule for cell in cells if cell.schedule is not None}
         failed = _write(outputs, schedules, shown) if schedules else {}
     written = [path for path in outputs if schedules and path not in failed]
-    status = _report(scenario, setup, cells, out, files, written, json=json)
+    status = _report(scenario, setup, cells, out, files, written, logged=logged, json=json)
     for path, text in failed.items():
         complain(f"{path} was not written: {text}")
     return FAILED if failed else status
@@ -257,18 +259,26 @@ def _report(
     files: Sequence[str],
     more: Sequence[Path],
     *,
+    logged: Cell | None = None,
     json: bool,
 ) -> int:
     """Print what came of a comparison; return the exit status."""
     failed = [cell for cell in cells if cell.error is not None]
+    calibration = None if logged is None else calibration_of(cells)
     if json:
         answer = {
             **_about(scenario, setup, [cell.policy for cell in cells]),
+            **({} if logged is None else {"as_logged": logged.metrics}),
+            **({} if calibration is None else {"calibration": calibration.table()}),
             "cells": [_answer(cell) for cell in cells],
         }
         print_json({**answer, "out": None if out is None else str(out), "files": [*files, *map(str, more)]})
     else:
-        show(_title(scenario, setup, [cell.policy for cell in cells]), comparison_table(cells))
+        rows = cells if logged is None else [logged, *cells]
+        show(_title(scenario, setup, [cell.policy for cell in cells]), comparison_table(rows))
+        if calibration is not None:
+            for sentence in sentences_of(calibration, scenario.workload, cells[0].policy.name):
+                say(sentence)
     for cell in failed:
         complain(f"{cell.policy.kind} {cell.policy.name!r} failed: {cell.error}")
     if out is not None:

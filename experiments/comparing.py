@@ -9,15 +9,18 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from experiments.answering import plain
+from experiments.calibration import Calibration, calibrate
 from experiments.outputs import made_folder, write_json
-from experiments.policy import Policy, chosen_policies
+from experiments.policy import Kind, Policy, chosen_policies
 from experiments.scenario import Scenario
 from experiments.setup import FIRST, Cell, Setup, column_types
 from simmodels.errors import RequestError
 from simmodels.ground.files import replacing, write_csv
+from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.policies.priority import Priority
 from simmodels.version import __version__
 from simmodels.workload import Workload
@@ -41,11 +44,14 @@ class Comparison:
         The folder of its files.
     files
         Their names, as paths within the folder.
+    logged
+        What the log itself records, in the same form; None where it does not say when its jobs started.
     """
 
     cells: tuple[Cell, ...]
     out: Path
     files: tuple[str, ...]
+    logged: Cell | None = None
 
     @property
     def failed(self) -> dict[str, str]:
@@ -82,9 +88,10 @@ def compare(
     """Run a workload under each of the policies, and write what came of it to a folder.
 
     The folder gets ``jobs/POLICY.parquet`` (`Schedule.to_parquet`) for each policy; ``metrics.parquet``
-    and ``metrics.csv``, one row per policy; ``wait_s`` and ``bounded_slowdown`` as SVG and PNG, where there are rigid
-    jobs; and last ``provenance.json``, which names these files and says how to make them again. The same request
-    makes the same files, byte for byte. Files of an earlier comparison in the same folder go first.
+    and ``metrics.csv``, one row per policy, after one ``as logged`` where the log says when its jobs started;
+    ``wait_s`` and ``bounded_slowdown`` as SVG and PNG, where there are rigid jobs; and last ``provenance.json``, which
+    names these files and says how to make them again. The same request makes the same files, byte for byte. Files of
+    an earlier comparison in the same folder go first.
 
     A policy that fails (a user's function that raises, a schedule that is not legal) does not stop the
     others: its cell says what went wrong, and so does the provenance.
@@ -134,10 +141,12 @@ def compare(
         made_folder(folder / JOBS)
         files.append(f"{JOBS}{cell.policy.file_name}.parquet")
         cell.schedule.to_parquet(folder / files[-1])
+    logged = logged_cell(scenario, setup, chosen[0].kind)
     if done:
-        files += _write_metrics(folder, scenario, setup, done)
-        files += _write_figures(folder, setup, done)
-    comparison = Comparison(cells, folder, (*files, PROVENANCE))
+        shown = done if logged is None else [logged, *done]
+        files += _write_metrics(folder, scenario, setup, shown)
+        files += _write_figures(folder, setup, shown)
+    comparison = Comparison(cells, folder, (*files, PROVENANCE), logged)
     about = {
         "schedlab": __version__,
         "python": platform.python_version(),
@@ -151,6 +160,21 @@ def compare(
     }
     write_json(plain(about), folder / PROVENANCE)
     return comparison
+
+
+def logged_cell(scenario: Scenario, setup: Setup, kind: Kind) -> Cell | None:
+    """Return what the log itself records; None if it does not say when its jobs started, or a window is simulated."""
+    work = scenario.workload
+    if scenario.window_s is not None or scenario.cores is None or np.isnan(logged_wait_s(work)).all():
+        return None
+    schedule = as_logged(work, cores=scenario.cores)
+    return Cell(Policy(kind, AS_LOGGED, {}), schedule, schedule.metrics(setup.tau_s))
+
+
+def calibration_of(cells: Sequence[Cell]) -> Calibration | None:
+    """Return how far the first of these replays is from its log, as far as the log says; None if it failed."""
+    first = cells[0].schedule
+    return None if first is None or first.window is not None else calibrate(first)
 
 
 def steps(policies: Sequence[object]) -> int:
@@ -185,7 +209,12 @@ def _clear(folder: Path) -> None:
 def _write_metrics(folder: Path, scenario: Scenario, setup: Setup, cells: Sequence[Cell]) -> list[str]:
     """Write the table of metrics, one row per policy; return the files' names."""
     about = {"workload": scenario.workload.name, "cores": scenario.cores}
-    rows = [{**about, cell.policy.kind: cell.policy.name, **setup.table(cell.policy), **cell.metrics} for cell in cells]
+    rows = []
+    for cell in cells:
+        options = setup.table(cells[-1].policy if cell.policy.name == AS_LOGGED else cell.policy)
+        if cell.policy.name == AS_LOGGED:  # no option is known of it
+            options = {name: value if name in {"seed", "tau_s"} else None for name, value in options.items()}
+        rows.append({**about, cell.policy.kind: cell.policy.name, **options, **cell.metrics})
     table = pd.DataFrame(rows)
     # Columns of None alone have their type all the same, so that tables of several comparisons go together.
     table = table.astype({name: kind for name, kind in column_types() if name in table})

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.setup import Cell
+from simmodels.logged import AS_LOGGED
 from simmodels.metrics import STATISTICS
 
 _JOB_METRICS: Final = {
@@ -110,18 +111,22 @@ def _add_machine(table: Table, metrics: Mapping[str, float]) -> None:
 
 
 def comparison_table(cells: Sequence[Cell]) -> Table:
-    """Return the figures of merit of several policies, one row per policy, in the order given; the best ones bold."""
+    """Return the figures of merit of several policies, one row per policy, in the order given; the best ones bold.
+
+    What the log itself records is no policy: it is never the best.
+    """
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
     table.add_column(cells[0].policy.kind if cells else "policy")
     done = [cell for cell in cells if cell.error is None]
+    replayed = [cell for cell in done if cell.policy.name != AS_LOGGED]
     columns = dict(_columns(done[0].metrics)) if done else {}
     if any(cell.metrics.get("unfinished") for cell in done):
         columns["unfinished"] = "un-\nfinished"
     for heading in columns.values():
         table.add_column(heading, justify="right")
     best = {}
-    for name in columns if len(done) > 1 else ():
-        found = [cell for cell in done if math.isfinite(cell.metrics[name])]
+    for name in columns if len(replayed) > 1 else ():
+        found = [cell for cell in replayed if math.isfinite(cell.metrics[name])]
         choose = max if name in _LARGER_IS_BETTER else min
         best[name] = _shown(name, choose(found, key=lambda cell: cell.metrics[name])) if found else ""
     for cell in cells:

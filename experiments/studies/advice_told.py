@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from experiments.campaigns.results import Results
-from experiments.inputs import remarks
+from experiments.inputs import remarks, span
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import HOUR, WEEK
 from simmodels.workload import Workload
@@ -182,17 +182,17 @@ def advice_of(results: Results, log: Workload) -> Iterator[str]:
     now = found.iloc[0]
     as_now = f"{current} {in_words(base_h)}"
     if best.equals(now):
-        yield f"{as_now}, what you have now, would have kept the mean wait shortest: {_span(best['mean wait (h)'])}."
+        yield f"{as_now}, what you have now, would have kept the mean wait shortest: {span(best['mean wait (h)'])}."
     else:
         yield (
             f"{best['order']} {_limit(best)} would have kept the mean wait shortest: "
-            f"{_span(best['mean wait (h)'])} instead of {_span(now['mean wait (h)'])} under {as_now}."
+            f"{span(best['mean wait (h)'])} instead of {span(now['mean wait (h)'])} under {as_now}."
         )
         yield _on_resamples(_changes(_whole(results), results, str(best["order"]), _none_if_nan(best["threshold (h)"])))
     yield (
-        f"The longest wait would have been {_span(best['longest wait (h)'])} "
-        f"({as_now}: {_span(now['longest wait (h)'])}), "
-        f"the 95th percentile {_span(best['95 % wait (h)'])} ({_span(now['95 % wait (h)'])})."
+        f"The longest wait would have been {span(best['longest wait (h)'])} "
+        f"({as_now}: {span(now['longest wait (h)'])}), "
+        f"the 95th percentile {span(best['95 % wait (h)'])} ({span(now['95 % wait (h)'])})."
     )
     if now["mean wait (h)"] < _SHORT_H:
         yield "Jobs hardly wait on this machine, whatever the order: there is little to gain."
@@ -201,7 +201,7 @@ def advice_of(results: Results, log: Workload) -> Iterator[str]:
     if calmest["longest wait (h)"] < 0.8 * best["longest wait (h)"]:
         yield (
             f"If long waits weigh more: {calmest['order']} {_limit(calmest)} has a mean wait within 5 % of the best, "
-            f"and no job waits longer than {_span(calmest['longest wait (h)'])}."
+            f"and no job waits longer than {span(calmest['longest wait (h)'])}."
         )
     yield from _about_tuners(tuners_of(results))
     yield from _about_weights(weights_of(results), str(best["order"]))
@@ -290,7 +290,7 @@ def _about_weights(weights: pd.DataFrame, best: str) -> Iterator[str]:
 
 def _waits(row: "pd.Series[Any]") -> str:
     """Return the waits under weights, in words."""
-    mean, longest = _span(row["mean wait (h)"]), _span(row["longest wait (h)"])
+    mean, longest = span(row["mean wait (h)"]), span(row["longest wait (h)"])
     return f"{_limit(row)}, the mean wait under them is {mean}, the longest {longest}"
 
 
@@ -300,14 +300,6 @@ def _same(column: "pd.Series[Any]", threshold_h: object) -> "pd.Series[Any]":
 
 def _none_if_nan(value: object) -> object:
     return None if pd.isna(value) else value  # type: ignore[call-overload]
-
-
-def _span(hours: float) -> str:
-    """Return a duration in the unit that suits it."""
-    for unit, length_h in (("h", 1.0), ("min", 1.0 / 60.0)):
-        if hours >= length_h:
-            return f"{hours / length_h:.3g} {unit}" if hours < 1000 else f"{hours:,.0f} h"
-    return f"{hours * 3600:.3g} s"
 
 
 def in_words(threshold_h: object) -> str:

@@ -2,9 +2,11 @@ import json
 import math
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
@@ -12,7 +14,7 @@ from rich.console import Console
 import simmodels as sm
 import workloads as wl
 from experiments.cli import main
-from experiments.comparing import compare, steps
+from experiments.comparing import calibration_of, compare, steps
 from experiments.setup import Setup
 from experiments.tables import comparison_table, number
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
@@ -68,6 +70,49 @@ def test_the_tables_hold_what_the_schedules_say_in_the_order_given(trace: sm.Wor
         assert pd.read_parquet(out / "jobs" / f"{row.order}.parquet").equals(schedule.jobs)
     assert table[["backfill_order", "threshold_s", "tau_s", "cores"]].iloc[0].tolist() == ["SJBF", 3600.0, 60.0, 32]
     assert table["queue_depth"].isna().all()
+
+
+def with_waits(log: sm.Workload) -> sm.Workload:
+    """Return the log as a machine under SAF leaves it, half as fast to start: its waits are twice as long."""
+    schedule = sm.simulate(log, order="SAF")
+    return replace(log, extras={"wait_s": 2 * (schedule.start_s - log.submit_s)})
+
+
+def test_what_the_log_itself_records_comes_first(trace: sm.Workload, out: Path) -> None:
+    log = with_waits(trace)
+    comparison = compare(log, ["SAF", "FCFS"], out=out)
+    assert comparison.logged is not None
+    assert comparison.logged.schedule is not None
+    mean_s = sm.simulate(trace, order="SAF").metrics()["mean_wait_s"]
+    assert comparison.logged.metrics["mean_wait_s"] == pytest.approx(2 * mean_s)
+    table = pd.read_parquet(out / "metrics.parquet")
+    assert table["order"].tolist() == ["as logged", "SAF", "FCFS"]
+    assert table["mean_wait_s"].iloc[0] == comparison.logged.metrics["mean_wait_s"]
+    assert table["backfilling"].isna().tolist() == [True, False, False]
+    assert table["seed"].tolist() == [0, 0, 0]
+    assert list(table.columns) == list(_without_waits(trace, out).columns)
+    rows = printed(comparison_table([comparison.logged, *comparison.cells]))
+    firsts = [row.split()[0] for row in rows if row.split() and row.split()[0] in {"as", "SAF", "FCFS"}]
+    assert firsts == ["as", "SAF", "FCFS"]
+    calibration = calibration_of(comparison.cells)
+    assert calibration is not None
+    assert (calibration.factor, calibration.rank_correlation) == (pytest.approx(2), pytest.approx(1))
+
+
+def _without_waits(trace: sm.Workload, out: Path) -> pd.DataFrame:
+    comparison = compare(trace, ["SAF"], out=out)
+    assert comparison.logged is None
+    assert calibration_of(comparison.cells) is None
+    return pd.read_parquet(out / "metrics.parquet")
+
+
+def test_what_the_log_records_is_never_the_best(trace: sm.Workload, out: Path) -> None:
+    log = replace(trace, extras={"wait_s": np.zeros(len(trace))})
+    comparison = compare(log, ["SAF", "FCFS"], out=out)
+    assert comparison.logged is not None
+    [mean, *_] = comparison_table([comparison.logged, *comparison.cells]).columns[1:]
+    assert [str(getattr(cell, "style", "")) for cell in mean.cells].count("bold") == 1
+    assert getattr(next(iter(mean.cells)), "style", "") == ""
 
 
 def test_the_same_request_makes_the_same_bytes(trace: sm.Workload, out: Path, tmp_path: Path) -> None:
@@ -228,6 +273,24 @@ def test_the_command_prints_a_table_and_keeps_its_own_words(run: Callable[..., t
     about = json.loads(Path("new/folder/provenance.json").read_text("utf-8"))
     assert about["command"][:3] == ["schedlab", "compare", "--workload"]
     shutil.rmtree("new")
+
+
+def test_the_command_says_how_far_the_replay_is_from_the_log(
+    run: Callable[..., tuple[int, str, str]], trace: sm.Workload
+) -> None:
+    schedule = sm.simulate(trace, order="SAF")
+    wl.write_swf(schedule, "log.swf")
+    status, out, _ = run("--orders", "SAF,FCFS", "--cores", "32")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[5:8]] == ["as", "SAF", "FCFS"]
+    text = " ".join(out.split())
+    assert "the ranks of the waits correlate by 1.00: so differences between replays may be taken" in text
+    told = json.loads(run("--orders", "SAF,FCFS", "--cores", "32", "--json")[1])
+    assert [cell["order"] for cell in told["cells"]] == ["SAF", "FCFS"]
+    assert told["as_logged"]["jobs"] == 150
+    calibration = told["calibration"]
+    assert (calibration["agreement"], calibration["jobs"], calibration["peak_cores"]) == ("close", 150, 32)
+    assert calibration["logged"]["mean_wait_s"] == pytest.approx(schedule.metrics()["mean_wait_s"], abs=1)
 
 
 def test_the_command_says_which_order_failed_and_ends_with_status_1(run: Callable[..., tuple[int, str, str]]) -> None:
