@@ -10,13 +10,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from experiments.calibration import calibrate
 from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.inputs import WorkloadFile
-from experiments.studies.advice_told import LOG, RESAMPLE, WEIGHTS, advice_of, orders_of, tuners_of, weights_of
+from experiments.studies.advice_told import (
+    LOG,
+    RESAMPLE,
+    WEIGHTS,
+    advice_of,
+    calibration_of,
+    current_of,
+    in_words_of,
+    orders_of,
+    tuners_of,
+    weights_of,
+)
 from experiments.studies.weights import fit_weights
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.logged import AS_LOGGED, as_logged
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
@@ -129,26 +142,35 @@ class Advice(Study):
     # -- what is told -------------------------------------------------------------------------------
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
-        """Return how each order does on the log and on resamples, the tuners, and the weights."""
+        """Return the log as it was beside its replay, how each order does on it and on resamples, tuners, weights."""
+        calibration = calibrate(self._replayed(results))
         return {
+            **({} if calibration is None else {"as logged, and replayed": calibration_of(calibration, results)}),
             "orders": orders_of(results),
             "tuners": tuners_of(results),
             "weights of a multifactor priority": weights_of(results),
         }
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
-        """Return the waits of the orders on resamples."""
+        """Return the waits as logged and replayed, and those of the orders on resamples."""
         from experiments.campaigns.plots import boxes  # noqa: PLC0415  matplotlib is slow to import
+        from experiments.figures import distributions  # noqa: PLC0415  the same
 
         table = results.table
         if table.empty:
             return {}
+        replayed = self._replayed(results)
+        found = {}
+        if calibrate(replayed) is not None:
+            both = {AS_LOGGED: as_logged(self._log), in_words_of(results): replayed}
+            found["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
         chosen = table[(table["trace"] == RESAMPLE) & table["policy"].isin(TWELVE_ORDERS)]
         factors = {**results.factors, "policy": [name for name in results.factors["policy"] if name in TWELVE_ORDERS]}
         shown = replace(results, table=chosen, factors=factors)
         if chosen.empty:
-            return {}
+            return found
         return {
+            **found,
             "Mean wait on resamples": boxes(
                 shown, "mean_wait_s", by="policy", within="threshold_h", label="mean wait (s)"
             ),
@@ -159,7 +181,12 @@ class Advice(Study):
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return the advice, in sentences."""
-        return list(advice_of(results, self._log))
+        return list(advice_of(results, self._log, calibrate(self._replayed(results))))
+
+    def _replayed(self, results: Results) -> Schedule:
+        """Return the schedule of the log under what there is now."""
+        order, threshold_h = current_of(results)
+        return simulate(self._log, order=order, threshold_s=None if threshold_h is None else threshold_h * HOUR)
 
 
 def _measured(schedule: Schedule) -> dict[str, Any]:

@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.calibration import Calibration, sentences_of
 from experiments.campaigns.results import Results
 from experiments.inputs import remarks, span
+from simmodels.logged import AS_LOGGED
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import HOUR, WEEK
 from simmodels.workload import Workload
@@ -26,6 +28,12 @@ _LEAST_LEFT: Final = 0.25
 """... and this share of the weeks is left then: at the end, luck would do."""
 _OVERLOAD: Final = 1.1
 """This many times the work that the machine could do while it came is a mistake in the number of cores, or hopeless."""
+_WAITS: Final = {
+    "mean wait (h)": "mean_wait_s",
+    "median wait (h)": "median_wait_s",
+    "95 % wait (h)": "p95_wait_s",
+    "longest wait (h)": "max_wait_s",
+}
 _MANY: Final = 0.05
 """A larger share of jobs that are left out, or without a limit, is worth a warning."""
 
@@ -46,14 +54,29 @@ def _at(table: pd.DataFrame, trace: str, policy: str, threshold_h: object) -> pd
     return table[(table["trace"] == trace) & (table["policy"] == policy) & limit].set_index("replication")
 
 
-def _current(results: Results) -> tuple[str, Any]:
+def current_of(results: Results) -> tuple[str, Any]:
     """Return what all is compared with: the order that the user has now, and the last of the thresholds."""
     return str(results.parameters["current"]), results.factors["threshold_h"][-1]
 
 
+def in_words_of(results: Results) -> str:
+    """Return what there is now, in words."""
+    order, threshold_h = current_of(results)
+    return f"{order} {in_words(threshold_h)}"
+
+
+def calibration_of(calibration: Calibration, results: Results) -> pd.DataFrame:
+    """Return two rows: the waits that the log records, and those of its replay under what there is now."""
+    rows = []
+    for name, of in ((AS_LOGGED, calibration.logged), (f"replayed, {in_words_of(results)}", calibration.replayed)):
+        waits_h = {heading: of[key] / HOUR for heading, key in _WAITS.items()}
+        rows.append({"": name, **waits_h, "utilisation (%)": 100 * of["utilisation"]})
+    return pd.DataFrame(rows)
+
+
 def _changes(whole: pd.DataFrame, results: Results, policy: str, threshold_h: object) -> NDArray[np.float64]:
     """Return how much longer the mean wait is than now, as a part of it: of each resample on which anybody waits."""
-    now = _at(whole, RESAMPLE, *_current(results))
+    now = _at(whole, RESAMPLE, *current_of(results))
     then = _at(whole, RESAMPLE, policy, threshold_h)
     if now.empty or then.empty:
         return np.zeros(0)
@@ -66,7 +89,7 @@ def _changes(whole: pd.DataFrame, results: Results, policy: str, threshold_h: ob
 def orders_of(results: Results) -> pd.DataFrame:
     """Return one row per order and threshold: on the log, and against what there is now on resamples."""
     whole = _whole(results)
-    current, base_h = _current(results)
+    current, base_h = current_of(results)
     against = f"mean wait against {current} {in_words(base_h)} on resamples (%)"
     rows: list[dict[str, Any]] = []
     for threshold_h in results.factors["threshold_h"]:
@@ -168,19 +191,21 @@ def weights_of(results: Results) -> pd.DataFrame:
 # -- sentences --------------------------------------------------------------------------------------
 
 
-def advice_of(results: Results, log: Workload) -> Iterator[str]:
+def advice_of(results: Results, log: Workload, calibration: Calibration | None) -> Iterator[str]:
     """Hand out the advice, a few sentences at a time."""
     orders = orders_of(results)
     if orders.empty:
         return
     yield from _about_the_log(log)
-    current, base_h = _current(results)
+    if calibration is not None:
+        yield from sentences_of(calibration, log, in_words_of(results))
+    current, base_h = current_of(results)
     best = orders.iloc[0]
     found = orders[(orders["order"] == current) & _same(orders["threshold (h)"], base_h)]
     if found.empty:  # it is not run yet, or failed
         return
     now = found.iloc[0]
-    as_now = f"{current} {in_words(base_h)}"
+    as_now = in_words_of(results)
     if best.equals(now):
         yield f"{as_now}, what you have now, would have kept the mean wait shortest: {span(best['mean wait (h)'])}."
     else:

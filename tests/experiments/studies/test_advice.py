@@ -174,3 +174,19 @@ def test_a_tuner_has_settled_where_most_of_what_is_left_is_good_and_much_is_left
     assert np.isnan(settled[3])
     assert np.isnan(settled[4])
     assert np.isnan(_settled(np.array([False] * 39 + [True])))
+
+
+def test_the_log_as_it_was_stands_beside_its_replay(tmp_path: Path) -> None:
+    log = wl.tsafrir_estimates(wl.lublin(jobs=600, cores=64, seed=5, load=1.0), seed=5)
+    lived = sm.simulate(log, order="SPF", threshold_s=160 * sm.HOUR)
+    wl.write_swf(lived, tmp_path / "lived.swf")
+    again = wl.read_swf(tmp_path / "lived.swf")
+    campaign, findings = advised(tmp_path, again, cores=64)
+    assert any(
+        text.startswith("The log's own mean wait is ") and "under FCFS without a threshold" in text for text in findings
+    )
+    table = Advice(**campaign.plan.shipment.chosen).tables(campaign.results())["as logged, and replayed"]
+    assert table[""].tolist() == ["as logged", "replayed, FCFS without a threshold"]
+    logged = sm.as_logged(wl.clean(again, ["strong", "ends"])).metrics()
+    assert table["mean wait (h)"].iloc[0] == pytest.approx(logged["mean_wait_s"] / sm.HOUR)
+    assert "Waits, as logged and replayed" in Advice(**campaign.plan.shipment.chosen).figures(campaign.results())
