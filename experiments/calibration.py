@@ -228,6 +228,24 @@ _WORTH: Final[Mapping[Agreement, str]] = {
 }
 
 
+def doubt_of_size(log: Workload, cores: int) -> str:
+    """Return a doubt where a log has more cores in use than its machine is said to have, else nothing.
+
+    A hundredth of the time is let pass: clocks of logs are not exact.
+    """
+    wait_s = logged_wait_s(log)
+    if np.isnan(wait_s).all():
+        return ""
+    started = _Started(log, wait_s, cores)
+    share = started.over_full_share()
+    if share <= _FEW:
+        return ""
+    return (
+        f"For {_percent(share)} of its time the log has more cores in use than the {cores:,} of the machine, up to "
+        f"{started.peak:,}: is the number of cores right?"
+    )
+
+
 def sentences_of(calibration: Calibration, log: Workload, policy: str) -> Iterator[str]:
     """Hand out how far the replay of a policy is from its log, what that is worth, and likely causes."""
     logged, replayed = calibration.logged, calibration.replayed
@@ -244,11 +262,6 @@ def sentences_of(calibration: Calibration, log: Workload, policy: str) -> Iterat
 
 def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:
     """Hand out what in the log may be the cause of a difference, a sentence each."""
-    if calibration.over_full_share > _FEW:
-        yield (
-            f"For {_percent(calibration.over_full_share)} of its time the log has more cores in use than the "
-            f"{log.max_cores:,} of the machine, up to {calibration.peak_cores:,}: is the number of cores right?"
-        )
     if calibration.free_share > _MUCH:
         yield (
             f"For {_percent(calibration.free_share)} of the time that jobs waited, their cores were free: something "

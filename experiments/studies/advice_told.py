@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.calibration import Calibration, sentences_of
+from experiments.calibration import Calibration, doubt_of_size, sentences_of
 from experiments.campaigns.results import Results
 from experiments.inputs import remarks, span
 from simmodels.logged import AS_LOGGED
@@ -252,6 +252,8 @@ def _about_the_log(log: Workload) -> Iterator[str]:
         gone = sum(count for key, count in log.counts.items() if key.startswith(("dropped", "left out", "bad lines")))
         much = gone > _MANY * (gone + len(log))
         yield f"Of the file: {'; '.join(said)}." + (" That is much: the advice is about the rest only." if much else "")
+    if doubt := doubt_of_size(log, log.max_cores or 0):
+        yield doubt
     if without > _MANY:
         yield (
             f"{without:.0%} of the jobs have no limit".replace("%", " %")

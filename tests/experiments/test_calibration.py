@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from experiments.calibration import Outage, calibrate, causes_of
+from experiments.calibration import Outage, calibrate, causes_of, doubt_of_size
 
 H = 3600.0
 
@@ -73,10 +73,17 @@ def test_more_cores_than_the_machine_has_are_told() -> None:
     found = calibrate(sm.simulate(wide))
     assert found is not None
     assert (found.over_full_share, found.peak_cores) == (0.5, 6)
-    assert next(causes_of(found, wide)) == (
+    assert doubt_of_size(wide, 4) == (
         "For 50 % of its time the log has more cores in use than the 4 of the machine, up to 6: "
         "is the number of cores right?"
     )
+    assert doubt_of_size(wide, 6) == ""
+
+
+def test_a_log_that_is_over_full_for_a_moment_leaves_no_doubt() -> None:
+    overlap = log((0, 100, 4, 0), (0, 100, 4, 99), max_cores=4)
+    assert doubt_of_size(overlap, 4) == ""
+    assert doubt_of_size(log((0, 100, 4, -1)), 1) == ""
 
 
 def test_partitions_and_queues_are_told() -> None:

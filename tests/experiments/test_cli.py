@@ -239,6 +239,14 @@ def test_simulate_prints_the_metrics_of_the_schedule(run: Run, trace: sm.Workloa
     assert answer.err == "log: 150 jobs for 32 cores\n"
 
 
+def test_a_size_that_the_log_itself_exceeds_is_doubted(run: Run, trace: sm.Workload) -> None:
+    wl.write_swf(sm.simulate(trace), "lived.swf")
+    answer = run("simulate", "--workload", "lived.swf", "--cores", "16", "--drop-oversized")
+    assert answer.status == 0
+    assert "more cores in use than the 16 of the machine, up to 32: is the number of cores right?" in answer.err
+    assert "is the number of cores right?" not in run("simulate", "--workload", "lived.swf").err
+
+
 def test_simulate_as_json_is_one_object_and_nothing_else(run: Run, trace: sm.Workload) -> None:
     answer = run("simulate", "-w", "log.swf", "-o", "SAF", "--validate", "--tau", "60", "--json")
     told = json.loads(answer.out)
