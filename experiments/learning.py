@@ -20,6 +20,8 @@ from simmodels.ground.documents import SUFFIXES
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial, require_form
 from simmodels.learning.trials import Estimator, Progress, score_jobs
+from simmodels.logged import AS_LOGGED, logged_wait_s
+from simmodels.metrics import bounded_slowdown
 from simmodels.policies.polynomial import as_terms
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, QueueOptions
@@ -109,6 +111,17 @@ class Lesson:
         ]
         return np.array([metrics[_MEASURE] for metrics in found])
 
+    def logged(self, held_out: Sequence[Workload]) -> np.ndarray:
+        """Return float64[windows], the same by the log itself; NaN where it does not say when the jobs started."""
+        found = np.full(len(held_out), np.nan)
+        for place, window in enumerate(held_out):
+            wait_s = logged_wait_s(window)[self.warm_jobs :]
+            ended = ~np.isnan(wait_s)
+            if ended.any():
+                executed_s = window.runtime_s[self.warm_jobs :][ended]
+                found[place] = np.mean(bounded_slowdown(wait_s[ended], executed_s, self.tau_s))
+        return found
+
 
 def made_lesson(*, form: str, **options: Any) -> Lesson:  # noqa: ANN401  Lesson says what they are
     """Return the lesson that options ask for; a form is a name, or monomials such as ``1,p,q,pq``."""
@@ -145,16 +158,20 @@ def learn(log: WorkloadFile, lesson: Lesson, *, out: Path, command: Sequence[str
             shown.begin(order.name)
             found[order.name] = lesson.slowdowns(held_out, order)
         fit.write(out)
+    logged = lesson.logged(held_out)
+    as_it_was = None if np.isnan(logged).any() else float(np.median(logged))
     judged = {name: _judged(found[fit.name], values, lesson.seed) for name, values in found.items()}
     told = [_sentence(fit, jobs), _verdict(judged, fit.name, len(held_out))]
     if json:
         answer = {name: {"median": median, **_as_json(effect)} for name, (median, effect) in judged.items()}
         document = {**fit.to_document(), "windows": len(held_out), "orders": answer, "findings": told}
+        if as_it_was is not None:
+            document["as_logged"] = {"median": as_it_was}
         print_json({"workload": workload.name, "command": list(command), "file": str(out), **document})
     else:
         show(f"{fit.name}: {fit}", _terms(fit))
         title = f"median AVGbsld of {len(held_out)} windows held out, {lesson.backfilling} backfilling"
-        show(title, _orders(judged, fit.name))
+        show(title, _orders(judged, fit.name, as_it_was))
         for sentence in told:
             remark(sentence)
     remark(f"wrote {out}; use it as --order {out}")
@@ -193,12 +210,14 @@ def _terms(fit: Fit) -> Table:
     return table
 
 
-def _orders(judged: _Judged, mine: str) -> Table:
-    """Return how the orders do as a table."""
+def _orders(judged: _Judged, mine: str, as_it_was: float | None) -> Table:
+    """Return how the orders do as a table, after what the log itself records."""
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("order")
     for heading in ("median AVGbsld", f"{mine} is so many times", "interval (95 %)"):
         table.add_column(heading, justify="right")
+    if as_it_was is not None:
+        table.add_row(AS_LOGGED, number(as_it_was), "", "")
     for name, (median, effect) in judged.items():
         if effect is None:
             table.add_row(name, number(median), "", "")

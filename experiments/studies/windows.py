@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from simmodels.logged import WAIT
 from simmodels.workload import Workload
 
 
@@ -12,7 +13,8 @@ def windows(log: Workload, length_s: float, *, more_than: int = 0) -> Iterator[W
     """Hand out the whole windows of a workload that have jobs enough, each with its first submit at 0.
 
     A window begins with the first submit that is in none before, so it has its length of *submissions* (Rosa,
-    Carastan-Santos and Goldman, JSSPP 2023); what comes after the last whole one is in none.
+    Carastan-Santos and Goldman, JSSPP 2023); what comes after the last whole one is in none. Of the extras it has the
+    logged waits.
 
     Parameters
     ----------
@@ -29,5 +31,7 @@ def windows(log: Workload, length_s: float, *, more_than: int = 0) -> Iterator[W
     while first < len(submits_s) and submits_s[first] + length_s <= submits_s[-1]:
         after = max(first + 1, int(np.searchsorted(submits_s, submits_s[first] + length_s)))
         if after - first > more_than:
-            yield replace(log.take(np.sort(order[first:after])).shift(), counts={}, extras={}, header=())
+            window = log.take(np.sort(order[first:after])).shift()
+            kept = {name: column for name, column in window.extras.items() if name == WAIT}
+            yield replace(window, counts={}, extras=kept, header=())
         first = after

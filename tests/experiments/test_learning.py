@@ -1,6 +1,7 @@
 """Learning from a log: what is held out is later, and what is told follows from direct calls."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,24 @@ def test_what_is_learned_from_comes_before_what_is_held_out(log: sm.Workload) ->
     assert min(log.submit_s[np.isin(log.job_id, window.job_id)].min() for window in held_out) > split_s
     whole = int((log.submit_s.max() - first) // sm.DAY)
     assert first + round(0.5 * whole) * sm.DAY == pytest.approx(split_s, abs=sm.DAY)
+
+
+def test_the_log_as_it_was_comes_first(log: sm.Workload, tmp_path: Path) -> None:
+    wl.write_swf(sm.simulate(log, order="SAF"), tmp_path / "lived.swf")
+    words = ["learn", "-w", str(tmp_path / "lived.swf"), "--pairs", "6", "--trials", "640", "--window-days", "1"]
+    out = ["--out", str(tmp_path / "fit.toml")]
+    _, held_out = FEW.parts(wl.read_swf(tmp_path / "lived.swf"))
+    logged = [
+        replace(sm.as_logged(window), counted=np.arange(len(window)) >= 16).metrics()["mean_bounded_slowdown"]
+        for window in held_out
+    ]
+    assert FEW.logged(held_out).tolist() == logged
+    assert json.loads(CliRunner().invoke(app, [*words, *out, "--json"]).stdout)["as_logged"] == {
+        "median": np.median(logged)
+    }
+    rows = [line.split() for line in CliRunner().invoke(app, [*words, *out]).stdout.splitlines() if line.split()]
+    names = [row[0] for row in rows if row[0] in {"as", "fit-LIN", "FCFS"} and len(row) < 8]
+    assert names == ["as", "fit-LIN", "FCFS"]
 
 
 def test_a_command_tells_what_direct_calls_give(log: sm.Workload, tmp_path: Path) -> None:
