@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pandas as pd
 
 from experiments.calibration import calibrate
@@ -20,7 +21,7 @@ from experiments.studies.advice_told import (
     RESAMPLE,
     WEIGHTS,
     advice_of,
-    calibration_of,
+    calibration_tables,
     current_of,
     in_words_of,
     orders_of,
@@ -72,7 +73,7 @@ class Advice(Study):
         "small": Scale(replications=10),
         "paper": Scale(replications=50),
     }
-    measures = ("mean_wait_s", "p95_wait_s", "max_wait_s", "mean_bounded_slowdown")
+    measures = ("mean_wait_s", "p95_wait_s", "p99_wait_s", "max_wait_s", "mean_bounded_slowdown")
 
     @cached_property
     def _log(self) -> Workload:
@@ -145,7 +146,7 @@ class Advice(Study):
         """Return the log as it was beside its replay, how each order does on it and on resamples, tuners, weights."""
         calibration = calibrate(self._replayed(results))
         return {
-            **({} if calibration is None else {"as logged, and replayed": calibration_of(calibration, results)}),
+            **({} if calibration is None else calibration_tables(calibration, self._log, results)),
             "orders": orders_of(results),
             "tuners": tuners_of(results),
             "weights of a multifactor priority": weights_of(results),
@@ -181,17 +182,23 @@ class Advice(Study):
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return the advice, in sentences."""
-        return list(advice_of(results, self._log, calibrate(self._replayed(results))))
+        return list(advice_of(results, self._log, calibrate(self._replayed(results)), self._simulated))
 
     def _replayed(self, results: Results) -> Schedule:
         """Return the schedule of the log under what there is now."""
-        order, threshold_h = current_of(results)
+        return self._simulated(*current_of(results))
+
+    def _simulated(self, order: str, threshold_h: float | None) -> Schedule:
+        """Return the schedule of the log under an order with a threshold."""
         return simulate(self._log, order=order, threshold_s=None if threshold_h is None else threshold_h * HOUR)
 
 
 def _measured(schedule: Schedule) -> dict[str, Any]:
     """Return the figures of merit that are told."""
     metrics = schedule.metrics()
+    ended = schedule.counted & ~np.isnan(schedule.end_s)
+    waits_s = (schedule.start_s - schedule.workload.submit_s)[ended]
+    metrics["p99_wait_s"] = float(np.percentile(waits_s, 99)) if len(waits_s) else np.nan
     return {name: metrics[name] for name in (*Advice.measures, "utilisation", "jobs")}
 
 

@@ -1,17 +1,21 @@
 """What is told of advice: its tables, and its sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.calibration import Calibration, doubt_of_size, sentences_of
+from experiments.calibration import Calibration, causes_of, doubt_of_size, sentences_of
 from experiments.campaigns.results import Results
-from experiments.inputs import remarks, span
+from experiments.inputs import remarks
+from experiments.studies.advice_verdict import Option, judge, worse_for
+from experiments.studies.advice_verdict import sentences_of as verdict_in_sentences
 from simmodels.logged import AS_LOGGED
 from simmodels.policies.orders import TWELVE_ORDERS
+from simmodels.schedule import Schedule
 from simmodels.units import HOUR, WEEK
 from simmodels.workload import Workload
 
@@ -20,8 +24,8 @@ RESAMPLE: Final = "a resample"
 WEIGHTS: Final = "weights like "
 _NEAR: Final = 0.05
 """An order is good if its waits are at most this much longer than those of the best."""
-_SHORT_H: Final = 1.0 / 60.0
-"""A mean wait below this is hardly one."""
+_MOST_OF_CALIBRATION: Final = 2
+"""So many of the sentences on how far the replay is from the log are told; the others are in a table."""
 _SETTLED: Final = 0.8
 """A tuner has found it when from then on it uses good orders in this share of the weeks ..."""
 _LEAST_LEFT: Final = 0.25
@@ -65,13 +69,17 @@ def in_words_of(results: Results) -> str:
     return f"{order} {in_words(threshold_h)}"
 
 
-def calibration_of(calibration: Calibration, results: Results) -> pd.DataFrame:
-    """Return two rows: the waits that the log records, and those of its replay under what there is now."""
+def calibration_tables(calibration: Calibration, log: Workload, results: Results) -> dict[str, pd.DataFrame]:
+    """Return the waits that the log records beside those of its replay, and what may be the cause of a difference."""
     rows = []
     for name, of in ((AS_LOGGED, calibration.logged), (f"replayed, {in_words_of(results)}", calibration.replayed)):
         waits_h = {heading: of[key] / HOUR for heading, key in _WAITS.items()}
         rows.append({"": name, **waits_h, "utilisation (%)": 100 * of["utilisation"]})
-    return pd.DataFrame(rows)
+    causes = pd.DataFrame({"what the log shows": list(causes_of(calibration, log))})
+    return {
+        "as logged, and replayed": pd.DataFrame(rows),
+        **({"why the replay may differ from the log": causes} if len(causes) else {}),
+    }
 
 
 def _changes(whole: pd.DataFrame, results: Results, policy: str, threshold_h: object) -> NDArray[np.float64]:
@@ -106,6 +114,7 @@ def orders_of(results: Results) -> pd.DataFrame:
                     "threshold (h)": threshold_h,
                     "mean wait (h)": float(measured["mean_wait_s"]) / HOUR,
                     "95 % wait (h)": float(measured["p95_wait_s"]) / HOUR,
+                    "99 % wait (h)": float(measured["p99_wait_s"]) / HOUR,
                     "longest wait (h)": float(measured["max_wait_s"]) / HOUR,
                     "mean bounded slowdown": float(measured["mean_bounded_slowdown"]),
                     f"{against}, median": middle,
@@ -191,45 +200,58 @@ def weights_of(results: Results) -> pd.DataFrame:
 # -- sentences --------------------------------------------------------------------------------------
 
 
-def advice_of(results: Results, log: Workload, calibration: Calibration | None) -> Iterator[str]:
-    """Hand out the advice, a few sentences at a time."""
-    orders = orders_of(results)
-    if orders.empty:
-        return
-    yield from _about_the_log(log)
-    if calibration is not None:
-        yield from sentences_of(calibration, log, in_words_of(results))
+def options_of(results: Results) -> tuple[list[Option], Option | None]:
+    """Return all orders with all thresholds that were run on the log, and which of them there is now."""
+    orders, whole = orders_of(results), _whole(results)
     current, base_h = current_of(results)
-    best = orders.iloc[0]
-    found = orders[(orders["order"] == current) & _same(orders["threshold (h)"], base_h)]
-    if found.empty:  # it is not run yet, or failed
+    options, now = [], None
+    for _, row in orders.iterrows():
+        threshold_h = _none_if_nan(row["threshold (h)"])
+        option = Option(
+            order=str(row["order"]),
+            threshold_h=None if threshold_h is None else float(str(threshold_h)),
+            mean_h=row["mean wait (h)"],
+            p99_h=row["99 % wait (h)"],
+            longest_h=row["longest wait (h)"],
+            changes=_changes(whole, results, str(row["order"]), threshold_h),
+        )
+        options.append(option)
+        if (option.order, option.threshold_h) == (current, base_h):
+            now = option
+    return options, now
+
+
+def advice_of(
+    results: Results,
+    log: Workload,
+    calibration: Calibration | None,
+    simulated: Callable[[str, float | None], Schedule],
+) -> Iterator[str]:
+    """Hand out the verdict, for whom it is worse, and what it is worth: ten sentences at most.
+
+    Parameters
+    ----------
+    results
+        Of the cells that are done.
+    log
+        The log.
+    calibration
+        How far the replay under what there is now is from the log; None if the log does not say.
+    simulated
+        Returns the schedule of the log under an order with a threshold, in hours.
+    """
+    options, now = options_of(results)
+    if now is None:  # it is not run yet, or failed
         return
-    now = found.iloc[0]
-    as_now = in_words_of(results)
-    if best.equals(now):
-        yield f"{as_now}, what you have now, would have kept the mean wait shortest: {span(best['mean wait (h)'])}."
-    else:
-        yield (
-            f"{best['order']} {_limit(best)} would have kept the mean wait shortest: "
-            f"{span(best['mean wait (h)'])} instead of {span(now['mean wait (h)'])} under {as_now}."
-        )
-        yield _on_resamples(_changes(_whole(results), results, str(best["order"]), _none_if_nan(best["threshold (h)"])))
-    yield (
-        f"The longest wait would have been {span(best['longest wait (h)'])} "
-        f"({as_now}: {span(now['longest wait (h)'])}), "
-        f"the 95th percentile {span(best['95 % wait (h)'])} ({span(now['95 % wait (h)'])})."
-    )
-    if now["mean wait (h)"] < _SHORT_H:
-        yield "Jobs hardly wait on this machine, whatever the order: there is little to gain."
-    near = orders[orders["mean wait (h)"] <= (1.0 + _NEAR) * best["mean wait (h)"]]
-    calmest = near.sort_values("longest wait (h)", kind="stable").iloc[0]
-    if calmest["longest wait (h)"] < 0.8 * best["longest wait (h)"]:
-        yield (
-            f"If long waits weigh more: {calmest['order']} {_limit(calmest)} has a mean wait within 5 % of the best, "
-            f"and no job waits longer than {span(calmest['longest wait (h)'])}."
-        )
-    yield from _about_tuners(tuners_of(results))
-    yield from _about_weights(weights_of(results), str(best["order"]))
+    verdict = judge(options, now, calibration)
+    yield from verdict_in_sentences(verdict)
+    if verdict.then is not None:
+        yield from worse_for(*(simulated(each.order, each.threshold_h) for each in (now, verdict.then)))
+    if len(now.changes) == 0:
+        yield "Nothing says how far this is luck: the log has no whole week, or nobody waits in any resample of it."
+    if calibration is not None:
+        yield from islice(sentences_of(calibration, log, in_words_of(results)), _MOST_OF_CALIBRATION)
+    yield from _about_the_log(log)
     yield (
         "What this cannot know: users would submit otherwise if they waited otherwise; and priorities, partitions and "
         "reservations of your machine were not modelled."
@@ -265,60 +287,6 @@ def _about_the_log(log: Workload) -> Iterator[str]:
             "The jobs are more work than the machine can do in the time in which they came: waits only grow. Is the "
             "number of cores right?"
         )
-
-
-def _on_resamples(changes: NDArray[np.float64]) -> str:
-    """Say what happens on resamples of the log."""
-    if not len(changes):
-        return "Nothing says how far this is luck: the log has no whole week, or nobody waits in any resample of it."
-    low, middle, high = np.percentile(100.0 * changes, (10, 50, 90))
-    better = int((changes < 0.0).sum())
-    text = (
-        f"On resamples of the log it changes the mean wait by {middle:.0f} % in the median "
-        f"({low:.0f} % to {high:.0f} % in eight of ten), and shortens it in {better} of {len(changes)}."
-    )
-    doubtful = better < 0.9 * len(changes)
-    return text + (" With another year of the same users it could as well have been worse." if doubtful else "")
-
-
-def _about_tuners(tuners: pd.DataFrame) -> Iterator[str]:
-    """Say how soon it could have been found."""
-    for _, row in tuners.iterrows():
-        part = row["settled on good orders in (% of resamples)"]
-        when = row["in week (median of these)"]
-        found = f"uses a good order in {row['weeks with a good order (%)']:.0f} % of the weeks, and "
-        found += f"settles on good ones in {part:.0f} % of the resamples"
-        found += f" (in week {when:.0f} in the median)" if pd.notna(when) else ""
-        longer = row["waits against the best order with it (%, median)"]
-        limit = in_words(_none_if_nan(row["threshold (h)"]))
-        than = f"its waits are {longer:.0f} % longer than those of the best order {limit}"
-        yield f"A {row['tuner']}, {limit}, {found}; {than}."
-
-
-def _about_weights(weights: pd.DataFrame, best: str) -> Iterator[str]:
-    """Say what a batch system that orders by weights could be told."""
-    if weights.empty:
-        return
-    mine = weights[weights["like"] == best]
-    row = (mine if len(mine) else weights).iloc[0]
-    yield (
-        f"The weights of a multifactor priority most like {row['like']}: age {row['age']:,} (of seven days), size "
-        f"{row['size']:,} (of the machine; negative: small jobs first), time limit {row['time limit']:,} (of the "
-        f"longest). They put {row['pairs in the same order (%)']:.0f} % of the pairs of waiting jobs as {row['like']} "
-        f"does; {_waits(row)}."
-    )
-    first = weights.iloc[0]
-    if first["like"] != row["like"]:
-        yield (
-            f"Of all weights that were fitted, those like {first['like']} wait least: age {first['age']:,}, "
-            f"size {first['size']:,}, time limit {first['time limit']:,}; {_waits(first)}."
-        )
-
-
-def _waits(row: "pd.Series[Any]") -> str:
-    """Return the waits under weights, in words."""
-    mean, longest = span(row["mean wait (h)"]), span(row["longest wait (h)"])
-    return f"{_limit(row)}, the mean wait under them is {mean}, the longest {longest}"
 
 
 def _same(column: "pd.Series[Any]", threshold_h: object) -> "pd.Series[Any]":

@@ -1,0 +1,113 @@
+"""The verdict on an order: each of the four, its sentences, and for whom a change is worse."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simmodels as sm
+from experiments.calibration import Calibration, calibrate
+from experiments.studies.advice_verdict import ORDERS_IN_WORDS, Option, judge, sentences_of, worse_for
+from simmodels.policies.orders import TWELVE_ORDERS
+
+NOW = Option(order="FCFS", threshold_h=None, mean_h=4.0, p99_h=40.0, longest_h=100.0, changes=np.zeros(5))
+BETTER = Option(
+    order="SQF", threshold_h=40.0, mean_h=2.8, p99_h=46.0, longest_h=101.0,
+    changes=np.array([-0.4, -0.35, -0.3, -0.3, -0.28]),
+)  # fmt: skip
+
+
+def verdict(*options: Option, now: Option = NOW, calibration: Calibration | None = None) -> tuple[str, list[str]]:
+    found = judge([now, *options], now, calibration)
+    return found.kind, list(sentences_of(found))
+
+
+def test_a_change_is_advised_where_most_gain_and_nobody_waits_much_longer_than_somebody_does_now() -> None:
+    kind, said = verdict(BETTER)
+    assert kind == "change"
+    assert said[0] == "Change: to SQF (fewest cores first) with a threshold of 40 h."
+    assert " ".join(said[1:]) == (
+        "The mean wait would have been 2.8 h instead of 4 h; on resamples of your log it changes by -30 % in the "
+        "median (-38 % and -29 % are the 10th and the 90th percentile), and is shorter in 5 of 5. The longest wait "
+        "would have been 101 h (100 h), the 99th percentile 46 h (40 h)."
+    )
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {"longest_h": 110.1},
+        {"p99_h": 60.1},
+        {"mean_h": 3.81},
+        {"changes": np.array([-0.4, -0.3, -0.3, -0.3, 0.01])},
+        {"changes": np.array([-0.04, -0.04, -0.04, -0.3, -0.3])},
+        {"changes": np.zeros(0)},
+    ],
+)
+def test_what_falls_short_in_one_respect_is_not_advised(worse: dict[str, object]) -> None:
+    also = replace(BETTER, order="LCFS", mean_h=2.0, longest_h=400.0)  # so that the order does matter
+    assert verdict(replace(BETTER, **worse), also)[0] == "do not change"  # type: ignore[arg-type]
+    at_the_bound = replace(BETTER, longest_h=110.0, p99_h=60.0)
+    assert verdict(at_the_bound, also)[0] == "change"
+
+
+def test_of_several_that_are_better_the_one_with_the_shortest_mean_wait_is_advised() -> None:
+    other = replace(BETTER, order="SAF", mean_h=2.7)
+    assert judge([NOW, BETTER, other], NOW, None).then is other
+
+
+def test_what_has_a_shorter_mean_wait_at_the_price_of_some_is_told_and_starvation_named() -> None:
+    shorter = replace(BETTER, threshold_h=160.0, mean_h=2.3, longest_h=186.0)
+    assert verdict(BETTER, shorter)[1][-1] == (
+        "If only the mean counted: SQF (fewest cores first) with a threshold of 160 h, 2.3 h, but with a longest wait "
+        "of 186 h instead of 100 h."
+    )
+    starving = replace(shorter, threshold_h=None, longest_h=5147.0)
+    kind, said = verdict(starving)
+    assert (kind, said[0][:14]) == ("do not change", "Do not change:")
+    assert said[-1].endswith("a longest wait of 5,147 h instead of 100 h: that is starvation.")
+
+
+def test_the_order_hardly_matters_where_nothing_is_much_better_or_nobody_waits() -> None:
+    assert verdict(replace(BETTER, mean_h=3.9))[0] == "hardly matters"
+    idle = replace(NOW, mean_h=0.01)
+    kind, [said] = verdict(replace(BETTER, mean_h=0.001), now=idle)
+    assert kind == "hardly matters"
+    assert said == (
+        "The order hardly matters here: the mean wait under FCFS (first come, first served) without a threshold is "
+        "36 s, and under the best that was tried 3.6 s."
+    )
+
+
+def test_a_replay_that_is_far_from_its_log_comes_first() -> None:
+    frame = pd.DataFrame({"submit_s": [0, 0], "runtime_s": [60, 60], "cores": [4, 4], "wait_s": [0, 90_000]})
+    poor = calibrate(sm.simulate(sm.Workload.from_frame(frame, max_cores=4)))
+    kind, said = verdict(BETTER, calibration=poor)
+    assert kind == "no match"
+    assert said[0].startswith("This replay does not match your machine")
+    assert said[1].startswith("Change: to SQF")
+
+
+def test_each_of_the_twelve_orders_is_told_in_words() -> None:
+    assert tuple(ORDERS_IN_WORDS) == TWELVE_ORDERS
+    assert str(replace(BETTER, order="mine", threshold_h=None)) == "mine without a threshold"
+
+
+def test_who_waits_longer_is_found_by_user_size_and_limit() -> None:
+    """A wide job of user 2 waits for an hour more, so that ten short ones of user 1 need not wait for it."""
+    frame = pd.DataFrame(
+        {
+            "submit_s": [0.0, *[1.0] * 10, *[0.5] * 10],
+            "runtime_s": [3600.0, *[360.0] * 10, *[60.0] * 10],
+            "cores": [64, *[1] * 10, *[64] * 10],
+            "user_id": [9, *[1] * 10, *[2] * 10],
+        }
+    )
+    log = sm.Workload.from_frame(frame, max_cores=64)
+    said = list(worse_for(sm.simulate(log), sm.simulate(log, order="SQF", backfilling="none")))
+    assert said[0] == "Of 2 users with 10 jobs or more, 1 wait longer on average."
+    assert said[1].startswith("Jobs of more than 16 cores pay most: they wait ")
+    assert list(worse_for(sm.simulate(log), sm.simulate(log))) == [
+        "Of 2 users with 10 jobs or more, 0 wait longer on average."
+    ]
