@@ -9,45 +9,30 @@ from scipy.stats import spearmanr
 
 from experiments.inputs import count_of, span
 from simmodels.ground.numbers import Floats, Ints
-from simmodels.logged import as_logged, logged_wait_s
+from simmodels.logged import logged_wait_s
+from simmodels.metrics import describe, step_function, time_sum
 from simmodels.schedule import Schedule
 from simmodels.units import DAY, HOUR
 from simmodels.workload import Workload
 
 Agreement = Literal["close", "rough", "poor"]
 
-MEASURES: Final = ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s", "utilisation")
 _CLOSE: Final = 1.5
-"""Mean waits within this factor of each other are close ..."""
+"""Mean waits, and 95th percentiles, within this factor of each other are close, ..."""
+_CORRELATED: Final = 0.3
+"""... if the ranks of the waits correlate by this; ..."""
 _ROUGH: Final = 3.0
-"""... and beyond this one, the replay is of another machine."""
+"""... beyond this factor, the replay is of another machine."""
 _SHORT_S: Final = 60.0
-"""Mean waits that differ by less than this are close, whatever their quotient."""
+"""Waits that differ by less than this are close, whatever their quotient."""
 _LEVELS: Final = 64
 """So many sizes of jobs are told apart where it is asked whether a job's cores were free."""
 _MUCH: Final = 0.1
-"""A larger share of the waiting time, of the jobs or of the time is worth a word."""
+"""A larger share of the waiting time is worth a word."""
 _FEW: Final = 0.01
-"""The machine may be over-full for this share of the time, as clocks of logs are not exact."""
+"""For this share of the time the machine may be over-full, and this share of the work may have no start."""
 _OUTAGE_S: Final = 6 * HOUR
-"""So long nobody starts, though somebody waits whose cores are free: an outage, or a reservation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """A span in which no job started, though jobs waited whose cores were free.
-
-    Parameters
-    ----------
-    begin_s, end_s
-        Its first and last instant, in seconds since the log's zero.
-    waiting
-        How many jobs waited all the while.
-    """
-
-    begin_s: float
-    end_s: float
-    waiting: int
+"""So long no job starts, though the cores of the first that waits are free: an outage, or a reservation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,60 +42,74 @@ class Calibration:
     Parameters
     ----------
     jobs
-        How many jobs have a wait in both.
+        How many jobs have a wait in both, and count in the replay.
     logged, replayed
-        Their `MEASURES`.
+        Of these: ``mean_wait_s``, ``median_wait_s``, ``p95_wait_s``, ``max_wait_s``.
     rank_correlation
-        Spearman's, of the logged and replayed waits of these jobs; NaN if all are alike.
+        Spearman's, of their logged and replayed waits; NaN if all are alike.
+    known_share
+        Which share of the core-seconds of the log is of jobs that it says the start of.
+    utilisation
+        Of the log, from its first submit to its last end.
     free_share
         In which share of the time that jobs waited by the log, summed over jobs, their cores were free.
     over_full_share
         In which share of its time the log has more cores in use than the machine.
     peak_cores
         The most cores that were in use at once by the log.
-    outages
-        Spans in which nobody started, though somebody could.
+    outages_s
+        Spans in which no job started, though the cores of the first that waited were free: begin and end.
+    places
+        How many clusters the replay has.
+
+    Notes
+    -----
+    Where the log has other cores allocated than requested, those allocated are in use. Jobs that a filter dropped are
+    not in the log any more: their cores count as free.
     """
 
     jobs: int
     logged: Mapping[str, float]
     replayed: Mapping[str, float]
     rank_correlation: float
+    known_share: float
+    utilisation: float
     free_share: float
     over_full_share: float
     peak_cores: int
-    outages: tuple[Outage, ...]
+    outages_s: tuple[tuple[float, float], ...]
+    places: int
 
-    @property
-    def factor(self) -> float:
-        """Return how many times as long as in the replay the mean wait of the log is; infinite or NaN without waits."""
-        logged_s, replayed_s = self.logged["mean_wait_s"], self.replayed["mean_wait_s"]
+    def factor(self, measure: str = "mean_wait_s") -> float:
+        """Return how many times as long as in the replay a wait of the log is; infinite or NaN without waits."""
+        logged_s, replayed_s = self.logged[measure], self.replayed[measure]
         if replayed_s == 0:
             return np.nan if logged_s == 0 else np.inf
         return logged_s / replayed_s
 
+    def _apart(self, measure: str) -> float:
+        """Return how far a wait is from that of the replay, as a factor >= 1."""
+        if abs(self.logged[measure] - self.replayed[measure]) <= _SHORT_S:
+            return 1.0
+        factor = self.factor(measure)
+        return max(factor, 1 / factor) if factor > 0 else np.inf
+
     @property
     def agreement(self) -> Agreement:
-        """Return how well the mean waits agree: within a factor of 1.5 (or a minute), of 3, or not even that."""
-        if abs(self.logged["mean_wait_s"] - self.replayed["mean_wait_s"]) <= _SHORT_S:
-            return "close"
-        apart = max(self.factor, 1 / self.factor) if self.factor > 0 else np.inf
-        return "close" if apart <= _CLOSE else "rough" if apart <= _ROUGH else "poor"
+        """Return how well the two agree.
+
+        Close: mean waits and 95th percentiles are within a factor of 1.5 of each other (or a minute), and the ranks of
+        the waits correlate by at least 0.3. Poor: the mean waits are not even within a factor of 3.
+        """
+        mean, p95 = (self._apart(measure) for measure in ("mean_wait_s", "p95_wait_s"))
+        if mean > _ROUGH:
+            return "poor"
+        return "rough" if max(mean, p95) > _CLOSE or self.rank_correlation < _CORRELATED else "close"
 
     def table(self) -> Mapping[str, object]:
-        """Return all of it by name, as JSON holds it."""
-        return {
-            "agreement": self.agreement,
-            "jobs": self.jobs,
-            "logged": self.logged,
-            "replayed": self.replayed,
-            "factor": self.factor,
-            "rank_correlation": self.rank_correlation,
-            "free_share": self.free_share,
-            "over_full_share": self.over_full_share,
-            "peak_cores": self.peak_cores,
-            "outages": [(outage.begin_s, outage.end_s) for outage in self.outages],
-        }
+        """Return all of it by name."""
+        named = {name: getattr(self, name) for name in self.__slots__}
+        return {"agreement": self.agreement, "factor": self.factor(), **named}
 
 
 def calibrate(replayed: Schedule) -> Calibration | None:
@@ -120,31 +119,22 @@ def calibrate(replayed: Schedule) -> Calibration | None:
     both = ~np.isnan(wait_s) & replayed.counted & ~np.isnan(replayed.start_s)
     if not both.any():
         return None
-    logged = as_logged(log, cores=replayed.cores)
     replayed_wait_s = replayed.start_s - log.submit_s
-    started = _Started(log, wait_s, replayed.cores)
+    held = _Held(log, wait_s, replayed.cores)
+    known = held.known_share >= 1 - _FEW  # else what the others held would seem free
     return Calibration(
         int(both.sum()),
-        _measured(logged, wait_s[both]),
-        _measured(replayed, replayed_wait_s[both]),
+        describe(wait_s[both], "wait_s"),
+        describe(replayed_wait_s[both], "wait_s"),
         _correlation(wait_s[both], replayed_wait_s[both]),
-        started.free_share(),
-        started.over_full_share(),
-        started.peak,
-        started.outages(),
+        held.known_share,
+        held.utilisation() if known else np.nan,
+        held.free_share() if known else np.nan,
+        held.over_full_share(),
+        held.peak,
+        held.outages_s() if known else (),
+        len(replayed.places),
     )
-
-
-def _measured(schedule: Schedule, wait_s: Floats) -> Mapping[str, float]:
-    """Return the figures of merit of jobs that waited so long, and of their machine."""
-    found = (
-        wait_s.mean(),
-        np.median(wait_s),
-        np.percentile(wait_s, 95),
-        wait_s.max(),
-        schedule.metrics()["utilisation"],
-    )
-    return dict(zip(MEASURES, map(float, found), strict=True))
 
 
 def _correlation(one: Floats, other: Floats) -> float:
@@ -154,7 +144,7 @@ def _correlation(one: Floats, other: Floats) -> float:
     return float(spearmanr(one, other).statistic)
 
 
-class _Started:
+class _Held:
     """Which cores were in use when, by a log.
 
     Parameters
@@ -164,68 +154,79 @@ class _Started:
     """
 
     def __init__(self, log: Workload, wait_s: Floats, cores: int) -> None:
-        chosen = ~np.isnan(wait_s)
-        self.submit_s, self.cores = log.submit_s[chosen], log.cores[chosen]
-        self.start_s = self.submit_s + wait_s[chosen]
-        end_s = self.start_s + log.runtime_s[chosen]
-        change = np.concatenate((self.cores, -self.cores))
-        time_s, place = np.unique(np.concatenate((self.start_s, end_s)), return_inverse=True)
-        in_use = np.cumsum(np.bincount(place, change, len(time_s))).astype(np.int64)
+        allocated = np.asarray(log.extras.get("allocated_cores", log.cores), dtype=np.int64)
+        held = np.where(allocated > 0, allocated, log.cores)
+        known = log.known() & log.rigid()
+        started = ~np.isnan(wait_s)
+        work_s = log.runtime_s * held
+        total_s = float(work_s[known].sum())
+        self.known_share = float(work_s[started].sum()) / total_s if total_s else 1.0
+        self.size = cores
+        self.submit_s, self.cores = log.submit_s[started], held[started]
+        self.start_s = self.submit_s + wait_s[started]
+        self.end_s = self.start_s + log.runtime_s[started]
+        time_s, in_use = step_function(self.start_s, self.end_s, self.cores)
+        first_s = float(self.submit_s.min())
+        if not len(time_s) or time_s[0] > first_s:
+            time_s, in_use = np.append(first_s, time_s), np.append(0, in_use)
         self.time_s: Floats = time_s  # from each of these instants on, so many cores are free
         self.free: Ints = cores - in_use
         self.lasts_s: Floats = np.diff(time_s, append=time_s[-1])
         self.peak = int(in_use.max(initial=0))
 
+    def utilisation(self) -> float:
+        """Return the share of the machine that was in use from the first submit to the last end."""
+        window_s = float(self.submit_s.min()), float(self.end_s.max())
+        room = self.size * (window_s[1] - window_s[0])
+        return time_sum(self.start_s, self.end_s, self.cores, window_s) / room if room else np.nan
+
     def free_share(self) -> float:
         """Return in which share of the time that jobs waited, summed over jobs, their cores were free."""
         waited = self.start_s > self.submit_s
-        total = float((self.start_s - self.submit_s).sum())
-        if not total:
+        total_s = float((self.start_s - self.submit_s).sum())
+        if not total_s:
             return 0.0
         levels = np.unique(self.cores[waited])
         if len(levels) > _LEVELS:  # each job is taken for one of the next size, so that its cores were free for sure
             levels = np.unique(np.quantile(levels, np.linspace(0, 1, _LEVELS), method="higher"))
         level = np.searchsorted(levels, self.cores)
-        found = 0.0
+        found_s = 0.0
         for number, need in enumerate(levels):
             of = waited & (level == number)
-            found += float((self._free_until(self.start_s[of], need) - self._free_until(self.submit_s[of], need)).sum())
-        return found / total
+            since_s, until_s = (self._free_until(at_s[of], need) for at_s in (self.submit_s, self.start_s))
+            found_s += float((until_s - since_s).sum())
+        return found_s / total_s
 
     def _free_until(self, at_s: Floats, need: int) -> Floats:
-        """Return for how long, up to instants, so many cores were free; before the first start all are."""
+        """Return for how long, up to instants, so many cores were free."""
         enough = self.free >= need
         until_s = np.concatenate(([0.0], np.cumsum(np.where(enough, self.lasts_s, 0.0))))
         last = np.searchsorted(self.time_s, at_s, side="right") - 1
-        known = np.maximum(last, 0)
-        since_s = at_s - self.time_s[known]
-        return np.where(last < 0, since_s, until_s[known] + np.where(enough[known], since_s, 0.0))
+        return until_s[last] + np.where(enough[last], at_s - self.time_s[last], 0.0)
 
     def over_full_share(self) -> float:
         """Return in which share of the log's time more cores were in use than there are."""
         total_s = float(self.lasts_s.sum())
         return float(self.lasts_s[self.free < 0].sum()) / total_s if total_s else 0.0
 
-    def outages(self) -> tuple[Outage, ...]:
-        """Return the spans of hours between two starts in which a job waited all the while whose cores were free."""
-        starts = np.unique(self.start_s)
-        gaps = np.flatnonzero(np.diff(starts) >= _OUTAGE_S)
+    def outages_s(self) -> tuple[tuple[float, float], ...]:
+        """Return the spans of hours between two starts in which the first job that waited had its cores free."""
+        starts_s = np.unique(self.start_s)
+        long = np.flatnonzero(self.start_s - self.submit_s >= _OUTAGE_S)
+        long = long[np.argsort(self.submit_s[long], kind="stable")]
+        submit_s, start_s = self.submit_s[long], self.start_s[long]
         found = []
-        for gap in gaps:
-            begin_s, end_s = float(starts[gap]), float(starts[gap + 1])
-            waiting = (self.submit_s <= begin_s) & (self.start_s >= end_s)
-            inside = (self.time_s >= begin_s) & (self.time_s < end_s)
-            least = self.free[inside].min()
-            if (self.cores[waiting] <= least).any():
-                found.append(Outage(begin_s, end_s, int(waiting.sum())))
+        for gap in np.flatnonzero(np.diff(starts_s) >= _OUTAGE_S):
+            begin_s, end_s = float(starts_s[gap]), float(starts_s[gap + 1])
+            waiting = start_s[: np.searchsorted(submit_s, begin_s, side="right")] >= end_s
+            if not waiting.any():
+                continue
+            need = self.cores[long[int(np.argmax(waiting))]]
+            first = int(np.searchsorted(self.time_s, begin_s, side="right")) - 1
+            last = int(np.searchsorted(self.time_s, end_s))
+            if need <= self.free[first:last].min():
+                found.append((begin_s, end_s))
         return tuple(found)
-
-
-_WORTH: Final[Mapping[Agreement, str]] = {
-    "close": "so differences between replays may be taken for those that the machine would show",
-    "rough": "so trust the direction of differences between replays, and not their size",
-    "poor": "so this replay is not of your machine, and differences between replays may say little of it",
-}
 
 
 def doubt_of_size(log: Workload, cores: int) -> str:
@@ -236,14 +237,21 @@ def doubt_of_size(log: Workload, cores: int) -> str:
     wait_s = logged_wait_s(log)
     if np.isnan(wait_s).all():
         return ""
-    started = _Started(log, wait_s, cores)
-    share = started.over_full_share()
+    held = _Held(log, wait_s, cores)
+    share = held.over_full_share()
     if share <= _FEW:
         return ""
     return (
         f"For {_percent(share)} of its time the log has more cores in use than the {cores:,} of the machine, up to "
-        f"{started.peak:,}: is the number of cores right?"
+        f"{held.peak:,}: is the number of cores right?"
     )
+
+
+_WORTH: Final[Mapping[Agreement, str]] = {
+    "close": "where replays differ clearly, your machine may be expected to",
+    "rough": "trust which of two replays is better, and not by how much",
+    "poor": "either the machine was not run so, or this replay is not of it, and then replays say little of it",
+}
 
 
 def sentences_of(calibration: Calibration, log: Workload, policy: str) -> Iterator[str]:
@@ -256,31 +264,39 @@ def sentences_of(calibration: Calibration, log: Workload, policy: str) -> Iterat
         f"{span(replayed['mean_wait_s'] / HOUR)} (95th percentiles {span(logged['p95_wait_s'] / HOUR)} and "
         f"{span(replayed['p95_wait_s'] / HOUR)}){alike}: {_WORTH[calibration.agreement]}."
     )
-    if calibration.agreement != "close":
-        yield from causes_of(calibration, log)
+    yield from causes_of(calibration, log)
 
 
 def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:
-    """Hand out what in the log may be the cause of a difference, a sentence each."""
+    """Hand out what in the log may be the cause of a difference, a sentence each; nothing if the two are close."""
+    if calibration.agreement == "close":
+        return
+    if calibration.known_share < 1 - _FEW:
+        yield f"The log says when jobs started for {_percent(calibration.known_share)} of its core hours only."
     if calibration.free_share > _MUCH:
         yield (
             f"For {_percent(calibration.free_share)} of the time that jobs waited, their cores were free: something "
             "else held them back, such as jobs ahead of them, partitions, memory, limits of users, holds, reservations."
         )
-    for name in ("partition", "queue"):
-        column = log.extras.get(name)
-        if column is not None:
-            _, counts = np.unique(np.asarray(column), return_counts=True)
-            several = int((counts >= _FEW * len(log)).sum())
-            if several > 1:
-                yield f"The log has {several} {name}s with at least 1 % of the jobs each; the replay has one."
-    if calibration.outages:
-        lasts_s = [outage.end_s - outage.begin_s for outage in calibration.outages]
+    for name in ("partition", "queue") if calibration.places == 1 else ():
+        several = _several(log, name)
+        if several > 1:
+            yield f"The log has {several} {name}s with at least 1 % of the jobs each; the replay has one."
+    if calibration.outages_s:
+        lasts_s = [end_s - begin_s for begin_s, end_s in calibration.outages_s]
         yield (
             f"In {count_of(len(lasts_s), 'span')} of 6 h or more ({sum(lasts_s) / DAY:.1f} days in all, the longest "
-            f"{max(lasts_s) / HOUR:.0f} h) nobody started although a job waited whose cores were free: the machine was "
-            "down, or reserved."
+            f"{max(lasts_s) / HOUR:.0f} h) no job started although the cores of the first that waited were free: "
+            "perhaps the machine was down, or reserved."
         )
+
+
+def _several(log: Workload, name: str) -> int:
+    """Return how many values of a column have at least 1 % of the jobs; -1 is unknown."""
+    column = np.asarray(log.extras.get(name, ()))
+    values, counts = np.unique(column[column != "-1"] if column.dtype.kind in "OUS" else column[column >= 0],
+                               return_counts=True)  # fmt: skip
+    return int((counts >= _FEW * len(log)).sum()) if len(values) else 0
 
 
 def _percent(share: float) -> str:

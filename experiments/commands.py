@@ -219,7 +219,7 @@ def compare_policies(
         if out is None:
             files: tuple[str, ...] = ()
             cells = run_all(scenario, policies, setup, shown.begin)
-            logged = logged_cell(scenario, setup, policies[0].kind)
+            logged = logged_cell(scenario, setup, cells)
         else:
             provenance = {"command": list(command), "file": None if asked.log is None else str(asked.log.path)}
             made = compare(scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin)
@@ -277,7 +277,8 @@ def _report(
         rows = cells if logged is None else [logged, *cells]
         show(_title(scenario, setup, [cell.policy for cell in cells]), comparison_table(rows))
         if calibration is not None:
-            for sentence in sentences_of(calibration, scenario.workload, cells[0].policy.name):
+            first = f"{cells[0].policy.name} (the first is taken for what you have)"
+            for sentence in sentences_of(calibration, scenario.workload, first):
                 say(sentence)
     for cell in failed:
         complain(f"{cell.policy.kind} {cell.policy.name!r} failed: {cell.error}")

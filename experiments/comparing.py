@@ -4,7 +4,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ import pandas as pd
 from experiments.answering import plain
 from experiments.calibration import Calibration, calibrate
 from experiments.outputs import made_folder, write_json
-from experiments.policy import Kind, Policy, chosen_policies
+from experiments.policy import Policy, chosen_policies
 from experiments.scenario import Scenario
 from experiments.setup import FIRST, Cell, Setup, column_types
 from simmodels.errors import RequestError
@@ -141,7 +141,7 @@ def compare(
         made_folder(folder / JOBS)
         files.append(f"{JOBS}{cell.policy.file_name}.parquet")
         cell.schedule.to_parquet(folder / files[-1])
-    logged = logged_cell(scenario, setup, chosen[0].kind)
+    logged = logged_cell(scenario, setup, cells)
     if done:
         shown = done if logged is None else [logged, *done]
         files += _write_metrics(folder, scenario, setup, shown)
@@ -162,17 +162,27 @@ def compare(
     return comparison
 
 
-def logged_cell(scenario: Scenario, setup: Setup, kind: Kind) -> Cell | None:
-    """Return what the log itself records; None if it does not say when its jobs started, or a window is simulated."""
-    work = scenario.workload
-    if scenario.window_s is not None or scenario.cores is None or np.isnan(logged_wait_s(work)).all():
+def logged_cell(scenario: Scenario, setup: Setup, cells: Sequence[Cell]) -> Cell | None:
+    """Return what the log itself records of the jobs that count; None if it does not say when its jobs started.
+
+    Nor is there any on machines, whose figures of merit a log does not have.
+    """
+    work, kind = scenario.workload, cells[0].policy.kind
+    on_machines = any(site.machines is not None for site in scenario.on or ())
+    if on_machines or scenario.cores is None or np.isnan(logged_wait_s(work)).all():
         return None
     schedule = as_logged(work, cores=scenario.cores)
+    ran = next((cell.schedule for cell in cells if cell.schedule is not None), None)
+    if ran is not None:
+        schedule = replace(schedule, counted=schedule.counted & ran.counted)
     return Cell(Policy(kind, AS_LOGGED, {}), schedule, schedule.metrics(setup.tau_s))
 
 
 def calibration_of(cells: Sequence[Cell]) -> Calibration | None:
-    """Return how far the first of these replays is from its log, as far as the log says; None if it failed."""
+    """Return how far the first of these replays is from its log, as far as the log says; None if it failed.
+
+    It is that of the first policy, which should be the one that the machine had.
+    """
     first = cells[0].schedule
     return None if first is None or first.window is not None else calibrate(first)
 

@@ -34,7 +34,7 @@ _DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*"
 _UNREMARKABLE: Final = ("lines", "comment lines", "header lines", "blank lines", "job steps", "jobs")
 OVERSIZED: Final = "dropped: wider than the machine"
 LEFT_OUT: Final = "left out: cores or runtime unknown"
-_LONG_H: Final = 1000.0  # from here on hours are whole numbers
+_LONG_H: Final = 999.5  # from here on hours are whole numbers
 
 
 def count_of(count: int, what: str) -> str:

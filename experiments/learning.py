@@ -115,11 +115,12 @@ class Lesson:
         """Return float64[windows], the same by the log itself; NaN where it does not say when the jobs started."""
         found = np.full(len(held_out), np.nan)
         for place, window in enumerate(held_out):
-            wait_s = logged_wait_s(window)[self.warm_jobs :]
+            known = np.flatnonzero(window.known())
+            counted = known[np.argsort(window.submit_s[known], kind="stable")][self.warm_jobs :]
+            wait_s, executed_s = logged_wait_s(window)[counted], window.runtime_s[counted]
             ended = ~np.isnan(wait_s)
             if ended.any():
-                executed_s = window.runtime_s[self.warm_jobs :][ended]
-                found[place] = np.mean(bounded_slowdown(wait_s[ended], executed_s, self.tau_s))
+                found[place] = bounded_slowdown(wait_s[ended], executed_s[ended], self.tau_s).mean()
         return found
 
 

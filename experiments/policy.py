@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, get_args
 from experiments.inputs import named_priority
 from experiments.on_machines import FIVE, QUEUES, heuristic_of
 from simmodels.errors import RequestError, require_known
+from simmodels.logged import AS_LOGGED
 from simmodels.model import RouterName
 from simmodels.policies.placement_options import Heuristic
 from simmodels.policies.priority import Priority
@@ -94,6 +95,8 @@ def chosen_policies(kind: Kind, given: Sequence[str | Priority | Policy]) -> tup
         raise RequestError(f"a comparison of no {kind}s", "at least one is needed")
     files: dict[str, str] = {}
     for number, each in enumerate(found):
+        if each.name == AS_LOGGED:
+            raise RequestError(f"a {kind} of the name {AS_LOGGED!r}", "it stands for what a log records")
         if each.name in {other.name for other in found[:number]}:
             raise RequestError(f"{kind} {each.name!r} is given twice", f"each {kind} once is allowed")
         other = files.setdefault(each.file_name.lower(), each.name)

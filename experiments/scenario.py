@@ -344,8 +344,8 @@ class ScenarioRequest:
         if log is not None:
             yield f"{log.name}: {count_of(len(log), 'job')} for {where}"
             yield from (f"  {line}" for line in remarks(log.counts))
-            if self.clusters is None and self.supply is None and log.max_cores is not None:
-                yield from filter(None, [doubt_of_size(log, log.max_cores)])
+            if self.clusters is None and self.supply is None and scenario.cores is not None:
+                yield from filter(None, [doubt_of_size(log, scenario.cores)])
         if self.folder is not None:
             tasks = len(scenario.workload) - (0 if log is None else len(log))
             yield f"{self.folder.path}: {count_of(flows, 'workflow')} of {count_of(tasks, 'task')} for {where}"

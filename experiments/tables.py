@@ -119,7 +119,7 @@ def comparison_table(cells: Sequence[Cell]) -> Table:
     table.add_column(cells[0].policy.kind if cells else "policy")
     done = [cell for cell in cells if cell.error is None]
     replayed = [cell for cell in done if cell.policy.name != AS_LOGGED]
-    columns = dict(_columns(done[0].metrics)) if done else {}
+    columns = dict(_columns(replayed[0].metrics)) if replayed else {}
     if any(cell.metrics.get("unfinished") for cell in done):
         columns["unfinished"] = "un-\nfinished"
     for heading in columns.values():

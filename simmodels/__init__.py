@@ -35,7 +35,7 @@ from simmodels.errors import (
 from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import run_trials, score_jobs
-from simmodels.logged import as_logged, peak_cores
+from simmodels.logged import as_logged
 from simmodels.policies.bids import TEN_BIDS, Bid, bid, bids
 from simmodels.policies.checkpoints import Checkpoints, young_daly_s
 from simmodels.policies.order import Order
@@ -144,7 +144,6 @@ __all__ = [
     "fit_polynomial",
     "order",
     "orders",
-    "peak_cores",
     "plan",
     "replay_tuned",
     "run_trials",

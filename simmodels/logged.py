@@ -15,7 +15,7 @@ AS_LOGGED: Final = "as logged"
 
 
 def logged_wait_s(workload: Workload) -> Floats:
-    """Return float64[n], how long each job waited by the log; NaN where the log does not say, or the job never ran.
+    """Return float64[n], how long each job waited by the log; NaN where the log does not say.
 
     A wait below 0, which a clock that was set back leaves in a log, is unknown.
     """
@@ -29,8 +29,9 @@ def logged_wait_s(workload: Workload) -> Floats:
 def as_logged(workload: Workload, *, cores: int | None = None) -> Schedule:
     """Return the schedule that a log records: each job started when the log says, and ran for its runtime.
 
-    It has the figures of merit, tables and charts of any schedule. It need not be legal: what the log counts as cores
-    may have been more at an instant than `cores`, and what ran outside the log is in none.
+    It has the figures of merit, tables and charts of any schedule. It need not be legal: more cores than there are may
+    have been in use at an instant by the log. Each job has the cores that it has in the workload, which may be those it
+    asked for.
 
     Parameters
     ----------
@@ -71,14 +72,3 @@ def as_logged(workload: Workload, *, cores: int | None = None) -> Schedule:
         counted=has_wait,
         about={"order": AS_LOGGED, "left_out": int((~has_wait).sum())},
     )
-
-
-def peak_cores(workload: Workload) -> int:
-    """Return the most cores that were in use at once by the log; 0 where it does not say when its jobs started."""
-    start_s = workload.submit_s + logged_wait_s(workload)
-    ran = ~np.isnan(start_s) & (workload.runtime_s > 0)
-    cores = workload.cores[ran]
-    time_s = np.concatenate((start_s[ran], start_s[ran] + workload.runtime_s[ran]))
-    change = np.concatenate((cores, -cores))
-    in_use = np.cumsum(change[np.lexsort((change, time_s))])  # at one instant, what ends makes room first
-    return int(in_use.max(initial=0))

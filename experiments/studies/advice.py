@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from experiments.calibration import calibrate
+from experiments.calibration import Calibration, calibrate
 from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
@@ -24,6 +24,7 @@ from experiments.studies.advice_told import (
     calibration_tables,
     current_of,
     in_words_of,
+    options_of,
     orders_of,
     tuners_of,
     weights_of,
@@ -144,7 +145,7 @@ class Advice(Study):
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the log as it was beside its replay, how each order does on it and on resamples, tuners, weights."""
-        calibration = calibrate(self._replayed(results))
+        calibration = self._calibration(results)
         return {
             **({} if calibration is None else calibration_tables(calibration, self._log, results)),
             "orders": orders_of(results),
@@ -160,10 +161,9 @@ class Advice(Study):
         table = results.table
         if table.empty:
             return {}
-        replayed = self._replayed(results)
         found = {}
-        if calibrate(replayed) is not None:
-            both = {AS_LOGGED: as_logged(self._log), in_words_of(results): replayed}
+        if self._calibration(results) is not None:
+            both = {AS_LOGGED: as_logged(self._log), in_words_of(results): self._simulated(*current_of(results))}
             found["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
         chosen = table[(table["trace"] == RESAMPLE) & table["policy"].isin(TWELVE_ORDERS)]
         factors = {**results.factors, "policy": [name for name in results.factors["policy"] if name in TWELVE_ORDERS]}
@@ -182,11 +182,21 @@ class Advice(Study):
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return the advice, in sentences."""
-        return list(advice_of(results, self._log, calibrate(self._replayed(results)), self._simulated))
+        return list(advice_of(results, self._log, self._calibration(results), self._simulated))
 
-    def _replayed(self, results: Results) -> Schedule:
-        """Return the schedule of the log under what there is now."""
-        return self._simulated(*current_of(results))
+    def _calibration(self, results: Results) -> Calibration | None:
+        """Return how far the replay under what there is now is from the log; None until that is run."""
+        _, now = options_of(results)
+        if now is None:
+            return None
+        if now.order not in self._calibrated:
+            self._calibrated[now.order] = calibrate(self._simulated(now.order, now.threshold_h))
+        return self._calibrated[now.order]
+
+    @cached_property
+    def _calibrated(self) -> dict[str, Calibration | None]:
+        """What `_calibration` returned, by the order that there is now."""
+        return {}
 
     def _simulated(self, order: str, threshold_h: float | None) -> Schedule:
         """Return the schedule of the log under an order with a threshold."""

@@ -73,8 +73,7 @@ def calibration_tables(calibration: Calibration, log: Workload, results: Results
     """Return the waits that the log records beside those of its replay, and what may be the cause of a difference."""
     rows = []
     for name, of in ((AS_LOGGED, calibration.logged), (f"replayed, {in_words_of(results)}", calibration.replayed)):
-        waits_h = {heading: of[key] / HOUR for heading, key in _WAITS.items()}
-        rows.append({"": name, **waits_h, "utilisation (%)": 100 * of["utilisation"]})
+        rows.append({"": name, **{heading: of[key] / HOUR for heading, key in _WAITS.items()}})
     causes = pd.DataFrame({"what the log shows": list(causes_of(calibration, log))})
     return {
         "as logged, and replayed": pd.DataFrame(rows),
@@ -114,7 +113,7 @@ def orders_of(results: Results) -> pd.DataFrame:
                     "threshold (h)": threshold_h,
                     "mean wait (h)": float(measured["mean_wait_s"]) / HOUR,
                     "95 % wait (h)": float(measured["p95_wait_s"]) / HOUR,
-                    "99 % wait (h)": float(measured["p99_wait_s"]) / HOUR,
+                    "99 % wait (h)": float(measured.get("p99_wait_s", np.nan)) / HOUR,
                     "longest wait (h)": float(measured["max_wait_s"]) / HOUR,
                     "mean bounded slowdown": float(measured["mean_bounded_slowdown"]),
                     f"{against}, median": middle,
@@ -227,7 +226,7 @@ def advice_of(
     calibration: Calibration | None,
     simulated: Callable[[str, float | None], Schedule],
 ) -> Iterator[str]:
-    """Hand out the verdict, for whom it is worse, and what it is worth: ten sentences at most.
+    """Hand out the verdict, for whom a change is worse, what that is worth, and what was run.
 
     Parameters
     ----------
@@ -247,9 +246,15 @@ def advice_of(
     yield from verdict_in_sentences(verdict)
     if verdict.then is not None:
         yield from worse_for(*(simulated(each.order, each.threshold_h) for each in (now, verdict.then)))
-    if len(now.changes) == 0:
+    if results.done < results.cells:
+        yield f"Only {results.done:,} of {results.cells:,} simulations are done: another verdict may come of all."
+    elif not len(now.changes):
         yield "Nothing says how far this is luck: the log has no whole week, or nobody waits in any resample of it."
-    if calibration is not None:
+    elif not results.judged:
+        yield "This is a first impression, of few and short resamples: --scale small has ten as long as the log."
+    if calibration is None:
+        yield "The log does not say when its jobs started: nothing says how far this replay is from your machine."
+    else:
         yield from islice(sentences_of(calibration, log, in_words_of(results)), _MOST_OF_CALIBRATION)
     yield from _about_the_log(log)
     yield (
@@ -289,10 +294,6 @@ def _about_the_log(log: Workload) -> Iterator[str]:
         )
 
 
-def _same(column: "pd.Series[Any]", threshold_h: object) -> "pd.Series[Any]":
-    return column.isna() if threshold_h is None else column == threshold_h
-
-
 def _none_if_nan(value: object) -> object:
     return None if pd.isna(value) else value  # type: ignore[call-overload]
 
@@ -300,8 +301,3 @@ def _none_if_nan(value: object) -> object:
 def in_words(threshold_h: object) -> str:
     """Return a threshold in words."""
     return "without a threshold" if threshold_h is None else f"with a threshold of {threshold_h:g} h"
-
-
-def _limit(row: "pd.Series[Any]") -> str:
-    """Return the threshold of a row, in words."""
-    return in_words(_none_if_nan(row["threshold (h)"]))

@@ -13,7 +13,7 @@ from simmodels.ground.numbers import Floats
 from simmodels.schedule import Schedule
 from simmodels.units import HOUR, MINUTE
 
-Kind = Literal["change", "do not change", "hardly matters", "no match"]
+Kind = Literal["change", "do not change", "hardly matters"]
 
 ORDERS_IN_WORDS: Final = {
     "FCFS": "first come, first served",
@@ -41,6 +41,8 @@ _STARVES: Final = 5.0
 """A longest wait that is this many times that of now is starvation."""
 _SHORT_H: Final = 1.0 / 60.0
 """A mean wait below this is hardly one."""
+_FEWEST: Final = 5
+"""From fewer resamples nothing is concluded."""
 _REGULAR: Final = 10
 """Users with fewer jobs are not counted as users who wait longer."""
 _PARTS: Final = (1 / 64, 1 / 16, 1 / 4, 1.0)
@@ -73,13 +75,14 @@ class Option:
     @property
     def is_sure(self) -> bool:
         """Whether the mean wait is shorter in nearly all resamples, and by enough in most of them."""
-        if not len(self.changes):
+        if len(self.changes) < _FEWEST:
             return False
         return bool(np.median(self.changes) <= -_GAIN and (self.changes < 0).mean() >= _SURE)
 
     def spares(self, now: "Option") -> bool:
         """Return whether hardly anybody waits longer than somebody does now."""
-        return self.longest_h <= _LONGEST * now.longest_h and self.p99_h <= _P99 * now.p99_h
+        slack_h = _SHORT_H  # of nothing there is no multiple
+        return self.longest_h <= _LONGEST * now.longest_h + slack_h and self.p99_h <= _P99 * now.p99_h + slack_h
 
     def __str__(self) -> str:
         """Return it in words."""
@@ -104,12 +107,15 @@ class Verdict:
         What to change to; None if nothing is better for all.
     shortest
         What has the shortest mean wait, whoever waits longer for it.
+    matches
+        Whether the replay may be taken for that of the machine.
     """
 
     kind: Kind
     now: Option
     then: Option | None
     shortest: Option
+    matches: bool = True
 
 
 def judge(options: Sequence[Option], now: Option, calibration: Calibration | None) -> Verdict:
@@ -117,7 +123,7 @@ def judge(options: Sequence[Option], now: Option, calibration: Calibration | Non
 
     A change is advised if under some order and threshold the mean wait is at least 5 % shorter, on the log and in the
     median resample, and shorter in nine of ten resamples; and the longest wait is at most 1.1 times that of now, the
-    99th percentile 1.5 times. Of several, the one with the shortest mean wait on the log.
+    99th percentile 1.5 times (or a minute more). Of several, the one with the shortest mean wait on the log.
 
     Parameters
     ----------
@@ -134,16 +140,15 @@ def judge(options: Sequence[Option], now: Option, calibration: Calibration | Non
     kind: Kind = "change" if then is not None else "do not change"
     if now.mean_h < _SHORT_H or shortest.mean_h > (1 - _GAIN) * now.mean_h:
         kind, then = "hardly matters", None
-    if calibration is not None and calibration.agreement == "poor":
-        kind = "no match"
-    return Verdict(kind, now, then, shortest)
+    matches = calibration is None or calibration.agreement != "poor"
+    return Verdict(kind, now, then, shortest, matches)
 
 
 def sentences_of(verdict: Verdict) -> Iterator[str]:
     """Hand out the verdict in sentences: the first says what to do."""
     now, then, shortest = verdict.now, verdict.then, verdict.shortest
-    if verdict.kind == "no match":
-        yield "This replay does not match your machine: what follows is of another one, and weak."
+    if not verdict.matches:
+        yield "This replay does not match your machine: do not act on what follows, which is of another one."
     if then is not None:
         yield f"Change: to {then}."
         yield _gain(then, now)
@@ -153,16 +158,16 @@ def sentences_of(verdict: Verdict) -> Iterator[str]:
             f"was tried {span(shortest.mean_h)}."
         )
     else:
-        yield f"Do not change: of what was tried, nothing is surely better than {now} without letting some wait longer."
+        yield f"Do not change: of what was tried, nothing is surely better than {now} unless some wait longer for it."
     if (
-        verdict.kind in {"change", "do not change"}
+        verdict.kind != "hardly matters"
         and shortest is not then
         and shortest.mean_h < (1 - _GAIN) * (then or now).mean_h
     ):
         starves = ": that is starvation" if shortest.longest_h > _STARVES * now.longest_h else ""
         yield (
-            f"If only the mean counted: {shortest}, {span(shortest.mean_h)}, but with a longest wait of "
-            f"{span(shortest.longest_h)} instead of {span(now.longest_h)}{starves}."
+            f"If only the mean counted: {shortest}, {span(shortest.mean_h)}, with a longest wait of "
+            f"{span(shortest.longest_h)} ({span(now.longest_h)} now){starves}."
         )
 
 
@@ -193,16 +198,16 @@ def worse_for(now: Schedule, then: Schedule) -> Iterator[str]:
     longer = regular & _is_longer(mean_before, mean_after)
     if regular.sum() > 1:
         some = f"{int(regular.sum()):,} users with {_REGULAR} jobs or more"
-        yield f"Of {some}, {int(longer.sum()):,} wait longer on average."
+        yield f"Of {some}, {int(longer.sum()):,} {'waits' if longer.sum() == 1 else 'wait'} longer on average."
     tops = np.unique(np.maximum(np.floor(np.array(_PARTS) * now.cores), 1))
     sizes, limits = np.searchsorted(tops, log.cores[both]), np.searchsorted(_LIMITS_H, log.estimate_s[both] / HOUR)
     found = [
-        *_classes(sizes, [*_spans(tops, " cores")], before_s, after_s),
-        *_classes(limits, [*_spans(_LIMITS_H, " h of limit")], before_s, after_s),
+        *_classes(sizes, [f"of {name} cores" for name in _spans(tops, "")], before_s, after_s),
+        *_classes(limits, [f"with limits of {name}" for name in _spans(_LIMITS_H, " h")], before_s, after_s),
     ]
     if found:
         who, before, after = max(found, key=lambda one: one[2] - one[1])
-        yield f"Jobs of {who} pay most: they wait {span(after / HOUR)} on average instead of {span(before / HOUR)}."
+        yield f"Jobs {who} pay most: they wait {span(after / HOUR)} on average instead of {span(before / HOUR)}."
 
 
 def _spans(tops: Sequence[float] | Floats, what: str) -> Iterator[str]:
@@ -212,7 +217,7 @@ def _spans(tops: Sequence[float] | Floats, what: str) -> Iterator[str]:
         if low == 0:
             yield f"up to {top:,.0f}{what}"
         else:
-            yield f"more than {low:,.0f}{what}" if top == tops[-1] else f"{low:,.0f} to {top:,.0f}{what}"
+            yield f"more than {low:,.0f}{what}" + ("" if top == tops[-1] else f" up to {top:,.0f}{what}")
         low = top
 
 

@@ -96,7 +96,7 @@ def test_what_the_log_itself_records_comes_first(trace: sm.Workload, out: Path) 
     assert firsts == ["as", "SAF", "FCFS"]
     calibration = calibration_of(comparison.cells)
     assert calibration is not None
-    assert (calibration.factor, calibration.rank_correlation) == (pytest.approx(2), pytest.approx(1))
+    assert (calibration.factor(), calibration.rank_correlation) == (pytest.approx(2), pytest.approx(1))
 
 
 def _without_waits(trace: sm.Workload, out: Path) -> pd.DataFrame:
@@ -104,6 +104,19 @@ def _without_waits(trace: sm.Workload, out: Path) -> pd.DataFrame:
     assert comparison.logged is None
     assert calibration_of(comparison.cells) is None
     return pd.read_parquet(out / "metrics.parquet")
+
+
+def test_what_does_not_count_in_replays_does_not_count_in_the_log(trace: sm.Workload, out: Path) -> None:
+    log = with_waits(trace)
+    comparison = compare(log, ["SAF"], out=out, setup=Setup(options={"warm_jobs": 100}))
+    assert comparison.logged is not None
+    assert comparison.logged.metrics["jobs"] == comparison.cells[0].metrics["jobs"] == 50
+    assert comparison.logged.metrics["mean_wait_s"] == pytest.approx(log.extras["wait_s"][100:].mean())
+
+
+def test_no_policy_may_be_called_as_the_log_is(trace: sm.Workload, out: Path) -> None:
+    with pytest.raises(RequestError, match="'as logged'; it stands for what a log records"):
+        compare(trace, [sm.Order("as logged", lambda cores: cores)], out=out)
 
 
 def test_what_the_log_records_is_never_the_best(trace: sm.Workload, out: Path) -> None:
@@ -284,7 +297,8 @@ def test_the_command_says_how_far_the_replay_is_from_the_log(
     assert status == 0
     assert [line.split()[0] for line in out.splitlines()[5:8]] == ["as", "SAF", "FCFS"]
     text = " ".join(out.split())
-    assert "the ranks of the waits correlate by 1.00: so differences between replays may be taken" in text
+    assert "under SAF (the first is taken for what you have)" in text
+    assert "the ranks of the waits correlate by 1.00: where replays differ clearly" in text
     told = json.loads(run("--orders", "SAF,FCFS", "--cores", "32", "--json")[1])
     assert [cell["order"] for cell in told["cells"]] == ["SAF", "FCFS"]
     assert told["as_logged"]["jobs"] == 150

@@ -3,12 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.errors import RequestError
-from simmodels.logged import logged_wait_s
 
 
 def log(*rows: tuple[float, float, int, float], max_cores: int | None = 4) -> sm.Workload:
@@ -41,7 +38,6 @@ def test_it_need_not_be_legal_and_has_its_figures_all_the_same() -> None:
     assert schedule.metrics()["mean_wait_s"] == 0
     with pytest.raises(sm.IllegalScheduleError):
         schedule.validate()
-    assert sm.peak_cores(both) == 6
 
 
 def test_a_log_that_does_not_say_is_refused() -> None:
@@ -50,7 +46,6 @@ def test_a_log_that_does_not_say_is_refused() -> None:
         sm.as_logged(without)
     with pytest.raises(RequestError, match="does not say when its jobs started"):
         sm.as_logged(log((0, 60, 4, -1)))
-    assert sm.peak_cores(without) == 0
 
 
 def test_a_machine_of_unknown_size_is_refused_and_may_be_given() -> None:
@@ -58,24 +53,3 @@ def test_a_machine_of_unknown_size_is_refused_and_may_be_given() -> None:
     with pytest.raises(RequestError, match="the size of the machine"):
         sm.as_logged(unknown)
     assert sm.as_logged(unknown, cores=8).cores == 8
-
-
-def test_what_ends_makes_room_for_what_starts_at_that_instant() -> None:
-    assert sm.peak_cores(log((0, 60, 4, 0), (10, 60, 4, 50), (60, 0, 4, 60))) == 4
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 50), st.integers(0, 30), st.integers(1, 9), st.integers(-2, 40)),
-        min_size=1,
-        max_size=30,
-    )
-)
-def test_the_peak_is_that_of_a_plain_count(rows: list[tuple[float, float, int, float]]) -> None:
-    work = log(*rows)
-    start = work.submit_s + logged_wait_s(work)
-    plain = [
-        sum(q for s, p, q in zip(start, work.runtime_s, work.cores, strict=True) if s <= at < s + p)
-        for at in range(200)
-    ]
-    assert sm.peak_cores(work) == max(plain)

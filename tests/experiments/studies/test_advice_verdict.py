@@ -43,6 +43,7 @@ def test_a_change_is_advised_where_most_gain_and_nobody_waits_much_longer_than_s
         {"changes": np.array([-0.4, -0.3, -0.3, -0.3, 0.01])},
         {"changes": np.array([-0.04, -0.04, -0.04, -0.3, -0.3])},
         {"changes": np.zeros(0)},
+        {"changes": np.full(4, -0.3)},
     ],
 )
 def test_what_falls_short_in_one_respect_is_not_advised(worse: dict[str, object]) -> None:
@@ -60,13 +61,13 @@ def test_of_several_that_are_better_the_one_with_the_shortest_mean_wait_is_advis
 def test_what_has_a_shorter_mean_wait_at_the_price_of_some_is_told_and_starvation_named() -> None:
     shorter = replace(BETTER, threshold_h=160.0, mean_h=2.3, longest_h=186.0)
     assert verdict(BETTER, shorter)[1][-1] == (
-        "If only the mean counted: SQF (fewest cores first) with a threshold of 160 h, 2.3 h, but with a longest wait "
-        "of 186 h instead of 100 h."
+        "If only the mean counted: SQF (fewest cores first) with a threshold of 160 h, 2.3 h, with a longest wait of "
+        "186 h (100 h now)."
     )
     starving = replace(shorter, threshold_h=None, longest_h=5147.0)
     kind, said = verdict(starving)
     assert (kind, said[0][:14]) == ("do not change", "Do not change:")
-    assert said[-1].endswith("a longest wait of 5,147 h instead of 100 h: that is starvation.")
+    assert said[-1].endswith("a longest wait of 5,147 h (100 h now): that is starvation.")
 
 
 def test_the_order_hardly_matters_where_nothing_is_much_better_or_nobody_waits() -> None:
@@ -84,9 +85,18 @@ def test_a_replay_that_is_far_from_its_log_comes_first() -> None:
     frame = pd.DataFrame({"submit_s": [0, 0], "runtime_s": [60, 60], "cores": [4, 4], "wait_s": [0, 90_000]})
     poor = calibrate(sm.simulate(sm.Workload.from_frame(frame, max_cores=4)))
     kind, said = verdict(BETTER, calibration=poor)
-    assert kind == "no match"
-    assert said[0].startswith("This replay does not match your machine")
+    assert kind == "change"
+    assert said[0].startswith("This replay does not match your machine: do not act on what follows")
     assert said[1].startswith("Change: to SQF")
+    assert verdict(replace(BETTER, mean_h=3.9), calibration=poor)[1][1].startswith("The order hardly matters here")
+
+
+def test_of_waits_of_nothing_a_minute_is_let_pass() -> None:
+    now = replace(NOW, p99_h=0.0)
+    assert verdict(replace(BETTER, p99_h=0.01), now=now)[0] == "change"
+    assert (
+        verdict(replace(BETTER, p99_h=0.1), replace(BETTER, mean_h=2.0, longest_h=400), now=now)[0] == "do not change"
+    )
 
 
 def test_each_of_the_twelve_orders_is_told_in_words() -> None:
@@ -106,7 +116,7 @@ def test_who_waits_longer_is_found_by_user_size_and_limit() -> None:
     )
     log = sm.Workload.from_frame(frame, max_cores=64)
     said = list(worse_for(sm.simulate(log), sm.simulate(log, order="SQF", backfilling="none")))
-    assert said[0] == "Of 2 users with 10 jobs or more, 1 wait longer on average."
+    assert said[0] == "Of 2 users with 10 jobs or more, 1 waits longer on average."
     assert said[1].startswith("Jobs of more than 16 cores pay most: they wait ")
     assert list(worse_for(sm.simulate(log), sm.simulate(log))) == [
         "Of 2 users with 10 jobs or more, 0 wait longer on average."
