@@ -26,7 +26,7 @@ _ROUGH: Final = 3.0
 _SHORT_S: Final = 60.0
 """Waits that differ by less than this are close, whatever their quotient."""
 _LEVELS: Final = 64
-"""So many sizes of jobs are told apart where it is asked whether a job's cores were free."""
+"""How many sizes of jobs are distinguished where it is asked whether a job's cores were free."""
 _MUCH: Final = 0.1
 """A larger share of the waiting time is worth a word."""
 _FEW: Final = 0.01
@@ -169,7 +169,7 @@ class _Held:
         first_s = float(self.submit_s.min())
         if not len(time_s) or time_s[0] > first_s:
             time_s, in_use = np.append(first_s, time_s), np.append(0, in_use)
-        self.time_s: Floats = time_s  # from each of these instants on, so many cores are free
+        self.time_s: Floats = time_s  # the instants from which on `free` cores are free
         self.free: Ints = cores - in_use
         self.lasts_s: Floats = np.diff(time_s, append=time_s[-1])
         self.peak = int(in_use.max(initial=0))
@@ -198,7 +198,7 @@ class _Held:
         return found_s / total_s
 
     def _free_until(self, at_s: Floats, need: int) -> Floats:
-        """Return for how long, up to instants, so many cores were free."""
+        """Return for how long, up to instants, at least `need` cores were free."""
         enough = self.free >= need
         until_s = np.concatenate(([0.0], np.cumsum(np.where(enough, self.lasts_s, 0.0))))
         last = np.searchsorted(self.time_s, at_s, side="right") - 1
@@ -294,9 +294,9 @@ def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:
 def _several(log: Workload, name: str) -> int:
     """Return how many values of a column have at least 1 % of the jobs; -1 is unknown."""
     column = np.asarray(log.extras.get(name, ()))
-    values, counts = np.unique(column[column != "-1"] if column.dtype.kind in "OUS" else column[column >= 0],
-                               return_counts=True)  # fmt: skip
-    return int((counts >= _FEW * len(log)).sum()) if len(values) else 0
+    known = column != "-1" if column.dtype.kind in "OUS" else column >= 0
+    _, counts = np.unique(column[known], return_counts=True)
+    return int((counts >= _FEW * len(log)).sum())
 
 
 def _percent(share: float) -> str:

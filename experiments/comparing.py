@@ -221,9 +221,11 @@ def _write_metrics(folder: Path, scenario: Scenario, setup: Setup, cells: Sequen
     about = {"workload": scenario.workload.name, "cores": scenario.cores}
     rows = []
     for cell in cells:
-        options = setup.table(cells[-1].policy if cell.policy.name == AS_LOGGED else cell.policy)
         if cell.policy.name == AS_LOGGED:  # no option is known of it
-            options = {name: value if name in {"seed", "tau_s"} else None for name, value in options.items()}
+            named = setup.table(cells[-1].policy)
+            options = {name: value if name in {"seed", "tau_s"} else None for name, value in named.items()}
+        else:
+            options = setup.table(cell.policy)
         rows.append({**about, cell.policy.kind: cell.policy.name, **options, **cell.metrics})
     table = pd.DataFrame(rows)
     # Columns of None alone have their type all the same, so that tables of several comparisons go together.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from experiments.calibration import Calibration, causes_of, doubt_of_size, sentences_of
 from experiments.campaigns.results import Results
 from experiments.inputs import remarks
-from experiments.studies.advice_verdict import Option, judge, worse_for
+from experiments.studies.advice_verdict import Option, in_words, judge, worse_for
 from experiments.studies.advice_verdict import sentences_of as verdict_in_sentences
 from simmodels.logged import AS_LOGGED
 from simmodels.policies.orders import TWELVE_ORDERS
@@ -25,7 +25,7 @@ WEIGHTS: Final = "weights like "
 _NEAR: Final = 0.05
 """An order is good if its waits are at most this much longer than those of the best."""
 _MOST_OF_CALIBRATION: Final = 2
-"""So many of the sentences on how far the replay is from the log are told; the others are in a table."""
+"""How many sentences say how far the replay is from the log; all causes are in a table."""
 _SETTLED: Final = 0.8
 """A tuner has found it when from then on it uses good orders in this share of the weeks ..."""
 _LEAST_LEFT: Final = 0.25
@@ -296,8 +296,3 @@ def _about_the_log(log: Workload) -> Iterator[str]:
 
 def _none_if_nan(value: object) -> object:
     return None if pd.isna(value) else value  # type: ignore[call-overload]
-
-
-def in_words(threshold_h: object) -> str:
-    """Return a threshold in words."""
-    return "without a threshold" if threshold_h is None else f"with a threshold of {threshold_h:g} h"

@@ -48,7 +48,12 @@ _REGULAR: Final = 10
 _PARTS: Final = (1 / 64, 1 / 16, 1 / 4, 1.0)
 """Classes of sizes: up to these parts of the machine."""
 _LIMITS_H: Final = (1.0, 4.0, 24.0, np.inf)
-"""Classes of time limits: up to so many hours."""
+"""Classes of time limits: up to these numbers of hours."""
+
+
+def in_words(threshold_h: object) -> str:
+    """Return a threshold in words."""
+    return "without a threshold" if threshold_h is None else f"with a threshold of {threshold_h:g} h"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +93,7 @@ class Option:
         """Return it in words."""
         words = ORDERS_IN_WORDS.get(self.order)
         said = self.order if words is None else f"{self.order} ({words})"
-        if self.threshold_h is None:
-            return f"{said} without a threshold"
-        return f"{said} with a threshold of {self.threshold_h:g} h"
+        return f"{said} {in_words(self.threshold_h)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,7 @@ def sentences_of(verdict: Verdict) -> Iterator[str]:
     if then is not None:
         yield f"Change: to {then}."
         yield _gain(then, now)
-    elif verdict.kind == "hardly matters" or now.mean_h < _SHORT_H:
+    elif verdict.kind == "hardly matters":
         yield (
             f"The order hardly matters here: the mean wait under {now} is {span(now.mean_h)}, and under the best that "
             f"was tried {span(shortest.mean_h)}."
@@ -191,10 +194,9 @@ def worse_for(now: Schedule, then: Schedule) -> Iterator[str]:
     log = now.workload
     both = now.counted & ~np.isnan(now.start_s) & ~np.isnan(then.start_s)
     before_s, after_s = (schedule.start_s[both] - log.submit_s[both] for schedule in (now, then))
-    users = log.user_id[both]
-    _, place, counts = np.unique(users, return_inverse=True, return_counts=True)
+    users, place, counts = np.unique(log.user_id[both], return_inverse=True, return_counts=True)
     mean_before, mean_after = (np.bincount(place, wait_s) / counts for wait_s in (before_s, after_s))
-    regular = (counts >= _REGULAR) & (np.unique(users) >= 0)
+    regular = (counts >= _REGULAR) & (users >= 0)
     longer = regular & _is_longer(mean_before, mean_after)
     if regular.sum() > 1:
         some = f"{int(regular.sum()):,} users with {_REGULAR} jobs or more"

@@ -299,10 +299,10 @@ def test_the_command_says_how_far_the_replay_is_from_the_log(
     text = " ".join(out.split())
     assert "under SAF (the first is taken for what you have)" in text
     assert "the ranks of the waits correlate by 1.00: where replays differ clearly" in text
-    told = json.loads(run("--orders", "SAF,FCFS", "--cores", "32", "--json")[1])
-    assert [cell["order"] for cell in told["cells"]] == ["SAF", "FCFS"]
-    assert told["as_logged"]["jobs"] == 150
-    calibration = told["calibration"]
+    answer = json.loads(run("--orders", "SAF,FCFS", "--cores", "32", "--json")[1])
+    assert [cell["order"] for cell in answer["cells"]] == ["SAF", "FCFS"]
+    assert answer["as_logged"]["jobs"] == 150
+    calibration = answer["calibration"]
     assert (calibration["agreement"], calibration["jobs"], calibration["peak_cores"]) == ("close", 150, 32)
     assert calibration["logged"]["mean_wait_s"] == pytest.approx(schedule.metrics()["mean_wait_s"], abs=1)
 
