@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
-from matplotlib.ticker import MaxNLocator, MultipleLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator, NullFormatter
 
 from simmodels.errors import RequestError, printable
 from simmodels.ground.files import replacing
@@ -49,6 +49,8 @@ STYLE: Final[dict[Any, Any]] = {
     "text.usetex": False,
 }
 
+_LONG: Final = 100.0
+"""A logarithmic axis is long if its end is more than this many times its beginning."""
 _MATHS: Final = MathTextParser("path")
 
 
@@ -133,6 +135,14 @@ def window_of(schedule: Schedule, start_s: float | None, end_s: float | None) ->
     if not low < high:
         raise RequestError(f"a window from {low} s to {high} s", "start_s < end_s is allowed")
     return low, high
+
+
+def label_plainly(axes: Axes) -> None:
+    """Label a logarithmic y axis with plain numbers: powers of ten, and of a short one 2 and 5 times them, too."""
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > _LONG * low else (1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def time_axis(axes: Axes, window_s: tuple[float, float]) -> float:

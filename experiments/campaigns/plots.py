@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import having
-from experiments.drawing import INK, PALETTE, STYLE, as_label
+from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
 from simmodels.errors import RequestError
 
 _LINE: Final = 0.9
@@ -91,6 +91,7 @@ def boxes(
         axes.grid(axis="y")
         if logarithmic and (table[measure] > 0).all():
             axes.set_yscale("log")
+            label_plainly(axes)
         if within is not None:
             axes.legend(ncols=math.ceil(len(hues) / 2), loc="upper center", bbox_to_anchor=(0.5, 1.22))
         figure.tight_layout()

@@ -9,9 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from experiments.drawing import INK, PALETTE, STYLE, as_label
+from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
 from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity_paper import FIGURES, METRICS_FIGURE
 from experiments.studies.capacity_results import SWEEPS, CapacityResults
@@ -30,8 +29,6 @@ _LABELS: Final = {
 }
 _METRICS: Final = ("goodput", "max_stretch", "aborted", "mean_aborted_s")
 _WIDTH: Final = 0.84
-_FEW: Final = 30.0
-"""An axis whose ends have a smaller ratio has ticks at 1, 2 and 5 of each decade."""
 
 
 def figures_of(found: CapacityResults) -> dict[str, Figure]:
@@ -164,10 +161,7 @@ def _measured(axes: Axes, measure: str) -> None:
     axes.set_ylabel(_LABELS[measure])
     if measure == "max_stretch":
         axes.set_yscale("log")
-        low, high = axes.get_ylim()
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < _FEW * low else (1.0,)))
-        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        label_plainly(axes)
 
 
 def _measures(found: CapacityResults, heuristics: Sequence[str]) -> Figure:

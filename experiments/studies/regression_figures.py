@@ -9,10 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from experiments.campaigns.results import Results
-from experiments.drawing import INK, PALETTE, STYLE, as_label
+from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
 from experiments.studies.naming import name_of
 from experiments.studies.regression_paper import SETS, SYNTHETIC, set_of
 from experiments.studies.regression_settings import (
@@ -40,7 +39,6 @@ _WIDEST: Final = 256.0
 # measured it, the times would differ, and no results could be compared byte by byte.
 _TRIALS_PER_S: Final = 9.1e6
 _CHOSEN: Final = 256_000
-_DECADES: Final = 100.0
 _WHAT: Final = {"actual": "actual runtimes", "estimates": "estimates", "backfilling": "estimates and EASY backfilling"}
 _KEY: Final = "print.: coefficients as printed; swap, unif.: learned again, from swap-any and uniform scores"
 _SHORT: Final = {"uniform": "unif.", "swap-any": "swap", "printed": "print."}
@@ -104,20 +102,12 @@ def convergence(table: pd.DataFrame) -> Figure:
         right.spines["right"].set_visible(True)
         right.set_ylabel("time of one pair on one core (ms)", color=PALETTE[0])
         for side in (axes, right):
-            _label_plainly(side)
+            label_plainly(side)
         right.tick_params(axis="y", colors=PALETTE[0])
         handles = [*axes.get_legend_handles_labels()[0], *right.get_legend_handles_labels()[0]]
         axes.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
         figure.tight_layout()
     return figure
-
-
-def _label_plainly(axes: Axes) -> None:
-    """Label a logarithmic axis with plain numbers: powers of ten, and of a short one 2 and 5 times them, too."""
-    low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > _DECADES * low else (1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _fitted(table: pd.DataFrame) -> dict[str, dict[str, Priority]]:
@@ -236,5 +226,5 @@ def _boxes(axes: Axes, samples: dict[str, pd.DataFrame], depths: Sequence[tuple[
     axes.set_xticks(range(len(samples)), list(samples), rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
     axes.set_xlim(-0.6, len(samples) - 0.4)
     axes.set_yscale("log")
-    _label_plainly(axes)
+    label_plainly(axes)
     axes.grid(axis="y")
