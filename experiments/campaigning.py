@@ -242,6 +242,7 @@ def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:
             for claim in (report.claims if report is not None else ())
         ],
         "findings": list(report.findings) if report is not None else [],
+        "answer": dict(report.answer) if report is not None else {},
         "out": str(campaign.store.folder),
         "files": list(report.files) if report is not None else [],
     }

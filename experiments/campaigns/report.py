@@ -4,7 +4,7 @@ import base64
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +33,7 @@ _MOST_ROWS: Final = 200
 _MOST_CSV_ROWS: Final = 500_000
 """Of more rows there is no CSV: it would be slow to write, and too long for what opens it."""
 _MOST_FAILURES: Final = 20
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*")
 _TO_DECIDE: Final = "more replications: --scale paper, or --set replications=N"
 
 
@@ -48,19 +49,22 @@ class Report:
         The files, as paths within the campaign's folder.
     findings
         What the study concludes, in sentences.
+    answer
+        The same for programs, by name.
     """
 
     claims: tuple[Claim, ...]
     files: tuple[str, ...]
     findings: tuple[str, ...] = ()
+    answer: Mapping[str, Any] = field(default_factory=dict)
 
 
 def write_report(campaign: Campaign) -> Report:
     """Write what came of a campaign to its folder.
 
     The folder gets ``results.parquet`` and ``results.csv`` (all rows; no CSV of more than 500,000),
-    ``tables/NAME.csv``, ``figures/NAME.svg``, ``claims.csv``, and ``report.html`` with all of it: one page that needs
-    no other file and no network.
+    ``tables/NAME.csv``, ``figures/NAME.svg``, ``files/NAME`` (what the study writes beside them), ``claims.csv``, and
+    ``report.html`` with all of it: one page that needs no other file and no network.
 
     Parameters
     ----------
@@ -93,13 +97,18 @@ def write_report(campaign: Campaign) -> Report:
             drawn[name] = (files[-1], (folder / files[-1]).read_bytes())
         if claims:
             files += _write_table(folder, "claims", claims_table(claims))
-        text = _page(campaign, tables, drawn, claims, findings, files)
+        texts = _texts(study, results)
+        for name, content in texts.items():
+            with replacing(made_folder(folder / "files") / name) as temporary:
+                temporary.write_text(content, "utf-8")
+            files.append(f"files/{name}")
+        text = _page(campaign, tables, drawn, claims, findings, files, texts)
         with replacing(folder / PAGE) as temporary:
             temporary.write_text(text, "utf-8", errors="backslashreplace")  # a command's words may be no text
     except OSError as error:
         what = error.filename2 or folder  # the name that a whole file was to get
         raise RequestError(f"cannot write the report to {what}: {reason(error)}") from error
-    return Report(claims, (*files, PAGE), findings)
+    return Report(claims, (*files, PAGE), findings, _answer(study, results))
 
 
 def _tables(study: Study, results: Results) -> dict[str, pd.DataFrame]:
@@ -118,12 +127,31 @@ def _figures(study: Study, results: Results) -> "dict[str, Figure]":
     return {str(name): figure for name, figure in figures.items()}
 
 
+def _texts(study: Study, results: Results) -> dict[str, str]:
+    """Return the further texts of a study, by the name of the file."""
+    texts = asked(study, "files", results)
+    good = isinstance(texts, Mapping) and all(isinstance(text, str) for text in texts.values())
+    if not good or not all(_FILE_NAME.fullmatch(str(name)) for name in texts):
+        raise RequestError(
+            f"files of study {study.name} returned {_brief(texts)}", "texts by names of files are allowed"
+        )
+    return dict(texts)
+
+
 def _claims(study: Study, results: Results) -> tuple[Claim, ...]:
     """Return the claims that a study makes, checked on its results."""
     found = asked(study, "claims", results)
     if not isinstance(found, Sequence) or not all(isinstance(one, Claim) for one in found):
         raise RequestError(f"claims of study {study.name} returned {_brief(found)}", "a list of Claims is allowed")
     return tuple(found) if results.judged else tuple(replace(claim, judged=False) for claim in found)
+
+
+def _answer(study: Study, results: Results) -> dict[str, Any]:
+    """Return what a study answers programs, by name."""
+    found = asked(study, "answer", results)
+    if not isinstance(found, Mapping):
+        raise RequestError(f"answer of study {study.name} returned {_brief(found)}", "values by name are allowed")
+    return dict(found)
 
 
 def _brief(value: object) -> str:
@@ -195,6 +223,7 @@ def _page(
     claims: Sequence[Claim],
     findings: Sequence[str],
     files: Sequence[str],
+    texts: Mapping[str, str],
 ) -> str:
     """Return the page."""
     manifest = read_json(campaign.store.folder / MANIFEST)
@@ -208,6 +237,7 @@ def _page(
         cells=len(campaign.plan.cells),
         claims=claims,
         findings=findings,
+        texts=texts,
         results=[name for name in files if name.startswith(RESULTS)],
         to_decide=_TO_DECIDE,
         undecided=OPEN,

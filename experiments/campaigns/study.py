@@ -245,6 +245,14 @@ class Study(ABC):
         """Return the figures of the report, by name; by default none."""
         return NONE
 
+    def files(self, results: Results) -> Mapping[str, str]:  # noqa: ARG002  those who write some override it
+        """Return further texts that the report writes and shows, by the name of the file; by default none."""
+        return NONE
+
+    def answer(self, results: Results) -> Mapping[str, Any]:  # noqa: ARG002  those who have one override it
+        """Return what ``--json`` prints beside findings and claims, by name; by default nothing."""
+        return NONE
+
     def claims(self, results: Results) -> Sequence[Claim]:  # noqa: ARG002  those who claim override it
         """Return what is claimed, checked on the results; by default nothing."""
         return ()

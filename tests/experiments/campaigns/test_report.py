@@ -320,6 +320,15 @@ def test_without_a_cell_that_is_done_there_is_no_report(write: Write, out: Path)
             "def claims(self, results):\n    yield 1",
             "claims of study counting returned (1,); a list of Claims is allowed",
         ),
+        (
+            "def files(self, results):\n    return {'x.txt': 1}",
+            "files of study counting returned {'x.txt': 1}; texts by names of files are allowed",
+        ),
+        (
+            "def files(self, results):\n    return {'../x.txt': ''}",
+            "files of study counting returned {'../x.txt': ''}; texts by names of files are allowed",
+        ),
+        ("def answer(self, results):\n    return 1", "answer of study counting returned 1; values by name are allowed"),
         ("def claims(self, results):\n    yield 1 / 0", "claims of study counting: {path}, line 20: ZeroDivisionError"),
         (
             "def figures(self, results):\n    return x",
@@ -370,13 +379,18 @@ def test_findings_stand_first_and_a_table_of_very_many_rows_has_no_csv(
         "from experiments.campaigns import Scale, Study\n\n\nclass Told(Study):\n"
         "    scales = {'smoke': Scale(replications=3)}\n\n"
         "    def run_cell(self, cell):\n        return {'x': cell.replication}\n\n"
-        "    def findings(self, results):\n        return [f'The largest is {results.table[\"x\"].max()} <b>.']\n"
+        "    def findings(self, results):\n        return [f'The largest is {results.table[\"x\"].max()} <b>.']\n\n"
+        "    def files(self, results):\n        return {'enter.txt': 'x = <2>\\n'}\n\n"
+        "    def answer(self, results):\n        return {'largest': 2}\n"
     )
     campaign = run(str(path), out=tmp_path / "out", scale="smoke", workers=0)
     report = write_report(campaign)
     assert report.findings == ("The largest is 2 <b>.",)
     assert "<li>The largest is 2 &lt;b&gt;.</li>" in (tmp_path / "out" / "report.html").read_text()
-    assert {"results.csv", "results.parquet"} <= set(report.files)
+    assert {"results.csv", "results.parquet", "files/enter.txt"} <= set(report.files)
+    assert (tmp_path / "out" / "files" / "enter.txt").read_text() == "x = <2>\n"
+    assert "<pre>x = &lt;2&gt;\n</pre>" in (tmp_path / "out" / "report.html").read_text()
+    assert report.answer == {"largest": 2}
     monkeypatch.setattr("experiments.campaigns.report._MOST_CSV_ROWS", 2)
     report = write_report(campaign)
     assert "results.csv" not in report.files
