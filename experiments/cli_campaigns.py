@@ -207,8 +207,14 @@ def advise(
         ),
     ] = None,
     current: Annotated[
-        str, typer.Option(metavar="ORDER", rich_help_panel=_DESIGN, help="The order that you have now.")
+        str,
+        typer.Option(
+            metavar="ORDER", rich_help_panel=_DESIGN, help="The order that you have now; auto finds it in the waits."
+        ),
     ] = "FCFS",
+    node_cores: Annotated[
+        int, typer.Option(metavar="N", rich_help_panel=_DESIGN, help="The cores of a node, for Slurm's size factor.")
+    ] = 1,
     scale: _Scale = "small",
     seed: _Seed = 0,
     workers: _Workers = None,
@@ -225,6 +231,7 @@ def advise(
         cores=cores,
         clean=clean,
         current=current,
+        node_cores=node_cores,
         scale=scale,
         seed=seed,
         workers=workers,

@@ -12,33 +12,38 @@ import numpy as np
 import pandas as pd
 
 from experiments.calibration import Calibration, calibrate
-from experiments.campaigns.cell import Cell, Rows
+from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
-from experiments.inputs import WorkloadFile
+from experiments.inputs import WorkloadFile, span
+from experiments.studies.advice_front import front, front_figure, front_table
+from experiments.studies.advice_policies import (
+    BACKFILLINGS,
+    FIXED,
+    TUNERS,
+    priority_of,
+    schedule_of,
+)
 from experiments.studies.advice_told import (
+    AUTO,
     LOG,
     RESAMPLE,
-    WEIGHTS,
     advice_of,
     calibration_tables,
-    current_of,
-    in_words_of,
+    doubts_of,
     options_of,
-    orders_of,
+    options_table,
     tuners_of,
-    weights_of,
 )
-from experiments.studies.weights import fit_weights
+from experiments.studies.advice_verdict import Option, judge
+from experiments.studies.multifactor import Multifactor
 from simmodels.errors import RequestError, UnknownNameError
-from simmodels.logged import AS_LOGGED, as_logged
+from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
 from simmodels.schedule import Schedule
-from simmodels.simulate import simulate
 from simmodels.tuning import replay_tuned
-from simmodels.units import DAY, HOUR, WEEK
+from simmodels.units import HOUR, MINUTE, WEEK
 from simmodels.workload import Workload
 from workloads.resampling import resample, whole_weeks
 
@@ -46,27 +51,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _INPUT: Final = "log"
-TUNERS: Final[Mapping[str, tuple[Strategy, float]]] = {
-    "simulating tuner, by week": (FullFeedback(), WEEK),
-    "bandit tuner, by week": (EpsilonGreedy(epsilon=0.1), WEEK),
-    "bandit tuner, by day": (EpsilonGreedy(epsilon=0.1), DAY),
-}
 _MOST_WEEKS: Final = 104
 
 
 class Advice(Study):
     """Which order would be best for this cluster.
 
-    The orders are run on the log itself, and on resamples of it (weeks drawn from those of its users), which say how
-    far the answer is luck. Tuners, with the first of the thresholds, say how soon the answer could have been found
-    while the machine ran. For each order, the weights of a multifactor priority are fitted that are most like it, and
-    run with the last of the thresholds: none, as in a batch system that has no such thing.
+    Orders with thresholds, and priorities that can be entered into a batch system, are run on the log itself, and on
+    resamples of it (weeks drawn from those of its users), which say how far the answer is luck. Tuners, with the first
+    of the thresholds, say how soon the answer could have been found while the machine ran. Where ``current`` is one of
+    them, or ``auto``, first come, first served is run with other backfillings, too.
     """
 
-    parameters = {"workload": "", "cores": None, "clean": "strong,ends", "current": "FCFS", "weeks": None}
+    parameters = {
+        "workload": "",
+        "cores": None,
+        "clean": "strong,ends",
+        "current": "FCFS",
+        "weeks": None,
+        "node_cores": 1,
+    }
     factors = {
         "trace": (LOG, RESAMPLE),
-        "policy": (*TWELVE_ORDERS, *TUNERS, *(WEIGHTS + name for name in TWELVE_ORDERS)),
+        "policy": (*FIXED, *TUNERS),
         "threshold_h": (40.0, 160.0, None),
     }
     scales = {
@@ -91,42 +98,48 @@ class Advice(Study):
         return {_INPUT: self._log}
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
-        """Hand out the cells: the log once, with weights; a resample in each replication, with tuners."""
+        """Hand out the cells: the log once; a resample in each replication, with tuners."""
         design = self.design(scale)
-        current, orders = (
-            design.parameters["current"],
-            [name for name in design.factors["policy"] if name in TWELVE_ORDERS],
-        )
-        if current not in orders:
-            near = tuple(get_close_matches(str(current).upper(), orders))
-            raise UnknownNameError("current order", str(current), near, tuple(orders))
+        current = str(design.parameters["current"])
+        allowed = [name for name in design.factors["policy"] if name in FIXED]
+        if current == AUTO:
+            if np.isnan(logged_wait_s(self._log)).all():
+                raise RequestError("--current auto: the log does not say when its jobs started", "name an order")
+        elif current not in allowed:
+            near = tuple(get_close_matches(current, allowed))
+            raise UnknownNameError("current order", current, near, (*allowed, "auto"))
         weeks = design.parameters["weeks"]
         if weeks is not None and not (isinstance(weeks, int) and weeks >= 1):
             raise RequestError(f"weeks is {weeks!r}", "an integer >= 1 is allowed; none: as many as the log has")
+        node_cores = design.parameters["node_cores"]
+        if not (isinstance(node_cores, int) and node_cores >= 1):
+            raise RequestError(f"node_cores is {node_cores!r}", "an integer >= 1 is allowed")
         first, last = design.factors["threshold_h"][0], design.factors["threshold_h"][-1]
         whole = whole_weeks(self._log)
         for cell in super().cells(scale, seed):
             on_log, policy = cell["trace"] == LOG, cell["policy"]
             if policy in TWELVE_ORDERS:
-                wanted = cell.replication == 0 if on_log else whole > 0
+                fits = True
             elif policy in TUNERS:
-                wanted = not on_log and whole > 0 and cell["threshold_h"] == first
+                fits = not on_log and cell["threshold_h"] == first
             else:
-                wanted = on_log and cell.replication == 0 and cell["threshold_h"] == last
-            if wanted:
+                asked = policy not in BACKFILLINGS or current in {AUTO, policy}
+                fits = asked and cell["threshold_h"] == last
+            if fits and (cell.replication == 0 if on_log else whole > 0):
                 yield cell
 
     def run_cell(self, cell: Cell) -> Rows:
         """Return the figures of merit of one simulation; of a tuner also which order it used, week by week."""
         log: Workload = cell.inputs[_INPUT]
-        trace = log
-        if cell["trace"] == RESAMPLE:
-            weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
-            trace = resample(log, weeks=weeks, seed=cell.seed, index=cell.replication)
-        threshold_s = None if cell["threshold_h"] is None else cell["threshold_h"] * HOUR
         policy: str = cell["policy"]
+        if cell["trace"] == LOG:
+            schedule = schedule_of(policy, cell["threshold_h"], log, log, node_cores=cell["node_cores"])
+            return {**_measured(schedule), "apart": _apart(schedule)}
+        weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
+        trace = resample(log, weeks=weeks, seed=cell.seed, index=cell.replication)
         if policy in TUNERS:
             strategy, period_s = TUNERS[policy]
+            threshold_s = None if cell["threshold_h"] is None else cell["threshold_h"] * HOUR
             options = QueueOptions.checked(threshold_s=threshold_s)
             seed = cell.seed_for("tuner")
             cores = trace.max_cores or 0
@@ -134,73 +147,139 @@ class Advice(Study):
                 trace, strategy, cores=cores, options=options, period_s=period_s, seed=seed, name=policy
             )
             return [_measured(tuned.schedule), *_by_week(tuned.course.used, period_s)]
-        if policy.startswith(WEIGHTS):
-            like = policy.removeprefix(WEIGHTS)
-            weights = fit_weights(simulate(trace, order=cell["current"], threshold_s=threshold_s), like)
-            schedule = simulate(trace, order=weights.order(), threshold_s=threshold_s)
-            return {**_measured(schedule), **weights.row()}
-        return _measured(simulate(trace, order=policy, threshold_s=threshold_s))
+        return _measured(schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"]))
 
     # -- what is told -------------------------------------------------------------------------------
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
-        """Return the log as it was beside its replay, how each order does on it and on resamples, tuners, weights."""
-        calibration = self._calibration(results)
+        """Return the log as it was beside its replay, the front, all that was run, and tuners."""
+        options, now = options_of(results)
+        if now is None:
+            return {}
+        calibration = self._calibration(now)
         return {
-            **({} if calibration is None else calibration_tables(calibration, self._log, results)),
-            "orders": orders_of(results),
+            **({} if calibration is None else calibration_tables(calibration, self._log, now)),
+            "the front (mean wait, 99 % wait, longest wait)": front_table(options, now),
+            "all that was tried": options_table(options, now),
             "tuners": tuners_of(results),
-            "weights of a multifactor priority": weights_of(results),
         }
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
-        """Return the waits as logged and replayed, and those of the orders on resamples."""
+        """Return the waits as logged and replayed, the front, and the waits of the orders on resamples."""
         from experiments.campaigns.plots import boxes  # noqa: PLC0415  matplotlib is slow to import
         from experiments.figures import distributions  # noqa: PLC0415  the same
 
-        table = results.table
-        if table.empty:
+        options, now = options_of(results)
+        if now is None:
             return {}
+        calibration = self._calibration(now)
         found = {}
-        if self._calibration(results) is not None:
-            both = {AS_LOGGED: as_logged(self._log), in_words_of(results): self._simulated(*current_of(results))}
+        if calibration is not None:
+            both = {AS_LOGGED: as_logged(self._log), str(now): self._simulated(now)}
             found["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
-        chosen = table[(table["trace"] == RESAMPLE) & table["policy"].isin(TWELVE_ORDERS)]
-        factors = {**results.factors, "policy": [name for name in results.factors["policy"] if name in TWELVE_ORDERS]}
-        shown = replace(results, table=chosen, factors=factors)
-        if chosen.empty:
+        found["Mean waits against the longest ones"] = front_figure(options, now, judge(options, now, calibration).then)
+        shown = _in_hours(results)
+        if shown.table.empty:
             return found
-        return {
-            **found,
-            "Mean wait on resamples": boxes(
-                shown, "mean_wait_s", by="policy", within="threshold_h", label="mean wait (s)"
-            ),
-            "Longest wait on resamples": boxes(
-                shown, "max_wait_s", by="policy", within="threshold_h", label="longest wait (s)"
-            ),
-        }
+        for measure in ("mean wait (h)", "longest wait (h)"):
+            name = f"{measure.removesuffix(' (h)').capitalize()} on resamples"
+            found[name] = boxes(shown, measure, by="order", within="with", logarithmic=True)
+        return found
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return the advice, in sentences."""
-        return list(advice_of(results, self._log, self._calibration(results), self._simulated))
-
-    def _calibration(self, results: Results) -> Calibration | None:
-        """Return how far the replay under what there is now is from the log; None until that is run."""
         _, now = options_of(results)
+        return list(advice_of(results, self._log, None if now is None else self._calibration(now), self._simulated))
+
+    def files(self, results: Results) -> Mapping[str, str]:
+        """Return what is to be entered into a batch system."""
+        options, now = options_of(results)
+        entered = None if now is None else judge(options, now, None).entered
+        if entered is None:
+            return {}
+        about = f"Advice of schedlab for {self._log.name}; mean wait of the replay: {span(entered.mean_h)}."
+        return self._priority(entered).files(entered.longest_h * HOUR, about)
+
+    def answer(self, results: Results) -> Mapping[str, Any]:
+        """Return the verdict and what it rests on, by name: see ``docs/reference/advice.schema.json``."""
+        options, now = options_of(results)
         if now is None:
-            return None
-        if now.order not in self._calibrated:
-            self._calibrated[now.order] = calibrate(self._simulated(now.order, now.threshold_h))
-        return self._calibrated[now.order]
+            return {}
+        calibration = self._calibration(now)
+        verdict = judge(options, now, calibration)
+        entered = verdict.entered
+        priority = None if entered is None else self._priority(entered).table()
+        return {
+            "verdict": verdict.kind,
+            "replay_matches": verdict.matches,
+            "now": now.table(),
+            "change_to": None if verdict.then is None else verdict.then.table(),
+            "shortest_mean": verdict.shortest.table(),
+            "to_enter": None if entered is None else {**entered.table(), "priority": priority},
+            "front": [option.table() for option in front(options)],
+            "calibration": None if calibration is None else calibration.table(),
+            "warnings": list(doubts_of(self._log)),
+        }
+
+    def _calibration(self, now: Option) -> Calibration | None:
+        """Return how far the replay under what there is now is from the log; None if the log does not say."""
+        key = now.policy, now.threshold_h
+        if key not in self._calibrated:
+            self._calibrated[key] = calibrate(self._simulated(now))
+        return self._calibrated[key]
 
     @cached_property
-    def _calibrated(self) -> dict[str, Calibration | None]:
-        """What `_calibration` returned, by the order that there is now."""
+    def _calibrated(self) -> dict[tuple[str, float | None], Calibration | None]:
+        """What `_calibration` returned, by what there is now."""
         return {}
 
-    def _simulated(self, order: str, threshold_h: float | None) -> Schedule:
-        """Return the schedule of the log under an order with a threshold."""
-        return simulate(self._log, order=order, threshold_s=None if threshold_h is None else threshold_h * HOUR)
+    def _simulated(self, option: Option) -> Schedule:
+        """Return the schedule of the log under an option."""
+        node_cores = self._node_cores
+        return schedule_of(option.policy, option.threshold_h, self._log, self._log, node_cores=node_cores)
+
+    def _priority(self, option: Option) -> Multifactor:
+        """Return the priority that an option is."""
+        return priority_of(option.policy, self._log, self._node_cores)
+
+    @property
+    def _node_cores(self) -> int:
+        """The cores of a node."""
+        return int({**self.parameters, **self.chosen}["node_cores"])
+
+
+def _in_hours(results: Results) -> Results:
+    """Return the waits of the orders on resamples, in hours, with thresholds in words."""
+    table = results.table
+    chosen = table[(table["trace"] == RESAMPLE) & table["policy"].isin(TWELVE_ORDERS)].dropna(subset=["mean_wait_s"])
+    values = results.factors["threshold_h"]
+    words = [_of_a_legend(value) for value in values]
+    place = [_of_a_legend(None if np.isnan(hours) else hours) for hours in chosen["threshold_h"].astype(np.float64)]
+    shown = pd.DataFrame(
+        {
+            "order": chosen["policy"],
+            "with": place,
+            REPLICATION: chosen[REPLICATION],
+            "mean wait (h)": chosen["mean_wait_s"] / HOUR,
+            "longest wait (h)": chosen["max_wait_s"] / HOUR,
+        }
+    )
+    names = [name for name in results.factors["policy"] if name in TWELVE_ORDERS]
+    return replace(results, table=shown, factors={"order": names, "with": words})
+
+
+def _of_a_legend(threshold_h: object) -> str:
+    """Return a threshold as it stands in a legend after the word with."""
+    return "no threshold" if threshold_h is None else f"a threshold of {threshold_h:g} h"
+
+
+def _apart(schedule: Schedule) -> float | None:
+    """Return how far waits are from those of the log; see `Option`. None if the log does not say."""
+    wait_s, replayed_s = logged_wait_s(schedule.workload), schedule.start_s - schedule.workload.submit_s
+    both = ~np.isnan(wait_s) & ~np.isnan(replayed_s)
+    if not both.any():
+        return None
+    return float(np.abs(np.log10((replayed_s[both] + MINUTE) / (wait_s[both] + MINUTE))).mean())
 
 
 def _measured(schedule: Schedule) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """What is told of advice: its tables, and its sentences."""
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from experiments.calibration import Calibration, causes_of, doubt_of_size, sentences_of
 from experiments.campaigns.results import Results
 from experiments.inputs import remarks
-from experiments.studies.advice_verdict import Option, in_words, judge, worse_for
+from experiments.studies.advice_policies import FIXED
+from experiments.studies.advice_verdict import Option, judge, worse_for
 from experiments.studies.advice_verdict import sentences_of as verdict_in_sentences
 from simmodels.logged import AS_LOGGED
 from simmodels.policies.orders import TWELVE_ORDERS
@@ -21,7 +23,8 @@ from simmodels.workload import Workload
 
 LOG: Final = "the log"
 RESAMPLE: Final = "a resample"
-WEIGHTS: Final = "weights like "
+AUTO: Final = "AUTO"
+"""The current policy is the one whose waits are nearest to the log's."""
 _NEAR: Final = 0.05
 """An order is good if its waits are at most this much longer than those of the best."""
 _MOST_OF_CALIBRATION: Final = 2
@@ -58,21 +61,66 @@ def _at(table: pd.DataFrame, trace: str, policy: str, threshold_h: object) -> pd
     return table[(table["trace"] == trace) & (table["policy"] == policy) & limit].set_index("replication")
 
 
-def current_of(results: Results) -> tuple[str, Any]:
-    """Return what all is compared with: the order that the user has now, and the last of the thresholds."""
-    return str(results.parameters["current"]), results.factors["threshold_h"][-1]
+def options_of(results: Results) -> tuple[list[Option], Option | None]:
+    """Return all that a machine can have and that was run on the log, and which of it there is now.
+
+    With ``--current auto`` there is now what gives waits nearest to those of the log.
+    """
+    whole = _whole(results)
+    base_h = results.factors["threshold_h"][-1]
+    options = []
+    for policy in (str(name) for name in results.factors["policy"] if name in FIXED):
+        for threshold_h in results.factors["threshold_h"] if policy in TWELVE_ORDERS else (base_h,):
+            on_log = _at(whole, LOG, policy, threshold_h)
+            if not on_log.empty:
+                options.append(_option(on_log.iloc[0], policy, threshold_h))
+    current = str(results.parameters["current"])
+    if current == AUTO:
+        now = min(options, key=lambda option: option.apart, default=None)
+    else:
+        mine = (option for option in options if option.policy == current and option.threshold_h == base_h)
+        now = next(mine, None)
+    if now is None:
+        return options, None
+
+    def on_resamples_s(option: Option) -> pd.Series:
+        with_h = (
+            option.threshold_h if option.policy in TWELVE_ORDERS else base_h
+        )  # what has none is run beside the last
+        return _at(whole, RESAMPLE, option.policy, with_h)["mean_wait_s"]
+
+    before_s = on_resamples_s(now)
+    compared = {option: replace(option, changes=_changes(before_s, on_resamples_s(option))) for option in options}
+    return list(compared.values()), compared[now]
 
 
-def in_words_of(results: Results) -> str:
-    """Return what there is now, in words."""
-    order, threshold_h = current_of(results)
-    return f"{order} {in_words(threshold_h)}"
+def _option(measured: pd.Series, policy: str, threshold_h: object) -> Option:
+    """Return how a policy did on the log."""
+    return Option(
+        policy=policy,
+        threshold_h=None if threshold_h is None or policy not in TWELVE_ORDERS else float(str(threshold_h)),
+        mean_h=float(measured["mean_wait_s"]) / HOUR,
+        p95_h=float(measured["p95_wait_s"]) / HOUR,
+        p99_h=float(measured["p99_wait_s"]) / HOUR,
+        longest_h=float(measured["max_wait_s"]) / HOUR,
+        slowdown=float(measured["mean_bounded_slowdown"]),
+        changes=np.zeros(0),
+        apart=float(measured.get("apart", np.nan)),
+    )
 
 
-def calibration_tables(calibration: Calibration, log: Workload, results: Results) -> dict[str, pd.DataFrame]:
+def _changes(before_s: pd.Series, after_s: pd.Series) -> NDArray[np.float64]:
+    """Return how much longer mean waits are, as a part of them: of each resample on which anybody waits."""
+    before_s, after_s = before_s.align(after_s, join="inner")
+    waited = before_s > 0.0
+    found: NDArray[np.float64] = (after_s[waited] / before_s[waited] - 1.0).to_numpy(dtype=np.float64)
+    return found
+
+
+def calibration_tables(calibration: Calibration, log: Workload, now: Option) -> dict[str, pd.DataFrame]:
     """Return the waits that the log records beside those of its replay, and what may be the cause of a difference."""
     rows = []
-    for name, of in ((AS_LOGGED, calibration.logged), (f"replayed, {in_words_of(results)}", calibration.replayed)):
+    for name, of in ((AS_LOGGED, calibration.logged), (f"replayed, {now}", calibration.replayed)):
         rows.append({"": name, **{heading: of[key] / HOUR for heading, key in _WAITS.items()}})
     causes = pd.DataFrame({"what the log shows": list(causes_of(calibration, log))})
     return {
@@ -81,49 +129,28 @@ def calibration_tables(calibration: Calibration, log: Workload, results: Results
     }
 
 
-def _changes(whole: pd.DataFrame, results: Results, policy: str, threshold_h: object) -> NDArray[np.float64]:
-    """Return how much longer the mean wait is than now, as a part of it: of each resample on which anybody waits."""
-    now = _at(whole, RESAMPLE, *current_of(results))
-    then = _at(whole, RESAMPLE, policy, threshold_h)
-    if now.empty or then.empty:
-        return np.zeros(0)
-    before_s, after_s = now["mean_wait_s"].align(then["mean_wait_s"], join="inner")
-    waited = before_s > 0.0
-    found: NDArray[np.float64] = (after_s[waited] / before_s[waited] - 1.0).to_numpy(dtype=np.float64)
-    return found
-
-
-def orders_of(results: Results) -> pd.DataFrame:
-    """Return one row per order and threshold: on the log, and against what there is now on resamples."""
-    whole = _whole(results)
-    current, base_h = current_of(results)
-    against = f"mean wait against {current} {in_words(base_h)} on resamples (%)"
+def options_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
+    """Return one row per option: on the log, and against what there is now on resamples."""
     rows: list[dict[str, Any]] = []
-    for threshold_h in results.factors["threshold_h"]:
-        for name in (name for name in results.factors["policy"] if name in TWELVE_ORDERS):
-            on_log = _at(whole, LOG, str(name), threshold_h)
-            if on_log.empty:
-                continue
-            measured = on_log.iloc[0]
-            changes = _changes(whole, results, str(name), threshold_h)
-            low, middle, high = np.percentile(100.0 * changes, (10, 50, 90)) if len(changes) else (None,) * 3
-            rows.append(
-                {
-                    "order": name,
-                    "threshold (h)": threshold_h,
-                    "mean wait (h)": float(measured["mean_wait_s"]) / HOUR,
-                    "95 % wait (h)": float(measured["p95_wait_s"]) / HOUR,
-                    "99 % wait (h)": float(measured.get("p99_wait_s", np.nan)) / HOUR,
-                    "longest wait (h)": float(measured["max_wait_s"]) / HOUR,
-                    "mean bounded slowdown": float(measured["mean_bounded_slowdown"]),
-                    f"{against}, median": middle,
-                    "10 % of them below": low,
-                    "90 % below": high,
-                    "shorter in": f"{int((changes < 0.0).sum())} of {len(changes)}",
-                }
-            )
     # Of equal waits, what there is now comes first: nothing else is better.
-    rows.sort(key=lambda row: (row["mean wait (h)"], (row["order"], row["threshold (h)"]) != (current, base_h)))
+    for option in sorted(options, key=lambda option: (option.mean_h, option is not now)):
+        changes = option.changes
+        low, middle, high = 100.0 * np.percentile(changes, (10, 50, 90)) if len(changes) else (None,) * 3
+        rows.append(
+            {
+                "policy": f"{option}{' (now)' if option is now else ''}",
+                "mean wait (h)": option.mean_h,
+                "95 % wait (h)": option.p95_h,
+                "99 % wait (h)": option.p99_h,
+                "longest wait (h)": option.longest_h,
+                "mean bounded slowdown": option.slowdown,
+                "change of the mean wait on resamples (%), median": middle,
+                "10 % of them below": low,
+                "90 % below": high,
+                "shorter in": f"{int((changes < 0.0).sum())} of {len(changes)}",
+                **({} if np.isnan(option.apart) else {"waits apart from the log's (factor)": 10.0**option.apart}),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -176,57 +203,16 @@ def _settled(hits: NDArray[np.bool_]) -> float:
     return float(found[0] + 1) if len(found) else np.nan
 
 
-def weights_of(results: Results) -> pd.DataFrame:
-    """Return one row per order: the weights most like it, how much like it they are, and the waits under them."""
-    whole = _whole(results)
-    if "alike" not in whole:
-        return pd.DataFrame()
-    rows = whole.dropna(subset=["alike"])
-    return pd.DataFrame(
-        {
-            "like": rows["policy"].str.removeprefix(WEIGHTS),
-            "age": rows["weight_age"].astype(int),
-            "size": rows["weight_size"].astype(int),
-            "time limit": rows["weight_limit"].astype(int),
-            "pairs in the same order (%)": 100 * rows["alike"],
-            "threshold (h)": rows["threshold_h"],
-            "mean wait (h)": rows["mean_wait_s"] / HOUR,
-            "longest wait (h)": rows["max_wait_s"] / HOUR,
-        }
-    ).sort_values("mean wait (h)", ignore_index=True, kind="stable")
-
-
 # -- sentences --------------------------------------------------------------------------------------
-
-
-def options_of(results: Results) -> tuple[list[Option], Option | None]:
-    """Return all orders with all thresholds that were run on the log, and which of them there is now."""
-    orders, whole = orders_of(results), _whole(results)
-    current, base_h = current_of(results)
-    options, now = [], None
-    for _, row in orders.iterrows():
-        threshold_h = _none_if_nan(row["threshold (h)"])
-        option = Option(
-            order=str(row["order"]),
-            threshold_h=None if threshold_h is None else float(str(threshold_h)),
-            mean_h=row["mean wait (h)"],
-            p99_h=row["99 % wait (h)"],
-            longest_h=row["longest wait (h)"],
-            changes=_changes(whole, results, str(row["order"]), threshold_h),
-        )
-        options.append(option)
-        if (option.order, option.threshold_h) == (current, base_h):
-            now = option
-    return options, now
 
 
 def advice_of(
     results: Results,
     log: Workload,
     calibration: Calibration | None,
-    simulated: Callable[[str, float | None], Schedule],
+    simulated: Callable[[Option], Schedule],
 ) -> Iterator[str]:
-    """Hand out the verdict, for whom a change is worse, what that is worth, and what was run.
+    """Hand out the verdict, for whom a change is worse, what that is worth, and what was run: at most ten lines.
 
     Parameters
     ----------
@@ -237,7 +223,7 @@ def advice_of(
     calibration
         How far the replay under what there is now is from the log; None if the log does not say.
     simulated
-        Returns the schedule of the log under an order with a threshold, in hours.
+        Returns the schedule of the log under an option.
     """
     options, now = options_of(results)
     if now is None:  # it is not run yet, or failed
@@ -245,7 +231,7 @@ def advice_of(
     verdict = judge(options, now, calibration)
     yield from verdict_in_sentences(verdict)
     if verdict.then is not None:
-        yield from worse_for(*(simulated(each.order, each.threshold_h) for each in (now, verdict.then)))
+        yield from _line(worse_for(simulated(now), simulated(verdict.then)))
     if results.done < results.cells:
         yield f"Only {results.done:,} of {results.cells:,} simulations are done: another verdict may come of all."
     elif not len(now.changes):
@@ -255,36 +241,59 @@ def advice_of(
     if calibration is None:
         yield "The log does not say when its jobs started: nothing says how far this replay is from your machine."
     else:
-        yield from islice(sentences_of(calibration, log, in_words_of(results)), _MOST_OF_CALIBRATION)
-    yield from _about_the_log(log)
+        fitted = _fitted(options, now) if results.parameters["current"] == AUTO else ()
+        told = islice(sentences_of(calibration, log, str(now)), _MOST_OF_CALIBRATION)
+        yield from _line(chain(fitted, told))
+    yield from _line(_about_the_log(log))
+    yield from _line(doubts_of(log))
     yield (
         "What this cannot know: users would submit otherwise if they waited otherwise; and priorities, partitions and "
         "reservations of your machine were not modelled."
     )
 
 
+def _line(sentences: Iterable[str]) -> Iterator[str]:
+    """Hand out sentences as one line; nothing if there are none."""
+    if line := " ".join(sentences):
+        yield line
+
+
+def _fitted(options: Sequence[Option], now: Option) -> Iterator[str]:
+    """Say how near to the log's waits those of what was taken for the current policy are."""
+    others = [option.apart for option in options if option is not now]
+    yield (
+        f"Of the {len(options)} policies that were tried, {now} gives waits nearest to the log's: a job's are apart by "
+        f"a factor of {10**now.apart:.3g} on average"
+        + (f" (those of the others by {10 ** min(others):.3g} or more)." if others else ".")
+    )
+
+
 def _about_the_log(log: Workload) -> Iterator[str]:
-    """Say what was run, what of it was left out, and whether it can be believed."""
+    """Say what was run, and what of it was left out."""
     weeks = np.ptp(log.submit_s) / WEEK
-    span = f"{weeks:.0f} weeks" if weeks >= 2 else f"{7 * weeks:.1f} days"
-    asked = log.extras.get("requested_s")
-    without = 0.0 if asked is None else float((~(np.asarray(asked) > 0)).mean())
+    length = f"{weeks:.0f} weeks" if weeks >= 2 else f"{7 * weeks:.1f} days"
+    without = _without_limit(log)
     limits = "with the limits that the users gave" if without < 1.0 else "without any limits: the log has none"
     yield (
-        f"{log.name}: {len(log):,} jobs in {span} on {log.max_cores:,} cores. The orders were run as orders of EASY "
+        f"{log.name}: {len(log):,} jobs in {length} on {log.max_cores:,} cores. The orders were run as orders of EASY "
         f"backfilling, {limits}."
     )
-    said = remarks(log.counts)
-    if said:
-        gone = sum(count for key, count in log.counts.items() if key.startswith(("dropped", "left out", "bad lines")))
-        much = gone > _MANY * (gone + len(log))
-        yield f"Of the file: {'; '.join(said)}." + (" That is much: the advice is about the rest only." if much else "")
+    if said := remarks(log.counts):
+        yield f"Of the file: {'; '.join(said)}."
+
+
+def doubts_of(log: Workload) -> Iterator[str]:
+    """Say why a log may not be believed."""
+    gone = sum(count for key, count in log.counts.items() if key.startswith(("dropped", "left out", "bad lines")))
+    if gone > _MANY * (gone + len(log)):
+        yield f"{gone:,} of {gone + len(log):,} jobs were left out, which is much: the advice is about the rest only."
     if doubt := doubt_of_size(log, log.max_cores or 0):
         yield doubt
+    without = _without_limit(log)
     if without > _MANY:
         yield (
-            f"{without:.0%} of the jobs have no limit".replace("%", " %")
-            + "; their runtime, or the longest limit, stood for it: orders by limit could be better or worse than here."
+            f"{100 * without:.0f} % of the jobs have no limit; their runtime, or the longest limit, stood for it: "
+            "orders by limit could be better or worse than here."
         )
     work_s = float((log.runtime_s * log.cores)[log.known()].sum()) / (log.max_cores or 1)
     if work_s > _OVERLOAD * np.ptp(log.submit_s):
@@ -294,5 +303,7 @@ def _about_the_log(log: Workload) -> Iterator[str]:
         )
 
 
-def _none_if_nan(value: object) -> object:
-    return None if pd.isna(value) else value  # type: ignore[call-overload]
+def _without_limit(log: Workload) -> float:
+    """Return the share of the jobs that have no limit, where the log says which."""
+    asked = log.extras.get("requested_s")
+    return 0.0 if asked is None else float((~(np.asarray(asked) > 0)).mean())

@@ -9,26 +9,13 @@ from numpy.typing import NDArray
 
 from experiments.calibration import Calibration
 from experiments.inputs import span
+from experiments.studies.advice_policies import PRIORITIES, policy_in_words
 from simmodels.ground.numbers import Floats
 from simmodels.schedule import Schedule
 from simmodels.units import HOUR, MINUTE
 
 Kind = Literal["change", "do not change", "hardly matters"]
 
-ORDERS_IN_WORDS: Final = {
-    "FCFS": "first come, first served",
-    "LCFS": "last come, first served",
-    "SPF": "shortest limit first",
-    "LPF": "longest limit first",
-    "SQF": "fewest cores first",
-    "LQF": "most cores first",
-    "SEXP": "smallest expansion factor first",
-    "LEXP": "largest expansion factor first",
-    "SRF": "shortest limit per core first",
-    "LRF": "longest limit per core first",
-    "SAF": "smallest limit x cores first",
-    "LAF": "largest limit x cores first",
-}
 _GAIN: Final = 0.05
 """A mean wait that gets shorter by less is not worth a change."""
 _SURE: Final = 0.9
@@ -51,31 +38,34 @@ _LIMITS_H: Final = (1.0, 4.0, 24.0, np.inf)
 """Classes of time limits: up to these numbers of hours."""
 
 
-def in_words(threshold_h: object) -> str:
-    """Return a threshold in words."""
-    return "without a threshold" if threshold_h is None else f"with a threshold of {threshold_h:g} h"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Option:
-    """An order with a threshold, and how it does.
+    """Something that a machine can have, and how it does.
 
     Parameters
     ----------
-    order, threshold_h
-        Which order; after how many hours a job goes before all others, None for never.
-    mean_h, p99_h, longest_h
-        The mean wait, the 99th percentile and the longest wait on the log, in hours.
+    policy, threshold_h
+        Which of `advice_policies.FIXED`; after how many hours a job goes before all others, None for never.
+    mean_h, p95_h, p99_h, longest_h
+        The mean wait, the 95th and 99th percentile and the longest wait on the log, in hours.
+    slowdown
+        The mean bounded slowdown on the log.
     changes
         float64[resamples], how much longer the mean wait is than now, as a part of it.
+    apart
+        How far its waits are from those that the log records: the mean of abs(log10 of (its wait + 1 min) / (the log's
+        wait + 1 min)); NaN if the log does not say.
     """
 
-    order: str
+    policy: str
     threshold_h: float | None
     mean_h: float
+    p95_h: float = np.nan
     p99_h: float
     longest_h: float
+    slowdown: float = np.nan
     changes: NDArray[np.float64]
+    apart: float = np.nan
 
     @property
     def is_sure(self) -> bool:
@@ -89,11 +79,23 @@ class Option:
         slack_h = _SHORT_H  # of nothing there is no multiple
         return self.longest_h <= _LONGEST * now.longest_h + slack_h and self.p99_h <= _P99 * now.p99_h + slack_h
 
+    def table(self) -> dict[str, object]:
+        """Return what a program is told of it."""
+        low, middle, high = np.percentile(self.changes, (10, 50, 90)) if len(self.changes) else (None,) * 3
+        return {
+            "policy": self.policy,
+            "threshold_h": self.threshold_h,
+            "mean_wait_h": self.mean_h,
+            "p95_wait_h": self.p95_h,
+            "p99_wait_h": self.p99_h,
+            "longest_wait_h": self.longest_h,
+            "resamples": len(self.changes),
+            "change_of_mean_wait": {"p10": low, "median": middle, "p90": high},
+        }
+
     def __str__(self) -> str:
         """Return it in words."""
-        words = ORDERS_IN_WORDS.get(self.order)
-        said = self.order if words is None else f"{self.order} ({words})"
-        return f"{said} {in_words(self.threshold_h)}"
+        return policy_in_words(self.policy, self.threshold_h)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class Verdict:
         What there is now.
     then
         What to change to; None if nothing is better for all.
+    entered
+        What to enter into a batch system: the same, or the best of what can be entered; None if nothing is.
     shortest
         What has the shortest mean wait, whoever waits longer for it.
     matches
@@ -117,6 +121,7 @@ class Verdict:
     kind: Kind
     now: Option
     then: Option | None
+    entered: Option | None
     shortest: Option
     matches: bool = True
 
@@ -137,31 +142,38 @@ def judge(options: Sequence[Option], now: Option, calibration: Calibration | Non
     calibration
         How far the replay under it is from the log; None if the log does not say.
     """
-    shortest = min(options, key=lambda option: option.mean_h)
+    shortest = min(options, key=_mean)
     good = [each for each in options if each.mean_h <= (1 - _GAIN) * now.mean_h and each.is_sure and each.spares(now)]
-    then = min(good, key=lambda option: option.mean_h) if good else None
+    then = min(good, key=_mean, default=None)
+    entered = min((each for each in good if each.policy in PRIORITIES), key=_mean, default=None)
     kind: Kind = "change" if then is not None else "do not change"
     if now.mean_h < _SHORT_H or shortest.mean_h > (1 - _GAIN) * now.mean_h:
-        kind, then = "hardly matters", None
+        kind, then, entered = "hardly matters", None, None
     matches = calibration is None or calibration.agreement != "poor"
-    return Verdict(kind, now, then, shortest, matches)
+    return Verdict(kind, now, then, entered, shortest, matches)
+
+
+def _mean(option: Option) -> float:
+    return option.mean_h
 
 
 def sentences_of(verdict: Verdict) -> Iterator[str]:
-    """Hand out the verdict in sentences: the first says what to do."""
+    """Hand out the verdict in sentences: the first says what to do, the last what to enter."""
     now, then, shortest = verdict.now, verdict.then, verdict.shortest
-    if not verdict.matches:
-        yield "This replay does not match your machine: do not act on what follows, which is of another one."
+    doubt = "" if verdict.matches else "This replay does not match your machine, and what follows is of another one. "
     if then is not None:
-        yield f"Change: to {then}."
+        yield f"{doubt}Change: to {then}."
         yield _gain(then, now)
     elif verdict.kind == "hardly matters":
         yield (
-            f"The order hardly matters here: the mean wait under {now} is {span(now.mean_h)}, and under the best that "
-            f"was tried {span(shortest.mean_h)}."
+            f"{doubt}The order hardly matters here: the mean wait under {now} is {span(now.mean_h)}, and under the "
+            f"best that was tried {span(shortest.mean_h)}."
         )
     else:
-        yield f"Do not change: of what was tried, nothing is surely better than {now} unless some wait longer for it."
+        yield (
+            f"{doubt}Do not change: of what was tried, nothing is surely better than {now} unless some wait longer "
+            "for it."
+        )
     if (
         verdict.kind != "hardly matters"
         and shortest is not then
@@ -172,6 +184,8 @@ def sentences_of(verdict: Verdict) -> Iterator[str]:
             f"If only the mean counted: {shortest}, {span(shortest.mean_h)}, with a longest wait of "
             f"{span(shortest.longest_h)} ({span(now.longest_h)} now){starves}."
         )
+    if then is not None:
+        yield _to_enter(then, verdict.entered, now)
 
 
 def _gain(then: Option, now: Option) -> str:
@@ -180,9 +194,31 @@ def _gain(then: Option, now: Option) -> str:
     shorter = int((then.changes < 0).sum())
     return (
         f"The mean wait would have been {span(then.mean_h)} instead of {span(now.mean_h)}; on resamples of your log it "
-        f"changes by {middle:.0f} % in the median ({low:.0f} % and {high:.0f} % are the 10th and the 90th percentile), "
-        f"and is shorter in {shorter} of {len(then.changes)}. The longest wait would have been {span(then.longest_h)} "
-        f"({span(now.longest_h)}), the 99th percentile {span(then.p99_h)} ({span(now.p99_h)})."
+        f"changes by {_whole(middle)} % in the median ({_whole(low)} % and {_whole(high)} % are the 10th and the 90th "
+        f"percentile), and is shorter in {shorter} of {len(then.changes)}. The longest wait would have been "
+        f"{span(then.longest_h)} ({span(now.longest_h)}), the 99th percentile {span(then.p99_h)} ({span(now.p99_h)})."
+    )
+
+
+def _whole(value: float) -> int:
+    """Return a number as a whole one: 0 has no sign."""
+    return round(value)
+
+
+def _to_enter(then: Option, entered: Option | None, now: Option) -> str:
+    """Return what can be entered into a batch system."""
+    if entered is None:
+        return (
+            "Slurm cannot do it: it has no threshold, and of its priorities that were tried, none is surely better "
+            "unless some wait longer for it."
+        )
+    where = "The lines are in files/slurm.conf.txt, those for PBS in files/pbs.txt."
+    if entered is then:
+        return f"Slurm can do it. {where}"
+    part = (now.mean_h - entered.mean_h) / (now.mean_h - then.mean_h)
+    return (
+        f"Slurm has no threshold; what it can do is a {entered}: {_whole(100 * part)} % of the gain, a mean wait of "
+        f"{span(entered.mean_h)} and a longest one of {span(entered.longest_h)}. {where}"
     )
 
 

@@ -8,12 +8,13 @@ import pytest
 
 import simmodels as sm
 from experiments.calibration import Calibration, calibrate
-from experiments.studies.advice_verdict import ORDERS_IN_WORDS, Option, judge, sentences_of, worse_for
+from experiments.studies.advice_policies import ORDERS_IN_WORDS, PRIORITIES
+from experiments.studies.advice_verdict import Option, judge, sentences_of, worse_for
 from simmodels.policies.orders import TWELVE_ORDERS
 
-NOW = Option(order="FCFS", threshold_h=None, mean_h=4.0, p99_h=40.0, longest_h=100.0, changes=np.zeros(5))
+NOW = Option(policy="FCFS", threshold_h=None, mean_h=4.0, p99_h=40.0, longest_h=100.0, changes=np.zeros(5))
 BETTER = Option(
-    order="SQF", threshold_h=40.0, mean_h=2.8, p99_h=46.0, longest_h=101.0,
+    policy="SQF", threshold_h=40.0, mean_h=2.8, p99_h=46.0, longest_h=101.0,
     changes=np.array([-0.4, -0.35, -0.3, -0.3, -0.28]),
 )  # fmt: skip
 
@@ -27,7 +28,7 @@ def test_a_change_is_advised_where_most_gain_and_nobody_waits_much_longer_than_s
     kind, said = verdict(BETTER)
     assert kind == "change"
     assert said[0] == "Change: to SQF (fewest cores first) with a threshold of 40 h."
-    assert " ".join(said[1:]) == (
+    assert said[1] == (
         "The mean wait would have been 2.8 h instead of 4 h; on resamples of your log it changes by -30 % in the "
         "median (-38 % and -29 % are the 10th and the 90th percentile), and is shorter in 5 of 5. The longest wait "
         "would have been 101 h (100 h), the 99th percentile 46 h (40 h)."
@@ -47,20 +48,43 @@ def test_a_change_is_advised_where_most_gain_and_nobody_waits_much_longer_than_s
     ],
 )
 def test_what_falls_short_in_one_respect_is_not_advised(worse: dict[str, object]) -> None:
-    also = replace(BETTER, order="LCFS", mean_h=2.0, longest_h=400.0)  # so that the order does matter
+    also = replace(BETTER, policy="LCFS", mean_h=2.0, longest_h=400.0)  # so that the order does matter
     assert verdict(replace(BETTER, **worse), also)[0] == "do not change"  # type: ignore[arg-type]
     at_the_bound = replace(BETTER, longest_h=110.0, p99_h=60.0)
     assert verdict(at_the_bound, also)[0] == "change"
 
 
 def test_of_several_that_are_better_the_one_with_the_shortest_mean_wait_is_advised() -> None:
-    other = replace(BETTER, order="SAF", mean_h=2.7)
+    other = replace(BETTER, policy="SAF", mean_h=2.7)
     assert judge([NOW, BETTER, other], NOW, None).then is other
+
+
+def test_what_can_be_entered_is_told_with_its_part_of_the_gain() -> None:
+    name = "priority: fewest cores first; 40 h"
+    entered = replace(BETTER, policy=name, threshold_h=None, mean_h=3.1)
+    assert name in PRIORITIES
+    found = judge([NOW, BETTER, entered], NOW, None)
+    assert found.entered is entered
+    assert list(sentences_of(found))[-1] == (
+        "Slurm has no threshold; what it can do is a multifactor priority (fewest cores first; 40 h of waiting make up "
+        "for any): 75 % of the gain, a mean wait of 3.1 h and a longest one of 101 h. The lines are in "
+        "files/slurm.conf.txt, those for PBS in files/pbs.txt."
+    )
+    best = replace(entered, mean_h=2.7)
+    assert verdict(BETTER, best)[1][-1].startswith("Slurm can do it.")
+    starving = replace(entered, longest_h=1000.0)
+    assert verdict(BETTER, starving)[1][-1].startswith("Slurm cannot do it:")
+    assert judge([NOW, replace(BETTER, longest_h=200.0), starving], NOW, None).entered is None
+
+
+def test_a_change_of_nearly_nothing_has_no_sign() -> None:
+    changes = np.array([-0.4, -0.3, -0.2, -0.1, -0.001, -0.001])
+    assert "-0 %" not in verdict(replace(BETTER, changes=changes))[1][1]
 
 
 def test_what_has_a_shorter_mean_wait_at_the_price_of_some_is_told_and_starvation_named() -> None:
     shorter = replace(BETTER, threshold_h=160.0, mean_h=2.3, longest_h=186.0)
-    assert verdict(BETTER, shorter)[1][-1] == (
+    assert verdict(BETTER, shorter)[1][2] == (
         "If only the mean counted: SQF (fewest cores first) with a threshold of 160 h, 2.3 h, with a longest wait of "
         "186 h (100 h now)."
     )
@@ -86,9 +110,9 @@ def test_a_replay_that_is_far_from_its_log_comes_first() -> None:
     poor = calibrate(sm.simulate(sm.Workload.from_frame(frame, max_cores=4)))
     kind, said = verdict(BETTER, calibration=poor)
     assert kind == "change"
-    assert said[0].startswith("This replay does not match your machine: do not act on what follows")
-    assert said[1].startswith("Change: to SQF")
-    assert verdict(replace(BETTER, mean_h=3.9), calibration=poor)[1][1].startswith("The order hardly matters here")
+    doubt = "This replay does not match your machine, and what follows is of another one. "
+    assert said[0].startswith(f"{doubt}Change: to SQF")
+    assert verdict(replace(BETTER, mean_h=3.9), calibration=poor)[1][0].startswith(f"{doubt}The order hardly matters")
 
 
 def test_of_waits_of_nothing_a_minute_is_let_pass() -> None:
@@ -101,7 +125,8 @@ def test_of_waits_of_nothing_a_minute_is_let_pass() -> None:
 
 def test_each_of_the_twelve_orders_is_told_in_words() -> None:
     assert tuple(ORDERS_IN_WORDS) == TWELVE_ORDERS
-    assert str(replace(BETTER, order="mine", threshold_h=None)) == "mine without a threshold"
+    assert str(NOW) == "FCFS (first come, first served) without a threshold"
+    assert str(replace(NOW, policy="FCFS without backfilling")) == "FCFS without backfilling"
 
 
 def test_who_waits_longer_is_found_by_user_size_and_limit() -> None:

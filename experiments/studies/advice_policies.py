@@ -1,0 +1,89 @@
+"""What is tried for advice: orders with thresholds, other backfillings, priorities of batch systems, and tuners."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from experiments.studies.multifactor import BY_IN_WORDS, By, Multifactor
+from simmodels.policies.orders import TWELVE_ORDERS
+from simmodels.policies.queue_options import Backfilling
+from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
+from simmodels.schedule import Schedule
+from simmodels.simulate import simulate
+from simmodels.units import DAY, HOUR, WEEK
+from simmodels.workload import Workload
+
+ORDERS_IN_WORDS: Final = {
+    "FCFS": "first come, first served",
+    "LCFS": "last come, first served",
+    "SPF": "shortest limit first",
+    "LPF": "longest limit first",
+    "SQF": "fewest cores first",
+    "LQF": "most cores first",
+    "SEXP": "smallest expansion factor first",
+    "LEXP": "largest expansion factor first",
+    "SRF": "shortest limit per core first",
+    "LRF": "longest limit per core first",
+    "SAF": "smallest limit x cores first",
+    "LAF": "largest limit x cores first",
+}
+BACKFILLINGS: Final[Mapping[str, Backfilling]] = {
+    "FCFS without backfilling": "none",
+    "FCFS with greedy backfilling": "greedy",
+    "FCFS with conservative backfilling": "conservative",
+}
+"""What a machine may have now instead of EASY backfilling."""
+PRIORITIES: Final[Mapping[str, tuple[By, float]]] = {
+    f"priority: {words}; {hours} h": (by, hours * HOUR)
+    for by, words in BY_IN_WORDS.items()
+    for hours in (10, 40, 160, 640, 2560)
+}
+"""Priorities that can be entered into a batch system: what they go by, and how much waiting makes up for any of it."""
+TUNERS: Final[Mapping[str, tuple[Strategy, float]]] = {
+    "simulating tuner, by week": (FullFeedback(), WEEK),
+    "bandit tuner, by week": (EpsilonGreedy(epsilon=0.1), WEEK),
+    "bandit tuner, by day": (EpsilonGreedy(epsilon=0.1), DAY),
+}
+FIXED: Final = (*TWELVE_ORDERS, *BACKFILLINGS, *PRIORITIES)
+"""All but the tuners: what a machine can have."""
+
+
+def in_words(threshold_h: object) -> str:
+    """Return a threshold in words."""
+    return "without a threshold" if threshold_h is None else f"with a threshold of {threshold_h:g} h"
+
+
+def policy_in_words(policy: str, threshold_h: object) -> str:
+    """Return what is tried in words: an order with its threshold, or what has none."""
+    if policy in PRIORITIES:
+        by, span_s = PRIORITIES[policy]
+        return f"multifactor priority ({BY_IN_WORDS[by]}; {span_s / HOUR:g} h of waiting make up for any)"
+    if policy in TWELVE_ORDERS:
+        return f"{policy} ({ORDERS_IN_WORDS[policy]}) {in_words(threshold_h)}"
+    return policy
+
+
+def priority_of(policy: str, log: Workload, node_cores: int) -> Multifactor:
+    """Return the priority that has a name, with the weights that a log gives it."""
+    by, span_s = PRIORITIES[policy]
+    return Multifactor.fitted(by, span_s, log, log.max_cores or 1, node_cores=node_cores)
+
+
+def schedule_of(
+    policy: str, threshold_h: float | None, trace: Workload, log: Workload, *, node_cores: int = 1
+) -> Schedule:
+    """Return the schedule of a trace under one of `FIXED`.
+
+    Parameters
+    ----------
+    policy, threshold_h
+        Which; after how many hours a job goes before all others, for those that are an order.
+    trace
+        The log, or a resample of it.
+    log, node_cores
+        The log that the weights of a priority are from, and the cores of a node.
+    """
+    if policy in PRIORITIES:
+        return priority_of(policy, log, node_cores).simulate(trace)
+    if policy in BACKFILLINGS:
+        return simulate(trace, order="FCFS", backfilling=BACKFILLINGS[policy])
+    return simulate(trace, order=policy, threshold_s=None if threshold_h is None else threshold_h * HOUR)

@@ -1,0 +1,248 @@
+"""Multifactor: a priority that batch systems have, what it makes of the order of a queue, and how it is entered.
+
+References
+----------
+Slurm 22.05, plugin priority/multifactor: a job's priority is a sum of weights, whole numbers >= 0, times factors from 0
+to 1, less its nice value. There is a factor of the age and one of the size, none of the time limit. PBS Professional,
+``job_sort_formula``: the job with the larger value goes first.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+
+from simmodels.ground.numbers import Floats
+from simmodels.policies.order import Order
+from simmodels.schedule import Schedule
+from simmodels.simulate import simulate
+from simmodels.units import DAY, HOUR, MINUTE
+from simmodels.workload import Workload
+
+By = Literal["cores", "cores per minute", "limit classes", "area classes"]
+
+BY_IN_WORDS: Final[Mapping[By, str]] = {
+    "cores": "fewest cores first",
+    "cores per minute": "most cores per minute of the limit first",
+    "limit classes": "shortest limit first, in classes",
+    "area classes": "smallest limit x cores first, in classes",
+}
+"""What can be entered into Slurm: its two factors of the size, and classes of jobs, by nice values or by QOS."""
+_CLASSES: Final = 8
+_LARGEST_WEIGHT: Final = 2**31
+"""Weights are unsigned numbers of 32 bits, and so is their sum."""
+_LEAST_AGE_S: Final = 7 * DAY
+_HANDICAP: Final = "handicap_s"
+
+
+def _by_handicap(submit: float, handicap_s: float) -> float:
+    return submit + handicap_s
+
+
+ORDER: Final = Order("handicap", _by_handicap, "r + handicap", "Slurm's priority/multifactor")
+"""The order by submit and handicap: where age counts alike for all, priorities grow, and who is ahead stays ahead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Multifactor:
+    """A priority: a point for each second of waiting, less a handicap by a job's size or limit.
+
+    Parameters
+    ----------
+    by
+        What the handicap depends on.
+    span_s
+        How much longer than any other a job has to wait to go first whatever its size or limit: the difference between
+        the largest handicap and the smallest one, in seconds.
+    cores, node_cores
+        The cores of the machine, and of a node: relative to the limit, Slurm takes a smaller job for one of a node.
+    weight
+        What the size factor of Slurm is multiplied with; 0 if the handicap is by classes.
+    bounds
+        Up to which limits (minutes), or limits x cores (minutes x cores), the classes but the last one go; rising.
+    """
+
+    by: By
+    span_s: float
+    cores: int
+    node_cores: int = 1
+    weight: int = 0
+    bounds: tuple[int, ...] = ()
+
+    @classmethod
+    def fitted(cls, by: By, span_s: float, log: Workload, cores: int, *, node_cores: int = 1) -> "Multifactor":
+        """Return the priority by which no job of a log is overtaken by one that was submitted more than a span later.
+
+        Parameters
+        ----------
+        by
+            What the handicap depends on.
+        span_s
+            That span.
+        log, cores, node_cores
+            The log, and the cores of the machine and of a node. Classes are equally large groups of its jobs, as far
+            as many jobs do not have the same limit.
+        """
+        empty = cls(by=by, span_s=span_s, cores=cores, node_cores=node_cores)
+        asked = empty._asked(log)
+        if by.endswith("classes"):
+            inner = np.quantile(asked, np.arange(1, _CLASSES) / _CLASSES, method="higher")
+            bounds = np.unique(inner[inner < asked.max()]).astype(np.int64)
+            return replace(empty, bounds=tuple(map(int, bounds)))
+        width = float(np.ptp(asked))
+        weight = min(round(span_s / width), _LARGEST_WEIGHT) if width else 0
+        return replace(empty, weight=weight)
+
+    def _asked(self, log: Workload) -> Floats:
+        """Return what the handicap of each job depends on: a factor as in Slurm, or what classes are made of."""
+        minutes = np.maximum(np.ceil(log.estimate_s / MINUTE), 1.0)  # limits are whole minutes
+        if self.by == "limit classes":
+            return minutes
+        if self.by == "area classes":
+            return minutes * log.cores
+        if self.by == "cores":
+            # Of a job that asks for cores, not for nodes, half of the factor is of its cores.
+            return log.cores / (2.0 * self.cores)
+        return np.maximum(log.cores, self.node_cores) / minutes / self.cores
+
+    def handicaps_s(self, log: Workload) -> Floats:
+        """Return float64[n], the handicap of each job: the one whose submit time and handicap are less goes first."""
+        asked = self._asked(log)
+        if not self.by.endswith("classes"):
+            return self.weight * (asked if self.by == "cores" else -asked)
+        nice = np.array([points for _, points in self.classes()], dtype=np.float64)
+        return nice[np.searchsorted(self.bounds, asked, side="left")]
+
+    def classes(self) -> Iterator[tuple[int | None, int]]:
+        """Hand out the classes: up to which value each goes (None: the last one), and its nice value."""
+        ends = (*self.bounds, None)
+        for number, end in enumerate(ends):
+            yield end, round(self.span_s * number / max(len(ends) - 1, 1))
+
+    def simulate(self, log: Workload) -> Schedule:
+        """Return the schedule of a log under this priority, with EASY backfilling."""
+        extras = {**log.extras, _HANDICAP: self.handicaps_s(log)}
+        return simulate(replace(log, extras=extras), order=ORDER)
+
+    def table(self) -> dict[str, object]:
+        """Return what a program is told of it."""
+        classes = [{"up_to": end, "nice": nice} for end, nice in self.classes()] if self.bounds else []
+        return {
+            "by": self.by,
+            "span_h": self.span_s / HOUR,
+            "size_weight": self.weight,
+            "node_cores": self.node_cores,
+            "classes": classes,
+        }
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"{BY_IN_WORDS[self.by]}, where {self.span_s / HOUR:g} h of waiting make up for any"
+
+    # -- how it is entered --------------------------------------------------------------------------
+
+    def files(self, longest_wait_s: float, about: str) -> Mapping[str, str]:
+        """Return what is to be entered, by the name of the file: for Slurm, with a submit filter if need be, and PBS.
+
+        Parameters
+        ----------
+        longest_wait_s
+            The longest wait that is expected: the age counts for at least twice as long.
+        about
+            A line on where it is from.
+        """
+        filters = {"job_submit.lua": "\n".join(self._lua(about)) + "\n"} if self.by.endswith("classes") else {}
+        return {
+            "slurm.conf.txt": "\n".join(self._slurm(longest_wait_s, about)) + "\n",
+            **filters,
+            "pbs.txt": "\n".join(self._pbs(about)) + "\n",
+        }
+
+    def _slurm(self, longest_wait_s: float, about: str) -> Iterator[str]:
+        """Hand out the lines of slurm.conf."""
+        days = int(np.ceil(max(_LEAST_AGE_S, 2 * longest_wait_s) / DAY))
+        yield f"# {about}"
+        yield f"# Priority: {self}."
+        yield "# A point is a second of waiting. Other factors, such as fair share, add to these; none was simulated."
+        yield "PriorityType=priority/multifactor"
+        yield f"PriorityMaxAge={days}-0  # days: longer than anybody waits, so that the age never stops growing"
+        yield f"PriorityWeightAge={round(days * DAY)}  # its seconds, a point each; without slurmdbd Slurm ignores it"
+        if self.by == "cores":
+            yield "PriorityFavorSmall=YES  # the fewer cores, the more points"
+            yield f"PriorityWeightJobSize={self.weight}  # if jobs ask for cores (-n); half of it if for nodes (-N)"
+        elif self.by == "cores per minute":
+            yield "PriorityFlags=SMALL_RELATIVE_TO_TIME  # beside your own: the size is cores per minute of the limit"
+            yield "PriorityFavorSmall=NO  # the more cores per minute, the more points"
+            yield f"PriorityWeightJobSize={self.weight}  # with {self.node_cores} cores a node, the least that counts"
+        else:
+            yield "PriorityWeightJobSize=0  # classes stand for it"
+            yield f"PriorityWeightPartition={round(self.span_s)}  # for all alike: what nice values are taken from"
+            yield "JobSubmitPlugins=lua  # beside your own: job_submit.lua gives each job the nice value of its class"
+            yield from self._qos()
+
+    def _qos(self) -> Iterator[str]:
+        """Hand out how the classes are entered without a submit filter."""
+        yield "# Without a submit filter, a QOS for each class: users choose it (--qos), and Slurm checks its limit:"
+        yield f"#   PriorityWeightQOS={round(self.span_s)}, neither JobSubmitPlugins nor PriorityWeightPartition, and"
+        of = "MaxWallDurationPerJob={}" if self.by == "limit classes" else "MaxTRESMinsPerJob=cpu={}"
+        for number, (end, nice) in enumerate(self.classes(), 1):
+            limit = "" if end is None else f" {of.format(end)}"
+            yield f"#   sacctmgr -i add qos class{number} set Priority={round(self.span_s) - nice}{limit}"
+
+    def _lua(self, about: str) -> Iterator[str]:
+        """Hand out the lines of a submit filter for Slurm."""
+        what = "minutes" if self.by == "limit classes" else "minutes x cores"
+        yield f"-- {about}"
+        yield f"-- Nice values by classes: {self}. What users say with --nice is added."
+        yield "-- Without a limit, a job is in the last class."
+        yield f"local classes = {{  -- up to so many {what}, this nice value"
+        for end, nice in self.classes():
+            yield f"  {{{'math.huge' if end is None else end}, {nice}}},"
+        yield "}"
+        yield ""
+        yield "function slurm_job_submit(job_desc, part_list, submit_uid)"
+        yield "  local asked = math.huge"
+        yield "  if job_desc.time_limit < slurm.NO_VAL then"
+        yield "    asked = job_desc.time_limit"
+        if self.by == "area classes":
+            yield "    if job_desc.min_cpus < slurm.NO_VAL then asked = asked * math.max(job_desc.min_cpus, 1) end"
+        yield "  end"
+        yield "  local own = 0"
+        yield "  if job_desc.nice ~= slurm.NO_VAL then own = job_desc.nice - slurm.NICE_OFFSET end"
+        yield "  for _, class in ipairs(classes) do"
+        yield "    if asked <= class[1] then"
+        yield "      job_desc.nice = slurm.NICE_OFFSET + own + class[2]"
+        yield "      break"
+        yield "    end"
+        yield "  end"
+        yield "  return slurm.SUCCESS"
+        yield "end"
+        yield ""
+        yield "function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)"
+        yield "  return slurm.SUCCESS"
+        yield "end"
+        yield ""
+        yield "return slurm.SUCCESS"
+
+    def _pbs(self, about: str) -> Iterator[str]:
+        """Hand out what qmgr is told, for PBS Professional."""
+        yield f"# {about}"
+        yield f"# Priority: {self}."
+        yield "# A point is a second of waiting: eligible_time is in seconds, walltime too."
+        yield "qmgr -c 'set server eligible_time_enable = True'"
+        yield f"""qmgr -c 'set server job_sort_formula = "{self.formula()}"'"""
+
+    def formula(self) -> str:
+        """Return the formula by which PBS orders jobs: Python, of ``eligible_time``, ``ncpus`` and ``walltime``."""
+        if self.by == "cores":
+            return f"eligible_time - {self.weight / (2 * self.cores):.6g} * ncpus"
+        if self.by == "cores per minute":
+            size = f"({self.node_cores} if ncpus < {self.node_cores} else ncpus)" if self.node_cores > 1 else "ncpus"
+            return f"eligible_time + {60 * self.weight / self.cores:.6g} * {size} / walltime"
+        asked = "walltime" if self.by == "limit classes" else "walltime * ncpus"
+        *classes, (_, last) = self.classes()
+        nested = str(last)
+        for end, nice in reversed(classes):
+            nested = f"({nice} if {asked} <= {60 * (end or 0)} else {nested})"
+        return f"eligible_time - {nested}"
