@@ -16,7 +16,7 @@ from simmodels.passes.conservative import start_reserved
 from simmodels.passes.keys import key_of, refuse
 from simmodels.structures.columns import longer
 from simmodels.structures.ordered import insert, least_cores, new_ordered, refill, remove, sort_pairs
-from simmodels.structures.profile import add, lasts_until
+from simmodels.structures.profile import add, copy_profile, lasts_until
 from simmodels.structures.queue import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING, queue_at
 
 _AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all others, among themselves by slot
@@ -161,6 +161,65 @@ def take_over(queue, old, start, now):
             if queue.phase[slot] == RUNNING:
                 _expect(queue, slot, start[slot])
     admit(queue, now)
+
+
+@compiled
+def _copy_list(queue, ordered, old, place):
+    """Hold what another list holds, by new slots: place[slot]; the order stays."""
+    n = 0
+    for c in range(old.blocks):
+        b = old.chain[c]
+        for i in range(old.count[b]):
+            queue.ends[n] = old.key[b, i]
+            queue.slots[n] = place[old.slot[b, i]]
+            n += 1
+    refill(ordered, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+
+
+@compiled
+def carry_on(queue, old, kept):
+    """Be where another queue is, which stays as it is.
+
+    Parameters
+    ----------
+    queue
+        A queue in which nothing has arrived, with the options of the other but for the number of its warm jobs. Its
+        first slots are the jobs that wait or run in the other, its further ones those that are to come.
+    old
+        The other queue.
+    kept
+        int64[k], the slots that wait or run in it, increasing.
+    """
+    place = np.full(max(old.arrived, 1), -1)
+    for k in range(kept.size):
+        slot = kept[k]
+        place[slot] = k
+        queue.phase[k] = old.phase[slot]
+        queue.key[k] = old.key[slot]
+        if not queue.same:
+            queue.backfill_key[k] = old.backfill_key[slot]
+        if queue.backfilling >= EASY:
+            queue.expected_end[k] = old.expected_end[slot]
+        if queue.backfilling == CONSERVATIVE:
+            queue.reserved[k] = old.reserved[slot]
+        queue.judged += slot < old.judged
+        queue.admitted += slot < old.admitted
+    queue.arrived = kept.size
+    queue.warm_started = queue.warm - (old.warm - old.warm_started)
+    queue.free = old.free
+    room = max(queue.placed.size, old.waiting.size, old.running.size)
+    queue.ends, queue.slots = np.empty(room, np.float64), np.empty(room, np.int64)
+    queue.ends2, queue.slots2 = np.empty(room, np.float64), np.empty(room, np.int64)
+    queue.placed = np.empty(room, np.int64)
+    _copy_list(queue, queue.waiting, old.waiting, place)
+    if not queue.same:
+        _copy_list(queue, queue.backfill, old.backfill, place)
+    _copy_list(queue, queue.running, old.running, place)
+    copy_profile(queue.profile, old.profile)
+    queue.due = old.due
+    queue.gained_until = old.gained_until
+    queue.fresh = old.fresh
+    queue.stale = old.stale
 
 
 # -- in and out of the lists ----------------------------------------------------------------------

@@ -74,6 +74,46 @@ def new_clock(slots, by_event):
 
 
 @compiled
+def carry_on_clock(clock, old, by_event, kept, ended):
+    """Be where another clock is, which stays as it is.
+
+    Parameters
+    ----------
+    clock
+        A clock at which nothing has happened yet.
+    old
+        The other; it has stopped between two instants.
+    by_event
+        As for `replay`.
+    kept
+        int64[k], the slots of the other's queue that wait or run, increasing: here they are the first k slots.
+    ended
+        float64[k], when those that run end.
+    """
+    clock.coming = kept.size
+    clock.now = old.now
+    # What runs, in the order in which it started where that counts: `slots` holds turns then.
+    running = np.sort(old.slots[: old.size])
+    clock.ends = np.empty(2 * (old.size + 32), np.float64)
+    clock.slots = np.empty(2 * (old.size + 32), np.int64)
+    for k in range(old.size):
+        slot = np.searchsorted(kept, old.turn[running[k]] if by_event else running[k])
+        own = slot
+        if by_event:
+            clock.turn[k] = slot
+            own = k
+        push(clock.ends, clock.slots, k, ended[slot], own)
+    clock.size = old.size
+    clock.turns = old.size if by_event else 0
+
+
+@compiled
+def clock_now(clock):
+    """Return the instant of the last event, in seconds; 0 before the first."""
+    return clock.now
+
+
+@compiled
 def replay(queue, clock, by_event, kill, until, stop, started, ended):
     """Go on with the jobs of a queue whose columns are filled in; return whether no job was refused.
 

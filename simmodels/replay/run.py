@@ -1,20 +1,31 @@
 """Replay: a workload through the compiled clock."""
 
 import math
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError
-from simmodels.passes.queueing import set_order
+from simmodels.ground.numbers import Floats
+from simmodels.passes.queueing import carry_on, set_order
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
-from simmodels.replay.clock import new_clock, replay
+from simmodels.replay.clock import carry_on_clock, clock_now, new_clock
+from simmodels.replay.clock import replay as go_on
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.streams import stream
-from simmodels.structures.queue import refused, set_draw, set_rows, waiting_slots
+from simmodels.structures.queue import (
+    arrived_slots,
+    present_slots,
+    refused,
+    set_draw,
+    set_rows,
+    waiting_slots,
+    warm_left,
+)
 from simmodels.workload import Workload
 
 _Column = TypeVar("_Column", NDArray[np.float64], NDArray[np.int8], NDArray[np.bool_])
@@ -63,12 +74,14 @@ class Replay:
         self.submit_s = columns[0]
         slots = len(self.submit_s)
         self._by_event = options.decide == "event"
+        self._draws: Floats = np.empty(0)
         self._queue = options.open(columns, free=cores, draw=self._drawn(), rows=self._filled_rows(options))
         self._clock = new_clock(slots, self._by_event)
         self.start_s = np.full(slots, np.nan)
         self.end_s = np.full(slots, np.nan)
         self._changes = 0
         self._left = False
+        self._reached_s = -math.inf
 
     def run(self, until_s: float = math.inf, *, slots: int | None = None) -> None:
         """Go on until there is nothing more to do, or up to the first instant at or after `until_s`.
@@ -87,17 +100,70 @@ class Replay:
             An order gave no number for a job; what a Python order raised is raised again. Or a run was left by Ctrl-C,
             in the middle of an instant: there is no going on from there.
         """
-        if self._left:
-            raise RequestError("the replay was interrupted in the middle of an instant", "a new one is needed")
+        self._require_whole()
         stop = len(self.submit_s) if slots is None else slots
         kill = self.options.overrun == "kill"
         self._left = True
-        fine = replay(self._queue, self._clock, self._by_event, kill, until_s, stop, self.start_s, self.end_s)
+        fine = go_on(self._queue, self._clock, self._by_event, kill, until_s, stop, self.start_s, self.end_s)
         self._left = False
+        self._reached_s = max(until_s if math.isfinite(until_s) else self._reached_s, float(clock_now(self._clock)))
         if not fine:
             slot, now = refused(self._queue)
             job = self.workload.job(slot if self._rows is None else int(self._rows[slot]))
             raise_refused(job, now, self.options.order, self.options.backfill_order)
+
+    def _require_whole(self) -> None:
+        """Refuse to use what Ctrl-C left in the middle of an instant."""
+        if self._left:
+            raise RequestError("the replay was interrupted in the middle of an instant", "a new one is needed")
+
+    def snapshot(self) -> "Snapshot":
+        """Return where the replay is, which stays so while the replay goes on.
+
+        Raises
+        ------
+        RequestError
+            The replay was interrupted by Ctrl-C in the middle of an instant.
+        """
+        self._require_whole()
+        slots = present_slots(self._queue)
+        coming = np.arange(arrived_slots(self._queue), len(self.submit_s))
+        jobs, later = (self.workload.take(each if self._rows is None else self._rows[each]) for each in (slots, coming))
+        kept = self._carried(slots, jobs, later)
+        if self.options.draws:
+            kept._set_draws(np.concatenate((self._draws[slots], self._draws[coming])))  # noqa: SLF001
+        return Snapshot(
+            at_s=self._reached_s, jobs=jobs, start_s=kept.start_s[: len(jobs)].copy(), later=later, _at=kept
+        )
+
+    def _carried(self, slots: NDArray[np.int64], jobs: Workload, later: Workload) -> "Replay":
+        """Return another replay that is where this one is.
+
+        Parameters
+        ----------
+        slots
+            Those that wait or run here.
+        jobs
+            The same as jobs, in this order; they may have other runtimes.
+        later
+            What is to come.
+        """
+        options = replace(self.options, warm_jobs=int(warm_left(self._queue)))
+        workload = Workload.concat([jobs, later], name=self.workload.name)
+        made = Replay(workload, cores=self.cores, options=options, seed=self.seed)
+        made.start_s[: len(slots)] = self.start_s[slots]
+        runtime_s, estimate_s = made.columns[1][: len(slots)], made.columns[2][: len(slots)]
+        lasts_s = np.minimum(runtime_s, estimate_s) if options.overrun == "kill" else runtime_s
+        made.end_s[: len(slots)] = made.start_s[: len(slots)] + lasts_s
+        carry_on(made._queue, self._queue, slots)
+        carry_on_clock(made._clock, self._clock, self._by_event, slots, made.end_s[: len(slots)])
+        made._changes, made._reached_s = self._changes, self._reached_s
+        return made
+
+    def _set_draws(self, draws: Floats) -> None:
+        """Use other drawn numbers."""
+        self._draws = draws
+        set_draw(self._queue, draws)
 
     def set_order(self, order: str | Priority, backfill_order: str | Priority | None = None, *, now_s: float) -> None:
         """Go over to another order, from the next decision on; see `simmodels.QueueScheduler.set_order`.
@@ -133,7 +199,9 @@ class Replay:
 
     def _drawn(self) -> NDArray[np.float64]:
         """Return a uniform number for each slot, if an order asks for it."""
-        return stream(self.seed, "order", "draw").random(len(self.submit_s)) if self.options.draws else np.empty(0)
+        if self.options.draws and not len(self._draws):
+            self._draws = stream(self.seed, "order", "draw").random(len(self.submit_s))
+        return self._draws if self.options.draws else np.empty(0)
 
     def _filled_rows(self, options: QueueOptions) -> Rows:
         """Return what orders know of each slot beyond the columns of a queue."""
@@ -165,6 +233,66 @@ class Replay:
             outcome = _by_row(outcome, rows, np.full(len(workload), UNFINISHED, np.int8))
             counted = _by_row(counted, rows, np.zeros(len(workload), np.bool_))
         return Schedule(workload, self.cores, started, ended, outcome=outcome, counted=counted, about=about)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Where a replay was at an instant: what waited and what ran, from which any number of futures can be gone on with.
+
+    Parameters
+    ----------
+    at_s
+        The instant: all that happened before it has happened, nothing else.
+    jobs
+        The jobs that waited or ran, in order of arrival.
+    start_s
+        float64[jobs], when those that ran started; NaN for those that waited.
+    later
+        The jobs of the replay that had not been submitted.
+    """
+
+    at_s: float
+    jobs: Workload
+    start_s: Floats
+    later: Workload
+    _at: Replay
+
+    def fork(self, *, runtime_s: Floats | None = None, later: Workload | None = None) -> Replay:
+        """Return a replay that goes on from here; its jobs are `jobs`, then those that are to come.
+
+        Left alone, it gives each job the start and end that it has where the replay goes on itself.
+
+        Parameters
+        ----------
+        runtime_s
+            float64[jobs], other runtimes of the jobs that waited or ran; one that ran cannot have ended before.
+        later
+            Other jobs to come, submitted at this instant or later.
+
+        Raises
+        ------
+        RequestError
+            A job would have ended, or been submitted, before the instant.
+        """
+        jobs = self.jobs
+        if runtime_s is not None:
+            jobs = replace(jobs, runtime_s=np.asarray(runtime_s, dtype=np.float64))
+        coming = self.later if later is None else later
+        early = np.flatnonzero(coming.submit_s < self.at_s)
+        if len(early):
+            what = f"job {coming.job_id[early[0]]} is submitted at {coming.submit_s[early[0]]:g} s"
+            raise RequestError(what, f"a later job comes at {self.at_s:g} s, where the snapshot was taken, or after it")
+        made = self._at._carried(np.arange(len(jobs)), jobs, coming)  # noqa: SLF001  a snapshot is a part of a replay
+        over = np.flatnonzero(made.end_s[: len(jobs)] < self.at_s)
+        if len(over):
+            what = f"job {jobs.job_id[over[0]]} would have ended at {made.end_s[over[0]]:g} s"
+            raise RequestError(what, f"it runs at {self.at_s:g} s: a longer runtime is needed")
+        if made.options.draws:
+            own = self._at._draws  # noqa: SLF001  the same
+            kept = own if later is None else own[: len(jobs)]
+            fresh = stream(made.seed, "order", "draw", "later").random(len(made.submit_s) - len(kept))
+            made._set_draws(np.concatenate((kept, fresh)))  # noqa: SLF001  the same
+        return made
 
 
 def _by_row(by_slot: _Column, rows: NDArray[np.intp], filled: _Column) -> _Column:

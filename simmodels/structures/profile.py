@@ -61,6 +61,14 @@ def _copy(profile, times, free):
 
 
 @compiled
+def copy_profile(profile, other):
+    """Be as another profile is."""
+    profile.time = other.time.copy()
+    profile.free = other.free.copy()
+    profile.segments = other.segments
+
+
+@compiled
 def reset(profile, now, free):
     """Forget everything: `free` cores from `now` on."""
     profile.time[0] = now

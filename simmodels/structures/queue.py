@@ -210,6 +210,27 @@ def refused(queue):
 
 
 @compiled
+def present_slots(queue):
+    """Return int64[k], the slots that wait or run, increasing."""
+    return np.flatnonzero((queue.phase == WAITING) | (queue.phase == RUNNING))
+
+
+@compiled
+def arrived_slots(queue):
+    """Return how many slots have arrived: the first ones."""
+    return queue.arrived
+
+
+@compiled
+def warm_left(queue):
+    """Return how many warm jobs there are among those that wait, run or are still to come."""
+    left = max(queue.warm - queue.arrived, 0)
+    for slot in range(min(queue.warm, queue.arrived)):
+        left += queue.phase[slot] == WAITING or queue.phase[slot] == RUNNING
+    return left
+
+
+@compiled
 def waiting_slots(queue):
     """Return int64[waiting], the slots that wait (in the window of queue_depth), in order."""
     out = np.empty(queue.waiting.size, np.int64)

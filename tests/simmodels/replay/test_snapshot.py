@@ -1,0 +1,128 @@
+"""Snapshots of a replay: any number of futures go on from one, and the one that happened is among them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simmodels as sm
+import workloads as wl
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.replay.run import Replay, Snapshot
+from tests.simmodels.test_properties import SEED, Machine, machines, options
+
+LOG = wl.tsafrir_estimates(wl.lublin(jobs=600, cores=64, seed=5, load=1.1), seed=5)
+
+
+def stopped(log: sm.Workload, cores: int, at_s: float, **chosen: object) -> tuple[Replay, Snapshot]:
+    replay = Replay(log, cores=cores, options=QueueOptions.checked(**chosen), seed=SEED)
+    replay.run(at_s)
+    return replay, replay.snapshot()
+
+
+def starts_of(replay: Replay) -> dict[int, str]:
+    """Return start and end of each job by its number, to the last bit, as text: NaN is itself there."""
+    schedule = replay.schedule()
+    rows = zip(schedule.workload.job_id.tolist(), schedule.start_s.tolist(), schedule.end_s.tolist(), strict=True)
+    return {job: f"{start_s!r} to {end_s!r}" for job, start_s, end_s in rows}
+
+
+def starts_in(fork: Replay) -> dict[int, float]:
+    """Return the start of each job by its number."""
+    schedule = fork.schedule()
+    return dict(zip(schedule.workload.job_id.tolist(), schedule.start_s.tolist(), strict=True))
+
+
+@settings(max_examples=4 * settings.default.max_examples)
+@given(machines(most=14), options(), st.integers(0, 30))
+def test_a_fork_that_is_left_alone_is_the_replay_that_goes_on(
+    machine: Machine, chosen: dict[str, object], at_s: int
+) -> None:
+    cores, log = machine
+    whole = Replay(log, cores=cores, options=QueueOptions.checked(**chosen), seed=SEED)
+    whole.run()
+    replay, snapshot = stopped(log, cores, float(at_s), **chosen)
+    first, second = snapshot.fork(), snapshot.fork()
+    first.run()
+    replay.run()
+    second.run(at_s + 3.0)
+    again = second.snapshot().fork()  # a fork can be stopped and forked again
+    again.run()
+    expected = starts_of(whole)
+    assert starts_of(replay) == expected
+    assert all(starts == expected[job] for job, starts in starts_of(first).items())
+    assert all(starts == expected[job] for job, starts in starts_of(again).items())
+    counted = dict(zip(log.job_id.tolist(), whole.schedule().counted.tolist(), strict=True))
+    schedule = first.schedule()
+    assert schedule.counted.tolist() == [counted[job] for job in schedule.workload.job_id.tolist()]
+
+
+@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
+@pytest.mark.parametrize("order", ["FCFS", "SAF", "WFP3"])
+def test_other_runtimes_give_what_a_log_with_them_gives(backfilling: str, order: str) -> None:
+    """No order here knows a runtime before it has passed, so that all up to the instant is the same."""
+    at_s = float(LOG.submit_s[400])
+    chosen = {"backfilling": backfilling, "order": order, "threshold_s": 4 * sm.HOUR}
+    _, snapshot = stopped(LOG, 64, at_s, **chosen)
+    runs = ~np.isnan(snapshot.start_s)
+    assert runs.any()
+    assert (~runs).sum() > 20
+    draw = np.random.default_rng(1)
+    ran_s = np.where(runs, at_s - snapshot.start_s, 0.0)
+    runtime_s = ran_s + draw.uniform(1.0, 5000.0, len(runs)).round()
+    of_log = LOG.runtime_s.copy()
+    of_log[np.searchsorted(LOG.job_id, snapshot.jobs.job_id)] = runtime_s
+    expected = dict(zip(LOG.job_id, sm.simulate(replace(LOG, runtime_s=of_log), **chosen).start_s, strict=True))  # type: ignore[arg-type]
+    fork = snapshot.fork(runtime_s=runtime_s)
+    fork.run()
+    assert all(start_s == expected[job] for job, start_s in starts_in(fork).items())
+
+
+def test_other_jobs_to_come_give_what_a_log_with_them_gives() -> None:
+    at_s = float(LOG.submit_s[400])
+    _, snapshot = stopped(LOG, 64, at_s, order="SAF")
+    others = LOG.between(0.0, float(LOG.submit_s[300]))
+    others = replace(others.shift(at_s - float(others.submit_s.min())), job_id=others.job_id + 10_000)
+    log = sm.Workload.concat([LOG.take(LOG.submit_s < at_s), others])
+    expected = dict(zip(log.job_id, sm.simulate(log, cores=64, order="SAF").start_s, strict=True))
+    fork = snapshot.fork(later=others)
+    fork.run()
+    found = starts_in(fork)
+    assert set(others.job_id.tolist()) <= set(found)
+    assert all(start_s == expected[job] for job, start_s in found.items())
+
+
+def test_a_snapshot_stays_while_replay_and_forks_go_on() -> None:
+    at_s = float(LOG.submit_s[300])
+    replay, snapshot = stopped(LOG, 64, at_s)
+    assert snapshot.at_s == at_s
+    waiting = set(snapshot.jobs.job_id[np.isnan(snapshot.start_s)].tolist())
+    assert waiting == set(LOG.job_id[replay.waiting_slots()].tolist())
+    before = starts_of(snapshot.fork())
+    replay.run()
+    snapshot.fork().run()
+    assert starts_of(snapshot.fork()) == before
+
+
+def test_columns_of_the_log_that_an_order_reads_go_along() -> None:
+    log = replace(LOG, extras={"think": LOG.runtime_s % 7})
+    order = sm.Order("mine", lambda think, submit: submit - 900.0 * think)
+    whole = sm.simulate(log, order=order)
+    _, snapshot = stopped(log, 64, float(log.submit_s[350]), order=order)
+    fork = snapshot.fork()
+    fork.run()
+    expected = dict(zip(log.job_id, whole.start_s, strict=True))
+    assert all(start_s == expected[job] for job, start_s in starts_in(fork).items())
+
+
+def test_what_would_have_happened_before_is_refused() -> None:
+    at_s = float(LOG.submit_s[400])
+    _, snapshot = stopped(LOG, 64, at_s)
+    with pytest.raises(sm.RequestError, match=r"job \d+ would have ended at .* a longer runtime is needed"):
+        snapshot.fork(runtime_s=np.zeros(len(snapshot.jobs)))
+    with pytest.raises(sm.RequestError, match=r"job 1 is submitted at .* a later job comes at"):
+        snapshot.fork(later=LOG)
+    with pytest.raises(sm.RequestError):
+        snapshot.fork(runtime_s=np.zeros(2))
