@@ -16,7 +16,6 @@ from experiments.campaigns.finding import find_study
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, Shard, opened, run
 from experiments.inputs import reason
-from experiments.studies.advice_policies import FIXED
 from simmodels.errors import RequestError
 
 _STYLES = {"holds": "green", "fails": "red"}
@@ -58,15 +57,10 @@ def advise(
     **options: Any,  # noqa: ANN401  those of _run
 ) -> int:
     """Say which order and threshold would have been best on a log; return the exit status."""
-    chosen = {"workload": str(workload), "cores": cores, "current": _current(current), "node_cores": node_cores}
+    chosen = {"workload": str(workload), "cores": cores, "current": current, "node_cores": node_cores}
     if clean is not None:  # else what the study takes
         chosen["clean"] = clean
     return _run("advice", chosen, dask=None, shard="1/1", retry_failed=True, **options)
-
-
-def _current(text: str) -> str:
-    """Return the name of what a machine has now: case does not matter."""
-    return next((name for name in FIXED if name.lower() == text.lower()), text.upper())
 
 
 def _run(

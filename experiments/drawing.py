@@ -141,7 +141,7 @@ def label_plainly(axes: Axes) -> None:
     """Label a logarithmic y axis with plain numbers: powers of ten, and of a short one 2 and 5 times them, too."""
     low, high = axes.get_ylim()
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > _LONG * low else (1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 

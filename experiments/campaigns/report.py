@@ -98,10 +98,7 @@ def write_report(campaign: Campaign) -> Report:
         if claims:
             files += _write_table(folder, "claims", claims_table(claims))
         texts = _texts(study, results)
-        for name, content in texts.items():
-            with replacing(made_folder(folder / "files") / name) as temporary:
-                temporary.write_text(content, "utf-8")
-            files.append(f"files/{name}")
+        files += _write_texts(folder / "files", texts)
         text = _page(campaign, tables, drawn, claims, findings, files, texts)
         with replacing(folder / PAGE) as temporary:
             temporary.write_text(text, "utf-8", errors="backslashreplace")  # a command's words may be no text
@@ -211,6 +208,17 @@ def _write_table(folder: Path, name: str, table: pd.DataFrame, *, within: str = 
     """Write a table as CSV; return the file's name."""
     write_csv(table, folder / f"{name}.csv")
     return [f"{within}{name}.csv"]
+
+
+def _write_texts(folder: Path, texts: Mapping[str, str]) -> list[str]:
+    """Write texts to a folder of their own, in which no text of an earlier report stays; return the files' names."""
+    for old in folder.glob("*"):
+        if old.name not in texts:
+            old.unlink()
+    for name, content in texts.items():
+        with replacing(made_folder(folder) / name) as temporary:
+            temporary.write_text(content, "utf-8")
+    return [f"{folder.name}/{name}" for name in texts]
 
 
 # -- the page ---------------------------------------------------------------------------------------

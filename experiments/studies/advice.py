@@ -21,6 +21,8 @@ from experiments.studies.advice_policies import (
     BACKFILLINGS,
     FIXED,
     TUNERS,
+    in_seconds,
+    in_words,
     priority_of,
     schedule_of,
 )
@@ -35,7 +37,7 @@ from experiments.studies.advice_told import (
     options_table,
     tuners_of,
 )
-from experiments.studies.advice_verdict import Option, judge
+from experiments.studies.advice_verdict import Option, choices, judge
 from experiments.studies.multifactor import Multifactor
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
@@ -83,6 +85,12 @@ class Advice(Study):
     }
     measures = ("mean_wait_s", "p95_wait_s", "p99_wait_s", "max_wait_s", "mean_bounded_slowdown")
 
+    def __init__(self, /, **chosen: Any) -> None:  # noqa: ANN401  as of all studies
+        current = chosen.get("current")
+        if isinstance(current, str):  # case does not matter
+            chosen["current"] = next((name for name in (*FIXED, AUTO) if name.lower() == current.lower()), current)
+        super().__init__(**chosen)
+
     @cached_property
     def _log(self) -> Workload:
         """The log, cleaned, read once."""
@@ -106,14 +114,15 @@ class Advice(Study):
             if np.isnan(logged_wait_s(self._log)).all():
                 raise RequestError("--current auto: the log does not say when its jobs started", "name an order")
         elif current not in allowed:
-            near = tuple(get_close_matches(current, allowed))
-            raise UnknownNameError("current order", current, near, (*allowed, "auto"))
+            near = tuple({*get_close_matches(current, allowed), *get_close_matches(current.upper(), allowed)})
+            raise UnknownNameError("current order", current, near, (*allowed, AUTO))
         weeks = design.parameters["weeks"]
         if weeks is not None and not (isinstance(weeks, int) and weeks >= 1):
             raise RequestError(f"weeks is {weeks!r}", "an integer >= 1 is allowed; none: as many as the log has")
         node_cores = design.parameters["node_cores"]
-        if not (isinstance(node_cores, int) and node_cores >= 1):
-            raise RequestError(f"node_cores is {node_cores!r}", "an integer >= 1 is allowed")
+        most = self._log.max_cores or 1
+        if not (isinstance(node_cores, int) and 1 <= node_cores <= most):
+            raise RequestError(f"node_cores is {node_cores!r}", f"an integer from 1 to {most:,}, the machine's cores")
         first, last = design.factors["threshold_h"][0], design.factors["threshold_h"][-1]
         whole = whole_weeks(self._log)
         for cell in super().cells(scale, seed):
@@ -139,8 +148,7 @@ class Advice(Study):
         trace = resample(log, weeks=weeks, seed=cell.seed, index=cell.replication)
         if policy in TUNERS:
             strategy, period_s = TUNERS[policy]
-            threshold_s = None if cell["threshold_h"] is None else cell["threshold_h"] * HOUR
-            options = QueueOptions.checked(threshold_s=threshold_s)
+            options = QueueOptions.checked(threshold_s=in_seconds(cell["threshold_h"]))
             seed = cell.seed_for("tuner")
             cores = trace.max_cores or 0
             tuned = replay_tuned(
@@ -159,7 +167,7 @@ class Advice(Study):
         calibration = self._calibration(now)
         return {
             **({} if calibration is None else calibration_tables(calibration, self._log, now)),
-            "the front (mean wait, 99 % wait, longest wait)": front_table(options, now),
+            "the front (mean wait, 99 % wait, longest wait)": front_table(choices(options, now), now),
             "all that was tried": options_table(options, now),
             "tuners": tuners_of(results),
         }
@@ -177,7 +185,8 @@ class Advice(Study):
         if calibration is not None:
             both = {AS_LOGGED: as_logged(self._log), str(now): self._simulated(now)}
             found["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
-        found["Mean waits against the longest ones"] = front_figure(options, now, judge(options, now, calibration).then)
+        then = judge(options, now, calibration).then
+        found["Mean waits against the longest ones"] = front_figure(choices(options, now), now, then)
         shown = _in_hours(results)
         if shown.table.empty:
             return found
@@ -194,10 +203,12 @@ class Advice(Study):
     def files(self, results: Results) -> Mapping[str, str]:
         """Return what is to be entered into a batch system."""
         options, now = options_of(results)
-        entered = None if now is None else judge(options, now, None).entered
+        entered = None if now is None else judge(options, now, self._calibration(now)).entered
         if entered is None:
             return {}
         about = f"Advice of schedlab for {self._log.name}; mean wait of the replay: {span(entered.mean_h)}."
+        if not results.judged or results.done < results.cells:
+            about += " A first impression only: not all was run."
         return self._priority(entered).files(entered.longest_h * HOUR, about)
 
     def answer(self, results: Results) -> Mapping[str, Any]:
@@ -216,7 +227,7 @@ class Advice(Study):
             "change_to": None if verdict.then is None else verdict.then.table(),
             "shortest_mean": verdict.shortest.table(),
             "to_enter": None if entered is None else {**entered.table(), "priority": priority},
-            "front": [option.table() for option in front(options)],
+            "front": [option.table() for option in front(choices(options, now))],
             "calibration": None if calibration is None else calibration.table(),
             "warnings": list(doubts_of(self._log)),
         }
@@ -253,8 +264,8 @@ def _in_hours(results: Results) -> Results:
     table = results.table
     chosen = table[(table["trace"] == RESAMPLE) & table["policy"].isin(TWELVE_ORDERS)].dropna(subset=["mean_wait_s"])
     values = results.factors["threshold_h"]
-    words = [_of_a_legend(value) for value in values]
-    place = [_of_a_legend(None if np.isnan(hours) else hours) for hours in chosen["threshold_h"].astype(np.float64)]
+    words = [_in_a_legend(value) for value in values]
+    place = [_in_a_legend(None if np.isnan(hours) else hours) for hours in chosen["threshold_h"].astype(np.float64)]
     shown = pd.DataFrame(
         {
             "order": chosen["policy"],
@@ -268,9 +279,9 @@ def _in_hours(results: Results) -> Results:
     return replace(results, table=shown, factors={"order": names, "with": words})
 
 
-def _of_a_legend(threshold_h: object) -> str:
-    """Return a threshold as it stands in a legend after the word with."""
-    return "no threshold" if threshold_h is None else f"a threshold of {threshold_h:g} h"
+def _in_a_legend(threshold_h: object) -> str:
+    """Return a threshold as it stands in a legend, after the word with."""
+    return "no threshold" if threshold_h is None else in_words(threshold_h).removeprefix("with ")
 
 
 def _apart(schedule: Schedule) -> float | None:

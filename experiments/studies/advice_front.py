@@ -17,7 +17,6 @@ _KINDS: Final = (
     ("an order without a threshold", "^"),
     ("a priority that can be entered", "s"),
 )
-_NOTE: Final = "full: nothing that was tried is better in all three respects"
 _RESPECTS: Final = (("p99_h", "99th percentile of the wait (h)"), ("longest_h", "longest wait (h)"))
 
 
@@ -72,7 +71,11 @@ def front_figure(options: Sequence[Option], now: Option, then: Option | None) ->
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="upper center", ncols=len(labels))
         figure.text(
-            0.5, 0.01, "full: nothing that was tried is better in all three respects", ha="center", color=PALE_INK
+            0.5,
+            0.01,
+            "full: nothing else that was tried is at least as good in all three respects",
+            ha="center",
+            color=PALE_INK,
         )
         figure.tight_layout(rect=(0, 0.04, 1, 0.93))
     return figure

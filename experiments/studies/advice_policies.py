@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from experiments.studies.multifactor import BY_IN_WORDS, By, Multifactor
+from experiments.studies.multifactor import BY_IN_WORDS, By, Multifactor, made_up_for
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import Backfilling
 from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
@@ -52,11 +52,15 @@ def in_words(threshold_h: object) -> str:
     return "without a threshold" if threshold_h is None else f"with a threshold of {threshold_h:g} h"
 
 
+def in_seconds(threshold_h: float | None) -> float | None:
+    """Return a threshold in seconds."""
+    return None if threshold_h is None else threshold_h * HOUR
+
+
 def policy_in_words(policy: str, threshold_h: object) -> str:
     """Return what is tried in words: an order with its threshold, or what has none."""
     if policy in PRIORITIES:
-        by, span_s = PRIORITIES[policy]
-        return f"multifactor priority ({BY_IN_WORDS[by]}; {span_s / HOUR:g} h of waiting make up for any)"
+        return f"multifactor priority ({made_up_for(*PRIORITIES[policy])})"
     if policy in TWELVE_ORDERS:
         return f"{policy} ({ORDERS_IN_WORDS[policy]}) {in_words(threshold_h)}"
     return policy
@@ -86,4 +90,4 @@ def schedule_of(
         return priority_of(policy, log, node_cores).simulate(trace)
     if policy in BACKFILLINGS:
         return simulate(trace, order="FCFS", backfilling=BACKFILLINGS[policy])
-    return simulate(trace, order=policy, threshold_s=None if threshold_h is None else threshold_h * HOUR)
+    return simulate(trace, order=policy, threshold_s=in_seconds(threshold_h))

@@ -23,7 +23,7 @@ from simmodels.workload import Workload
 
 LOG: Final = "the log"
 RESAMPLE: Final = "a resample"
-AUTO: Final = "AUTO"
+AUTO: Final = "auto"
 """The current policy is the one whose waits are nearest to the log's."""
 _NEAR: Final = 0.05
 """An order is good if its waits are at most this much longer than those of the best."""
@@ -76,9 +76,10 @@ def options_of(results: Results) -> tuple[list[Option], Option | None]:
                 options.append(_option(on_log.iloc[0], policy, threshold_h))
     current = str(results.parameters["current"])
     if current == AUTO:
-        now = min(options, key=lambda option: option.apart, default=None)
+        now = min(options, key=lambda option: (option.apart, option.threshold_h is not None), default=None)
     else:
-        mine = (option for option in options if option.policy == current and option.threshold_h == base_h)
+        with_h = base_h if current in TWELVE_ORDERS else None
+        mine = (option for option in options if option.policy == current and option.threshold_h == with_h)
         now = next(mine, None)
     if now is None:
         return options, None
@@ -260,11 +261,13 @@ def _line(sentences: Iterable[str]) -> Iterator[str]:
 
 def _fitted(options: Sequence[Option], now: Option) -> Iterator[str]:
     """Say how near to the log's waits those of what was taken for the current policy are."""
-    others = [option.apart for option in options if option is not now]
+    alike = sum(option.apart == now.apart for option in options) - 1
+    others = [option.apart for option in options if option.apart > now.apart]
     yield (
-        f"Of the {len(options)} policies that were tried, {now} gives waits nearest to the log's: a job's are apart by "
-        f"a factor of {10**now.apart:.3g} on average"
-        + (f" (those of the others by {10 ** min(others):.3g} or more)." if others else ".")
+        f"Of the {len(options)} policies that were tried, {now} gives waits nearest to the log's"
+        + (f" (so do {alike} others): " if alike else ": ")
+        + f"a job's are apart by a factor of {10**now.apart:.3g} on average"
+        + (f", those of the next by {10 ** min(others):.3g}." if others else ".")
     )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from experiments.calibration import Calibration
 from experiments.inputs import span
-from experiments.studies.advice_policies import PRIORITIES, policy_in_words
+from experiments.studies.advice_policies import BACKFILLINGS, PRIORITIES, policy_in_words
 from simmodels.ground.numbers import Floats
 from simmodels.schedule import Schedule
 from simmodels.units import HOUR, MINUTE
@@ -111,11 +111,12 @@ class Verdict:
     then
         What to change to; None if nothing is better for all.
     entered
-        What to enter into a batch system: the same, or the best of what can be entered; None if nothing is.
+        What to enter into a batch system: the same, or the best of what can be entered; None if there is nothing, or
+        the replay does not match.
     shortest
         What has the shortest mean wait, whoever waits longer for it.
     matches
-        Whether the replay may be taken for that of the machine.
+        Whether the replay is near enough to what the log records.
     """
 
     kind: Kind
@@ -142,19 +143,26 @@ def judge(options: Sequence[Option], now: Option, calibration: Calibration | Non
     calibration
         How far the replay under it is from the log; None if the log does not say.
     """
-    shortest = min(options, key=_mean)
-    good = [each for each in options if each.mean_h <= (1 - _GAIN) * now.mean_h and each.is_sure and each.spares(now)]
+    tried = choices(options, now)
+    shortest = min(tried, key=_mean)
+    good = [each for each in tried if each.mean_h <= (1 - _GAIN) * now.mean_h and each.is_sure and each.spares(now)]
     then = min(good, key=_mean, default=None)
     entered = min((each for each in good if each.policy in PRIORITIES), key=_mean, default=None)
     kind: Kind = "change" if then is not None else "do not change"
     if now.mean_h < _SHORT_H or shortest.mean_h > (1 - _GAIN) * now.mean_h:
         kind, then, entered = "hardly matters", None, None
     matches = calibration is None or calibration.agreement != "poor"
-    return Verdict(kind, now, then, entered, shortest, matches)
+    return Verdict(kind, now, then, entered if matches else None, shortest, matches)
 
 
-def _mean(option: Option) -> float:
-    return option.mean_h
+def choices(options: Sequence[Option], now: Option) -> list[Option]:
+    """Return what there is to choose from: no other backfilling than EASY, but for what there is now."""
+    return [option for option in options if option is now or option.policy not in BACKFILLINGS]
+
+
+def _mean(option: Option) -> tuple[float, bool]:
+    """Return the mean wait; of equal ones, what has no threshold comes first."""
+    return option.mean_h, option.threshold_h is not None
 
 
 def sentences_of(verdict: Verdict) -> Iterator[str]:
@@ -162,7 +170,8 @@ def sentences_of(verdict: Verdict) -> Iterator[str]:
     now, then, shortest = verdict.now, verdict.then, verdict.shortest
     doubt = "" if verdict.matches else "This replay does not match your machine, and what follows is of another one. "
     if then is not None:
-        yield f"{doubt}Change: to {then}."
+        easy = ", with EASY backfilling" if now.policy in BACKFILLINGS else ""
+        yield f"{doubt}Change: to {then}{easy}."
         yield _gain(then, now)
     elif verdict.kind == "hardly matters":
         yield (
@@ -184,7 +193,7 @@ def sentences_of(verdict: Verdict) -> Iterator[str]:
             f"If only the mean counted: {shortest}, {span(shortest.mean_h)}, with a longest wait of "
             f"{span(shortest.longest_h)} ({span(now.longest_h)} now){starves}."
         )
-    if then is not None:
+    if then is not None and verdict.matches:
         yield _to_enter(then, verdict.entered, now)
 
 
@@ -192,32 +201,27 @@ def _gain(then: Option, now: Option) -> str:
     """Return how much a change is worth."""
     low, middle, high = np.percentile(100 * then.changes, (10, 50, 90))
     shorter = int((then.changes < 0).sum())
-    return (
+    return (  # round: 0 has no sign
         f"The mean wait would have been {span(then.mean_h)} instead of {span(now.mean_h)}; on resamples of your log it "
-        f"changes by {_whole(middle)} % in the median ({_whole(low)} % and {_whole(high)} % are the 10th and the 90th "
+        f"changes by {round(middle)} % in the median ({round(low)} % and {round(high)} % are the 10th and the 90th "
         f"percentile), and is shorter in {shorter} of {len(then.changes)}. The longest wait would have been "
         f"{span(then.longest_h)} ({span(now.longest_h)}), the 99th percentile {span(then.p99_h)} ({span(now.p99_h)})."
     )
 
 
-def _whole(value: float) -> int:
-    """Return a number as a whole one: 0 has no sign."""
-    return round(value)
-
-
 def _to_enter(then: Option, entered: Option | None, now: Option) -> str:
     """Return what can be entered into a batch system."""
+    if then.policy == "FCFS":
+        return "Slurm can do it: with PriorityType=priority/multifactor and no weight but PriorityWeightAge."
+    why = "Slurm has no threshold" if then.threshold_h is not None else "Slurm has no such order"
     if entered is None:
-        return (
-            "Slurm cannot do it: it has no threshold, and of its priorities that were tried, none is surely better "
-            "unless some wait longer for it."
-        )
+        return f"{why}, and of its priorities that were tried, none is surely better unless some wait longer for it."
     where = "The lines are in files/slurm.conf.txt, those for PBS in files/pbs.txt."
     if entered is then:
         return f"Slurm can do it. {where}"
     part = (now.mean_h - entered.mean_h) / (now.mean_h - then.mean_h)
     return (
-        f"Slurm has no threshold; what it can do is a {entered}: {_whole(100 * part)} % of the gain, a mean wait of "
+        f"{why}; what it can do is a {entered}: {round(100 * part)} % of the gain, a mean wait of "
         f"{span(entered.mean_h)} and a longest one of {span(entered.longest_h)}. {where}"
     )
 

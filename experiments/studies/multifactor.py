@@ -22,6 +22,8 @@ from simmodels.workload import Workload
 
 By = Literal["cores", "cores per minute", "limit classes", "area classes"]
 
+_NEARLY: Final = 0.99
+"""Relative to its limit, a wide job of a minute is hundreds of times as large as others: it does not set the scale."""
 BY_IN_WORDS: Final[Mapping[By, str]] = {
     "cores": "fewest cores first",
     "cores per minute": "most cores per minute of the limit first",
@@ -44,6 +46,12 @@ ORDER: Final = Order("handicap", _by_handicap, "r + handicap", "Slurm's priority
 """The order by submit and handicap: where age counts alike for all, priorities grow, and who is ahead stays ahead."""
 
 
+def made_up_for(by: By, span_s: float) -> str:
+    """Return what a priority goes by, in words."""
+    any_ = "nearly any" if by == "cores per minute" else "any"
+    return f"{BY_IN_WORDS[by]}; {span_s / HOUR:.4g} h of waiting make up for {any_}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Multifactor:
     """A priority: a point for each second of waiting, less a handicap by a job's size or limit.
@@ -53,8 +61,9 @@ class Multifactor:
     by
         What the handicap depends on.
     span_s
-        How much longer than any other a job has to wait to go first whatever its size or limit: the difference between
-        the largest handicap and the smallest one, in seconds.
+        How much longer than any other a job has to wait to be ahead of it whatever its size or limit: the difference
+        between the largest handicap and the smallest one, in seconds. Of cores per minute, the 99th percentile is the
+        largest.
     cores, node_cores
         The cores of the machine, and of a node: relative to the limit, Slurm takes a smaller job for one of a node.
     weight
@@ -72,7 +81,7 @@ class Multifactor:
 
     @classmethod
     def fitted(cls, by: By, span_s: float, log: Workload, cores: int, *, node_cores: int = 1) -> "Multifactor":
-        """Return the priority by which no job of a log is overtaken by one that was submitted more than a span later.
+        """Return the priority by which no job of a log is put behind one that was submitted more than a span later.
 
         Parameters
         ----------
@@ -90,9 +99,9 @@ class Multifactor:
             inner = np.quantile(asked, np.arange(1, _CLASSES) / _CLASSES, method="higher")
             bounds = np.unique(inner[inner < asked.max()]).astype(np.int64)
             return replace(empty, bounds=tuple(map(int, bounds)))
-        width = float(np.ptp(asked))
+        width = float((asked.max() if by == "cores" else np.quantile(asked, _NEARLY)) - asked.min())
         weight = min(round(span_s / width), _LARGEST_WEIGHT) if width else 0
-        return replace(empty, weight=weight)
+        return replace(empty, weight=weight, span_s=min(span_s, weight * width) if width else span_s)
 
     def _asked(self, log: Workload) -> Floats:
         """Return what the handicap of each job depends on: a factor as in Slurm, or what classes are made of."""
@@ -138,7 +147,7 @@ class Multifactor:
 
     def __str__(self) -> str:
         """Return it in words."""
-        return f"{BY_IN_WORDS[self.by]}, where {self.span_s / HOUR:g} h of waiting make up for any"
+        return made_up_for(self.by, self.span_s)
 
     # -- how it is entered --------------------------------------------------------------------------
 
@@ -165,6 +174,7 @@ class Multifactor:
         yield f"# {about}"
         yield f"# Priority: {self}."
         yield "# A point is a second of waiting. Other factors, such as fair share, add to these; none was simulated."
+        yield "SchedulerType=sched/backfill  # simulated as EASY backfilling"
         yield "PriorityType=priority/multifactor"
         yield f"PriorityMaxAge={days}-0  # days: longer than anybody waits, so that the age never stops growing"
         yield f"PriorityWeightAge={round(days * DAY)}  # its seconds, a point each; without slurmdbd Slurm ignores it"
@@ -177,14 +187,16 @@ class Multifactor:
             yield f"PriorityWeightJobSize={self.weight}  # with {self.node_cores} cores a node, the least that counts"
         else:
             yield "PriorityWeightJobSize=0  # classes stand for it"
-            yield f"PriorityWeightPartition={round(self.span_s)}  # for all alike: what nice values are taken from"
+            yield f"PriorityWeightPartition={round(self.span_s)}  # points of all, less nice values"
+            yield "#   (all partitions need the same PriorityJobFactor; a larger weight of your own does as well)"
             yield "JobSubmitPlugins=lua  # beside your own: job_submit.lua gives each job the nice value of its class"
             yield from self._qos()
 
     def _qos(self) -> Iterator[str]:
         """Hand out how the classes are entered without a submit filter."""
         yield "# Without a submit filter, a QOS for each class: users choose it (--qos), and Slurm checks its limit:"
-        yield f"#   PriorityWeightQOS={round(self.span_s)}, neither JobSubmitPlugins nor PriorityWeightPartition, and"
+        yield f"#   PriorityWeightQOS={round(self.span_s)}, AccountingStorageEnforce=limits,qos, each for all users,"
+        yield "#   and neither JobSubmitPlugins nor PriorityWeightPartition"
         of = "MaxWallDurationPerJob={}" if self.by == "limit classes" else "MaxTRESMinsPerJob=cpu={}"
         for number, (end, nice) in enumerate(self.classes(), 1):
             limit = "" if end is None else f" {of.format(end)}"
@@ -206,7 +218,12 @@ class Multifactor:
         yield "  if job_desc.time_limit < slurm.NO_VAL then"
         yield "    asked = job_desc.time_limit"
         if self.by == "area classes":
-            yield "    if job_desc.min_cpus < slurm.NO_VAL then asked = asked * math.max(job_desc.min_cpus, 1) end"
+            yield "    local cores = 1"
+            yield "    if job_desc.min_cpus < slurm.NO_VAL then cores = math.max(cores, job_desc.min_cpus) end"
+            yield "    if job_desc.min_nodes < slurm.NO_VAL then"
+            yield f"      cores = math.max(cores, {self.node_cores} * job_desc.min_nodes)  -- of a node: --node-cores"
+            yield "    end"
+            yield "    asked = asked * cores"
         yield "  end"
         yield "  local own = 0"
         yield "  if job_desc.nice ~= slurm.NO_VAL then own = job_desc.nice - slurm.NICE_OFFSET end"
@@ -229,7 +246,7 @@ class Multifactor:
         """Hand out what qmgr is told, for PBS Professional."""
         yield f"# {about}"
         yield f"# Priority: {self}."
-        yield "# A point is a second of waiting: eligible_time is in seconds, walltime too."
+        yield "# A point is a second of waiting: all times are in seconds. A job without walltime comes last."
         yield "qmgr -c 'set server eligible_time_enable = True'"
         yield f"""qmgr -c 'set server job_sort_formula = "{self.formula()}"'"""
 
@@ -239,10 +256,10 @@ class Multifactor:
             return f"eligible_time - {self.weight / (2 * self.cores):.6g} * ncpus"
         if self.by == "cores per minute":
             size = f"({self.node_cores} if ncpus < {self.node_cores} else ncpus)" if self.node_cores > 1 else "ncpus"
-            return f"eligible_time + {60 * self.weight / self.cores:.6g} * {size} / walltime"
+            return f"eligible_time + ({60 * self.weight / self.cores:.6g} * {size} / walltime if walltime > 0 else 0)"
         asked = "walltime" if self.by == "limit classes" else "walltime * ncpus"
         *classes, (_, last) = self.classes()
         nested = str(last)
         for end, nice in reversed(classes):
             nested = f"({nice} if {asked} <= {60 * (end or 0)} else {nested})"
-        return f"eligible_time - {nested}"
+        return f"eligible_time - ({nested} if walltime > 0 else {last})"

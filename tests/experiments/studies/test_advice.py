@@ -185,14 +185,14 @@ def logged(jobs: int, policy: str) -> sm.Workload:
     return replace(log, extras={**log.extras, "wait_s": replayed.start_s - log.submit_s})
 
 
-@pytest.mark.parametrize("policy", ["SAF", "FCFS without backfilling", PRIORITY])
+@pytest.mark.parametrize("policy", ["FCFS", "SAF", "FCFS without backfilling", PRIORITY])
 def test_the_current_policy_is_found_in_the_waits_of_the_log(tmp_path: Path, policy: str) -> None:
     """The log was made by it, so that its replay is the log; what is nearest has a file and a line of the answer."""
     few = ["FCFS", "SAF", "SPF", "FCFS without backfilling", PRIORITY]
-    campaign, findings = advised(tmp_path, logged(1500, policy), current="AUTO", policy=few)
+    campaign, findings = advised(tmp_path, logged(1500, policy), current="Auto", policy=few)
     _, now = options_of(campaign.results())
     assert now is not None
-    assert now.policy == policy
+    assert (now.policy, now.threshold_h) == (policy, None)
     whole_seconds = 0.01  # the format has whole seconds
     assert now.apart < whole_seconds
     assert any(f"{now} gives waits nearest to the log's" in text for text in findings)
@@ -202,9 +202,19 @@ def test_the_current_policy_is_found_in_the_waits_of_the_log(tmp_path: Path, pol
         assert (table["policy"] == "FCFS without backfilling").sum() == 1 + 5
 
 
+@pytest.mark.parametrize("current", ["FCFS without backfilling", PRIORITY])
+def test_what_has_no_threshold_is_found_whatever_thresholds_are_tried(tmp_path: Path, current: str) -> None:
+    chosen = {"policy": ["FCFS", "FCFS without backfilling", PRIORITY], "threshold_h": [40.0]}
+    campaign, findings = advised(tmp_path, logged(300, "FCFS"), current=current.lower(), **chosen)
+    _, now = options_of(campaign.results())
+    assert now is not None
+    assert (now.policy, now.threshold_h) == (current, None)
+    assert findings
+
+
 def test_auto_needs_waits_in_the_log(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="the log does not say when its jobs started"):
-        advised(tmp_path, some(200, 3.0, 3000.0), current="AUTO")
+        advised(tmp_path, some(200, 3.0, 3000.0), current="auto")
 
 
 def test_what_can_be_entered_is_written_beside_the_page_and_is_in_the_answer(tmp_path: Path) -> None:
@@ -280,6 +290,16 @@ def test_the_answer_is_as_its_schema_says(tmp_path: Path) -> None:
         require_fits({**answer, "verdict": "perhaps"})
     with pytest.raises(AssertionError):
         require_fits({**answer, "now": {**answer["now"], "mean_wait_h": "long"}})
+
+
+def test_files_of_an_earlier_report_do_not_stay(tmp_path: Path) -> None:
+    log = wl.tsafrir_estimates(wl.lublin(jobs=1500, cores=64, seed=5, load=1.0), seed=5)
+    chosen = {"policy": ["LAF", "SAF", PRIORITY], "threshold_h": [None]}
+    campaign, _ = advised(tmp_path, log, current="LAF", **chosen)
+    folder = campaign.store.folder / "files"
+    assert {path.name for path in folder.iterdir()} == {"slurm.conf.txt", "job_submit.lua", "pbs.txt"}
+    advised(tmp_path, log, current="SAF", **chosen)
+    assert not list(folder.iterdir())
 
 
 def test_the_front_has_what_is_not_worse_in_all_three_respects() -> None:

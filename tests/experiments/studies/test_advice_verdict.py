@@ -73,8 +73,24 @@ def test_what_can_be_entered_is_told_with_its_part_of_the_gain() -> None:
     best = replace(entered, mean_h=2.7)
     assert verdict(BETTER, best)[1][-1].startswith("Slurm can do it.")
     starving = replace(entered, longest_h=1000.0)
-    assert verdict(BETTER, starving)[1][-1].startswith("Slurm cannot do it:")
+    assert verdict(BETTER, starving)[1][-1].startswith("Slurm has no threshold, and of its priorities")
+    without = replace(BETTER, threshold_h=None)
+    assert verdict(without)[1][-1].startswith("Slurm has no such order, and of its priorities")
+    plain = replace(BETTER, policy="FCFS", threshold_h=None)
+    assert verdict(plain, now=replace(NOW, policy="LAF"))[1][-1].startswith("Slurm can do it: with PriorityType=")
     assert judge([NOW, replace(BETTER, longest_h=200.0), starving], NOW, None).entered is None
+
+
+def test_of_equal_waits_what_has_no_threshold_is_advised() -> None:
+    without = replace(BETTER, threshold_h=None)
+    assert judge([NOW, BETTER, without], NOW, None).then is without
+
+
+def test_another_backfilling_is_no_advice_and_easy_is_named_where_it_is_new() -> None:
+    other = replace(BETTER, policy="FCFS with conservative backfilling", threshold_h=None, mean_h=1.0)
+    assert judge([NOW, BETTER, other], NOW, None).then is BETTER
+    now = replace(NOW, policy="FCFS without backfilling")
+    assert verdict(BETTER, other, now=now)[1][0].endswith("with a threshold of 40 h, with EASY backfilling.")
 
 
 def test_a_change_of_nearly_nothing_has_no_sign() -> None:
