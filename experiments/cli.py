@@ -13,7 +13,7 @@ from experiments import cli_campaigns, cli_learn
 from experiments import cli_options as options
 from experiments.answering import DONE, INTERRUPTED, answering, misused
 
-_LATE: Final = ("simulate", "compare")
+_LATE: Final = ("simulate", "compare", "forecast")
 """The commands whose options are those of the models: only who asks for them waits until the models are imported."""
 
 
@@ -27,8 +27,8 @@ class _Commands(typer.core.TyperGroup):
 
 
 def late_command(name: str) -> Any:  # noqa: ANN401  a command of click
-    """Return ``simulate`` or ``compare`` with its options."""
-    from experiments.cli_simulate import commands_app  # noqa: PLC0415  it imports the models
+    """Return a command of `_LATE` with its options."""
+    from experiments.cli_forecast import commands_app  # noqa: PLC0415  it imports the models
 
     return typer.main.get_command(commands_app).commands[name]  # type: ignore[attr-defined]  # a group
 
@@ -94,6 +94,11 @@ def machines() -> int:
 
 
 app.command()(cli_learn.learn)
+
+
+@app.command()
+def forecast() -> None:
+    """Say when a job will start: from the state of the queue at an instant, and futures drawn from the log's past."""
 
 
 @app.command()

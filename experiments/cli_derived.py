@@ -47,27 +47,31 @@ class Derived:
     parse: Callable[[Any], Any]
 
 
-def derived(taken: Collection[str] = ()) -> dict[str, Derived]:
+def derived(taken: Collection[str] = (), kinds: Collection[type[Options]] = tuple(PANELS)) -> dict[str, Derived]:
     """Return the options of queues, placers and auctions, by the name of the command line's parameter.
 
     Parameters
     ----------
     taken
         Short names that a command has for an option of its own.
+    kinds
+        Whose options.
     """
     found: dict[str, Derived] = {}
-    for kind in PANELS:
+    for kind in kinds:
         known = {each.name for each in found.values()}
-        for each in _of(kind, {*_OWN, *known}, taken):
+        for each in _of(kind, {*_OWN, *known}, taken, kinds):
             found[each.parameter.name] = each
     return found
 
 
-def _of(kind: type[Options], without: set[str], taken: Collection[str]) -> Iterator[Derived]:
-    """Return the options of a class of options."""
-    kinds = {each.name: _plain(each.type) for each in fields(kind)}
+def _of(
+    kind: type[Options], without: set[str], taken: Collection[str], kinds: Collection[type[Options]]
+) -> Iterator[Derived]:
+    """Return the options of a class of options, one of several that a command has."""
+    types_of = {each.name: _plain(each.type) for each in fields(kind)}
     for name, default, choices, said in kind.described():
-        of = kinds[name]
+        of = types_of[name]
         if name in without or of in {Checkpoints, Workload}:
             continue
         timed = name.endswith("_s")
@@ -75,7 +79,7 @@ def _of(kind: type[Options], without: set[str], taken: Collection[str]) -> Itera
         accepted, metavar, parse = _accepted(name, of, timed=timed)
         # What other classes of options call the same is one option, too: their choices and defaults are named beside.
         defaults, values = [_shown(default, timed=timed)], [str(each) for each in choices if each is not None]
-        for other in PANELS:
+        for other in kinds:
             for also, its, more, _ in other.described():
                 if other is not kind and also == name:
                     values += [str(each) for each in more if each is not None and str(each) not in values]

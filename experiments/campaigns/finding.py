@@ -18,6 +18,7 @@ STUDIES: Final = {
     "advice": "experiments.studies.advice:Advice",
     "capacity": "experiments.studies.capacity:Capacity",
     "cross": "experiments.studies.cross:Cross",
+    "forecasts": "experiments.studies.forecasts:Forecasts",
     "regression": "experiments.studies.regression:Regression",
     "market": "experiments.studies.market:Market",
     "replay": "experiments.studies.replay:Replay",

@@ -114,7 +114,7 @@ def clock_now(clock):
 
 
 @compiled
-def replay(queue, clock, by_event, kill, until, stop, started, ended):
+def replay(queue, clock, by_event, kill, until, stop, watched, started, ended):
     """Go on with the jobs of a queue whose columns are filled in; return whether no job was refused.
 
     Parameters
@@ -134,6 +134,8 @@ def replay(queue, clock, by_event, kill, until, stop, started, ended):
     stop
         Only slots below this arrive. When they all have ended, it stops: the next call may let others
         arrive, even at earlier instants, at an empty queue.
+    watched
+        It stops after the instant at which this slot starts; -1 for none.
     started, ended
         float64[n], written by slot when a job starts; `ended` may be later than `until`.
 
@@ -215,6 +217,8 @@ def replay(queue, clock, by_event, kill, until, stop, started, ended):
                 turns += 1
             push(ends, slots, size, now + runs, own)
             size += 1
+        if watched >= 0 and started[watched] == now and first_due == last_due:
+            break
     clock.ends = ends
     clock.slots = slots
     clock.size = size

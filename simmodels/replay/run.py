@@ -83,7 +83,7 @@ class Replay:
         self._left = False
         self._reached_s = -math.inf
 
-    def run(self, until_s: float = math.inf, *, slots: int | None = None) -> None:
+    def run(self, until_s: float = math.inf, *, slots: int | None = None, watched: int = -1) -> None:
         """Go on until there is nothing more to do, or up to the first instant at or after `until_s`.
 
         Parameters
@@ -93,6 +93,8 @@ class Replay:
         slots
             Only this many slots, the first ones, arrive; when these have all ended, the next call begins with an empty
             machine, whatever the instant. None for all.
+        watched
+            It also stops when this slot has started. -1 for none.
 
         Raises
         ------
@@ -101,12 +103,18 @@ class Replay:
             in the middle of an instant: there is no going on from there.
         """
         self._require_whole()
+        if watched >= 0 and not math.isnan(self.start_s[watched]):
+            return
         stop = len(self.submit_s) if slots is None else slots
         kill = self.options.overrun == "kill"
         self._left = True
-        fine = go_on(self._queue, self._clock, self._by_event, kill, until_s, stop, self.start_s, self.end_s)
+        both = self.start_s, self.end_s
+        fine = go_on(self._queue, self._clock, self._by_event, kill, until_s, stop, watched, *both)
         self._left = False
-        self._reached_s = max(until_s if math.isfinite(until_s) else self._reached_s, float(clock_now(self._clock)))
+        seen = watched >= 0 and not math.isnan(self.start_s[watched])
+        self._reached_s = max(
+            until_s if math.isfinite(until_s) and not seen else self._reached_s, float(clock_now(self._clock))
+        )
         if not fine:
             slot, now = refused(self._queue)
             job = self.workload.job(slot if self._rows is None else int(self._rows[slot]))

@@ -126,3 +126,23 @@ def test_what_would_have_happened_before_is_refused() -> None:
         snapshot.fork(later=LOG)
     with pytest.raises(sm.RequestError):
         snapshot.fork(runtime_s=np.zeros(2))
+
+
+@pytest.mark.parametrize("decide", ["instant", "event"])
+def test_a_replay_that_watches_a_slot_stops_when_it_starts_and_goes_on(decide: str) -> None:
+    whole = sm.simulate(LOG, order="SAF", decide=decide)  # type: ignore[arg-type]
+    replay = Replay(LOG, cores=64, options=QueueOptions.checked(order="SAF", decide=decide), seed=SEED)
+    latest_s = 0.0
+    for slot in (30, 400, 399):
+        replay.run(watched=slot)
+        started = ~np.isnan(replay.start_s)
+        assert replay.start_s[slot] == whole.start_s[slot]
+        assert np.nanmax(replay.start_s) == max(latest_s, whole.start_s[slot])
+        latest_s = np.nanmax(replay.start_s)
+        assert (replay.start_s[started] == whole.start_s[started]).all()
+    fork = replay.snapshot().fork()
+    fork.run()
+    replay.run()
+    assert (replay.start_s == whole.start_s).all()
+    expected = dict(zip(LOG.job_id, whole.start_s, strict=True))
+    assert all(start_s == expected[job] for job, start_s in starts_in(fork).items())

@@ -1,0 +1,226 @@
+"""Forecasts: whether jobs of logs start when forecasts say, on the second halves of logs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+from experiments.campaigns.cell import Cell, Rows
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.results import Results
+from experiments.campaigns.statistics import bootstrap
+from experiments.campaigns.study import Scale, Study
+from experiments.forecasting import Futures
+from experiments.inputs import WorkloadFile
+from experiments.studies.naming import name_of
+from simmodels.errors import RequestError
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.simulate import simulate
+from simmodels.units import HOUR, MINUTE
+from simmodels.workload import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+_NOMINAL: Final = (0.88, 0.92)
+"""Between these, the share of the jobs that start within intervals of 90 % is as it should be."""
+_SOURCE: Final = "forecasts of starts"
+_LEAST_H: Final = 1 / 3600
+"""An error is not compared with less than a second."""
+_HALF: Final = 0.5
+"""The median error is at most this part of what it is if limits are taken for runtimes."""
+
+
+class Forecasts(Study):
+    """Whether jobs start when forecasts say.
+
+    Each log is replayed under a policy. Jobs that wait at least a minute are drawn by chance from its second half; at
+    the submission of each, its start is forecast from the jobs that had ended and come by then. What the replay goes on
+    with is the truth. Beside it stands what the limits alone say.
+    """
+
+    parameters = {
+        "cores": None,
+        "clean": "strong",
+        "order": "FCFS",
+        "backfilling": "easy",
+        "threshold_h": None,
+        "futures": 200,
+        "jobs": 40,
+    }
+    factors = {"workload": ("",)}
+    scales = {
+        "smoke": Scale(replications=2, judged=False, parameters={"futures": 20, "jobs": 5}),
+        "small": Scale(replications=10),
+        "paper": Scale(replications=50),
+    }
+    measures = ("within_90", "within_50", "error_h", "error_of_limits_h")
+
+    def inputs(self, scale: str) -> Mapping[str, Any]:
+        """Return the logs, in order of submission, without jobs of unknown cores or runtime."""
+        design = self.design(scale)
+        parameters = design.parameters
+        filters = tuple(part.strip() for part in str(parameters["clean"]).split(",") if part.strip())
+        found = {}
+        for path in map(str, design.factors["workload"]):
+            if not path:
+                raise RequestError("forecasts without a log", "--workload FILE,... says which")
+            cores = None if parameters["cores"] is None else int(str(parameters["cores"]))
+            log = WorkloadFile(path=Path(path), cores=cores, filters=filters, drop_oversized=True).read()
+            log = log.take(log.known())
+            found[path] = log.take(np.argsort(log.submit_s, kind="stable"))
+        return found
+
+    def uses(self, cell: Cell) -> tuple[str, ...]:
+        """Return the log of a cell."""
+        return (cell["workload"],)
+
+    def cells(self, scale: str, seed: int) -> Iterator[Cell]:
+        """Hand out the cells of the design, if its numbers are in their ranges."""
+        parameters = self.design(scale).parameters
+        for name in ("futures", "jobs"):
+            value = parameters[name]
+            if not (isinstance(value, int) and value >= 1):
+                raise RequestError(f"{name} is {value!r}", "an integer >= 1 is needed")
+        _options(parameters)
+        yield from super().cells(scale, seed)
+
+    def run_cell(self, cell: Cell) -> Rows:
+        """Return one row a job: when it started, and what was forecast at its submission."""
+        log: Workload = cell.inputs[cell["workload"]]
+        options, cores = _options(cell.parameters), log.max_cores or 1
+        truth = simulate(log, cores=cores, **_chosen(cell.parameters))
+        wait_s = truth.start_s - log.submit_s
+        waits = np.flatnonzero((np.arange(len(log)) >= len(log) // 2) & (wait_s >= MINUTE))
+        if not len(waits):
+            return []
+        count = min(cell["jobs"], len(waits))
+        drawn = np.sort(cell.stream("jobs").choice(waits, count, replace=False))
+        futures = Futures(log, cores=cores, options=options, seed=cell.seed_for("futures"))
+        return [self._row(cell, log, futures, int(row), float(wait_s[row])) for row in drawn]
+
+    @staticmethod
+    def _row(cell: Cell, log: Workload, futures: Futures, row: int, wait_s: float) -> dict[str, Any]:
+        """Return the forecast for a job of a log, and what became of it."""
+        present, job = futures.go_to(float(log.submit_s[row])), int(log.job_id[row])
+        forecast = present.forecast(job, futures=cell["futures"])
+        waits_s = forecast.starts_s - present.at_s
+        least, low, middle, high, most = forecast.waits_s(*_LEVELS)
+        by_limits_s = present.by_limits(job) - present.at_s
+        return {
+            "job": job,
+            "wait_h": wait_s / HOUR,
+            "present": len(present.snapshot.jobs),
+            "median_h": middle / HOUR,
+            "by_limits_h": by_limits_s / HOUR,
+            "within_90": float(least <= wait_s <= most),
+            "within_50": float(low <= wait_s <= high),
+            "level": float((waits_s < wait_s).mean() + (waits_s == wait_s).mean() / 2),
+            "error_h": abs(middle - wait_s) / HOUR,
+            "error_of_limits_h": abs(by_limits_s - wait_s) / HOUR,
+        }
+
+    def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
+        """Return one row a log: how many jobs started within the intervals, and how large the errors are."""
+        rows = []
+        for path, of in _by_log(results):
+            rows.append(
+                {
+                    "log": name_of(path),
+                    "jobs": len(of),
+                    "within intervals of 90 % (%)": 100 * of["within_90"].mean(),
+                    "of 50 % (%)": 100 * of["within_50"].mean(),
+                    "earlier than 90 % (%)": 100 * (of["level"] < _LEVELS[0]).mean(),
+                    "later than 90 % (%)": 100 * (of["level"] > _LEVELS[-1]).mean(),
+                    "median wait (h)": of["wait_h"].median(),
+                    "median error (h)": of["error_h"].median(),
+                    "of limits (h)": of["error_of_limits_h"].median(),
+                    "error as a part of that of limits": of["error_h"].median() / of["error_of_limits_h"].median(),
+                }
+            )
+        return {"how forecasts did": pd.DataFrame(rows)}
+
+    def figures(self, results: Results) -> "Mapping[str, Figure]":
+        """Return how often starts were below each level of their forecasts, a line a log."""
+        import matplotlib as mpl  # noqa: PLC0415  matplotlib is slow to import
+        from matplotlib.figure import Figure  # noqa: PLC0415  the same
+
+        from experiments.drawing import INK, PALETTE, STYLE, as_label  # noqa: PLC0415  the same
+
+        logs = list(_by_log(results))
+        if not logs:
+            return {}
+        with mpl.rc_context(STYLE):
+            figure = Figure(figsize=(6.4, 4.6))
+            axes = figure.add_subplot()
+            axes.plot((0, 100), (0, 100), color=INK, linewidth=0.8, linestyle="--")
+            for number, (path, of) in enumerate(logs):
+                level = 100 * np.sort(of["level"])
+                share = 100 * np.arange(1, len(level) + 1) / len(level)
+                line = "-" if number < len(PALETTE) else ":"
+                axes.step(
+                    level, share, where="post", color=PALETTE[number % len(PALETTE)], linestyle=line,
+                    label=as_label(name_of(path)),
+                )  # fmt: skip
+            axes.set_xlabel("level of the forecast (% of its futures)")
+            axes.set_ylabel("share of the jobs that started by it (%)")
+            axes.grid()
+            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+            figure.tight_layout()
+        return {"How often starts were below the levels of forecasts": figure}
+
+    def claims(self, results: Results) -> Sequence[Claim]:
+        """Return what is expected of forecasts, for each log."""
+        found = []
+        for path, of in _by_log(results):
+            per = of.groupby("replication")
+            within = per["within_90"].mean()
+            errors = per["error_h"].median() / per["error_of_limits_h"].median().clip(lower=_LEAST_H)
+            found += [
+                Claim(
+                    text=f"Of jobs of {name_of(path)}, 88 to 92 % start within intervals of 90 %",
+                    effect=bootstrap(within.to_numpy(), seed=results.seed),
+                    source=_SOURCE,
+                    ours=True,
+                    at_least=_NOMINAL[0],
+                    at_most=_NOMINAL[1],
+                    measure="share of jobs",
+                ),
+                Claim(
+                    text=f"The median error on {name_of(path)} is at most half of that of limits taken for runtimes",
+                    effect=bootstrap(errors.to_numpy(), statistic="median", seed=results.seed),
+                    source=_SOURCE,
+                    ours=True,
+                    at_most=_HALF,
+                    measure="quotient of median errors",
+                ),
+            ]
+        return found
+
+
+def _by_log(results: Results) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Hand out the rows of each log that has any."""
+    if "wait_h" not in results.table:
+        return
+    for path in map(str, results.factors["workload"]):
+        of = results.table[results.table["workload"] == path].dropna(subset=["wait_h"])
+        if len(of):
+            yield path, of
+
+
+def _chosen(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how the queue is scheduled, as `simmodels.simulate` takes it."""
+    threshold_h = parameters["threshold_h"]
+    return {
+        "order": parameters["order"],
+        "backfilling": parameters["backfilling"],
+        "threshold_s": None if threshold_h is None else threshold_h * HOUR,
+    }
+
+
+def _options(parameters: Mapping[str, Any]) -> QueueOptions:
+    """Return the same, checked."""
+    return QueueOptions.checked(**_chosen(parameters))

@@ -1,0 +1,124 @@
+"""Futures: runtimes and arrivals that are drawn from what was known at an instant, and from nothing else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import simmodels as sm
+import workloads as wl
+from workloads.futures import Past
+
+HOUR = sm.HOUR
+
+
+def log_of(
+    runtimes_s: list[float], limits_s: list[float], users: list[int], submit_s: list[float] | None = None
+) -> sm.Workload:
+    count = len(runtimes_s)
+    return sm.Workload(
+        job_id=np.arange(1, count + 1),
+        submit_s=np.arange(float(count)) if submit_s is None else np.array(submit_s, float),
+        runtime_s=np.array(runtimes_s, float),
+        estimate_s=np.array(limits_s, float),
+        cores=np.ones(count, np.int64),
+        user_id=np.array(users),
+    )
+
+
+def drawn(past: Past, jobs: sm.Workload, ran_s: float = 0.0, futures: int = 4000) -> np.ndarray:
+    draws = np.random.default_rng(1)
+    return past.runtimes_s(jobs, np.full(len(jobs), ran_s), futures=futures, draws=draws)
+
+
+def test_a_job_runs_as_jobs_of_its_user_with_its_limit_did() -> None:
+    """User 1 uses a tenth of a limit of 1 h, 200 times, user 2 all of it; half an hour's limit is another matter."""
+    many = 200
+    log = log_of([360.0] * many + [3600.0] * many, [3600.0] * 2 * many, [1] * many + [2] * many)
+    past = Past(log, log.submit_s + log.runtime_s, 1e6)
+    found = drawn(past, log_of([1.0, 1.0, 1.0], [3600.0, 3600.0, 1800.0], [1, 2, 1]))
+    assert (found[:, 0] == 360.0).mean() == pytest.approx(200 / 210, abs=0.06)
+    assert (found[:, 1] == 3600.0).mean() == pytest.approx(200 / 210, abs=0.06)
+    assert (found[:, 2] == 180.0).mean() > 0.9, "the same part of another limit"
+
+
+def test_a_user_without_a_past_runs_as_all_do() -> None:
+    log = log_of([360.0, 1800.0] * 100, [3600.0] * 200, [1, 2] * 100)
+    past = Past(log, log.submit_s + log.runtime_s, 1e6)
+    found = drawn(past, log_of([1.0], [3600.0], [9]))
+    assert (found == 360.0).mean() == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_job_that_runs_goes_on_for_longer_than_it_has() -> None:
+    log = log_of([360.0, 1800.0] * 100, [3600.0] * 200, [1] * 200)
+    past = Past(log, log.submit_s + log.runtime_s, 1e6)
+    one = log_of([1.0], [3600.0], [1])
+    assert (drawn(past, one, ran_s=400.0) == 1800.0).all()
+    assert (drawn(past, one, ran_s=1900.0) == 3600.0).all(), "nobody knows better than the limit"
+    assert (drawn(past, one, ran_s=4000.0) == 4000.0).all(), "beyond it, it ends just now"
+
+
+def test_jobs_of_a_user_are_alike_in_a_future() -> None:
+    log = log_of([360.0, 1800.0] * 100, [3600.0] * 200, [1] * 200)
+    past = Past(log, log.submit_s + log.runtime_s, 1e6)
+    found = drawn(past, log_of([1.0] * 3, [3600.0] * 3, [1, 1, 1]))
+    assert (found[:, 0] == found[:, 1]).mean() > 0.85
+    assert 0.4 < (found[:, 0] == 360.0).mean() < 0.6
+
+
+def test_what_is_not_known_at_the_instant_changes_nothing() -> None:
+    log = wl.tsafrir_estimates(wl.lublin(jobs=1500, cores=64, seed=5, load=0.2), seed=5)
+    end_s = sm.simulate(log).end_s
+    at_s = float(log.submit_s[900])
+    later = (end_s > at_s) | np.isnan(end_s)
+    other = replace(log, runtime_s=np.where(later, 7.0, log.runtime_s))
+    jobs = log.take((log.submit_s <= at_s) & later)
+    found = []
+    for each in (log, other):
+        past = Past(each, end_s, at_s)
+        draws = np.random.default_rng(3)
+        runtimes_s = past.runtimes_s(jobs, np.zeros(len(jobs)), futures=5, draws=draws)
+        found.append((runtimes_s, past.arrivals(jobs, runtimes_s[0], draws=draws)))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    assert len(found[0][1]) > 0
+    for column in ("submit_s", "runtime_s", "estimate_s", "cores", "user_id"):
+        np.testing.assert_array_equal(getattr(found[0][1], column), getattr(found[1][1], column))
+
+
+def test_arrivals_are_those_of_one_of_the_last_weeks_of_each_user_at_their_hour() -> None:
+    """User 1 comes each Monday at 9, user 2 at noon with another limit each week."""
+    weeks = 10
+    submit_s = [week * sm.WEEK + hour * HOUR for week in range(weeks) for hour in (9, 12)]
+    limits_s = [3600.0 if k % 2 == 0 else 100.0 * (k // 2 + 1) for k in range(2 * weeks)]
+    log = log_of([60.0] * 2 * weeks, limits_s, [1, 2] * weeks, submit_s)
+    at_s = weeks * sm.WEEK + 3 * HOUR
+    past = Past(log, log.submit_s + 60.0, at_s)
+    seen = set()
+    for seed in range(60):
+        come = past.arrivals(log.head(0), np.zeros(0), draws=np.random.default_rng(seed))
+        assert ((come.submit_s - weeks * sm.WEEK) / HOUR).tolist() == [9, 12]
+        assert come.job_id.min() > log.job_id.max()
+        seen.add(float(come.estimate_s[1]))
+    assert seen == {100.0 * week for week in range(3, 11)}, "the last eight weeks"
+
+
+def test_a_job_that_came_and_has_not_ended_comes_again_as_long_as_this_future_has_it() -> None:
+    log = log_of([60.0, 5.0], [3600.0, 3600.0], [1, 1], [0.0, 8 * sm.WEEK])
+    at_s = 8 * sm.WEEK + 10.0
+    past = Past(log, np.array([60.0, at_s + 100.0]), at_s)
+    running = log.take(slice(1, 2))
+    lengths = set()
+    for seed in range(60):
+        come = past.arrivals(running, np.array([777.0]), draws=np.random.default_rng(seed))
+        lengths |= set(come.runtime_s.tolist())
+    assert lengths == {777.0}
+
+
+def test_a_log_of_less_than_a_week_has_no_arrivals_and_a_past_needs_its_ends() -> None:
+    log = log_of([60.0] * 3, [3600.0] * 3, [1] * 3)
+    past = Past(log, log.submit_s + 60.0, 1000.0)
+    assert len(past.arrivals(log.head(0), np.zeros(0), draws=np.random.default_rng(0))) == 0
+    with pytest.raises(sm.RequestError, match="2 ends for 3 jobs"):
+        Past(log, np.zeros(2), 0.0)
+    with pytest.raises(sm.RequestError, match="not in order of submission"):
+        Past(log.take(np.array([1, 0, 2])), np.zeros(3), 0.0)
