@@ -9,8 +9,7 @@ References
 ----------
 D. Tsafrir, Y. Etsion, D. Feitelson, "Backfilling using system-generated predictions rather than user runtime
 estimates", 2007: what a user's last jobs did says most about the next. The chain of groups, each left with a
-probability that falls with its size, is that of nested Chinese restaurants (Teh, "A hierarchical Bayesian language
-model based on Pitman-Yor processes", 2006).
+probability that falls with its size, is that of hierarchical Dirichlet processes.
 """
 
 from typing import Final
