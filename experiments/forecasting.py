@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import signal
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,8 +23,6 @@ from simmodels.units import HOUR
 from simmodels.workload import Workload
 from workloads.futures import Past
 
-NEW: Final = 1
-"""A job that is asked about comes right after those of the log."""
 _LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST_FUTURES: Final = 100_000
 _PART: Final = 50
@@ -98,6 +98,8 @@ class Present:
         known = np.flatnonzero(self.past.log.job_id == job)
         if not len(known):
             raise RequestError(f"the log has no job {job}", "the number of a job of the log is needed")
+        if not self.past.log.known()[known[0]]:
+            raise RequestError(f"cores or runtime of job {job} are unknown: it is left out", "another is needed")
         before = self.past.log.submit_s[known[0]] <= self.at_s
         what = "has ended before" if before else f"is submitted at {self.past.log.submit_s[known[0]]:g} s, after"
         raise RequestError(f"job {job} {what} {self.at_s:g} s", "a job that waits then is needed")
@@ -140,7 +142,7 @@ class Present:
         futures, workers
             As in `forecast`.
         """
-        number, length_s = np.array([int(self.past.log.job_id.max(initial=0)) + NEW]), np.array([limit_s])
+        number, length_s = np.array([int(self.past.log.job_id.max(initial=0)) + 1]), np.array([limit_s])
         one = Workload(number, np.array([self.at_s]), length_s, length_s, np.array([cores]), user_id=np.array([user]))
 
         def with_it(later: Workload) -> Workload:
@@ -203,10 +205,19 @@ def _forked(work: Callable[[tuple[int, int]], Floats]) -> Iterator[Any]:
     """Return a pool of workers that do this."""
     _WORK.append(work)
     try:
-        with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
+        with warnings.catch_warnings():
+            # Later versions of Python warn of a fork beside threads, such as numpy's, which wait here.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pool = multiprocessing.get_context("fork").Pool(os.cpu_count(), _ignore_interrupts)
+        with pool:
             yield pool
     finally:
         _WORK.pop()
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that forked this one: it ends the pool."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _in_worker(part: tuple[int, int]) -> Floats:

@@ -148,3 +148,10 @@ def test_the_study_says_how_often_starts_are_within_intervals(tmp_path: Path) ->
     assert "tables/how-forecasts-did.csv" in report.files
     assert len(report.claims) == 2
     assert {claim.verdict for claim in report.claims} == {"not judged"}
+
+
+def test_a_job_that_is_left_out_is_refused_as_such() -> None:
+    log = replace(LOG, runtime_s=np.where(LOG.job_id == 1500, -1.0, LOG.runtime_s))
+    present = futures_of(log).go_to(float(log.submit_s[2000]))
+    with pytest.raises(sm.RequestError, match="cores or runtime of job 1500 are unknown"):
+        present.forecast(1500)
