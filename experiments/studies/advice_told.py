@@ -149,7 +149,7 @@ def options_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
                 "10 % of them below": low,
                 "90 % below": high,
                 "shorter in": f"{int((changes < 0.0).sum())} of {len(changes)}",
-                **({} if np.isnan(option.apart) else {"waits apart from the log's (factor)": 10.0**option.apart}),
+                **({} if np.isnan(option.apart) else {"waits differ from the log's (factor)": 10.0**option.apart}),
             }
         )
     return pd.DataFrame(rows)
@@ -266,8 +266,8 @@ def _fitted(options: Sequence[Option], now: Option) -> Iterator[str]:
     yield (
         f"Of the {len(options)} policies that were tried, {now} gives waits nearest to the log's"
         + (f" (so do {alike} others): " if alike else ": ")
-        + f"a job's are apart by a factor of {10**now.apart:.3g} on average"
-        + (f", those of the next by {10 ** min(others):.3g}." if others else ".")
+        + f"on average, a job's two waits differ by a factor of {10**now.apart:.3g}"
+        + (f", and under the next one by {10 ** min(others):.3g}." if others else ".")
     )
 
 
