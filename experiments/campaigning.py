@@ -54,10 +54,13 @@ def advise(
     clean: str | None,
     current: str,
     node_cores: int,
+    partition: Sequence[str],
+    timezone: str | None,
     **options: Any,  # noqa: ANN401  those of _run
 ) -> int:
     """Say which order and threshold would have been best on a log; return the exit status."""
     chosen = {"workload": str(workload), "cores": cores, "current": current, "node_cores": node_cores}
+    chosen |= {"partition": ",".join(partition), "timezone": timezone}
     if clean is not None:  # else what the study takes
         chosen["clean"] = clean
     return _run("advice", chosen, dask=None, shard="1/1", retry_failed=True, **options)

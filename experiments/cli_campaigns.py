@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from experiments import cli_options as options
 from experiments.answering import answering
 from experiments.cli_options import of, parts
 
@@ -212,6 +213,8 @@ def advise(
             metavar="ORDER", rich_help_panel=_DESIGN, help="The order that you have now; auto finds it in the waits."
         ),
     ] = "FCFS",
+    partition: options.Partition = None,
+    timezone: options.Timezone = None,
     node_cores: Annotated[
         int, typer.Option(metavar="N", rich_help_panel=_DESIGN, help="The cores of a node, for Slurm's size factor.")
     ] = 1,
@@ -232,6 +235,8 @@ def advise(
         clean=clean,
         current=current,
         node_cores=node_cores,
+        partition=options.parts(partition),
+        timezone=timezone,
         scale=scale,
         seed=seed,
         workers=workers,

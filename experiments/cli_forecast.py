@@ -41,6 +41,8 @@ def _own(
     cores: options.Cores = None,
     clean: options.Clean = None,
     drop_oversized: options.DropOversized = False,
+    partition: options.Partition = None,
+    timezone: options.Timezone = None,
     seed: options.Seed = 0,
     json: options.Json = False,
     **given: Any,  # noqa: ANN401  options of the queue
@@ -49,7 +51,14 @@ def _own(
     from experiments import forecasting, inputs  # noqa: PLC0415  the help does not wait for the models
 
     return forecasting.forecast(
-        inputs.WorkloadFile(path=workload, cores=cores, filters=options.parts(clean), drop_oversized=drop_oversized),
+        inputs.WorkloadFile(
+            path=workload,
+            cores=cores,
+            filters=options.parts(clean),
+            drop_oversized=drop_oversized,
+            partitions=options.parts(partition),
+            timezone=timezone,
+        ),
         at=at,
         job=job,
         new=new,

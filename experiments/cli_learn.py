@@ -30,6 +30,8 @@ def learn(
     cores: options.Cores = None,
     clean: options.Clean = None,
     drop_oversized: options.DropOversized = False,
+    partition: options.Partition = None,
+    timezone: options.Timezone = None,
     estimator: Annotated[
         str, typer.Option(metavar="NAME", rich_help_panel=_PANEL, help="How scores are made: stratified, published.")
     ] = "stratified",
@@ -51,7 +53,14 @@ def learn(
     from experiments import inputs, learning  # noqa: PLC0415  the help does not wait for the models
 
     return learning.learn(
-        inputs.WorkloadFile(path=workload, cores=cores, filters=options.parts(clean), drop_oversized=drop_oversized),
+        inputs.WorkloadFile(
+            path=workload,
+            cores=cores,
+            filters=options.parts(clean),
+            drop_oversized=drop_oversized,
+            partitions=options.parts(partition),
+            timezone=timezone,
+        ),
         learning.made_lesson(
             form=form,
             estimator=estimator,

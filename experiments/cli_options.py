@@ -32,6 +32,14 @@ Clean = Annotated[
     list[str] | None,
     typer.Option(metavar="FILTER,...", rich_help_panel=MACHINE, help="Drop or mend jobs by filters; see list."),
 ]
+Partition = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME,...", rich_help_panel=MACHINE, help="Only jobs of these partitions of the log."),
+]
+Timezone = Annotated[
+    str | None,
+    typer.Option(metavar="ZONE", rich_help_panel=MACHINE, help="Of the times that sacct printed, as Europe/Berlin."),
+]
 DropOversized = Annotated[
     bool,
     typer.Option(

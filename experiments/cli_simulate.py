@@ -77,7 +77,7 @@ class Asked(NamedTuple):
     def _log(self) -> WorkloadFile | None:
         words = self.words
         if words["workload"] is None:
-            for name in ("cores", "clean", "drop_oversized", "flops_per_s"):
+            for name in ("cores", "clean", "drop_oversized", "flops_per_s", "partition", "timezone"):
                 if words["workflows"] is not None and words[name]:
                     what = f"--{name.replace('_', '-')} with --workflows"
                     raise RequestError(what, "--clusters says where workflows run; the others are of logs")
@@ -88,6 +88,8 @@ class Asked(NamedTuple):
             filters=options.parts(words["clean"]),
             drop_oversized=words["drop_oversized"],
             flops_per_s=words["flops_per_s"],
+            partitions=options.parts(words["partition"]),
+            timezone=words["timezone"],
         )
 
     def _folder(self) -> WorkflowFolder | None:
@@ -175,6 +177,8 @@ def _shared(
     ] = None,
     clean: options.Clean = None,
     drop_oversized: options.DropOversized = False,
+    partition: options.Partition = None,
+    timezone: options.Timezone = None,
     flops_per_s: options.Flops = None,
     kind: Annotated[str | None, of(IN, "KIND", "The kind that all tasks need.", "what the files say")] = None,
     curve: Annotated[

@@ -10,6 +10,8 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import Final, Literal
 
+import numpy as np
+
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, require_known
 from simmodels.ground.documents import SUFFIXES
 from simmodels.ground.files import open_regular
@@ -34,6 +36,8 @@ _DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*"
 _UNREMARKABLE: Final = ("lines", "comment lines", "header lines", "blank lines", "job steps", "jobs")
 OVERSIZED: Final = "dropped: wider than the machine"
 LEFT_OUT: Final = "left out: cores or runtime unknown"
+ELSEWHERE: Final = "in other partitions"
+_PARTITIONS: Final = ("partition_name", "partition")
 _LONG_H: Final = 999.5  # from here on hours are whole numbers
 
 
@@ -93,6 +97,10 @@ class WorkloadFile:
         Whether jobs wider than the machine are left out, and counted, instead of refused.
     flops_per_s
         What a core computes per second, for the profiles of Batsim that need it.
+    partitions
+        Only jobs of these are kept: by name or number, as the log has them. None for all.
+    timezone
+        Of the times that Slurm's accounting prints, such as ``Europe/Berlin``; None for none.
 
     Raises
     ------
@@ -105,6 +113,8 @@ class WorkloadFile:
     filters: tuple[str, ...] = ()
     drop_oversized: bool = False
     flops_per_s: float | None = None
+    partitions: tuple[str, ...] = ()
+    timezone: str | None = None
 
     def __post_init__(self) -> None:
         """Check the machine's size."""
@@ -160,21 +170,40 @@ class WorkloadFile:
         return replace(jobs, max_cores=size, counts=counts)
 
     def raw(self) -> Workload:
-        """Return the workload as the file has it.
+        """Return the workload as the file has it: all jobs of the partitions that were asked for.
 
         Raises
         ------
-        FileFormatError
-            As `read`.
+        FileFormatError, RequestError, UnknownNameError
+            As `read`; or the file has no such partition, or no times that a time zone could be of.
         """
+        return self._of_partitions(self._whole())
+
+    def _whole(self) -> Workload:
+        """Return the workload as the file has it."""
         name = self.path.name.lower()
         for suffix in COMPRESSIONS:
             name = name.removesuffix(suffix)
         if name.endswith(".json"):
             return read_batsim(self.path, flops_per_s=self.flops_per_s)
         if name.endswith(".sacct") or is_sacct(self.path):
-            return read_sacct(self.path)
+            return read_sacct(self.path, timezone=self.timezone)
+        if self.timezone is not None:
+            raise RequestError(f"--timezone with {self.path}", "it is for what sacct printed; other logs have no dates")
         return read_borg_slice(self.path) if is_borg_slice(self.path) else read_swf(self.path)
+
+    def _of_partitions(self, log: Workload) -> Workload:
+        """Return the jobs of the partitions that were asked for; how many others there are is counted."""
+        if not self.partitions:
+            return log
+        named = [np.asarray(log.extras[name]).astype(str) for name in _PARTITIONS if name in log.extras]
+        known = sorted({str(each) for column in named for each in np.unique(column)} - {"-1", ""})
+        if not known:
+            raise RequestError(f"--partition with {self.path}", "the log does not say which partition a job was in")
+        for name in self.partitions:
+            require_known("partition", name, known)
+        kept = np.any([np.isin(column, self.partitions) for column in named], axis=0)
+        return replace(log.take(kept), counts={**log.counts, ELSEWHERE: int((~kept).sum())})
 
 
 def _require_runnable(jobs: Workload, cores: int) -> None:

@@ -35,6 +35,7 @@ from workloads.sacct_values import (
     memory_mb,
     moments,
     tres_cpus,
+    tres_gpus,
     tres_memory_mb,
     whole,
 )
@@ -60,6 +61,7 @@ _VALUES: Final[dict[str, tuple[tuple[str, Callable[[str], float]], ...]]] = {
 _OPTIONAL: Final[dict[str, tuple[tuple[str, Callable[[str], float]], ...]]] = {
     "memory": (("reqmem", memory_mb), ("reqtres", tres_memory_mb)),
     "memory_is_per": (("reqmem", memory_is_per),),
+    "gpus": (("reqtres", tres_gpus), ("alloctres", tres_gpus)),
     "nodes": (("nnodes", whole),),
     "priority": (("priority", whole),),
     "restarts": (("restarts", whole),),
@@ -142,7 +144,7 @@ def read_sacct(
     Workload
         Its `extras` have ``wait_s``, ``requested_s`` (the limit), ``status`` as in the Standard Workload Format and
         ``state``, ``slurm_id`` as text. If the file says them, also: ``allocated_cores``, ``requested_cores``,
-        ``requested_memory_mb`` of the whole job, ``requested_memory_kb`` a core, ``suspended_s``, ``nodes``,
+        ``requested_memory_mb`` of the whole job, ``requested_memory_kb`` a core, ``suspended_s``, ``nodes``, ``gpus``,
         ``priority``, ``restarts``, ``group_id``, ``partition`` as a number, and ``partition_name``, ``user``,
         ``account``, ``qos``, ``cluster``, ``job_name`` as text. What is unknown is -1.
 
@@ -394,7 +396,7 @@ def _workload(
         "slurm_id": np.array(ids, dtype=np.object_),
         **texts,
     }
-    for extra, column in (("suspended_s", "suspended"), ("nodes", "nodes"), ("priority", "priority")):
+    for extra, column in (("suspended_s", "suspended"), ("nodes", "nodes"), ("gpus", "gpus"), ("priority", "priority")):
         if column in records:
             extras[extra] = _known(records[column])
     for column in ("restarts", "group_id"):

@@ -38,7 +38,7 @@ _DURATION: Final = re.compile(
 _WHOLE: Final = re.compile(r"[0-9]{1,15}")
 _MEMORY: Final = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGTPE]?)B?([cn]?)", re.IGNORECASE)
 _MEBIBYTES: Final = {"K": 2.0**-10, "": 1.0, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30, "E": 2.0**40}
-_TRES: Final = {what: re.compile(rf"(?:^|,){what}=([^,]*)") for what in ("cpu", "mem")}
+_TRES: Final = {what: re.compile(rf"(?:^|,){what}=([^,]*)") for what in ("cpu", "mem", "gres/gpu")}
 
 # -- one value --------------------------------------------------------------------------------------
 
@@ -94,6 +94,12 @@ def tres_memory_mb(text: str) -> float:
     """Return the memory in a list of trackable resources, in MiB."""
     found = _TRES["mem"].search(text)
     return memory_mb(found.group(1)) if found else UNKNOWN
+
+
+def tres_gpus(text: str) -> float:
+    """Return the GPUs in a list of trackable resources such as ``cpu=4,gres/gpu=2``; 0 if it has none."""
+    found = _TRES["gres/gpu"].search(text)
+    return whole(found.group(1)) if found else 0.0 if text else UNKNOWN
 
 
 # -- columns ----------------------------------------------------------------------------------------

@@ -72,6 +72,8 @@ class Advice(Study):
         "current": "FCFS",
         "weeks": None,
         "node_cores": 1,
+        "partition": "",
+        "timezone": None,
     }
     factors = {
         "trace": (LOG, RESAMPLE),
@@ -97,8 +99,17 @@ class Advice(Study):
         of = {**self.parameters, **self.chosen}
         if not of["workload"]:
             raise RequestError("advice without a log", "--workload FILE says which")
-        filters = tuple(part.strip() for part in str(of["clean"]).split(",") if part.strip())
-        file = WorkloadFile(path=Path(of["workload"]), cores=of["cores"], filters=filters, drop_oversized=True)
+        filters, partitions = (
+            tuple(part.strip() for part in str(of[name]).split(",") if part.strip()) for name in ("clean", "partition")
+        )
+        file = WorkloadFile(
+            path=Path(of["workload"]),
+            cores=of["cores"],
+            filters=filters,
+            drop_oversized=True,
+            partitions=partitions,
+            timezone=of["timezone"],
+        )
         return file.read()
 
     def inputs(self, scale: str) -> Mapping[str, Any]:  # noqa: ARG002  the same at all scales

@@ -283,6 +283,17 @@ def _about_the_log(log: Workload) -> Iterator[str]:
     )
     if said := remarks(log.counts):
         yield f"Of the file: {'; '.join(said)}."
+    asked = [f"{what} ({share:.0%} of the jobs ask for some)".replace("%", " %") for what, share in _not_modelled(log)]
+    if asked:
+        yield f"Not modelled: {' and '.join(asked)}."
+
+
+def _not_modelled(log: Workload) -> Iterator[tuple[str, float]]:
+    """Hand out what jobs ask for beside cores and time, and the share of them that do."""
+    for what, name in (("memory", "requested_memory_kb"), ("GPUs", "gpus")):
+        share = float((np.asarray(log.extras[name]) > 0).mean()) if name in log.extras else 0.0
+        if share > 0:
+            yield what, share
 
 
 def doubts_of(log: Workload) -> Iterator[str]:

@@ -1,0 +1,85 @@
+"""Inputs: which jobs of a file are taken, and what its times mean."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import simmodels as sm
+import workloads as wl
+from experiments.cli import app
+from experiments.inputs import ELSEWHERE, WorkloadFile
+from simmodels.errors import RequestError, UnknownNameError
+
+HEADER = "JobID|User|State|Submit|Start|End|Elapsed|Timelimit|AllocCPUS|Partition|ReqTRES\n"
+
+
+def accounting(folder: Path) -> Path:
+    """Write six jobs, each third one on the partition gpu, over the night when clocks were put forward."""
+    lines = [HEADER]
+    for k in range(6):
+        of = "gpu" if k % 3 == 0 else "cpu"
+        asks = "cpu=4,mem=8G,gres/gpu=2" if of == "gpu" else "cpu=4"
+        day = f"2024-03-{30 + k // 3}T0"
+        times = f"{day}{k % 3 + 1}:30:00|{day}{k % 3 + 1}:30:05|{day}{k % 3 + 1}:40:05"
+        lines.append(f"{k + 1}|ada|COMPLETED|{times}|00:10:00|01:00:00|4|{of}|{asks}\n")
+    path = folder / "jobs.sacct"
+    path.write_text("".join(lines))
+    return path
+
+
+def test_only_jobs_of_the_partitions_asked_for_are_taken_and_the_others_counted(tmp_path: Path) -> None:
+    path = accounting(tmp_path)
+    log = WorkloadFile(path=path, cores=8, partitions=("gpu",)).read()
+    assert log.job_id.tolist() == [1, 4]
+    assert log.counts[ELSEWHERE] == 4
+    assert log.extras["gpus"].tolist() == [2, 2]
+    both = WorkloadFile(path=path, cores=8, partitions=("gpu", "cpu")).read()
+    assert (len(both), both.counts[ELSEWHERE]) == (6, 0)
+    assert both.extras["gpus"].tolist() == [2, 0, 0, 2, 0, 0]
+    with pytest.raises(UnknownNameError, match="unknown partition 'gpus'; did you mean gpu"):
+        WorkloadFile(path=path, cores=8, partitions=("gpus",)).read()
+
+
+def test_partitions_of_the_standard_workload_format_are_numbers(tmp_path: Path) -> None:
+    jobs = wl.lublin(jobs=50, cores=16, seed=1, load=0.5)
+    numbered = sm.Workload(
+        jobs.job_id, jobs.submit_s, jobs.runtime_s, jobs.estimate_s, jobs.cores, max_cores=16,
+        extras={"partition": np.arange(50) % 2 + 1},
+    )  # fmt: skip
+    wl.write_swf(numbered, tmp_path / "log.swf")
+    log = WorkloadFile(path=tmp_path / "log.swf", partitions=("2",)).read()
+    assert log.job_id.tolist() == jobs.job_id[1::2].tolist()
+    wl.write_swf(jobs, tmp_path / "none.swf")
+    with pytest.raises(RequestError, match="does not say which partition"):
+        WorkloadFile(path=tmp_path / "none.swf", cores=16, partitions=("2",)).read()
+
+
+def test_a_time_zone_says_what_the_times_of_an_accounting_mean(tmp_path: Path) -> None:
+    """In the night to 31 March 2024 an hour was left out in Berlin."""
+    path = accounting(tmp_path)
+    plain, zoned = (WorkloadFile(path=path, cores=8, timezone=zone).read() for zone in (None, "Europe/Berlin"))
+    assert np.ptp(plain.submit_s) - np.ptp(zoned.submit_s) == sm.HOUR
+    with pytest.raises(RequestError, match="timezone is 'Berlin'"):
+        WorkloadFile(path=path, cores=8, timezone="Berlin").read()
+    wl.write_swf(plain, tmp_path / "log.swf")
+    with pytest.raises(RequestError, match=r"--timezone with .*; it is for what sacct printed"):
+        WorkloadFile(path=tmp_path / "log.swf", cores=8, timezone="Europe/Berlin").read()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["simulate", "--json"],
+        ["compare", "--orders", "FCFS", "--json"],
+        ["advise", "--scale", "smoke", "--workers", "0", "--json"],
+    ],
+)
+def test_commands_take_them(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = accounting(tmp_path)
+    given = ["-w", str(path), "--cores", "8", "--timezone", "Europe/Berlin", "--partition", "gpus"]
+    done = CliRunner().invoke(app, [*words, *given])
+    assert done.exit_code == 2
+    assert "unknown partition 'gpus'; did you mean gpu" in done.stderr
