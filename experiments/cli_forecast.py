@@ -34,7 +34,10 @@ def _own(
         str | None,
         typer.Option(metavar="CORES,LIMIT", rich_help_panel=_ASKED, help="Or one that is submitted then, as 16,4h."),
     ] = None,
-    user: Annotated[int, typer.Option(metavar="N", rich_help_panel=_ASKED, help="Whose the new one is.")] = -1,
+    user: Annotated[
+        int | None,
+        typer.Option(metavar="N", rich_help_panel=_ASKED, help="Whose the new one is, for orders that name the user."),
+    ] = None,
     futures: Annotated[
         int, typer.Option(metavar="N", rich_help_panel=_ASKED, help="How many futures are drawn.")
     ] = 1000,

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from experiments.answering import DONE, print_json, say
-from experiments.inputs import WorkloadFile, count_of, seconds, span
+from experiments.answering import DONE, print_json, remark, say
+from experiments.inputs import WorkloadFile, count_of, remarks, seconds, span
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
 from simmodels.policies.queue_options import QueueOptions
@@ -61,18 +61,54 @@ class Futures:
         The machine, and how its queue is scheduled.
     seed
         The seed of all that is drawn.
+
+    Raises
+    ------
+    RequestError
+        An order names the runtime, which is known when a job has ended.
     """
 
     def __init__(self, log: Workload, *, cores: int, options: QueueOptions, seed: int = 0) -> None:
+        named = {name for order in options.both for name in order.needs}
+        if "runtime" in named:
+            raise RequestError(
+                f"a forecast under {options.order.name}", "an order that does not name the runtime is needed"
+            )
+        log = with_limits(log)
+        # Futures have of the log's columns what the orders read: each is copied for each future.
+        log = replace(log, extras={name: column for name, column in log.extras.items() if name in named})
         self.log = log
         self.seed = seed
+        self._at_s = -np.inf
         self._replay = Replay(log, cores=cores, options=options, seed=seed)
 
     def go_to(self, at_s: float) -> "Present":
-        """Return the state at an instant, which is not before the last one: all events up to it have happened."""
+        """Return the state at an instant: all events up to it have happened.
+
+        Raises
+        ------
+        RequestError
+            The instant is before the last one that was gone to.
+        """
+        if at_s < self._at_s:
+            raise RequestError(f"{at_s:g} s after {self._at_s:g} s", "instants that rise are needed")
+        self._at_s = at_s
         self._replay.run(float(np.nextafter(at_s, np.inf)))
         schedule = self._replay.schedule()
         return Present(at_s, self._replay.snapshot(), Past(self.log, schedule.end_s, at_s), self.seed)
+
+
+def with_limits(log: Workload) -> Workload:
+    """Return a log in which jobs without a limit have the longest one of the log.
+
+    What reads logs takes their runtimes for it, which nobody knows while they run.
+    """
+    asked = log.extras.get("requested_s")
+    if asked is None:
+        return log
+    without = ~(np.asarray(asked) > 0)
+    longest_s = np.max(log.estimate_s[~without], initial=0.0) or np.max(log.runtime_s, initial=0.0)
+    return replace(log, estimate_s=np.where(without, longest_s, log.estimate_s)) if without.any() else log
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +150,7 @@ class Present:
         futures
             How many are drawn.
         workers
-            How many processes share the work: more than one stands for as many as there are cores, where processes
-            can be forked. The forecast is the same.
+            How many processes share the work, where processes can be forked. The forecast is the same.
 
         Raises
         ------
@@ -142,6 +177,11 @@ class Present:
         futures, workers
             As in `forecast`.
         """
+        unknown = sorted(set(self.past.log.extras) - {"user"})
+        if unknown:
+            raise RequestError(
+                f"a new job under an order that names {unknown[0]}", "--job ID of one of the log is needed"
+            )
         number, length_s = np.array([int(self.past.log.job_id.max(initial=0)) + 1]), np.array([limit_s])
         one = Workload(number, np.array([self.at_s]), length_s, length_s, np.array([cores]), user_id=np.array([user]))
 
@@ -151,7 +191,7 @@ class Present:
         return self._drawn(with_it, len(self.snapshot.jobs), futures, workers)
 
     def by_limits(self, job: int) -> float:
-        """Return when a job starts if all run for as long as their limits say, and nobody comes: what Slurm says."""
+        """Return when a job starts if all run for as long as their limits, and no further job comes."""
         jobs = self.snapshot.jobs
         ran_s = self._ran_s()
         fork = self.snapshot.fork(runtime_s=np.maximum(jobs.estimate_s, ran_s), later=self.snapshot.later.head(0))
@@ -175,7 +215,7 @@ class Present:
 
         if workers > 1 and len(parts) > 1 and "fork" in multiprocessing.get_all_start_methods():
             # Forked, a worker has the state of the queue at once: it is compiled code's, and cannot be sent.
-            with _forked(starts_s) as pool:
+            with _forked(starts_s, min(workers, len(parts))) as pool:
                 found = pool.map(_in_worker, parts)
         else:
             found = [starts_s(part) for part in parts]
@@ -190,7 +230,7 @@ class Present:
         for k in range(futures):
             later = coming(self.past.arrivals(jobs, runtimes_s[k], draws=draws))
             later = replace(later, submit_s=np.maximum(later.submit_s, self.snapshot.at_s))
-            fork = self.snapshot.fork(runtime_s=runtimes_s[k], later=later)
+            fork = self.snapshot.fork(runtime_s=runtimes_s[k], later=later, index=part * _PART + k)
             fork.run(watched=slot)
             found[k] = fork.start_s[slot]
         return found
@@ -201,14 +241,14 @@ _WORK: list[Callable[[tuple[int, int]], Floats]] = []
 
 
 @contextmanager
-def _forked(work: Callable[[tuple[int, int]], Floats]) -> Iterator[Any]:
+def _forked(work: Callable[[tuple[int, int]], Floats], workers: int) -> Iterator[Any]:
     """Return a pool of workers that do this."""
     _WORK.append(work)
     try:
         with warnings.catch_warnings():
             # Later versions of Python warn of a fork beside threads, such as numpy's, which wait here.
             warnings.simplefilter("ignore", DeprecationWarning)
-            pool = multiprocessing.get_context("fork").Pool(os.cpu_count(), _ignore_interrupts)
+            pool = multiprocessing.get_context("fork").Pool(workers, _ignore_interrupts)
         with pool:
             yield pool
     finally:
@@ -234,7 +274,7 @@ def forecast(
     at: str,
     job: int | None,
     new: str | None,
-    user: int,
+    user: int | None,
     futures: int,
     options: Mapping[str, Any],
     seed: int,
@@ -243,14 +283,21 @@ def forecast(
 ) -> int:
     """Say when a job will start; return the exit status."""
     if (job is None) == (new is None):
-        raise RequestError("a forecast of no job" if job is None else "--job with --new", "one of them is needed")
+        both = "neither --job nor --new" if job is None else "--job with --new"
+        raise RequestError(both, "one of --job ID and --new CORES,LIMIT is needed")
+    if user is not None and new is None:
+        raise RequestError("--user with --job", "it is whose the job of --new is")
     if not 1 <= futures <= _MOST_FUTURES:
         raise RequestError(f"{futures:,} futures", f"a number from 1 to {_MOST_FUTURES:,} is needed")
     log = file.read()
+    for line in remarks(log.counts):
+        remark(line)
     log = log.take(np.argsort(log.submit_s, kind="stable"))
     at_s = _instant(at, log)
     cores = log.max_cores or 1
     chosen = QueueOptions.checked(**options)
+    if user is not None and not any("user" in order.needs for order in chosen.both):
+        raise RequestError(f"--user under {chosen.order.name}", "it is for orders that name the user")
     present = Futures(log, cores=cores, options=chosen, seed=seed).go_to(at_s)
     answer: dict[str, object]
     if job is not None:
@@ -258,22 +305,37 @@ def forecast(
         one = _Asked(
             f"job {job}", int(present.snapshot.jobs.cores[place]), float(present.snapshot.jobs.estimate_s[place])
         )
-        found = present.forecast(job, futures=futures, workers=2)
+        found = present.forecast(job, futures=futures, workers=os.cpu_count() or 1)
         by_limits_h = (present.by_limits(job) - at_s) / HOUR
-        compared = f"If all ran as long as their limits, and nobody came: in {span(by_limits_h)}."
+        compared = f"If all ran as long as their limits, and no further job came: in {span(by_limits_h)}."
         answer = {"by_limits_h": by_limits_h}
     else:
         one = _new(str(new), cores)
-        found = present.forecast_new(one.cores, one.limit_s, user=user, futures=futures, workers=2)
-        shorter = present.forecast_new(one.cores, one.limit_s / 2, user=user, futures=futures, workers=2)
+        found = present.forecast_new(
+            one.cores, one.limit_s, user=-1 if user is None else user, futures=futures, workers=os.cpu_count() or 1
+        )
+        shorter = present.forecast_new(
+            one.cores, one.limit_s / 2, user=-1 if user is None else user, futures=futures, workers=os.cpu_count() or 1
+        )
         earlier_h = float(np.median(found.starts_s - shorter.starts_s)) / HOUR
-        sooner = f"{span(earlier_h)} earlier" if earlier_h > 0 else "no earlier"
+        way = "earlier" if earlier_h > 0 else "later"
+        sooner = f"{span(abs(earlier_h))} {way}" if earlier_h else "no earlier"
         compared = f"With a limit of {span(one.limit_s / 2 / HOUR)} it would start {sooner} (median)."
         answer = {"earlier_with_half_the_limit_h": earlier_h}
     waits_h = {level: wait_s / HOUR for level, wait_s in zip(_LEVELS, found.waits_s(*_LEVELS), strict=True)}
     told = [_state(present, cores, str(chosen.about()["order"])), _when(one, waits_h, futures), compared]
+    if not present.past.weeks:
+        told.append("No further jobs come in these futures: less than a week of the log has passed.")
     if json:
-        about = {"workload": log.name, "command": list(command), "at_s": at_s, "job": job, "cores": one.cores}
+        about = {
+            **chosen.about(),
+            "counts": dict(log.counts),
+            "workload": log.name,
+            "command": list(command),
+            "at_s": at_s,
+            "job": job,
+            "cores": one.cores,
+        }
         waits = {f"{100 * level:g} %": wait_h for level, wait_h in waits_h.items()}
         print_json(
             {**about, "limit_h": one.limit_s / HOUR, "futures": futures, "seed": seed, "waits_h": waits, **answer}
@@ -323,8 +385,10 @@ def _instant(text: str, log: Workload) -> float:
         It is neither, or not within the log.
     """
     try:
-        date = datetime.fromisoformat(text)
+        date = datetime.fromisoformat(text) if "-" in text else None
     except ValueError:
+        date = None
+    if date is None:
         at_s = seconds(text, "--at")
     else:
         if log.start_unix_s is None:
@@ -349,4 +413,7 @@ def _new(text: str, cores: int) -> _Asked:
     width, comma, limit = text.partition(",")
     if not comma or not width.strip().isdecimal() or not 1 <= int(width) <= cores:
         raise RequestError(f"--new {text!r}", f"CORES,LIMIT is needed, as in 16,4h, with 1 to {cores:,} cores")
-    return _Asked("a new job", int(width), seconds(limit, "the limit of --new"))
+    limit_s = seconds(limit, "the limit of --new")
+    if limit_s <= 0:
+        raise RequestError(f"--new {text!r}", "a limit of more than 0 s is needed")
+    return _Asked("a new job", int(width), limit_s)

@@ -12,6 +12,7 @@ estimates", 2007: what a user's last jobs did says most about the next. The chai
 probability that falls with its size, is that of hierarchical Dirichlet processes.
 """
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -45,6 +46,16 @@ class Past:
     at_s
         The instant, in seconds.
 
+    Attributes
+    ----------
+    weeks
+        How many whole weeks before the instant arrivals are drawn from.
+
+    Notes
+    -----
+    Jobs that still run say nothing of runtimes but their own: where many of a user's jobs began together, those that
+    ended first count as all.
+
     Raises
     ------
     RequestError
@@ -66,10 +77,11 @@ class Past:
         self._drawn: dict[tuple[float, ...], tuple[Ints, ...]] = {}
         self._whole: dict[tuple[float, ...], tuple[Floats, Floats]] = {}  # runtimes of jobs that have not begun
 
+        # Of these whole weeks before the instant, arrivals are drawn.
         weeks = min(_WEEKS, int((at_s - log.submit_s[0]) // WEEK)) if len(log) else 0
         first, last = np.searchsorted(log.submit_s, (at_s - weeks * WEEK, at_s))
-        self._weeks = weeks
-        self._came = np.arange(first, last)
+        self.weeks = weeks
+        self._came = np.arange(first, last)[log.known()[first:last]]
         self._week = np.ceil((at_s - log.submit_s[self._came]) / WEEK).astype(np.int64)  # 1: the last one
         self._comers, self._comer = np.unique(log.user_id[self._came], return_inverse=True)
         self._has_ended = end_s <= at_s
@@ -153,8 +165,8 @@ class Past:
             Jobs in order of submission, numbered after those of the log; none if the log is shorter than a week.
         """
         log = self.log
-        chosen = draws.integers(1, self._weeks + 1, len(self._comers)) if self._weeks else np.empty(0, np.int64)
-        taken = np.flatnonzero(chosen[self._comer] == self._week) if self._weeks else np.empty(0, np.int64)
+        chosen = draws.integers(1, self.weeks + 1, len(self._comers)) if self.weeks else np.empty(0, np.int64)
+        taken = np.flatnonzero(chosen[self._comer] == self._week) if self.weeks else np.empty(0, np.int64)
         rows, week = self._came[taken], self._week[taken]
         submit_s = np.maximum(log.submit_s[rows] + week * WEEK, self.at_s)  # the sum may be rounded below it
         order = np.argsort(submit_s, kind="stable")
@@ -166,6 +178,4 @@ class Past:
             here = place.get(int(log.job_id[rows[k]]))
             runs_s[k] = log.estimate_s[rows[k]] if here is None else runtime_s[here]
         number = int(log.job_id.max(initial=0)) + 2 + np.arange(len(rows))
-        return Workload(
-            number, submit_s, runs_s, log.estimate_s[rows], log.cores[rows], user_id=log.user_id[rows], name=log.name
-        )
+        return replace(log.take(rows), job_id=number, submit_s=submit_s, runtime_s=runs_s)

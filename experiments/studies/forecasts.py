@@ -12,7 +12,7 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import bootstrap
 from experiments.campaigns.study import Scale, Study
-from experiments.forecasting import Futures
+from experiments.forecasting import Futures, with_limits
 from experiments.inputs import WorkloadFile
 from experiments.studies.naming import name_of
 from simmodels.errors import RequestError
@@ -71,7 +71,7 @@ class Forecasts(Study):
             cores = None if parameters["cores"] is None else int(str(parameters["cores"]))
             log = WorkloadFile(path=Path(path), cores=cores, filters=filters, drop_oversized=True).read()
             log = log.take(log.known())
-            found[path] = log.take(np.argsort(log.submit_s, kind="stable"))
+            found[path] = with_limits(log.take(np.argsort(log.submit_s, kind="stable")))
         return found
 
     def uses(self, cell: Cell) -> tuple[str, ...]:
@@ -133,12 +133,13 @@ class Forecasts(Study):
                     "jobs": len(of),
                     "within intervals of 90 % (%)": 100 * of["within_90"].mean(),
                     "of 50 % (%)": 100 * of["within_50"].mean(),
-                    "earlier than 90 % (%)": 100 * (of["level"] < _LEVELS[0]).mean(),
-                    "later than 90 % (%)": 100 * (of["level"] > _LEVELS[-1]).mean(),
+                    "before the 5 % level (%)": 100 * (of["level"] < _LEVELS[0]).mean(),
+                    "after the 95 % level (%)": 100 * (of["level"] > _LEVELS[-1]).mean(),
                     "median wait (h)": of["wait_h"].median(),
                     "median error (h)": of["error_h"].median(),
                     "of limits (h)": of["error_of_limits_h"].median(),
-                    "error as a part of that of limits": of["error_h"].median() / of["error_of_limits_h"].median(),
+                    "error as a part of that of limits": of["error_h"].median()
+                    / max(of["error_of_limits_h"].median(), _LEAST_H),
                 }
             )
         return {"how forecasts did": pd.DataFrame(rows)}

@@ -13,8 +13,7 @@ from simmodels.passes.queueing import carry_on, set_order
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
-from simmodels.replay.clock import carry_on_clock, clock_now, new_clock
-from simmodels.replay.clock import replay as go_on
+from simmodels.replay.clock import carry_on_clock, clock_now, new_clock, replay
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.streams import stream
 from simmodels.structures.queue import (
@@ -109,12 +108,11 @@ class Replay:
         kill = self.options.overrun == "kill"
         self._left = True
         both = self.start_s, self.end_s
-        fine = go_on(self._queue, self._clock, self._by_event, kill, until_s, stop, watched, *both)
+        fine = replay(self._queue, self._clock, self._by_event, kill, until_s, stop, watched, *both)
         self._left = False
         seen = watched >= 0 and not math.isnan(self.start_s[watched])
-        self._reached_s = max(
-            until_s if math.isfinite(until_s) and not seen else self._reached_s, float(clock_now(self._clock))
-        )
+        reached_s = until_s if math.isfinite(until_s) and not seen else -math.inf
+        self._reached_s = max(self._reached_s, reached_s, float(clock_now(self._clock)))
         if not fine:
             slot, now = refused(self._queue)
             job = self.workload.job(slot if self._rows is None else int(self._rows[slot]))
@@ -265,7 +263,7 @@ class Snapshot:
     later: Workload
     _at: Replay
 
-    def fork(self, *, runtime_s: Floats | None = None, later: Workload | None = None) -> Replay:
+    def fork(self, *, runtime_s: Floats | None = None, later: Workload | None = None, index: int = 0) -> Replay:
         """Return a replay that goes on from here; its jobs are `jobs`, then those that are to come.
 
         Left alone, it gives each job the start and end that it has where the replay goes on itself.
@@ -273,9 +271,12 @@ class Snapshot:
         Parameters
         ----------
         runtime_s
-            float64[jobs], other runtimes of the jobs that waited or ran; one that ran cannot have ended before.
+            float64[jobs], other runtimes of the jobs that waited or ran, >= 0; one that ran cannot have ended before.
+            What waits keeps its place: an order by runtimes has seen the others.
         later
             Other jobs to come, submitted at this instant or later.
+        index
+            For orders that draw: which of several futures this is, in which other jobs to come draw other numbers.
 
         Raises
         ------
@@ -285,6 +286,10 @@ class Snapshot:
         jobs = self.jobs
         if runtime_s is not None:
             jobs = replace(jobs, runtime_s=np.asarray(runtime_s, dtype=np.float64))
+            unknown = np.flatnonzero(~jobs.known())
+            if len(unknown):
+                what = f"a runtime of {jobs.runtime_s[unknown[0]]:g} s of job {jobs.job_id[unknown[0]]}"
+                raise RequestError(what, "numbers >= 0 are needed")
         coming = self.later if later is None else later
         early = np.flatnonzero(coming.submit_s < self.at_s)
         if len(early):
@@ -298,7 +303,7 @@ class Snapshot:
         if made.options.draws:
             own = self._at._draws  # noqa: SLF001  the same
             kept = own if later is None else own[: len(jobs)]
-            fresh = stream(made.seed, "order", "draw", "later").random(len(made.submit_s) - len(kept))
+            fresh = stream(made.seed, "order", "draw", "later", index).random(len(made.submit_s) - len(kept))
             made._set_draws(np.concatenate((kept, fresh)))  # noqa: SLF001  the same
         return made
 

@@ -113,10 +113,14 @@ def test_the_command_says_when_and_how_sure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--at", "5d"], "a forecast of no job; one of them is needed"),
+        (["--at", "5d"], "neither --job nor --new; one of --job ID and --new CORES,LIMIT is needed"),
         (["--at", "5d", "--job", "1", "--new", "1,1h"], "--job with --new"),
         (["--at", "5d", "--new", "65,1h"], "with 1 to 64 cores"),
         (["--at", "5d", "--new", "16"], "CORES,LIMIT is needed, as in 16,4h"),
+        (["--at", "5d", "--new", "16,0h"], "a limit of more than 0 s is needed"),
+        (["--at", "5d", "--job", "1", "--user", "3"], "--user with --job"),
+        (["--at", "5d", "--new", "16,1h", "--user", "3"], "--user under FCFS; it is for orders that name the user"),
+        (["--at", "17281010", "--new", "16,1h"], "--at 17281010 is at 1.7281e+07 s of log"),
         (["--at", "5d", "--new", "16,soon"], "the limit of --new 'soon'"),
         (["--at", "500d", "--new", "16,1h"], "--at 500d is at 4.32e+07 s of log; its jobs come from"),
         (["--at", "2026-11-24T12:00", "--new", "16,1h"], "does not say when it began"),
@@ -155,3 +159,33 @@ def test_a_job_that_is_left_out_is_refused_as_such() -> None:
     present = futures_of(log).go_to(float(log.submit_s[2000]))
     with pytest.raises(sm.RequestError, match="cores or runtime of job 1500 are unknown"):
         present.forecast(1500)
+
+
+def test_a_job_without_a_limit_does_not_say_how_long_it_will_run() -> None:
+    """Readers of logs take its runtime for its limit; here it has the longest limit of the log."""
+    log = replace(LOG, extras={"requested_s": np.where(LOG.job_id % 2 == 0, -1.0, LOG.estimate_s)})
+    read = replace(log, estimate_s=np.where(log.job_id % 2 == 0, log.runtime_s, log.estimate_s))
+    at_s = float(LOG.submit_s[2000])
+    shown = futures_of(read).go_to(at_s).snapshot.jobs
+    even = shown.job_id % 2 == 0
+    assert even.any()
+    assert (shown.estimate_s[even] == read.estimate_s[read.job_id % 2 == 1].max()).all()
+
+
+def test_an_order_that_names_the_runtime_is_refused_and_one_of_another_column_goes() -> None:
+    with pytest.raises(sm.RequestError, match="a forecast under clairvoyant"):
+        futures_of(LOG, order=sm.Order("clairvoyant", lambda runtime: runtime))
+    log = replace(LOG, extras={"worth": LOG.job_id % 5, "other": LOG.job_id})
+    order = sm.Order("by worth", lambda worth, submit: submit - 3600.0 * worth)
+    present = futures_of(log, order=order).go_to(float(log.submit_s[2000]))
+    assert set(present.snapshot.jobs.extras) == {"worth"}
+    assert (present.forecast(int(log.job_id[2000]), futures=5).starts_s >= present.at_s).all()
+    with pytest.raises(sm.RequestError, match="a new job under an order that names worth"):
+        present.forecast_new(1, 60.0)
+
+
+def test_instants_rise() -> None:
+    futures = futures_of(LOG)
+    futures.go_to(float(LOG.submit_s[2000]))
+    with pytest.raises(sm.RequestError, match="instants that rise are needed"):
+        futures.go_to(float(LOG.submit_s[1000]))

@@ -114,6 +114,16 @@ def test_a_job_that_came_and_has_not_ended_comes_again_as_long_as_this_future_ha
     assert lengths == {777.0}
 
 
+def test_a_job_of_unknown_runtime_does_not_come_again() -> None:
+    submit_s = [float(week) * sm.WEEK for week in range(8)]
+    log = log_of([60.0, -1.0] * 4, [3600.0] * 8, [1, 2] * 4, submit_s)
+    past = Past(log, np.where(log.runtime_s < 0, np.nan, log.submit_s + 60.0), 8 * sm.WEEK - 10.0)
+    assert past.weeks == 7
+    for seed in range(40):
+        come = past.arrivals(log.head(0), np.zeros(0), draws=np.random.default_rng(seed))
+        assert (come.runtime_s >= 0).all()
+
+
 def test_a_log_of_less_than_a_week_has_no_arrivals_and_a_past_needs_its_ends() -> None:
     log = log_of([60.0] * 3, [3600.0] * 3, [1] * 3)
     past = Past(log, log.submit_s + 60.0, 1000.0)

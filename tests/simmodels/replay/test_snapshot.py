@@ -126,6 +126,18 @@ def test_what_would_have_happened_before_is_refused() -> None:
         snapshot.fork(later=LOG)
     with pytest.raises(sm.RequestError):
         snapshot.fork(runtime_s=np.zeros(2))
+    with pytest.raises(sm.RequestError, match=r"a runtime of -1 s of job \d+; numbers >= 0"):
+        snapshot.fork(runtime_s=np.full(len(snapshot.jobs), -1.0))
+
+
+def test_an_order_that_draws_draws_anew_in_each_future_for_jobs_to_come() -> None:
+    at_s = float(LOG.submit_s[400])
+    _, snapshot = stopped(LOG, 64, at_s, order="RANDOM")
+    found = [snapshot.fork(later=snapshot.later, index=index) for index in (0, 0, 1)]
+    for fork in found:
+        fork.run()
+    assert starts_of(found[0]) == starts_of(found[1])
+    assert starts_of(found[0]) != starts_of(found[2])
 
 
 @pytest.mark.parametrize("decide", ["instant", "event"])
