@@ -12,7 +12,7 @@ from experiments.cli_derived import Derived, derived
 from experiments.cli_simulate import commands_app
 from simmodels.policies.queue_options import QueueOptions
 
-__all__ = ["commands_app"]
+__all__ = ["commands_app"]  # with `forecast` entered: see `cli.late_command`
 
 _ASKED: Final = "What is asked"
 _QUEUE: Final[dict[str, Derived]] = derived(kinds=(QueueOptions,))

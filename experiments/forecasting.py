@@ -4,8 +4,7 @@ import multiprocessing
 import os
 import signal
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -13,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from experiments.answering import DONE, print_json, remark, say
-from experiments.inputs import WorkloadFile, count_of, remarks, seconds, span
+from experiments.inputs import WorkloadFile, count_of, remarks, seconds, span, without_limit
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
 from simmodels.policies.queue_options import QueueOptions
@@ -103,12 +102,11 @@ def with_limits(log: Workload) -> Workload:
 
     What reads logs takes their runtimes for it, which nobody knows while they run.
     """
-    asked = log.extras.get("requested_s")
-    if asked is None:
+    without = without_limit(log)
+    if not without.any():
         return log
-    without = ~(np.asarray(asked) > 0)
     longest_s = np.max(log.estimate_s[~without], initial=0.0) or np.max(log.runtime_s, initial=0.0)
-    return replace(log, estimate_s=np.where(without, longest_s, log.estimate_s)) if without.any() else log
+    return replace(log, estimate_s=np.where(without, longest_s, log.estimate_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +212,6 @@ class Present:
             return self._starts_s(coming, slot, *part)
 
         if workers > 1 and len(parts) > 1 and "fork" in multiprocessing.get_all_start_methods():
-            # Forked, a worker has the state of the queue at once: it is compiled code's, and cannot be sent.
             with _forked(starts_s, min(workers, len(parts))) as pool:
                 found = pool.map(_in_worker, parts)
         else:
@@ -236,33 +233,27 @@ class Present:
         return found
 
 
-_WORK: list[Callable[[tuple[int, int]], Floats]] = []
-"""What the workers of a pool do, the last one; they are forked when it is there."""
+_Part = Callable[[tuple[int, int]], Floats]
 
 
-@contextmanager
-def _forked(work: Callable[[tuple[int, int]], Floats], workers: int) -> Iterator[Any]:
-    """Return a pool of workers that do this."""
-    _WORK.append(work)
-    try:
-        with warnings.catch_warnings():
-            # Later versions of Python warn of a fork beside threads, such as numpy's, which wait here.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pool = multiprocessing.get_context("fork").Pool(workers, _ignore_interrupts)
-        with pool:
-            yield pool
-    finally:
-        _WORK.pop()
+def _forked(work: _Part, workers: int) -> Any:  # noqa: ANN401  a pool
+    """Return a pool of workers that do this: forked, they have the state of the queue, which could not be sent."""
+    with warnings.catch_warnings():
+        # Later versions of Python warn of a fork beside threads, such as numpy's, which wait here.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return multiprocessing.get_context("fork").Pool(workers, _begin, (work,))
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that forked this one: it ends the pool."""
+def _begin(work: _Part) -> None:
+    """Begin a worker. Ctrl-C is left to the process that forked it, which ends the pool."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _in_worker.work = work  # type: ignore[attr-defined]
 
 
 def _in_worker(part: tuple[int, int]) -> Floats:
     """Do a part of the work, in a worker."""
-    return _WORK[-1](part)
+    found: Floats = _in_worker.work(part)  # type: ignore[attr-defined]
+    return found
 
 
 # -- the command ------------------------------------------------------------------------------------
@@ -299,23 +290,23 @@ def forecast(
     if user is not None and not any("user" in order.needs for order in chosen.both):
         raise RequestError(f"--user under {chosen.order.name}", "it is for orders that name the user")
     present = Futures(log, cores=cores, options=chosen, seed=seed).go_to(at_s)
+    workers = os.cpu_count() or 1
     answer: dict[str, object]
     if job is not None:
         place = present.place_of(job)
         one = _Asked(
             f"job {job}", int(present.snapshot.jobs.cores[place]), float(present.snapshot.jobs.estimate_s[place])
         )
-        found = present.forecast(job, futures=futures, workers=os.cpu_count() or 1)
+        found = present.forecast(job, futures=futures, workers=workers)
         by_limits_h = (present.by_limits(job) - at_s) / HOUR
         compared = f"If all ran as long as their limits, and no further job came: in {span(by_limits_h)}."
         answer = {"by_limits_h": by_limits_h}
     else:
         one = _new(str(new), cores)
-        found = present.forecast_new(
-            one.cores, one.limit_s, user=-1 if user is None else user, futures=futures, workers=os.cpu_count() or 1
-        )
-        shorter = present.forecast_new(
-            one.cores, one.limit_s / 2, user=-1 if user is None else user, futures=futures, workers=os.cpu_count() or 1
+        whose = -1 if user is None else user
+        found, shorter = (
+            present.forecast_new(one.cores, limit_s, user=whose, futures=futures, workers=workers)
+            for limit_s in (one.limit_s, one.limit_s / 2)
         )
         earlier_h = float(np.median(found.starts_s - shorter.starts_s)) / HOUR
         way = "earlier" if earlier_h > 0 else "later"
@@ -323,9 +314,9 @@ def forecast(
         compared = f"With a limit of {span(one.limit_s / 2 / HOUR)} it would start {sooner} (median)."
         answer = {"earlier_with_half_the_limit_h": earlier_h}
     waits_h = {level: wait_s / HOUR for level, wait_s in zip(_LEVELS, found.waits_s(*_LEVELS), strict=True)}
-    told = [_state(present, cores, str(chosen.about()["order"])), _when(one, waits_h, futures), compared]
+    said = [_state(present, cores, str(chosen.about()["order"])), _when(one, waits_h, futures), compared]
     if not present.past.weeks:
-        told.append("No further jobs come in these futures: less than a week of the log has passed.")
+        said.append("No further jobs come in these futures: less than a week of the log has passed.")
     if json:
         about = {
             **chosen.about(),
@@ -339,10 +330,10 @@ def forecast(
         waits = {f"{100 * level:g} %": wait_h for level, wait_h in waits_h.items()}
         print_json(
             {**about, "limit_h": one.limit_s / HOUR, "futures": futures, "seed": seed, "waits_h": waits, **answer}
-            | {"findings": told}
+            | {"findings": said}
         )
     else:
-        for sentence in told:
+        for sentence in said:
             say(sentence)
     return DONE
 

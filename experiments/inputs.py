@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, require_known
 from simmodels.ground.documents import SUFFIXES
@@ -204,6 +205,12 @@ class WorkloadFile:
             require_known("partition", name, known)
         kept = np.any([np.isin(column, self.partitions) for column in named], axis=0)
         return replace(log.take(kept), counts={**log.counts, ELSEWHERE: int((~kept).sum())})
+
+
+def without_limit(log: Workload) -> NDArray[np.bool_]:
+    """Return bool[n]: which jobs have no limit, where the log says which; their estimates stand for one."""
+    asked = log.extras.get("requested_s")
+    return np.zeros(len(log), np.bool_) if asked is None else ~(np.asarray(asked) > 0)
 
 
 def _require_runnable(jobs: Workload, cores: int) -> None:

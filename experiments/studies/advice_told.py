@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from experiments.calibration import Calibration, causes_of, doubt_of_size, sentences_of
 from experiments.campaigns.results import Results
-from experiments.inputs import remarks
+from experiments.inputs import remarks, without_limit
 from experiments.studies.advice_policies import FIXED
 from experiments.studies.advice_verdict import Option, judge, worse_for
 from experiments.studies.advice_verdict import sentences_of as verdict_in_sentences
@@ -85,9 +85,8 @@ def options_of(results: Results) -> tuple[list[Option], Option | None]:
         return options, None
 
     def on_resamples_s(option: Option) -> pd.Series:
-        with_h = (
-            option.threshold_h if option.policy in TWELVE_ORDERS else base_h
-        )  # what has none is run beside the last
+        # What has no threshold is run beside the last.
+        with_h = option.threshold_h if option.policy in TWELVE_ORDERS else base_h
         return _at(whole, RESAMPLE, option.policy, with_h)["mean_wait_s"]
 
     before_s = on_resamples_s(now)
@@ -243,8 +242,8 @@ def advice_of(
         yield "The log does not say when its jobs started: nothing says how far this replay is from your machine."
     else:
         fitted = _fitted(options, now) if results.parameters["current"] == AUTO else ()
-        told = islice(sentences_of(calibration, log, str(now)), _MOST_OF_CALIBRATION)
-        yield from _line(chain(fitted, told))
+        said = islice(sentences_of(calibration, log, str(now)), _MOST_OF_CALIBRATION)
+        yield from _line(chain(fitted, said))
     yield from _line(_about_the_log(log))
     yield from _line(doubts_of(log))
     yield (
@@ -275,7 +274,7 @@ def _about_the_log(log: Workload) -> Iterator[str]:
     """Say what was run, and what of it was left out."""
     weeks = np.ptp(log.submit_s) / WEEK
     length = f"{weeks:.0f} weeks" if weeks >= 2 else f"{7 * weeks:.1f} days"
-    without = _without_limit(log)
+    without = without_limit(log).mean()
     limits = "with the limits that the users gave" if without < 1.0 else "without any limits: the log has none"
     yield (
         f"{log.name}: {len(log):,} jobs in {length} on {log.max_cores:,} cores. The orders were run as orders of EASY "
@@ -303,7 +302,7 @@ def doubts_of(log: Workload) -> Iterator[str]:
         yield f"{gone:,} of {gone + len(log):,} jobs were left out, which is much: the advice is about the rest only."
     if doubt := doubt_of_size(log, log.max_cores or 0):
         yield doubt
-    without = _without_limit(log)
+    without = without_limit(log).mean()
     if without > _MANY:
         yield (
             f"{100 * without:.0f} % of the jobs have no limit; their runtime, or the longest limit, stood for it: "
@@ -315,9 +314,3 @@ def doubts_of(log: Workload) -> Iterator[str]:
             "The jobs are more work than the machine can do in the time in which they came: waits only grow. Is the "
             "number of cores right?"
         )
-
-
-def _without_limit(log: Workload) -> float:
-    """Return the share of the jobs that have no limit, where the log says which."""
-    asked = log.extras.get("requested_s")
-    return 0.0 if asked is None else float((~(np.asarray(asked) > 0)).mean())

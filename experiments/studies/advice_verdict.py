@@ -80,7 +80,7 @@ class Option:
         return self.longest_h <= _LONGEST * now.longest_h + slack_h and self.p99_h <= _P99 * now.p99_h + slack_h
 
     def table(self) -> dict[str, object]:
-        """Return what a program is told of it."""
+        """Return it by name, as JSON has it."""
         low, middle, high = np.percentile(self.changes, (10, 50, 90)) if len(self.changes) else (None,) * 3
         return {
             "policy": self.policy,
@@ -156,7 +156,7 @@ def judge(options: Sequence[Option], now: Option, calibration: Calibration | Non
 
 
 def choices(options: Sequence[Option], now: Option) -> list[Option]:
-    """Return what there is to choose from: no other backfilling than EASY, but for what there is now."""
+    """Return what there is to choose from: no other backfilling than EASY, except what there is now."""
     return [option for option in options if option is now or option.policy not in BACKFILLINGS]
 
 

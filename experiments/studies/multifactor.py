@@ -135,7 +135,7 @@ class Multifactor:
         return simulate(replace(log, extras=extras), order=ORDER)
 
     def table(self) -> dict[str, object]:
-        """Return what a program is told of it."""
+        """Return it by name, as JSON has it."""
         classes = [{"up_to": end, "nice": nice} for end, nice in self.classes()] if self.bounds else []
         return {
             "by": self.by,
@@ -208,7 +208,7 @@ class Multifactor:
         yield f"-- {about}"
         yield f"-- Nice values by classes: {self}. What users say with --nice is added."
         yield "-- Without a limit, a job is in the last class."
-        yield f"local classes = {{  -- up to so many {what}, this nice value"
+        yield f"local classes = {{  -- up to this many {what}, this nice value"
         for end, nice in self.classes():
             yield f"  {{{'math.huge' if end is None else end}, {nice}}},"
         yield "}"
@@ -243,7 +243,7 @@ class Multifactor:
         yield "return slurm.SUCCESS"
 
     def _pbs(self, about: str) -> Iterator[str]:
-        """Hand out what qmgr is told, for PBS Professional."""
+        """Hand out the commands for PBS Professional."""
         yield f"# {about}"
         yield f"# Priority: {self}."
         yield "# A point is a second of waiting: all times are in seconds. A job without walltime comes last."

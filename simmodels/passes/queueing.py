@@ -183,7 +183,7 @@ def carry_on(queue, old, kept):
     Parameters
     ----------
     queue
-        A queue in which nothing has arrived, with the options of the other but for the number of its warm jobs. Its
+        A queue in which nothing has arrived, with the options of the other except the number of its warm jobs. Its
         first slots are the jobs that wait or run in the other, its further ones those that are to come.
     old
         The other queue.
