@@ -30,6 +30,7 @@ from experiments.studies.advice_told import (
     AUTO,
     LOG,
     RESAMPLE,
+    Found,
     advice_of,
     calibration_tables,
     doubts_of,
@@ -172,14 +173,14 @@ class Advice(Study):
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the log as it was beside its replay, the front, all that was run, and tuners."""
-        options, now = options_of(results)
-        if now is None:
+        found = self._found(results)
+        if found is None:
             return {}
-        calibration = self._calibration(now)
+        now, calibration = found.verdict.now, found.calibration
         return {
             **({} if calibration is None else calibration_tables(calibration, self._log, now)),
-            "the front (mean wait, 99 % wait, longest wait)": front_table(choices(options, now), now),
-            "all that was tried": options_table(options, now),
+            "the front (mean wait, 99 % wait, longest wait)": front_table(choices(found.options, now), now),
+            "all that was tried": options_table(found.options, now),
             "tuners": tuners_of(results),
         }
 
@@ -188,33 +189,34 @@ class Advice(Study):
         from experiments.campaigns.plots import boxes  # noqa: PLC0415  matplotlib is slow to import
         from experiments.figures import distributions  # noqa: PLC0415  the same
 
-        options, now = options_of(results)
-        if now is None:
+        found = self._found(results)
+        if found is None:
             return {}
-        calibration = self._calibration(now)
-        found = {}
-        if calibration is not None:
+        now = found.verdict.now
+        figures = {}
+        if found.calibration is not None:
             both = {AS_LOGGED: as_logged(self._log), str(now): self._simulated(now)}
-            found["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
-        then = judge(options, now, calibration).then
-        found["Mean waits against the longest ones"] = front_figure(choices(options, now), now, then)
+            figures["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
+        figures["Mean waits against the longest ones"] = front_figure(
+            choices(found.options, now), now, found.verdict.then
+        )
         shown = _in_hours(results)
         if shown.table.empty:
-            return found
+            return figures
         for measure in ("mean wait (h)", "longest wait (h)"):
             name = f"{measure.removesuffix(' (h)').capitalize()} on resamples"
-            found[name] = boxes(shown, measure, by="order", within="with", logarithmic=True)
-        return found
+            figures[name] = boxes(shown, measure, by="order", within="with", logarithmic=True)
+        return figures
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return the advice, in sentences."""
-        _, now = options_of(results)
-        return list(advice_of(results, self._log, None if now is None else self._calibration(now), self._simulated))
+        found = self._found(results)
+        return [] if found is None else list(advice_of(results, self._log, found, self._simulated))
 
     def files(self, results: Results) -> Mapping[str, str]:
         """Return what is to be entered into a batch system."""
-        options, now = options_of(results)
-        entered = None if now is None else judge(options, now, self._calibration(now)).entered
+        found = self._found(results)
+        entered = None if found is None else found.verdict.entered
         if entered is None:
             return {}
         about = f"Advice of schedlab for {self._log.name}; mean wait of the replay: {span(entered.mean_h)}."
@@ -224,24 +226,31 @@ class Advice(Study):
 
     def answer(self, results: Results) -> Mapping[str, Any]:
         """Return the verdict and what it rests on, by name: see ``docs/reference/advice.schema.json``."""
-        options, now = options_of(results)
-        if now is None:
+        found = self._found(results)
+        if found is None:
             return {}
-        calibration = self._calibration(now)
-        verdict = judge(options, now, calibration)
+        verdict, calibration = found.verdict, found.calibration
         entered = verdict.entered
         priority = None if entered is None else self._priority(entered).table()
         return {
             "verdict": verdict.kind,
             "replay_matches": verdict.matches,
-            "now": now.table(),
+            "now": verdict.now.table(),
             "change_to": None if verdict.then is None else verdict.then.table(),
             "shortest_mean": verdict.shortest.table(),
             "to_enter": None if entered is None else {**entered.table(), "priority": priority},
-            "front": [option.table() for option in front(choices(options, now))],
+            "front": [option.table() for option in front(choices(found.options, verdict.now))],
             "calibration": None if calibration is None else calibration.table(),
             "warnings": list(doubts_of(self._log)),
         }
+
+    def _found(self, results: Results) -> Found | None:
+        """Return what all that is said rests on; None if the current policy is not run yet, or failed."""
+        options, now = options_of(results)
+        if now is None:
+            return None
+        calibration = self._calibration(now)
+        return Found(options, calibration, judge(options, now, calibration))
 
     def _calibration(self, now: Option) -> Calibration | None:
         """Return how far the replay under what there is now is from the log; None if the log does not say."""

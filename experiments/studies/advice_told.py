@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from experiments.calibration import Calibration, causes_of, doubt_of_size, sente
 from experiments.campaigns.results import Results
 from experiments.inputs import remarks, without_limit
 from experiments.studies.advice_policies import FIXED
-from experiments.studies.advice_verdict import Option, judge, worse_for
+from experiments.studies.advice_verdict import Option, Verdict, worse_for
 from experiments.studies.advice_verdict import sentences_of as verdict_in_sentences
 from simmodels.logged import AS_LOGGED
 from simmodels.policies.orders import TWELVE_ORDERS
@@ -43,6 +43,17 @@ _WAITS: Final = {
 }
 _MANY: Final = 0.05
 """A larger share of jobs that are left out, or without a limit, is worth a warning."""
+
+
+class Found(NamedTuple):
+    """What all that is said rests on."""
+
+    options: list[Option]
+    """All that a machine can have and that was run on the log."""
+    calibration: Calibration | None
+    """How far the replay under what there is now is from the log; None if the log does not say."""
+    verdict: Verdict
+    """What to do."""
 
 
 # -- tables -----------------------------------------------------------------------------------------
@@ -206,12 +217,7 @@ def _settled(hits: NDArray[np.bool_]) -> float:
 # -- sentences --------------------------------------------------------------------------------------
 
 
-def advice_of(
-    results: Results,
-    log: Workload,
-    calibration: Calibration | None,
-    simulated: Callable[[Option], Schedule],
-) -> Iterator[str]:
+def advice_of(results: Results, log: Workload, found: Found, simulated: Callable[[Option], Schedule]) -> Iterator[str]:
     """Hand out the verdict, for whom a change is worse, what that is worth, and what was run: at most ten lines.
 
     Parameters
@@ -220,15 +226,13 @@ def advice_of(
         Of the cells that are done.
     log
         The log.
-    calibration
-        How far the replay under what there is now is from the log; None if the log does not say.
+    found
+        What came of them.
     simulated
         Returns the schedule of the log under an option.
     """
-    options, now = options_of(results)
-    if now is None:  # it is not run yet, or failed
-        return
-    verdict = judge(options, now, calibration)
+    options, calibration, verdict = found
+    now = verdict.now
     yield from verdict_in_sentences(verdict)
     if verdict.then is not None:
         yield from _line(worse_for(simulated(now), simulated(verdict.then)))
