@@ -51,9 +51,9 @@ def _own(
     **given: Any,  # noqa: ANN401  options of the queue
 ) -> int:
     """Say when a job will start: from the state of the queue at an instant, and futures drawn from the log's past."""
-    from experiments import forecasting, inputs  # noqa: PLC0415  the help does not wait for the models
+    from experiments import forecast_answer, inputs  # noqa: PLC0415  the help does not wait for the models
 
-    return forecasting.forecast(
+    return forecast_answer.forecast(
         inputs.WorkloadFile(
             path=workload,
             cores=cores,

@@ -1,29 +1,23 @@
 """Forecasting: when a job will start, from the state of a queue and futures that are drawn from what users did."""
 
 import multiprocessing
-import os
 import signal
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import numpy as np
 
-from experiments.answering import DONE, print_json, remark, say
-from experiments.inputs import WorkloadFile, count_of, remarks, seconds, span, without_limit
+from experiments.inputs import without_limit
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay, Snapshot
 from simmodels.streams import stream
-from simmodels.units import HOUR
 from simmodels.workload import Workload
 from workloads.futures import Past
 
-_LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
-_MOST_FUTURES: Final = 100_000
 _PART: Final = 50
 """How many futures are drawn from one stream, by one worker."""
 
@@ -254,157 +248,3 @@ def _in_worker(part: tuple[int, int]) -> Floats:
     """Do a part of the work, in a worker."""
     found: Floats = _in_worker.work(part)  # type: ignore[attr-defined]
     return found
-
-
-# -- the command ------------------------------------------------------------------------------------
-
-
-def forecast(
-    file: WorkloadFile,
-    *,
-    at: str,
-    job: int | None,
-    new: str | None,
-    user: int | None,
-    futures: int,
-    options: Mapping[str, Any],
-    seed: int,
-    command: Sequence[str],
-    json: bool,
-) -> int:
-    """Say when a job will start; return the exit status."""
-    if (job is None) == (new is None):
-        both = "neither --job nor --new" if job is None else "--job with --new"
-        raise RequestError(both, "one of --job ID and --new CORES,LIMIT is needed")
-    if user is not None and new is None:
-        raise RequestError("--user with --job", "it is whose the job of --new is")
-    if not 1 <= futures <= _MOST_FUTURES:
-        raise RequestError(f"{futures:,} futures", f"a number from 1 to {_MOST_FUTURES:,} is needed")
-    log = file.read()
-    for line in remarks(log.counts):
-        remark(line)
-    log = log.take(np.argsort(log.submit_s, kind="stable"))
-    at_s = _instant(at, log)
-    cores = log.max_cores or 1
-    chosen = QueueOptions.checked(**options)
-    if user is not None and not any("user" in order.needs for order in chosen.both):
-        raise RequestError(f"--user under {chosen.order.name}", "it is for orders that name the user")
-    present = Futures(log, cores=cores, options=chosen, seed=seed).go_to(at_s)
-    workers = os.cpu_count() or 1
-    answer: dict[str, object]
-    if job is not None:
-        place = present.place_of(job)
-        one = _Asked(
-            f"job {job}", int(present.snapshot.jobs.cores[place]), float(present.snapshot.jobs.estimate_s[place])
-        )
-        found = present.forecast(job, futures=futures, workers=workers)
-        by_limits_h = (present.by_limits(job) - at_s) / HOUR
-        compared = f"If all ran as long as their limits, and no further job came: in {span(by_limits_h)}."
-        answer = {"by_limits_h": by_limits_h}
-    else:
-        one = _new(str(new), cores)
-        whose = -1 if user is None else user
-        found, shorter = (
-            present.forecast_new(one.cores, limit_s, user=whose, futures=futures, workers=workers)
-            for limit_s in (one.limit_s, one.limit_s / 2)
-        )
-        earlier_h = float(np.median(found.starts_s - shorter.starts_s)) / HOUR
-        way = "earlier" if earlier_h > 0 else "later"
-        sooner = f"{span(abs(earlier_h))} {way}" if earlier_h else "no earlier"
-        compared = f"With a limit of {span(one.limit_s / 2 / HOUR)} it would start {sooner} (median)."
-        answer = {"earlier_with_half_the_limit_h": earlier_h}
-    waits_h = {level: wait_s / HOUR for level, wait_s in zip(_LEVELS, found.waits_s(*_LEVELS), strict=True)}
-    said = [_state(present, cores, str(chosen.about()["order"])), _when(one, waits_h, futures), compared]
-    if not present.past.weeks:
-        said.append("No further jobs come in these futures: less than a week of the log has passed.")
-    if json:
-        about = {
-            **chosen.about(),
-            "counts": dict(log.counts),
-            "workload": log.name,
-            "command": list(command),
-            "at_s": at_s,
-            "job": job,
-            "cores": one.cores,
-        }
-        waits = {f"{100 * level:g} %": wait_h for level, wait_h in waits_h.items()}
-        print_json(
-            {**about, "limit_h": one.limit_s / HOUR, "futures": futures, "seed": seed, "waits_h": waits, **answer}
-            | {"findings": said}
-        )
-    else:
-        for sentence in said:
-            say(sentence)
-    return DONE
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The job that is asked about."""
-
-    name: str
-    cores: int
-    limit_s: float
-
-
-def _state(present: Present, cores: int, order: str) -> str:
-    """Say what waits and what runs."""
-    runs = ~np.isnan(present.snapshot.start_s)
-    used = int(present.snapshot.jobs.cores[runs].sum())
-    return (
-        f"At {span(present.at_s / HOUR)} of {present.past.log.name}, under {order}: {count_of(int(runs.sum()), 'job')} "
-        f"on {used:,} of {cores:,} cores, and {count_of(int((~runs).sum()), 'job')} waiting."
-    )
-
-
-def _when(one: _Asked, waits_h: Mapping[float, float], futures: int) -> str:
-    """Say when the job starts."""
-    least, low, middle, high, most = (span(waits_h[level]) for level in _LEVELS)
-    asks = f"{count_of(one.cores, 'core')} with a limit of {span(one.limit_s / HOUR)}"
-    return (
-        f"{one.name.capitalize()}, of {asks}, starts in {middle}: the median of {count_of(futures, 'future')}. In half "
-        f"of them it starts in {low} to {high}, in 90 of 100 in {least} to {most}."
-    )
-
-
-def _instant(text: str, log: Workload) -> float:
-    """Return an instant, in seconds since the log's zero: a duration, or a date if the log says when it began.
-
-    Raises
-    ------
-    RequestError
-        It is neither, or not within the log.
-    """
-    try:
-        date = datetime.fromisoformat(text) if "-" in text else None
-    except ValueError:
-        date = None
-    if date is None:
-        at_s = seconds(text, "--at")
-    else:
-        if log.start_unix_s is None:
-            raise RequestError(f"--at {text}: {log.name} does not say when it began", "a time since its zero is needed")
-        at_s = date.replace(tzinfo=date.tzinfo or UTC).timestamp() - log.start_unix_s
-    first_s, last_s = float(log.submit_s.min()), float(log.submit_s.max())
-    if not first_s <= at_s <= last_s:
-        raise RequestError(
-            f"--at {text} is at {at_s:g} s of {log.name}", f"its jobs come from {first_s:g} to {last_s:g} s"
-        )
-    return at_s
-
-
-def _new(text: str, cores: int) -> _Asked:
-    """Return a new job, from ``16,4h``.
-
-    Raises
-    ------
-    RequestError
-        The text is no such job, or it is wider than the machine.
-    """
-    width, comma, limit = text.partition(",")
-    if not comma or not width.strip().isdecimal() or not 1 <= int(width) <= cores:
-        raise RequestError(f"--new {text!r}", f"CORES,LIMIT is needed, as in 16,4h, with 1 to {cores:,} cores")
-    limit_s = seconds(limit, "the limit of --new")
-    if limit_s <= 0:
-        raise RequestError(f"--new {text!r}", "a limit of more than 0 s is needed")
-    return _Asked("a new job", int(width), limit_s)
