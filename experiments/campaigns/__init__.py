@@ -3,12 +3,6 @@
 This is the facade: the names a study needs.
 """
 
-from experiments.campaigns.cell import Cell
-from experiments.campaigns.claims import Claim
-from experiments.campaigns.paper import Element, Paper
-from experiments.campaigns.results import Results
-from experiments.campaigns.running import run
-from experiments.campaigns.statistics import Effect, bootstrap, paired
-from experiments.campaigns.study import Scale, Study
+from simmodels.facade import open_facade
 
-__all__ = ["Cell", "Claim", "Effect", "Element", "Paper", "Results", "Scale", "Study", "bootstrap", "paired", "run"]
+open_facade(__name__)

@@ -12,6 +12,7 @@ import simmodels as sm
 import workloads as wl
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import Strategy
+from simmodels.replay.run import Replay
 from simmodels.tuning import Feedback, Tuned, replay_tuned
 
 STRATEGIES = [
@@ -219,7 +220,7 @@ def test_a_period_that_is_none_is_refused(period_s: float) -> None:
 def test_a_replay_stops_before_an_instant_and_goes_on_as_if_it_had_not() -> None:
     log = wl.lublin(jobs=300, cores=32, seed=6, load=1.0)
     whole = sm.simulate(log, cores=32, order="SAF")
-    replay = sm.tuning.Replay(log, cores=32, options=QueueOptions.checked(order="SAF"))
+    replay = Replay(log, cores=32, options=QueueOptions.checked(order="SAF"))
     for until_s in np.linspace(0.0, float(whole.end_s.max()), 23):
         replay.run(float(until_s))
         started = replay.start_s[~np.isnan(replay.start_s)]

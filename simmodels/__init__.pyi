@@ -1,0 +1,149 @@
+from simmodels.capacity import Capacity, CapacityChange
+from simmodels.energy import Power, Signal
+from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.auctioneer import Auctioneer
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.dependencies import Dependencies
+from simmodels.entities.done import all_done
+from simmodels.entities.environment import Environment
+from simmodels.entities.events import Backfilled, Ended, Lost, Powered, Priced, Reserved, Routed, Started, Submitted
+from simmodels.entities.job import TaskRun
+from simmodels.entities.machine import Machine
+from simmodels.entities.outages import Failures, Maintenance
+from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
+from simmodels.entities.powering import CapacityProcess, MarkovCapacity, TraceCapacity
+from simmodels.entities.recorder import Recorder
+from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
+from simmodels.entities.saving import SleepWhenIdle
+from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.serving import Placement, Scheduler
+from simmodels.entities.sizes import Machines
+from simmodels.entities.source import Source
+from simmodels.errors import (
+    FileFormatError,
+    IllegalScheduleError,
+    ImpossibleJobError,
+    RequestError,
+    SimModelsError,
+    UnknownNameError,
+)
+from simmodels.learning.pairs import Pair, draw_pairs
+from simmodels.learning.regression import Fit, fit_polynomial
+from simmodels.learning.trials import run_trials, score_jobs
+from simmodels.logged import as_logged
+from simmodels.policies.bids import TEN_BIDS, Bid, bid, bids
+from simmodels.policies.checkpoints import Checkpoints, young_daly_s
+from simmodels.policies.order import Order
+from simmodels.policies.orders import TWELVE_ORDERS, order, orders
+from simmodels.policies.polynomial import Polynomial
+from simmodels.policies.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
+from simmodels.schedule import Place, Schedule, Terms
+from simmodels.schedule import Schedule as CapacitySchedule  # one class, under its earlier names too
+from simmodels.schedule import Schedule as WorkflowSchedule
+from simmodels.simulate import simulate, simulate_on_machines, simulate_workflows
+from simmodels.site import Site
+from simmodels.static_scheduling import plan
+from simmodels.tuning import Tuner, replay_tuned
+from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
+from simmodels.version import __version__
+from simmodels.workflow import FOREVER, Task, ValueCurve, Workflow
+from simmodels.workload import Job, Workload
+
+__all__ = [
+    "DAY",
+    "EXP3",
+    "FOREVER",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+    "TEN_BIDS",
+    "TWELVE_ORDERS",
+    "UCB1",
+    "WEEK",
+    "Attempt",
+    "Auctioneer",
+    "Backfilled",
+    "Bid",
+    "Capacity",
+    "CapacityChange",
+    "CapacityProcess",
+    "CapacitySchedule",
+    "Checkpoints",
+    "Cluster",
+    "Dependencies",
+    "EarliestStart",
+    "Ended",
+    "Environment",
+    "EpsilonGreedy",
+    "Failures",
+    "FileFormatError",
+    "FirstFit",
+    "Fit",
+    "FullFeedback",
+    "IllegalScheduleError",
+    "ImpossibleJobError",
+    "Job",
+    "LeastLoaded",
+    "Lost",
+    "Machine",
+    "Machines",
+    "Maintenance",
+    "MarkovCapacity",
+    "Order",
+    "Outcome",
+    "PackedTargetAsap",
+    "Pair",
+    "Place",
+    "Placement",
+    "Polynomial",
+    "Power",
+    "Powered",
+    "Priced",
+    "QueueScheduler",
+    "RandomOrder",
+    "Recorder",
+    "RequestError",
+    "Reserved",
+    "RoundRobin",
+    "Routed",
+    "Router",
+    "Schedule",
+    "Scheduler",
+    "Signal",
+    "SimModelsError",
+    "Site",
+    "SleepWhenIdle",
+    "Source",
+    "Started",
+    "Strategy",
+    "Submitted",
+    "TargetAsap",
+    "TargetStretch",
+    "Task",
+    "TaskRun",
+    "Terms",
+    "TraceCapacity",
+    "Tuner",
+    "UnknownNameError",
+    "ValueCurve",
+    "Workflow",
+    "WorkflowSchedule",
+    "Workload",
+    "__version__",
+    "all_done",
+    "as_logged",
+    "bid",
+    "bids",
+    "draw_pairs",
+    "fit_polynomial",
+    "order",
+    "orders",
+    "plan",
+    "replay_tuned",
+    "run_trials",
+    "score_jobs",
+    "simulate",
+    "simulate_on_machines",
+    "simulate_workflows",
+    "young_daly_s",
+]
