@@ -8,8 +8,9 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import typer
 
-from experiments.inputs import named_priority, seconds
+from experiments.inputs import named_priority
 from simmodels.errors import RequestError
+from simmodels.ground.durations import seconds
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.options import Options

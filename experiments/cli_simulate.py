@@ -13,7 +13,7 @@ from experiments import commands
 from experiments.answering import answering
 from experiments.cli_derived import PANELS, Derived, derived
 from experiments.cli_options import of
-from experiments.inputs import WorkloadFile, named_priority, seconds
+from experiments.inputs import WorkloadFile, named_priority
 from experiments.on_machines import TARGETED
 from experiments.outputs import Outputs
 from experiments.policy import AUCTION, HEURISTICS, ROUTERS, Kind, Policy, chosen_policies, policy
@@ -22,6 +22,7 @@ from experiments.setup import Setup
 from experiments.supply import Supply, made_checkpoints
 from experiments.workflow_inputs import WorkflowFolder, parse_clusters, parse_curve
 from simmodels.errors import RequestError
+from simmodels.ground.durations import seconds
 from simmodels.policies.placement_options import PlacementOptions
 
 IN: Final = options.MACHINE

@@ -10,8 +10,9 @@ import numpy as np
 
 from experiments.answering import DONE, print_json, remark, say
 from experiments.forecasting import Futures, Present
-from experiments.inputs import WorkloadFile, count_of, remarks, seconds, span
+from experiments.inputs import WorkloadFile, count_of, remarks, span
 from simmodels.errors import RequestError
+from simmodels.ground.durations import seconds
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.units import HOUR
 from simmodels.workload import Workload

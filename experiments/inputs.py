@@ -1,7 +1,6 @@
 """Inputs: what the words of a request mean, as a workload, an order, a number of seconds."""
 
 import inspect
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,6 @@ from simmodels.policies.orders import BUILT_IN
 from simmodels.policies.orders import order as make_order
 from simmodels.policies.polynomial import Polynomial
 from simmodels.policies.priority import Priority
-from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.workload import Workload
 from workloads.batsim import read_batsim
 from workloads.borg import is_borg_slice, read_borg_slice
@@ -32,8 +30,6 @@ from workloads.files import COMPRESSIONS
 from workloads.sacct import is_sacct, read_sacct
 from workloads.swf import read_swf
 
-_UNITS: Final = {"": SECOND, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
-_DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
 _UNREMARKABLE: Final = ("lines", "comment lines", "header lines", "blank lines", "job steps", "jobs")
 OVERSIZED: Final = "dropped: wider than the machine"
 LEFT_OUT: Final = "left out: cores or runtime unknown"
@@ -53,28 +49,6 @@ def span(hours: float) -> str:
         if hours >= length_h:
             return f"{hours / length_h:.3g} {unit}" if hours < _LONG_H else f"{hours:,.0f} h"
     return f"{hours * 3600:.3g} s"
-
-
-def seconds(text: str, what: str = "duration") -> float:
-    """Return a duration in seconds: ``40h``, ``1.5d``, ``30min``, ``144000``.
-
-    Parameters
-    ----------
-    text
-        A number >= 0, and a unit: s (the default), min or m, h, d, w.
-    what
-        What the error calls it.
-
-    Raises
-    ------
-    RequestError
-        The text is no such duration.
-    """
-    found = _DURATION.fullmatch(text)
-    if found is None or found.group(2).lower() not in _UNITS:
-        allowed = "a number of seconds, or with a unit (s, min, h, d, w) as in 90s, 30min, 40h, 2d, is allowed"
-        raise RequestError(f"{what} {text!r}", allowed)
-    return float(found.group(1)) * _UNITS[found.group(2).lower()]
 
 
 # -- workloads --------------------------------------------------------------------------------------

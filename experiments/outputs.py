@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pandas as pd
 
-from experiments.inputs import reason, seconds
+from experiments.inputs import reason
 from simmodels.errors import RequestError
+from simmodels.ground.durations import seconds
 from simmodels.ground.files import replacing, write_csv
 from simmodels.schedule import Schedule
 from workloads.batsim_jobs import write_batsim_jobs

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from experiments.inputs import seconds
 from simmodels.capacity import CAPACITY_MODES, Capacity, Mode
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.durations import seconds
 from simmodels.policies.checkpoints import Checkpoints
 from workloads.capacities import capacity_from, capacity_walk, read_series
 

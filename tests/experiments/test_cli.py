@@ -14,10 +14,9 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments import commands, inputs
+from experiments import commands
 from experiments.cli import main
 from experiments.tables import number
-from simmodels.errors import RequestError
 from simmodels.policies.queue_options import Backfilling
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -548,33 +547,6 @@ def test_an_order_that_fails_is_told_with_its_line_and_ends_with_status_1(
     answer = run("simulate", "-w", "log.swf", "-o", "bad.py:nan")
     assert (answer.status, answer.out) == (1, "")
     assert "error: order 'nan' failed: order 'nan' gives no number (NaN) for job 1" in answer.err
-
-
-# -- durations --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted_s"),
-    [
-        ("144000", 144_000.0),
-        ("90s", 90.0),
-        ("30min", 1800.0),
-        ("30 m", 1800.0),
-        ("40h", 144_000.0),
-        ("1.5D", 129_600.0),
-        (".5w", 302_400.0),
-        ("0", 0.0),
-    ],
-)
-def test_a_duration_may_have_a_unit(text: str, wanted_s: float) -> None:
-    assert inputs.seconds(text) == wanted_s
-
-
-@pytest.mark.parametrize("text", ["", "h", "-1", "1y", "1h30", "nan", "inf", "1e3", "1_0", "\u0661"])
-def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(RequestError) as error:
-        inputs.seconds(text)
-    assert str(error.value).startswith(f"duration {text!r}; a number of seconds")
 
 
 # -- names from files -------------------------------------------------------------------------------
