@@ -23,12 +23,8 @@ from simmodels.policies.orders import order as make_order
 from simmodels.policies.polynomial import Polynomial
 from simmodels.policies.priority import Priority
 from simmodels.workload import Workload
-from workloads.batsim import read_batsim
-from workloads.borg import is_borg_slice, read_borg_slice
 from workloads.cleaning import clean
-from workloads.files import COMPRESSIONS
-from workloads.sacct import is_sacct, read_sacct
-from workloads.swf import read_swf
+from workloads.reading import read
 
 _UNREMARKABLE: Final = ("lines", "comment lines", "header lines", "blank lines", "job steps", "jobs")
 OVERSIZED: Final = "dropped: wider than the machine"
@@ -61,9 +57,7 @@ class WorkloadFile:
     Parameters
     ----------
     path
-        A log in the Standard Workload Format; a Batsim workload if the name ends in ``.json``; Slurm's
-        accounting if it begins as ``sacct --parsable2`` does; a slice of Borg's trace if it begins as one. Plain or
-        compressed.
+        A file of any format that `workloads.read` knows, of rigid jobs.
     cores
         The size of the machine; None for the one that the file says.
     filters
@@ -156,16 +150,10 @@ class WorkloadFile:
 
     def _whole(self) -> Workload:
         """Return the workload as the file has it."""
-        name = self.path.name.lower()
-        for suffix in COMPRESSIONS:
-            name = name.removesuffix(suffix)
-        if name.endswith(".json"):
-            return read_batsim(self.path, flops_per_s=self.flops_per_s)
-        if name.endswith(".sacct") or is_sacct(self.path):
-            return read_sacct(self.path, timezone=self.timezone)
-        if self.timezone is not None:
-            raise RequestError(f"--timezone with {self.path}", "it is for what sacct printed; other logs have no dates")
-        return read_borg_slice(self.path) if is_borg_slice(self.path) else read_swf(self.path)
+        log = read(self.path, flops_per_s=self.flops_per_s, timezone=self.timezone)
+        if not log.is_rigid:
+            raise RequestError(f"{self.path} holds workflows", "--workflows reads them")
+        return log
 
     def _of_partitions(self, log: Workload) -> Workload:
         """Return the jobs of the partitions that were asked for; how many others there are is counted."""

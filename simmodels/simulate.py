@@ -21,15 +21,14 @@ from simmodels.replay.compiled_run import run_compiled
 from simmodels.results.place import Place
 from simmodels.schedule import Schedule
 from simmodels.site import Removes, Site
-from simmodels.workflow import Workflow
-from simmodels.workload import Workload
+from simmodels.workload import Workload, WorkloadLike
 
 Cluster = int | Site | Place | tuple[str, int] | tuple[str, int, str | None]
 
 
 @takes_options(QueueOptions)
 def simulate(
-    workload: Workload | Sequence[Workflow],
+    workload: WorkloadLike,
     *,
     on: Cluster | Sequence[Cluster] | None = None,
     cores: int | None = None,
@@ -51,8 +50,9 @@ def simulate(
     Parameters
     ----------
     workload
-        Rigid jobs, workflows, or both. A job whose cores or runtime is unknown (-1) is left out: its row stays,
-        unfinished and outside the metrics; ``about["left_out"]`` counts them.
+        Rigid jobs, workflows, or both: a `Workload`, or what stands for one (see `Workload.of`), such as the path of a
+        log, a table of jobs or a list of workflows. A job whose cores or runtime is unknown (-1) is left out: its row
+        stays, unfinished and outside the metrics; ``about["left_out"]`` counts them.
     on
         The cluster, or clusters: a `Site`, a number of cores, or name, cores and kind.
     cores
@@ -98,7 +98,7 @@ def simulate(
     """
     require_engine(engine, seed)
     require_known("removes", removes, get_args(Removes))
-    work = _work(workload)
+    work = Workload.of(workload)
     if heuristic is not None and checkpoints is not None:
         options["checkpoints"] = checkpoints
     rules, before = policies_of(heuristic, router, options)
@@ -128,7 +128,7 @@ def simulate(
 
 
 def simulate_on_machines(
-    workload: Workload,
+    workload: WorkloadLike,
     capacity: Capacity | pd.DataFrame | Iterable[CapacityChange],
     *,
     cores_per_machine: int,
@@ -196,7 +196,7 @@ def simulate_on_machines(
 
 
 def simulate_workflows(
-    workflows: Sequence[Workflow],
+    workflows: WorkloadLike,
     *,
     clusters: Sequence[Cluster],
     bid: str | Priority = "PVR",
@@ -232,7 +232,7 @@ def simulate_workflows(
     >>> simulate_workflows([job], clusters=[("a", 4)], bid="SRTF").start_s.tolist()
     [0.0, 10.0]
     """
-    return simulate(tuple(workflows), on=tuple(clusters), bid=bid, engine=engine, seed=seed, **rules)
+    return simulate(workflows, on=tuple(clusters), bid=bid, engine=engine, seed=seed, **rules)
 
 
 def policies_of(
@@ -271,18 +271,6 @@ def _scheduler(heuristic: Heuristic | None, options: dict[str, Any]) -> QueueOpt
     if heuristic is not None:
         return PlacementOptions.checked(heuristic=heuristic, **options)
     return QueueOptions.checked(**options)
-
-
-def _work(workload: object) -> Workload:
-    """Return what is simulated; refuse what is neither a workload nor workflows."""
-    if isinstance(workload, Workload):
-        return workload
-    flows = (workload,) if isinstance(workload, Workflow) else workload
-    flows = tuple(flows) if isinstance(flows, Iterable) else (flows,)
-    if not all(isinstance(each, Workflow) for each in flows):
-        what = f"a simulation of {type(workload).__name__}"
-        raise RequestError(what, "a Workload, or a list of Workflows, is needed; Workload.concat puts both together")
-    return Workload.of_workflows(flows)
 
 
 def _sites(on: object) -> tuple[Site, ...]:

@@ -3,23 +3,33 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Real
+from os import PathLike
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.ground.arguments import got, listed
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import ranges
+from simmodels.ground.plugins import plugin
 from simmodels.job import Job, Numbers
 from simmodels.workflow import Workflow
 
-__all__ = ["COLUMNS", "Job", "Numbers", "Tasks", "Workload"]
+__all__ = ["COLUMNS", "Job", "Numbers", "Tasks", "Workload", "WorkloadLike"]
 
 COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
 _UNKNOWN: Final = -1
+_NEEDED: Final = ("submit_s", "runtime_s", "cores")
+_WORKLOAD: Final = "a Workload, a path, a table of jobs, or workflows"
+_OF_TIME: Final = {
+    "M": ("dates", "(t - t.min()).dt.total_seconds() makes seconds of dates"),
+    "m": ("durations", "t.dt.total_seconds() makes seconds of durations"),
+}
 _FLOATS: Final = ("submit_s", "runtime_s", "estimate_s")
 
 
@@ -48,6 +58,14 @@ def _rows(column: NDArray[Any], rows: NDArray[np.integer] | NDArray[np.bool_] | 
     return taken
 
 
+def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of objects or texts as an array of numbers, if each is one."""
+    for row, value in enumerate(values.tolist()):
+        if not isinstance(value, Real):
+            raise RequestError(f"column {name}, row {row}, must be a number (got {got(value)})")
+    return np.array(values.tolist())
+
+
 def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.int64]:
     """Return a column as a read-only array of its type; refuse what does not fit."""
     given = np.asarray(values)
@@ -55,8 +73,11 @@ def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.in
         raise RequestError(f"column {name} has {given.ndim} dimensions", "a column has one")
     if not len(given):
         return _frozen(_empty(name))
+    if given.dtype.kind in "OUS":
+        given = _numbers(name, given)
     if given.dtype.kind not in "iufb":
-        raise RequestError(f"column {name} has type {given.dtype}", "numbers are allowed")
+        kind, hint = _OF_TIME.get(given.dtype.kind, (given.dtype, ""))
+        raise RequestError(f"column {name} must be numbers (got {kind})", hint)
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         where = int(np.flatnonzero(~np.isfinite(given))[0])
         raise RequestError(f"column {name}, row {where}: {given[where]}", "finite numbers are allowed")
@@ -68,6 +89,32 @@ def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.in
         where = int(np.flatnonzero(column != given)[0])
         raise RequestError(f"column {name}, row {where}: {given[where]}", "whole numbers of 64 bits are allowed")
     return column
+
+
+def _row(job: Job) -> dict[str, float]:
+    """Return the columns of a job, and its further numbers, by name."""
+    return {**(job.extras or {}), **{name: getattr(job, name) for name in COLUMNS}}
+
+
+def _read(path: "str | PathLike[str]") -> "Workload":
+    """Return the workload of a file, by the reader that is installed."""
+    read = plugin("read_workload")
+    if read is None:
+        what = f"no package that reads workloads is installed, and {str(path)!r} is a path"
+        raise RequestError(what, "install schedlab (pip install .), or hand over workloads.read(path)")
+    found: Workload = read(path)
+    return found
+
+
+def _hint(given: object, parts: tuple[object, ...]) -> str:
+    """Return what helps whoever gave something that does not stand for a workload."""
+    if hasattr(given, "workload"):
+        return "its .workload is one"
+    if isinstance(given, np.ndarray):
+        return "name its columns: pd.DataFrame(array, columns=[...])"
+    if any(isinstance(each, Workload) for each in parts):
+        return "Workload.concat puts several together"
+    return ""
 
 
 _OF_WORKFLOWS: Final = ("job_id", "submit_s", "runtime_s", "cores")
@@ -238,6 +285,49 @@ class Workload:
             flows = len(self.tasks.workflows)
             jobs = f"{rigid}{flows} workflows of {len(self) - int(self.rigid().sum())} tasks"
         return f"<Workload {self.name!r}: {jobs}{size}>"
+
+    # -- what stands for one --------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, given: "WorkloadLike") -> "Workload":
+        """Return the workload that something stands for; every function that needs a workload accepts as much.
+
+        Parameters
+        ----------
+        given
+            A `Workload`; the path of a file, which `workloads.read` reads; a table with the columns that `from_frame`
+            needs: a DataFrame, a mapping of columns, or one mapping per job; `Job` records; a `Workflow`, or several.
+
+        Raises
+        ------
+        RequestError
+            It is none of these, or a column is not what it must be.
+        FileFormatError
+            The file cannot be read.
+
+        Examples
+        --------
+        >>> Workload.of([{"submit_s": 0, "runtime_s": 10, "cores": 2}, {"submit_s": 5, "runtime_s": 3, "cores": 1}])
+        <Workload 'workload': 2 jobs>
+        """
+        if isinstance(given, Workload):
+            return given
+        if isinstance(given, str | PathLike):
+            return _read(given)
+        table: Any = given
+        if isinstance(given, np.ndarray) and given.dtype.names:
+            table = {name: given[name] for name in given.dtype.names}
+        if isinstance(table, Mapping) or hasattr(table, "columns"):
+            return cls.from_frame(table)
+        whole = isinstance(given, Workflow | np.ndarray) or not isinstance(given, Iterable)
+        parts: tuple[Any, ...] = (table,) if whole else tuple(table)
+        if all(isinstance(each, Workflow) for each in parts):
+            return cls.of_workflows(parts)
+        if all(isinstance(each, Job | Mapping) for each in parts):
+            rows = [_row(each) if isinstance(each, Job) else each for each in parts]
+            names = dict.fromkeys(name for row in rows for name in row)
+            return cls.from_frame({name: [row.get(name, np.nan) for row in rows] for name in names})
+        raise RequestError(f"workload must be {_WORKLOAD} (got {got(given)})", _hint(given, parts))
 
     # -- workflows ------------------------------------------------------------------------------
 
@@ -411,36 +501,54 @@ class Workload:
         return pd.DataFrame({**columns, **self.extras})
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, **about: object) -> Self:
+    def from_frame(
+        cls,
+        frame: "pd.DataFrame | Mapping[str, ArrayLike]",
+        *,
+        name: str = "workload",
+        max_cores: int | None = None,
+        start_unix_s: int | None = None,
+        header: Iterable[str] = (),
+        counts: Mapping[str, int] | None = None,
+    ) -> Self:
         """Return the workload of a table.
 
         Parameters
         ----------
         frame
-            Columns ``submit_s, runtime_s, cores`` are needed; ``job_id`` (default 1, 2, ...),
-            ``estimate_s`` (default runtime_s) and ``user_id`` (default -1) may be left out; other
-            columns become `extras`.
-        about
-            ``name``, ``max_cores``, ``start_unix_s``, ``header``, ``counts``.
+            A DataFrame, or columns by name. The columns ``submit_s, runtime_s, cores`` are needed; ``job_id`` (default
+            1, 2, ...), ``estimate_s`` (default runtime_s) and ``user_id`` (default -1) may be omitted; other columns
+            become `extras`.
+        name, max_cores, start_unix_s, header, counts
+            As for the class.
 
         Raises
         ------
         RequestError
             A needed column is missing, or a column is not of numbers.
         """
-        missing = [name for name in ("submit_s", "runtime_s", "cores") if name not in frame]
+        table: Any = frame
+        columns = {str(each): np.asarray(table[each]) for each in getattr(table, "columns", table)}
+        missing = [each for each in _NEEDED if each not in columns]
         if missing:
-            raise RequestError(f"table without {', '.join(missing)}", f"it has {', '.join(map(str, frame.columns))}")
-        rows = len(frame)
-        filled = {
-            "job_id": frame["job_id"] if "job_id" in frame else np.arange(1, rows + 1),
-            "estimate_s": frame["estimate_s"] if "estimate_s" in frame else frame["runtime_s"],
-            "user_id": frame["user_id"] if "user_id" in frame else np.full(rows, -1),
-            **{name: frame[name] for name in ("submit_s", "runtime_s", "cores")},
+            has = f"{listed(columns)}; {listed(missing)} missing" if columns else "no columns"
+            raise RequestError(f"a table of jobs must have the columns {listed(_NEEDED)} (got {has})")
+        rows = np.size(columns["submit_s"])
+        filled: dict[str, Any] = {
+            "job_id": np.arange(1, rows + 1),
+            "estimate_s": columns["runtime_s"],
+            "user_id": np.full(rows, -1),
+            **columns,
         }
-        extras = {str(name): frame[name].to_numpy() for name in frame.columns if name not in COLUMNS}
-        columns = {name: np.asarray(column) for name, column in filled.items()}
-        return cls(**columns, extras=extras, **about)  # type: ignore[arg-type]
+        return cls(
+            **{each: filled.pop(each) for each in COLUMNS},
+            name=name,
+            max_cores=max_cores,
+            start_unix_s=start_unix_s,
+            header=tuple(header),
+            counts={} if counts is None else counts,
+            extras=filled,
+        )
 
     def job(self, row: int) -> Job:
         """Return the job of an input row as a record."""
@@ -512,3 +620,10 @@ class Workload:
         else:
             what = too_far_text("submit_s + runtime_s", job.submit_s + job.runtime_s)
         raise ImpossibleJobError(job.job_id, what, len(bad) - 1)
+
+
+WorkloadLike: TypeAlias = (
+    "Workload | str | PathLike[str] | pd.DataFrame | Mapping[str, ArrayLike] | Workflow | Iterable[Workflow] "
+    "| Iterable[Job] | Iterable[Mapping[str, float]]"
+)
+"""What stands for a workload: see `Workload.of`."""

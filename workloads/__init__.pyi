@@ -8,6 +8,7 @@ from workloads.dax import read_dax
 from workloads.graphs import cholesky, erdos_renyi_levels, fork_join, layers
 from workloads.lublin import LublinParameters, lublin
 from workloads.market import MarketParameters, market_workload
+from workloads.reading import read
 from workloads.resampling import resample
 from workloads.risky import RISKY_FAMILIES, mean_length_s, risky_jobs
 from workloads.sacct import read_sacct
@@ -36,6 +37,7 @@ __all__ = [
     "lublin",
     "market_workload",
     "mean_length_s",
+    "read",
     "read_batsim",
     "read_borg_slice",
     "read_dax",

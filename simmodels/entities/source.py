@@ -14,7 +14,7 @@ from simmodels.errors import RequestError
 from simmodels.ground.numbers import ranges
 from simmodels.window import Rows, windowed
 from simmodels.workflow import Workflow
-from simmodels.workload import Job, Numbers, Workload
+from simmodels.workload import Job, Numbers, Workload, WorkloadLike
 
 _CHUNK: Final = 8192  # jobs turned into Python numbers at a time, so that memory does not grow with the log
 
@@ -53,8 +53,8 @@ class Source:
     env
         The environment.
     workload
-        The jobs, workflows, or both (`Workload.concat`); none may be submitted before ``env.now``. Jobs whose cores or
-        runtime is unknown (see `Workload.known`) are left out.
+        The jobs, workflows, or both, or what stands for them (see `Workload.of`); none may be submitted before
+        ``env.now``. Jobs whose cores or runtime is unknown (see `Workload.known`) are left out.
     window_s
         Only the jobs of this half-open window, which begins now; those that were submitted before it and would still
         run come first. They run on where they are put (``into.resume``); a scheduler without that gets them as jobs
@@ -81,17 +81,17 @@ class Source:
     def __init__(
         self,
         env: Environment,
-        workload: Workload | Sequence[Workflow],
+        workload: WorkloadLike,
         *,
         into: TakesJobs | TakesWorkflows,
         window_s: tuple[float, float] | None = None,
     ) -> None:
         taker: Any = into  # what it takes is what it is given: the one or the other
-        given = workload if isinstance(workload, Workload) else tuple(workload)
+        work = Workload.of(workload)
+        given: Any = work if isinstance(workload, Workload) or work.is_rigid else work.workflows
         if isinstance(into, Scheduler | Router) and not into.takes_workflows and _has_workflows(given):
             taker = Dependencies(env, into)
         taker.accept(given)
-        work = given if isinstance(given, Workload) else Workload.of_workflows(given)
         work.require_unchanged()
         warm: Rows = np.empty(0, np.int64)
         if window_s is None:

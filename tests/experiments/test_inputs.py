@@ -64,7 +64,7 @@ def test_a_time_zone_says_what_the_times_of_an_accounting_mean(tmp_path: Path) -
     with pytest.raises(RequestError, match="timezone is 'Berlin'"):
         WorkloadFile(path=path, cores=8, timezone="Berlin").read()
     wl.write_swf(plain, tmp_path / "log.swf")
-    with pytest.raises(RequestError, match=r"--timezone with .*; it is for what sacct printed"):
+    with pytest.raises(RequestError, match=r"timezone with .*; it is for what sacct printed"):
         WorkloadFile(path=tmp_path / "log.swf", cores=8, timezone="Europe/Berlin").read()
 
 

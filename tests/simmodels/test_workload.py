@@ -15,6 +15,7 @@ from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workflow import Workflow
 from simmodels.workload import COLUMNS, Job, Workload
 
+COLUMNS_OF_JOBS = "a table of jobs must have the columns submit_s, runtime_s and cores"
 WHOLE = st.integers(-(2**40), 2**40)
 SECONDS = st.integers(0, 10**7).map(float) | st.floats(0, 1e7, allow_nan=False)
 
@@ -143,8 +144,13 @@ def test_an_array_that_nobody_can_change_is_not_copied() -> None:
         ({"user_id": [1, 2, 3, 4]}, "column user_id has 4 rows; job_id has 3"),
         ({"runtime_s": [[1.0], [2.0], [3.0]]}, "column runtime_s has 2 dimensions; a column has one"),
         ({"job_id": 7}, "column job_id has 0 dimensions; a column has one"),
-        ({"cores": ["1", "2", "3"]}, "column cores has type <U1; numbers are allowed"),
-        ({"cores": [1, None, 3]}, "column cores has type object; numbers are allowed"),
+        ({"cores": ["1", "2", "3"]}, "column cores, row 0, must be a number (got '1')"),
+        ({"cores": [1, None, 3]}, "column cores, row 1, must be a number (got None)"),
+        ({"job_id": [1, 2**80, 3]}, "column job_id must be numbers (got object)"),
+        (
+            {"submit_s": pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03"])},
+            "column submit_s must be numbers (got dates); (t - t.min()).dt.total_seconds() makes seconds of dates",
+        ),
         ({"submit_s": [0.0, np.nan, 1.0]}, "column submit_s, row 1: nan; finite numbers are allowed"),
         ({"cores": [1.0, 2.0, np.inf]}, "column cores, row 2: inf; finite numbers are allowed"),
         ({"cores": [1.0, 2.5, 3.0]}, "column cores, row 1: 2.5; whole numbers of 64 bits are allowed"),
@@ -344,10 +350,13 @@ def test_a_table_may_have_the_types_of_pandas(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("table", "text"),
     [
-        (pd.DataFrame({"submit_s": [1.0], "queue": [1]}), "table without runtime_s, cores; it has submit_s, queue"),
+        (
+            pd.DataFrame({"submit_s": [1.0], "queue": [1]}),
+            f"{COLUMNS_OF_JOBS} (got submit_s and queue; runtime_s and cores missing)",
+        ),
         (
             pd.DataFrame({"submit_s": [1.0], "runtime_s": ["x"], "cores": [1]}),
-            "column runtime_s has type object; numbers are allowed",
+            "column runtime_s, row 0, must be a number (got 'x')",
         ),
         (
             pd.DataFrame([[1.0, 1.0, 1, 2]], columns=["submit_s", "runtime_s", "cores", "cores"]),
@@ -465,3 +474,65 @@ def test_logs_and_workflows_can_be_one_workload() -> None:
     assert len(Workload.concat([])) == 0
     with pytest.raises(RequestError, match="shift of a workload with workflows"):
         work.shift(5.0)
+
+
+# -- what stands for one ----------------------------------------------------------------------------
+
+TABLE = {"submit_s": [0.0, 5.0], "runtime_s": [10.0, 3.0], "cores": [2, 1]}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        TABLE,
+        pd.DataFrame(TABLE),
+        pd.DataFrame(TABLE).astype("Int64"),
+        pd.DataFrame(TABLE).to_records(index=False),
+        pd.DataFrame(TABLE).to_dict("records"),
+        (row for row in pd.DataFrame(TABLE).to_dict("records")),
+        [Job(1, 0.0, 10.0, 10.0, 2), Job(2, 5.0, 3.0, 3.0, 1)],
+    ],
+    ids=["columns", "frame", "nullable", "records", "mappings", "generator", "jobs"],
+)
+def test_what_stands_for_a_workload_becomes_one(given: object) -> None:
+    assert same(Workload.of(given), Workload.from_frame(pd.DataFrame(TABLE)))
+
+
+def test_a_workload_is_itself_and_workflows_become_tasks() -> None:
+    log = small()
+    assert Workload.of(log) is log
+    flow = Workflow(1, 0.0, [10.0], 2)
+    assert (
+        Workload.of(flow).workflows == Workload.of([flow]).workflows == Workload.of(iter([flow])).workflows == (flow,)
+    )
+
+
+def test_numbers_of_jobs_beyond_the_six_become_extras() -> None:
+    jobs = [Job(1, 0.0, 10.0, 10.0, 2, extras={"priority": 3.0}), Job(2, 5.0, 3.0, 3.0, 1, extras={"priority": 4.0})]
+    assert Workload.of(jobs).extras["priority"].tolist() == [3.0, 4.0]
+
+
+WANTED = "workload must be a Workload, a path, a table of jobs, or workflows"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (5, f"{WANTED} (got 5)"),
+        (None, f"{WANTED} (got None)"),
+        ([1, 2], f"{WANTED} (got a list of int)"),
+        (Workload, f"{WANTED} (got the class Workload)"),
+        ([small()], f"{WANTED} (got a list of Workload); Workload.concat puts several together"),
+        (
+            np.zeros((2, 3)),
+            f"{WANTED} (got an array of shape (2, 3)); name its columns: pd.DataFrame(array, columns=[...])",
+        ),
+        ({}, f"{COLUMNS_OF_JOBS} (got no columns)"),
+        ([{"submit_s": 1}, {"cores": 2}], f"{COLUMNS_OF_JOBS} (got submit_s and cores; runtime_s missing)"),
+        ({**TABLE, "cores": [1.0, float("nan")]}, "column cores, row 1: nan; finite numbers are allowed"),
+    ],
+)  # fmt: skip
+def test_what_stands_for_no_workload_is_refused_in_one_sentence(value: object, text: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        Workload.of(value)
+    assert str(raised.value) == text

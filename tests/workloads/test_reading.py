@@ -1,0 +1,116 @@
+"""Read: one reader for every format, chosen by the name of a file and by how it begins."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simmodels as sm
+import workloads as wl
+from simmodels.errors import FileFormatError, RequestError
+
+TABLE = "submit_s,runtime_s,cores\n0,10,1\n5,10,2\n"
+
+
+@pytest.fixture
+def jobs() -> sm.Workload:
+    return wl.lublin(jobs=30, cores=16, seed=1, load=0.5)
+
+
+def columns(log: sm.Workload) -> list[list[float]]:
+    return [log.submit_s.tolist(), log.runtime_s.tolist(), log.cores.tolist()]
+
+
+@pytest.mark.parametrize("name", ["log.swf", "log.swf.gz", "log.txt", "log.swf.bz2"])
+def test_any_other_file_is_a_log_in_the_standard_workload_format(jobs: sm.Workload, tmp_path: Path, name: str) -> None:
+    wl.write_swf(jobs, tmp_path / name)
+    found = wl.read(tmp_path / name)
+    assert found.name == "log"
+    assert columns(found) == columns(wl.read_swf(tmp_path / name))
+
+
+def test_what_sacct_printed_is_known_by_its_first_line(tmp_path: Path) -> None:
+    lines = "JobID|State|Submit|Start|End|Elapsed|AllocCPUS\n"
+    lines += "7|COMPLETED|2024-03-30T01:30:00|2024-03-30T01:30:05|2024-03-30T01:40:05|00:10:00|4\n"
+    (tmp_path / "jobs.txt").write_text(lines)
+    assert wl.read(tmp_path / "jobs.txt", timezone="Europe/Berlin").runtime_s.tolist() == [600.0]
+    with pytest.raises(RequestError, match=r"timezone with .*log\.swf; it is for what sacct printed"):
+        wl.read(tmp_path / "log.swf", timezone="Europe/Berlin")
+
+
+def test_a_slice_of_borg_is_known_by_its_first_line(tmp_path: Path) -> None:
+    (tmp_path / "slice.txt").write_text("1 0 60 2 running\n2 5 60 1 release\n")
+    assert wl.read(tmp_path / "slice.txt").extras["running"].tolist() == [True, False]
+
+
+def test_a_json_file_is_a_workflow_or_a_workload_of_batsim_by_its_content(tmp_path: Path) -> None:
+    flow = sm.Workflow(1, 0.0, [10.0, 20.0], 2, [(0, 1)])
+    wl.write_wfformat(flow, tmp_path / "flow.json")
+    found = wl.read(tmp_path / "flow.json", name="mine")
+    assert (found.name, len(found.workflows), found.runtime_s.tolist()) == ("mine", 1, [10.0, 20.0])
+    job = {"id": "1", "subtime": 3, "res": 2, "profile": "p"}
+    batsim = {"nb_res": 4, "jobs": [job], "profiles": {"p": {"type": "delay", "delay": 9}}}
+    (tmp_path / "batsim.json").write_text(json.dumps(batsim))
+    assert columns(wl.read(tmp_path / "batsim.json")) == [[3.0], [9.0], [2]]
+
+
+def test_a_folder_is_its_workflows(tmp_path: Path) -> None:
+    for number in (1, 2):
+        wl.write_wfformat(sm.Workflow(number, 0.0, [10.0], 2), tmp_path / f"{number}.json")
+    assert len(wl.read(tmp_path).workflows) == 2
+
+
+def test_a_table_is_known_by_the_columns_of_its_first_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text(TABLE)
+    (tmp_path / "mine.csv.gz").write_bytes(gzip.compress(TABLE.encode()))
+    for name in ("mine.txt", "mine.csv.gz"):
+        assert columns(wl.read(tmp_path / name)) == [[0.0, 5.0], [10.0, 10.0], [1, 2]]
+
+
+def test_a_schedule_written_as_a_table_is_a_workload_again(jobs: sm.Workload, tmp_path: Path) -> None:
+    schedule = sm.simulate(jobs, cores=16)
+    schedule.to_parquet(tmp_path / "jobs.parquet")
+    schedule.to_csv(tmp_path / "jobs.csv")
+    found = wl.read(tmp_path / "jobs.parquet")
+    assert (columns(found), found.max_cores) == (columns(jobs), 16)
+    assert np.allclose(wl.read(tmp_path / "jobs.csv").submit_s, jobs.submit_s)
+    assert found.extras["start_s"].tolist() == schedule.start_s.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("submit_s,runtime_s,cores\n0,10\n0,1,2,3,4,5\n", "log.csv: Error tokenizing data"),
+        ("submit_s,runtime_s,cores\n0,10,many\n", "log.csv: column cores, row 0, must be a number (got 'many')"),
+        ("submit_s,runtime_s,cores\n0,,1\n", "log.csv: column runtime_s, row 0: nan"),
+    ],
+)
+def test_a_table_that_is_none_is_refused_with_its_name(tmp_path: Path, text: str, error: str) -> None:
+    (tmp_path / "log.csv").write_text(text)
+    with pytest.raises(FileFormatError) as raised:
+        wl.read(tmp_path / "log.csv")
+    assert error in str(raised.value)
+
+
+def test_a_parquet_file_that_is_damaged_or_no_table_of_jobs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
+    pd.DataFrame({"submit": [1]}).to_parquet(tmp_path / "b.parquet")
+    for name in ("a.parquet", "b.parquet"):
+        with pytest.raises(FileFormatError, match=name):
+            wl.read(tmp_path / name)
+
+
+def test_a_function_of_simmodels_reads_a_path_by_the_reader_that_is_installed(
+    jobs: sm.Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.swf.gz"
+    wl.write_swf(jobs, path)
+    wanted = sm.simulate(wl.read_swf(path), cores=16).start_s.tolist()
+    assert sm.simulate(str(path), cores=16).start_s.tolist() == wanted
+    assert sm.simulate(path, cores=16).start_s.tolist() == wanted
+    monkeypatch.setattr("simmodels.workload.plugin", {}.get)
+    with pytest.raises(RequestError, match=r"no package that reads workloads is installed.*workloads\.read"):
+        sm.simulate(path)

@@ -1,0 +1,110 @@
+"""Read: a workload from a file of any format that is known here, by its name and by how it begins."""
+
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+import pyarrow as pa
+
+from simmodels.errors import FileFormatError, RequestError
+from simmodels.workload import Workload
+from workloads.arrivals import read_workflows
+from workloads.batsim import read_batsim
+from workloads.borg import is_borg_slice, read_borg_slice
+from workloads.dax import read_dax
+from workloads.files import COMPRESSIONS, arrow_buffer, read_json, read_start, read_whole, stem
+from workloads.sacct import is_sacct, read_sacct
+from workloads.swf import read_swf
+from workloads.wfformat import read_wfformat
+
+_NEEDED: Final = frozenset({b"submit_s", b"runtime_s", b"cores"})
+
+
+def read(
+    path: str | PathLike[str],
+    *,
+    flops_per_s: float | None = None,
+    timezone: str | None = None,
+    name: str | None = None,
+) -> Workload:
+    r"""Return the workload of a file, plain or compressed, whatever its format.
+
+    ==============================================  ==============================================================
+    file                                            read as
+    ==============================================  ==============================================================
+    ``.json`` with an object ``workflow``           one workflow, by `read_wfformat`
+    ``.json``                                       a Batsim workload, by `read_batsim`
+    ``.xml``, ``.dax``                              one workflow, by `read_dax`
+    ``.parquet``                                    a table, by `simmodels.Workload.from_frame`
+    first line names ``submit_s,runtime_s,cores``   a table of comma-separated values, the same
+    ``.sacct``, or begins like it                   Slurm's accounting, by `read_sacct`
+    begins as a slice of Borg's trace               by `read_borg_slice`
+    any other                                       a log in the Standard Workload Format, by `read_swf`
+    a folder                                        its workflows, by `read_workflows`
+    ==============================================  ==============================================================
+
+    Parameters
+    ----------
+    path
+        The file, or the folder.
+    flops_per_s
+        As for `read_batsim`.
+    timezone
+        As for `read_sacct`; no other format has dates.
+    name
+        What figures and tables call it; None for the file's name without suffixes.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be read, or does not keep to its format.
+    RequestError
+        A time zone is given for a file without dates, or a value is out of its range.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "mine.csv")
+    ...     _ = path.write_text("submit_s,runtime_s,cores\n0,10,1\n5,10,2\n")
+    ...     read(path)
+    <Workload 'mine': 2 jobs>
+    """
+    where = Path(path)
+    plain = where.name.lower()
+    for suffix in COMPRESSIONS:
+        plain = plain.removesuffix(suffix)
+    if plain.endswith(".sacct") or is_sacct(where):
+        return read_sacct(where, timezone=timezone, name=name)
+    if timezone is not None:
+        raise RequestError(f"timezone with {where}", "it is for what sacct printed; other logs have no dates")
+    if where.is_dir():
+        return Workload.of_workflows(read_workflows(where), name=name or where.name)
+    if plain.endswith((".xml", ".dax")):
+        return Workload.of_workflows([read_dax(where)], name=name or stem(where))
+    if plain.endswith(".json"):
+        content = read_json(where)
+        if isinstance(content, dict) and "workflow" in content and "jobs" not in content:
+            return Workload.of_workflows([read_wfformat(where)], name=name or stem(where))
+        return read_batsim(where, flops_per_s=flops_per_s, name=name)
+    if plain.endswith(".parquet") or _is_table(where):
+        return _table(where, name or stem(where), parquet=plain.endswith(".parquet"))
+    return (read_borg_slice if is_borg_slice(where) else read_swf)(where, name=name)
+
+
+def _is_table(path: Path) -> bool:
+    """Return whether a file begins with the names of the columns that a workload needs, with commas between them."""
+    first, *_ = read_start(path).splitlines() or [b""]
+    return {field.strip(b' "') for field in first.split(b",")} >= _NEEDED
+
+
+def _table(path: Path, name: str, *, parquet: bool) -> Workload:
+    """Return the workload of a table; of a Parquet file that a schedule wrote, with the cores of its clusters."""
+    data = read_whole(path)
+    try:
+        frame = pd.read_parquet(pa.BufferReader(arrow_buffer(data))) if parquet else pd.read_csv(BytesIO(data))
+        return Workload.from_frame(frame, name=name, max_cores=frame.attrs.get("cores"))
+    except (ValueError, OSError) as error:  # an error of ours, of pandas or of Arrow
+        raise FileFormatError(str(path), None, " ".join(str(error).split())) from error
