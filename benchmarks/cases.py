@@ -4,7 +4,7 @@ import json
 import resource
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from benchmarks.market import market_cases
 from benchmarks.measuring import SHARED, Cases, Figures, peak_mb
 from benchmarks.models import model_cases
 from experiments.campaigns.running import opened, run
+from workloads.sacct_lines import COMMAND
 
 
 def _timed(workload: sm.Workload, **options: object) -> Figures:
@@ -57,25 +58,46 @@ def read() -> Figures:
     return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": peak_mb()}
 
 
-def read_slurm(*, jobs: int) -> Figures:
-    """Read an accounting of Slurm of so many random jobs, in one file."""
+def _accounting(jobs: int) -> Iterator[str]:
+    """Yield the lines of an accounting of Slurm of random jobs, with the columns of `COMMAND`.
+
+    Of its jobs, 30 % are tasks of arrays, 1 % have a bar in their name and 1 % were requeued once.
+    """
     draw = np.random.default_rng(1)
-    columns = "JobID|JobIDRaw|User|Partition|State|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|AllocCPUS"
-    submit = np.datetime64("2023-01-01T00:00:00") + np.cumsum(draw.integers(0, 60, jobs)).astype("m8[s]")
-    start = submit + draw.integers(0, 10_000, jobs).astype("m8[s]")
-    elapsed, cores, users = draw.integers(0, 100_000, jobs), draw.integers(1, 512, jobs), draw.integers(0, 400, jobs)
+    submit = np.datetime64("2024-01-01T00:00:00") + np.cumsum(draw.integers(0, 62, jobs)).astype("m8[s]")
+    waits = np.where(draw.random(jobs) < 0.5, draw.integers(0, 5, jobs), draw.exponential(6_000, jobs))
+    elapsed = np.minimum(draw.lognormal(6.5, 2.2, jobs), 7 * 86_400).astype(int)
+    start = submit + waits.astype("m8[s]")
     end = start + elapsed.astype("m8[s]")
+    users, cores, priority = draw.zipf(1.4, jobs) % 700, 2 ** draw.integers(0, 9, jobs), draw.integers(1, 200_000, jobs)
+    limits = draw.choice([30, 60, 240, 1_440, 2_880, 10_080], jobs)
+    memory = draw.choice(["4G", "8000M", "2Gc", "64Gn", "128G"], jobs)
+    partitions = draw.choice(["cpu", "long", "gpu"], jobs, p=[0.6, 0.2, 0.2])
+    names = draw.choice(["run.sh", "climate", "sweep", "wrap", "a|b"], jobs, p=[0.4, 0.2, 0.2, 0.19, 0.01])
+    states = draw.choice(["COMPLETED", "FAILED", "TIMEOUT", "CANCELLED by 1002"], jobs, p=[0.8, 0.1, 0.05, 0.05])
+    tasks, requeued = draw.random(jobs) < 0.3, draw.random(jobs) < 0.01
+    yield COMMAND.rpartition(" ")[2].replace(",", "|") + "\n"
+    for row, (submitted, started, ended) in enumerate(zip(submit, start, end, strict=True)):
+        number, user = 1_000_000 + row, users[row]
+        who = f"{number // 50 * 50}_{row % 50}" if tasks[row] else number
+        before = f"{who}|{number}|user{user}|account{user % 60}|{partitions[row]}|normal"
+        after = f"00:00:00|{limits[row]}|{cores[row]}|{cores[row]}|{max(1, cores[row] // 64)}|{memory[row]}"
+        after += f"|{priority[row]}|0|{names[row]}\n"
+        if requeued[row]:
+            yield f"{before}|NODE_FAIL|{submitted - 900}|{submitted - 900}|{submitted - 600}|{submitted}|600|{after}"
+        yield f"{before}|{states[row]}|{submitted}|{submitted}|{started}|{ended}|{elapsed[row]}|{after}"
+
+
+def read_slurm(*, jobs: int) -> Figures:
+    """Read an accounting of Slurm of random jobs, in one file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "jobs.sacct"
         with path.open("w", encoding="utf-8") as file:
-            file.write(f"{columns}|ReqMem|JobName\n")
-            for row, times in enumerate(zip(submit, start, end, strict=True)):
-                given = f"{row}|{row}|user{users[row]}|cpu|COMPLETED|{times[0]}|{times[0]}|{times[1]}|{times[2]}"
-                file.write(f"{given}|{elapsed[row]}|1440|{cores[row]}|{cores[row]}|{cores[row]}G|job{row}\n")
-        begun = time.perf_counter()
+            file.writelines(_accounting(jobs))
+        begun, begun_cpu = time.perf_counter(), time.process_time()
         log = wl.read_sacct(path, strict=True)
-        wall_s = time.perf_counter() - begun
-    return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": peak_mb()}
+        cpu_s, wall_s = time.process_time() - begun_cpu, time.perf_counter() - begun
+    return {"jobs": len(log), "wall_s": wall_s, "cpu_s": cpu_s, "jobs_per_s": len(log) / wall_s, "peak_mb": peak_mb()}
 
 
 def synthetic(*, jobs: int, engine: str, order: str = "FCFS", load: float = 0.9) -> Figures:

@@ -23,7 +23,7 @@ from simmodels.errors import FileFormatError, RequestError
 from simmodels.ground.numbers import Floats
 from simmodels.workload import Workload
 from workloads.files import read_start, read_whole, stem
-from workloads.sacct_lines import COMMAND, Faults, Header, Numbers, Rows, find_header, tables
+from workloads.sacct_lines import COMMAND, Faults, Header, Numbers, Rows, find_header, joined, tables
 from workloads.sacct_values import (
     BAD,
     UNLIMITED,
@@ -257,14 +257,17 @@ def _records(
             parts.append(part)
     if strict and faults.found:
         raise faults.first()
-    return {name: _joined([part.pop(name) for part in parts]) for name in list(parts[0])} if parts else None
+    if not parts:
+        return None
+    records = {name: _joined([part.pop(name) for part in parts]) for name in list(parts[0])}
+    return records | {"id": records["id"].dictionary_encode()}
 
 
 def _joined(columns: Sequence[Any]) -> Any:  # noqa: ANN401  (numbers or texts)
     """Return parts of a column as one."""
     if isinstance(columns[0], np.ndarray):
         return np.concatenate(columns)
-    return pa.chunked_array(columns).unify_dictionaries().combine_chunks()
+    return joined(columns)
 
 
 def _read(
@@ -306,7 +309,7 @@ def _read(
     numbers = columns.get("jobidraw", ids)
     plain = _mask(pc.match_substring_regex(numbers, _RAW))
     record["number"] = pc.fill_null(pc.if_else(plain, numbers, None).cast(pa.int64()), _UNKNOWN).to_numpy()
-    record["id"] = ids.dictionary_encode()
+    record["id"] = ids
     record |= {name: columns[name] for name in _TEXTS if name in columns}
     return record if good.all() else _taken(record, good)
 
@@ -348,23 +351,40 @@ def _codes(column: Any) -> Numbers:  # noqa: ANN401  (pyarrow has no types)
     return codes
 
 
+def _texts(column: Any) -> NDArray[Any]:  # noqa: ANN401  (pyarrow has no types)
+    """Return the texts of a column; equal ones are one object."""
+    texts: NDArray[Any] = column.dictionary.to_numpy(zero_copy_only=False)[_codes(column)]
+    return texts
+
+
+def _holding(column: Any, part: str) -> int:  # noqa: ANN401  (pyarrow has no types)
+    """Return how many texts of a column hold a part."""
+    return int(_mask(pc.match_substring(column.dictionary, part))[_codes(column)].sum())
+
+
 def _kept(records: Records, keep: Keep) -> tuple[Records, dict[str, int]]:
     """Return the records that become jobs, and how many were left out why."""
-    who = {"id": _codes(records["id"])}
+    who = pd.DataFrame({"id": _codes(records["id"])})
     if "cluster" in records:  # one number may be in use on several clusters
         who["cluster"] = _codes(records["cluster"])
-    same = {name: records[name] for name in ("submit", "start", "end", "elapsed") if name in records}
-    frame = pd.DataFrame(who | same | {"state": _codes(records["state"])})
-    repeated = frame.duplicated(keep="last").to_numpy()
-    if repeated.any():
-        records, frame = _taken(records, ~repeated), frame[~repeated].reset_index(drop=True)
-    latest = frame.sort_values("submit", kind="stable").duplicated(list(who), keep="last").sort_index().to_numpy()
+    frame = who[who.duplicated(keep=False)]
+    rows = frame.index.to_numpy()
+    same = {name: records[name][rows] for name in ("submit", "start", "end", "elapsed") if name in records}
+    frame = frame.assign(**same, state=_codes(records["state"])[rows])
+    repeated = frame.duplicated(keep="last")
+    attempts = frame[~repeated].sort_values("submit", kind="stable")
+    earlier = attempts.index[attempts.duplicated(list(who), keep="last")]
     counts = {
         "repeated records": int(repeated.sum()),
-        "earlier attempts left out": int(latest.sum()) if keep == "last" else 0,
-        "earlier attempts that are jobs": int(latest.sum()) if keep == "all" else 0,
+        "earlier attempts left out": len(earlier) if keep == "last" else 0,
+        "earlier attempts that are jobs": len(earlier) if keep == "all" else 0,
     }
-    return (_taken(records, ~latest) if keep == "last" and latest.any() else records), counts
+    left_out = frame.index[repeated].union(earlier) if keep == "last" else frame.index[repeated]
+    if not len(left_out):
+        return records, counts
+    kept = np.ones(len(who), dtype=np.bool_)
+    kept[left_out] = False
+    return _taken(records, kept), counts
 
 
 # -- the workload -------------------------------------------------------------------------------------
@@ -386,14 +406,14 @@ def _workload(
     number = records["number"]
     own = bool((number >= 0).all() and (np.diff(np.sort(number)) > 0).all())
     user_id, texts = _users(records, jobs)
-    ids = records["id"].to_pylist()
+    ids = _texts(records["id"])
     extras: dict[str, NDArray[Any]] = {
         "wait_s": np.where(started, np.nan_to_num(records["start"]) - submitted, _UNKNOWN),
         "requested_s": asked,
         **sizes,
         **_memory(records, taken),
         "status": _by_state(records, [_status(state) for state in states]),
-        "slurm_id": np.array(ids, dtype=np.object_),
+        "slurm_id": ids,
         **texts,
     }
     for extra, column in (("suspended_s", "suspended"), ("nodes", "nodes"), ("gpus", "gpus"), ("priority", "priority")):
@@ -418,8 +438,8 @@ def _workload(
             "jobs": jobs,
             **unknown,
             "jobs numbered anew": 0 if own else jobs,
-            "array records that stand for several tasks": sum("[" in text for text in ids),
-            "components of heterogeneous jobs": sum("+" in text for text in ids),
+            "array records that stand for several tasks": _holding(records["id"], "["),
+            "components of heterogeneous jobs": _holding(records["id"], "+"),
             **why,
             **filled,
             "cores taken from requested cores": _filled(sizes, "allocated_cores", "requested_cores"),
@@ -534,8 +554,7 @@ def _users(records: Records, jobs: int) -> tuple[Numbers, dict[str, NDArray[Any]
     named = {"user": "user", "account": "account", "partition": "partition_name", "qos": "qos"}
     for column, extra in (named | {"cluster": "cluster", "jobname": "job_name", "state": "state"}).items():
         if column in records:
-            texts = np.array(records[column].dictionary.to_pylist(), dtype=np.object_)
-            extras[extra] = texts[_codes(records[column])]
+            extras[extra] = _texts(records[column])
     if "partition" in records:
         extras["partition"] = _numbered(records["partition"])
     if "user" in records:

@@ -200,6 +200,7 @@ def _columns(text: bytes, header: Header, wanted: Mapping[str, bool]) -> dict[st
             column_types={places[name]: _FEW_TEXTS if encoded else _TEXT for name, encoded in wanted.items()},
             strings_can_be_null=False,
             null_values=[],
+            check_utf8=False,  # it is ASCII, or has just been encoded
         ),
     )
     return {name: table.column(place).combine_chunks() for name, place in places.items()}
@@ -218,9 +219,12 @@ def _with_mended(
     both = {}
     for name, encoded in wanted.items():
         column = pa.array([fields[header.columns[name]] for fields in mended.values()], _TEXT)
-        if columns is not None:
-            given = columns[name]
-            column = pa.concat_arrays([given.cast(_TEXT) if encoded else given, column])
-        column = column.take(pa.array(order))
-        both[name] = column.dictionary_encode() if encoded else column
+        column = column.dictionary_encode() if encoded else column
+        parts = [column] if columns is None else [columns[name], column]
+        both[name] = joined(parts).take(pa.array(order))
     return all_rows[order], both
+
+
+def joined(columns: Sequence[Any]) -> Any:  # noqa: ANN401  (pyarrow has no types)
+    """Return parts of a column of texts as one; in a dictionary, a text stands once."""
+    return pa.chunked_array(columns).unify_dictionaries().combine_chunks()

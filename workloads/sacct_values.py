@@ -35,7 +35,8 @@ _UNIX: Final = re.compile(r"[0-9]{1,11}(?:\.[0-9]{1,9})?")
 _DURATION: Final = re.compile(
     r"(?:(?:([0-9]{1,6})-)?([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.ASCII
 )
-_WHOLE: Final = re.compile(r"[0-9]{1,15}")
+_DIGITS: Final = r"^[0-9]{1,15}$"
+_WHOLE: Final = re.compile(_DIGITS)
 _MEMORY: Final = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGTPE]?)B?([cn]?)", re.IGNORECASE)
 _MEBIBYTES: Final = {"K": 2.0**-10, "": 1.0, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30, "E": 2.0**40}
 _TRES: Final = {what: re.compile(rf"(?:^|,){what}=([^,]*)") for what in ("cpu", "mem", "gres/gpu")}
@@ -117,11 +118,12 @@ def by_value(column: Any, read: Callable[[str], float], memo: dict[str, float]) 
     memo
         What was read before; it grows.
     """
-    values = column.dictionary.to_pylist()
-    for text in values:
-        if text not in memo:
-            memo[text] = read(text)
-    numbers = np.array([memo[text] for text in values], dtype=np.float64)
+    if read is whole and pc.all(pc.match_substring_regex(column.dictionary, _DIGITS)).as_py():  # most texts differ
+        numbers = column.dictionary.cast(pa.int64()).to_numpy().astype(np.float64)
+    else:
+        values = column.dictionary.to_pylist()
+        memo |= {text: read(text) for text in values if text not in memo}
+        numbers = np.array([memo[text] for text in values], dtype=np.float64)
     result: Floats = numbers[column.indices.to_numpy(zero_copy_only=False)]
     return result
 
