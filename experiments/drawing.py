@@ -3,14 +3,15 @@
 import os
 import textwrap
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import matplotlib as mpl
+import matplotlib.figure as mpl_figure
 import numpy as np
 from matplotlib import cbook
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator, NullFormatter
@@ -26,7 +27,14 @@ OTHERS: Final = "#A6A6A6"
 OUTSIDE: Final = "#DEDEDE"
 INK: Final = "#222222"
 PALE_INK: Final = "#666666"
-FORMATS: Final = ("svg", "png", "pdf")
+_SILENT: Final = {
+    "svg": ("Date", "Creator"),
+    "png": ("Software",),
+    "pdf": ("CreationDate", "ModDate", "Creator", "Producer"),
+}
+FORMATS: Final = tuple(_SILENT)
+_SHOWN_DPI: Final = 84
+"""How many pixels an inch of a figure has in a notebook."""
 
 STYLE: Final[dict[Any, Any]] = {
     "font.family": "DejaVu Sans",
@@ -52,6 +60,16 @@ STYLE: Final[dict[Any, Any]] = {
 _LONG: Final = 100.0
 """A logarithmic axis is long if its end is more than this many times its beginning."""
 _MATHS: Final = MathTextParser("path")
+
+
+class Figure(mpl_figure.Figure):
+    """A figure that a notebook shows by itself: it belongs to no window, no pyplot and no global state."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, float]]:
+        """Return what Jupyter shows: an image of twice as many pixels, for sharp screens, and its size."""
+        drawn = BytesIO()
+        _draw(self, drawn, dpi=2 * _SHOWN_DPI)
+        return drawn.getvalue(), {"width": self.get_figwidth() * _SHOWN_DPI}
 
 
 class _Unit(NamedTuple):
@@ -174,7 +192,7 @@ def duration(value_s: float) -> str:
     return f"{value_s / unit.length_s:.3g} {unit.name}"
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+def save(figure: mpl_figure.Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure as SVG, PNG or PDF, by the name's ending; whole or not at all.
 
     No date and no program's name goes into the file, and the names within an SVG are fixed: the
@@ -198,15 +216,16 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise RequestError(f"figure file {os.fspath(path)!r}", f"names ending in .{', .'.join(FORMATS)} are allowed")
-    silent = {
-        "svg": ("Date", "Creator"),
-        "png": ("Software",),
-        "pdf": ("CreationDate", "ModDate", "Creator", "Producer"),
-    }
+    with replacing(path) as temporary:
+        _draw(figure, temporary, kind)
+
+
+def _draw(figure: mpl_figure.Figure, to: Path | BytesIO, kind: str = "png", dpi: int = 150) -> None:
+    """Draw a figure into a file: without date, program's name and control characters."""
     for text in figure.findobj(Text):
         _escape(text)
-    with replacing(path) as temporary, mpl.rc_context(STYLE):
-        figure.savefig(temporary, format=kind, dpi=150, facecolor="white", metadata=dict.fromkeys(silent[kind]))
+    with mpl.rc_context(STYLE):
+        figure.savefig(to, format=kind, dpi=dpi, facecolor="white", metadata=dict.fromkeys(_SILENT[kind]))
 
 
 def _escape(text: Text) -> None:

@@ -11,7 +11,6 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ from experiments.drawing import (
     PALE_INK,
     PALETTE,
     STYLE,
+    Figure,
     as_label,
     duration,
     grouped,

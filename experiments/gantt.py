@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, LogNorm, to_rgba, to_rgba_array
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
@@ -24,6 +23,7 @@ from experiments.drawing import (
     OUTSIDE,
     PALETTE,
     STYLE,
+    Figure,
     grouped,
     headline,
     number,

@@ -7,7 +7,6 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
@@ -20,6 +19,7 @@ from experiments.drawing import (
     PALE_INK,
     PALETTE,
     STYLE,
+    Figure,
     as_label,
     grouped,
     number,
@@ -53,7 +53,7 @@ def graph_by_rank(workflow: Workflow, *, ccr: float = 0.2, tick_s: float = 1.0, 
         None: what the workflow is called, and how many tasks it has.
     """
     figure = draw_graph(workflow.to_graph(ccr, tick_s=tick_s), x="rank", title=title).get_figure(root=True)
-    assert figure is not None, "axes of a figure"  # noqa: S101  made for these axes
+    assert isinstance(figure, Figure), "axes of a figure"  # noqa: S101  made for these axes
     return figure
 
 

@@ -37,6 +37,7 @@ from simmodels.results.attempts import (
 from simmodels.results.evidence import Evidence
 from simmodels.results.legality import prove
 from simmodels.results.place import Place, Terms
+from simmodels.results.plots import Plots
 from simmodels.results.tables import job_table, task_table
 from simmodels.results.workflow_graph import graph_with_results
 from simmodels.results.workflow_results import WorkflowResults
@@ -684,6 +685,11 @@ class Schedule:
     def simulated_s(self) -> tuple[float, float]:
         """Return first and last instant of what was simulated; if not known, from the first submit to the last end."""
         return self.window_s() if self.window is None else self.window
+
+    @property
+    def plot(self) -> Plots:
+        """Return its figures: ``schedule.plot.gantt()``, ``.queue()``, ``.waits()``."""
+        return Plots(self)
 
     # -- files ----------------------------------------------------------------------------------
 

@@ -193,7 +193,7 @@ class Advice(Study):
         if found is None:
             return {}
         now = found.verdict.now
-        figures = {}
+        figures: dict[str, Figure] = {}
         if found.calibration is not None:
             both = {AS_LOGGED: as_logged(self._log), str(now): self._simulated(now)}
             figures["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")

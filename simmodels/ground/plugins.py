@@ -21,7 +21,8 @@ def plugin(name: str) -> Any:  # noqa: ANN401  whatever the package offers
     Parameters
     ----------
     name
-        ``"read_workload"``, which makes a `Workload` of a path; or ``"plot"``, which makes the figures of a `Schedule`.
+        ``"read_workload"``, which makes a `Workload` of a path; ``"gantt"``, ``"queue"`` and ``"waits"``, which draw a
+        `Schedule`.
     """
     for found in entry_points(group=GROUP, name=name):
         return found.load()
