@@ -3,8 +3,6 @@
 from numbers import Integral, Real
 from typing import Any
 
-import networkx as nx
-
 from simmodels.errors import ImpossibleJobError, RequestError, brief
 
 
@@ -25,6 +23,8 @@ def workflow_columns(given: object, job_id: int | None, submit_s: float | None) 
     ImpossibleJobError
         An attribute of a node is missing or of another type, or two nodes have the same name.
     """
+    import networkx as nx  # noqa: PLC0415  only who has a graph waits for the library
+
     if not isinstance(given, nx.DiGraph) or given.is_multigraph():
         raise RequestError(f"the graph of a workflow must be a networkx.DiGraph (got {type(given).__name__})")
     if not given:

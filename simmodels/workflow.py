@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -15,6 +14,9 @@ from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import MOST
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["FOREVER", "Task", "ValueCurve", "Workflow"]
 
@@ -171,6 +173,8 @@ class Workflow:
                 edge = f"{self.label(task)} -> {self.label(int(self.successor[k]))}"
                 raise ImpossibleJobError(self.job_id, f"edge {edge} is there twice")
         if len(graph.topological(self.first, self.successor)) < len(self):
+            import networkx as nx  # noqa: PLC0415  only who needs a graph waits for the library
+
             around = nx.find_cycle(nx.DiGraph(self.edges.tolist()))
             way = " -> ".join(self.label(task) for task in [around[0][0], *(edge[1] for edge in around)])
             raise ImpossibleJobError(self.job_id, f"its tasks wait for each other: {way}")
@@ -247,6 +251,7 @@ class Workflow:
 
         Examples
         --------
+        >>> import networkx as nx
         >>> drawn = nx.DiGraph([("split", "solve")], job_id=7)
         >>> drawn.add_node("split", runtime_s=10)
         >>> drawn.add_node("solve", runtime_s=60, cores=8)
@@ -275,6 +280,8 @@ class Workflow:
         ccr, tick_s
             As for `upward_rank_s`.
         """
+        import networkx as nx  # noqa: PLC0415  as above
+
         rank_s, path = self.upward_rank_s(ccr, tick_s=tick_s), self.critical_path(ccr, tick_s=tick_s)
         drawn: nx.DiGraph[Any] = nx.DiGraph(job_id=self.job_id, submit_s=self.submit_s, name=self.name)
         drawn.graph["critical_path_s"] = float(rank_s.max())

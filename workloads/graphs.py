@@ -6,13 +6,15 @@ Each generator draws its edges, runtimes and cores from streams of their own: ot
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from numbers import Integral
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import networkx as nx
 import numpy as np
 
 from simmodels.errors import RequestError, brief
 from simmodels.streams import stream
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Law: TypeAlias = float | tuple[float, float] | Callable[[np.random.Generator], float]
 """A number; a range (low, high) in which all numbers are equally likely; or a function that draws from a generator."""
@@ -186,6 +188,8 @@ def fork_join(
     ----------
     Nelson, Tantawi 1988, doi 10.1109/12.2213.
     """
+    import networkx as nx  # noqa: PLC0415  only who draws graphs waits for the library
+
     _require_count("width", width)
     _require_count("stages", stages)
     drawn: Graph = nx.DiGraph(name="fork_join")
@@ -236,6 +240,8 @@ def cholesky(tiles: int, *, runtime_s: Laws = KERNELS_S, cores: Laws = 1, kind: 
     >>> [job.label(task) for task in job.critical_path()]
     ['POTRF(0)', 'TRSM(1,0)', 'GEMM(2,1,0)', 'TRSM(2,1)', 'SYRK(2,1)', 'POTRF(2)']
     """
+    import networkx as nx  # noqa: PLC0415  as above
+
     _require_count("tiles", tiles)
     drawn: Graph = nx.DiGraph(name="cholesky")
     writer: dict[tuple[int, int], str] = {}  # by tile, the last task that wrote it
@@ -270,6 +276,8 @@ def _require_count(name: str, value: object) -> None:
 
 def _levels(name: str, widths: Sequence[int]) -> tuple[Graph, list[range]]:
     """Return a graph without edges, its tasks numbered level by level, and the tasks of each level."""
+    import networkx as nx  # noqa: PLC0415  as above
+
     drawn: Graph = nx.DiGraph(name=name)
     rows = [range(end - width, end) for width, end in zip(widths, accumulate(widths), strict=True)]
     for level, tasks in enumerate(rows):

@@ -13,7 +13,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc
 
 from simmodels.errors import RequestError
 from simmodels.streams import stream
@@ -272,6 +271,8 @@ def _weights(chosen: LublinParameters) -> NDArray[np.float64]:
     Slot i of the day that begins with `day_start_slot` has the gamma distribution's share of i - 1/2 to
     i + 1/2; the generator counts slots from 1 there, and from 0 here.
     """
+    from scipy.special import gammainc  # noqa: PLC0415  only who generates jobs waits for scipy
+
     slots = np.arange(chosen.day_start_slot, chosen.day_start_slot + SLOTS)
     shares = np.diff(gammainc(chosen.day_shape, np.append(slots - 0.5, slots[-1] + 0.5) / chosen.day_scale))
     weights = np.empty(SLOTS)

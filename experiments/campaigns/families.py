@@ -7,7 +7,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from experiments.campaigns.statistics import ENOUGH, Effect, bootstrap, compared, studentized
 from simmodels.errors import RequestError
@@ -58,6 +57,8 @@ def mean_among(values: ArrayLike, members: int = 1, *, seed: int = 0) -> Effect:
     found = np.asarray(values, dtype=np.float64)
     if np.ptp(found) <= _ROUNDING * np.abs(found).max():  # equal, except for the rounding of differences
         return Effect(own.estimate, float(found.min()), float(found.max()), len(found), confidence)
+    from scipy import stats  # noqa: PLC0415  imported in 0.4 s, by those who need it
+
     level = _MISSED / members / _CAUTION
     ends = studentized(found, 1.0 - level, seed)
     student = float(stats.t.isf(0.5 * level, len(found) - 1)) * float(found.std(ddof=1)) / math.sqrt(len(found))
@@ -182,6 +183,8 @@ def quotient_of_extremes(
     estimate = float(np.sort(logs)[-largest] - logs.min())
     if replications < ENOUGH:
         return Effect(estimate, None, None, replications, confidence)
+    from scipy import stats  # noqa: PLC0415  as above
+
     half = float(stats.norm.isf(0.5 * (1.0 - confidence) / len(logs))) * spread / values / math.log(10.0)
     low, high = logs - half, logs + half
     least = max(0.0, float(np.sort(low)[-largest] - high.min()))
@@ -237,6 +240,8 @@ def percentile(values: ArrayLike, share: float, members: int = 1, *, least: floa
     estimate = float(np.quantile(found, share))
     if count < ENOUGH:
         return Effect(estimate, None, None, count, 1.0 - level)
+    from scipy import stats  # noqa: PLC0415  as above
+
     below = int(stats.binom.ppf(0.5 * level, count, share))  # fewer are below it with a probability of level / 2
     above = int(stats.binom.ppf(1.0 - 0.5 * level, count, share)) + 1
     low = float(found[below - 1]) if below else least

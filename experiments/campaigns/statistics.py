@@ -9,7 +9,6 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from experiments.campaigns.cell import REPLICATION
 from simmodels.errors import RequestError, require_known
@@ -226,6 +225,8 @@ def share(values: ArrayLike, *, confidence: float = 0.95) -> Effect:
     estimate = float(found.mean())
     if len(found) < ENOUGH:
         return Effect(estimate, None, None, len(found), confidence)
+    from scipy import stats  # noqa: PLC0415  imported in 0.4 s, by those who need it
+
     ends = stats.binomtest(int(found.sum()), len(found)).proportion_ci(confidence, method="exact")
     return Effect(estimate, float(ends.low), float(ends.high), len(found), confidence)
 
@@ -265,6 +266,8 @@ def _interval(
     method: Literal["BCa", "percentile"],
 ) -> tuple[float, float]:
     """Return the ends of the bootstrap interval; NaN where the method has none."""
+    from scipy import stats  # noqa: PLC0415  as above
+
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # BCa has no interval then: seen by its ends
         found = stats.bootstrap(

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, Effect, bootstrap_rows
@@ -260,6 +259,8 @@ def likeness(last: Results, variant: str, workload: str) -> dict[str, Effect] | 
     def row(rows: Floats) -> Floats:
         per_cents: Floats = 100.0 * against_first(rows)
         return per_cents
+
+    from scipy.stats import rankdata  # noqa: PLC0415  imported in 0.4 s, by those who need it
 
     rows = totals[[BASE, *OTHERS]].to_numpy()
     measured = {

@@ -95,9 +95,14 @@ def _kept(make: Callable[..., Any], function: Callable[..., Any], beside: tuple[
     _keep_if_possible(made._cache)  # noqa: SLF001  numba has no public way to say this
     _forget_if_unreadable(made._cache._cache_file)  # noqa: SLF001  as above
     home = Path(function.__code__.co_filename)
-    own = source_stamp([home]) + source_stamp(home.with_name(name) for name in beside)
-    made._cache._cache_file._source_stamp = own + _CALLED  # noqa: SLF001  as above
+    made._cache._cache_file._source_stamp = _own_stamp(home, beside) + _CALLED  # noqa: SLF001  as above
     return made
+
+
+@functools.cache
+def _own_stamp(home: Path, beside: tuple[str, ...]) -> Stamp:
+    """Return the stamp of a file and those beside it, found once per process for all functions of the file."""
+    return source_stamp([home]) + source_stamp(home.with_name(name) for name in beside)
 
 
 def _keep_if_possible(cache: Any) -> None:  # noqa: ANN401  as above

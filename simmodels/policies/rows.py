@@ -5,6 +5,7 @@ Compiled code hands the order the address of the row (0 columns cost nothing), a
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -54,7 +55,11 @@ READERS: Final = {each.__name__: each for each in (number_at, slr_at, factor_of,
 
 # -- what is in a row -----------------------------------------------------------------------------------
 
-_FOREVER: Final = _table(FOREVER)
+
+@cache
+def _forever() -> Floats:
+    return _table(FOREVER)
+
 
 _OF_RIGID: Final[dict[str, Callable[[Any], Any]]] = {  # of a Job, or of the columns of a Workload
     "user": lambda of: of.user_id,
@@ -65,7 +70,7 @@ _OF_RIGID: Final[dict[str, Callable[[Any], Any]]] = {  # of a Job, or of the col
     "deadline": lambda _: np.inf,
     "soft_deadline": lambda _: np.inf,
     _SINCE: lambda of: of.submit_s,
-    _CURVE: lambda _: float(_FOREVER.ctypes.data),
+    _CURVE: lambda _: float(_forever().ctypes.data),
 }
 assert set(IN_QUEUES) == {*_OF_RIGID, *REGISTERS, *_COMPUTED} - {_SINCE, _CURVE}  # noqa: S101
 
