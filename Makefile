@@ -29,7 +29,7 @@ ifneq ($(shell $(PY) -c 'print("runs")' 2>/dev/null),runs)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full attack docs-test bench lint format types floors spelling check hooks pins clean
+.PHONY: help setup demo test test-full attack docs docs-test bench lint format types floors spelling check hooks pins clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [WORKERS=2] [ARGS='more arguments of pytest, the demo or the benchmarks'] [PYTHON=python3.12]"
@@ -48,6 +48,11 @@ test-full: $(INSTALLED) ## run all tests, the long ones too
 
 attack: $(INSTALLED) ## attack the project: damaged files, random cases, kills, flipped bits, refused runs (up to 2.5 h)
 	$(PY) -m tests.attacks $(ARGS)
+
+docs: $(INSTALLED) ## build the documentation site into build/docs, without network; a warning is an error
+	@rm -rf build/docs build/doctrees
+	$(PY) -m sphinx -b html -W --keep-going -q -j $(WORKERS) -d build/doctrees docs build/docs $(ARGS)
+	@echo "open build/docs/index.html"
 
 docs-test: $(INSTALLED) ## run every code block of the documentation
 	$(PY) -m pytest tests/test_docs.py $(ARGS)
@@ -72,7 +77,7 @@ floors: $(INSTALLED) ## check that imports only point down (import-linter)
 spelling: $(INSTALLED) ## check the spelling (codespell)
 	$(VENV)/bin/codespell
 
-check: lint types floors spelling test ## all of the above that CI runs
+check: lint types floors spelling docs test ## all of the above that CI runs
 
 hooks: $(INSTALLED) ## have git run the checks before each commit (pre-commit)
 	$(VENV)/bin/pre-commit install

@@ -25,6 +25,7 @@ from simmodels.errors import (
     ImpossibleJobError,
     RequestError,
     SimModelsError,
+    StoppedError,
     UnknownNameError,
 )
 from simmodels.learning.pairs import Pair, draw_pairs
@@ -115,6 +116,7 @@ __all__ = [
     "SleepWhenIdle",
     "Source",
     "Started",
+    "StoppedError",
     "Strategy",
     "Submitted",
     "TargetAsap",

@@ -176,7 +176,7 @@ def run(
     workers
         How many processes; None for one a core, 0 to run the cells in this process.
     dask
-        The address of a scheduler of `dask.distributed`, whose workers are used then.
+        The address of a scheduler of dask, whose workers are used then.
     shard
         Which part of the cells this run is for.
     retry_failed

@@ -1,0 +1,110 @@
+"""The reference of the Python API: a directive that documents public names, and references that find them.
+
+A page of reference/api lists names under ``.. api:: PACKAGE``. Each becomes a line of a table and, below it, what its
+docstring says. A public name is documented under the package that a user imports it from. Types and docstrings name it
+by the module that defines it, or bare: both lead to the one place.
+"""
+
+import importlib
+import inspect
+from functools import cache
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.ext.napoleon import NumpyDocstring
+from sphinx.util.docutils import SphinxDirective
+
+FACADES = ("simmodels", "workloads", "experiments.campaigns")
+
+
+class Api(SphinxDirective):
+    """Documents names of a module, one on each line: a table of all, then each."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Put other directives in place of this one."""
+        [module] = self.arguments
+        names = " ".join(self.content).split()
+        lines = [f".. currentmodule:: {module}", "", ".. autosummary::", ""]
+        lines += [f"   {name}" for name in names] + [""]
+        for name in names:
+            value = getattr(importlib.import_module(module), name)
+            if inspect.isclass(value):
+                lines += [f".. autoclass:: {module}.{name}", "   :members:", "   :show-inheritance:", ""]
+            else:
+                lines += [f".. autofunction:: {module}.{name}", ""]
+        self.state_machine.insert_input(lines, f"{self.env.docname} (api {module})")
+        return []
+
+
+@cache
+def public() -> dict[str, str]:
+    """Return where the facades document what they export, by the name of its module and by its bare name."""
+    found: dict[str, str] = {}
+    for facade in FACADES:
+        module = importlib.import_module(facade)
+        for name in module.__all__:
+            value = getattr(module, name)
+            where = f"{facade}.{name}"
+            found.setdefault(name, where)
+            if hasattr(value, "__qualname__"):
+                found.setdefault(f"{value.__module__}.{value.__qualname__}", where)
+    return found
+
+
+def resolve(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.TextElement
+) -> nodes.reference | nodes.TextElement | None:
+    """Return what a reference to a public name leads to, or that it is no reference."""
+    if node.get("refdomain") != "py":
+        return None
+    domain = env.domains.python_domain
+    target = str(node["reftarget"])
+    head, _, member = target.rpartition(".")
+    for name in (public().get(target), f"{public()[head]}.{member}" if head in public() else None):
+        if name is not None and name in domain.objects:
+            found: Any = domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
+            if found is not None:
+                return found
+    bare = node.get("reftype") == "obj" and "." not in target  # in single backticks: a parameter, a column, a term
+    return content if bare or exists(target) else None
+
+
+@cache
+def exists(target: str) -> bool:
+    """Return whether a dotted name names something of ours or of a library, down to an attribute of an instance."""
+    first, _, rest = target.partition(".")
+    parts = [*public().get(first, first).split("."), *rest.split(".")]
+    for length in range(len(parts) - 1, 0, -1):
+        try:
+            value: Any = importlib.import_module(".".join(parts[:length]))
+            for name in parts[length:]:
+                fields = {**getattr(value, "__dataclass_fields__", {}), **getattr(value, "__annotations__", {})}
+                value = getattr(value, name, None) if name in fields else getattr(value, name)
+        except (ImportError, AttributeError):
+            continue
+        return True
+    return False
+
+
+def as_fields(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Make of the sections of a docstring what Sphinx reads.
+
+    Napoleon does it, but would take the docstring of a property for "type: description" where it has a colon.
+    """
+    what = "method" if what in {"attribute", "data", "property"} else what
+    lines[:] = NumpyDocstring(lines, app.config, app, what, name, obj, options).lines()
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register this with Sphinx."""
+    app.add_directive("api", Api)
+    app.setup_extension("sphinx.ext.napoleon")
+    app.connect("autodoc-process-docstring", as_fields)
+    app.connect("missing-reference", resolve)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
