@@ -291,6 +291,7 @@ def simulate(
     figure: Annotated[Path | None, options.file("Cores in use and queue over time: .svg, .png or .pdf.")] = None,
     graph: Annotated[Path | None, options.file("A workflow's graph, drawn by rank: .svg, .png or .pdf.")] = None,
     graph_job: Annotated[int | None, of(options.FILES, "N", "The workflow whose graph is drawn.", "0")] = None,
+    view: Annotated[Path | None, options.file("A page to pan, zoom and search the Gantt chart: .html.")] = None,
 ) -> int:
     """Replay a log, workflows, or both under one policy, and show the figures of merit."""
     words, chosen = asked.words, asked.chosen
@@ -298,7 +299,7 @@ def simulate(
         chosen.setdefault("bid", named_priority("PVR", "bid"))  # workflows bid, unless another policy is named
     wanted = Outputs(
         jobs=jobs_out, tasks=tasks_out, attempts=words["attempts_out"], batsim=batsim_out, gantt=words["gantt"],
-        figure=figure, graph=graph, graph_job=graph_job, window=(words["draw_from"], words["draw_to"]),
+        figure=figure, graph=graph, graph_job=graph_job, view=view, window=(words["draw_from"], words["draw_to"]),
     )  # fmt: skip
     main = _main(chosen, words["heuristic"])
     return commands.simulate(asked.scenario([main]), asked.setup(), main, wanted, json=words["json"])

@@ -9,6 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from simmodels.ground.numbers import Floats
+
 _WHOLE: Final = 2.0**53
 """Below it a script's numbers hold every whole number."""
 _TYPES: Final = (np.uint8, np.uint16, np.uint32)
@@ -33,13 +35,12 @@ class Packed:
         values: NDArray[Any],
         *,
         delta: bool = False,
-        base: str | None = None,
-        base_values: NDArray[Any] | None = None,
+        near: tuple[str, Floats] | None = None,
     ) -> None:
         """Add a column.
 
         Whole numbers are stored as what is above the least of them, in as few bytes as that needs; with `delta` as the
-        difference to the value before, with a `base` as the difference to another column. If these do not fit into 32
+        difference to the value before, with `near` as the difference to another column. If these do not fit into 32
         bits, or some value is no whole number, the column is stored as float64. The bytes of a column stand by
         significance, all highest ones together, because that compresses well.
 
@@ -51,21 +52,20 @@ class Packed:
             float64, int64, int32 or bool[k], finite.
         delta
             Whether neighbours are close to each other.
-        base
-            The column to which values are close: ``submit_s``, or ``submit_s[run_row]`` for those rows of it.
-        base_values
-            float64[k], its values.
+        near
+            A column to which values are close, ``submit_s``, or ``submit_s[run_row]`` for those rows of it; and its
+            float64[k] values.
         """
         given = np.asarray(values, np.float64)
         how: dict[str, Any] = {"name": name, "length": len(given), "type": "float64"}
         column: NDArray[Any] = given
         whole = bool((np.abs(given) < _WHOLE).all() and (given == np.trunc(given)).all())
-        if base_values is not None:
-            whole = whole and bool((base_values == np.trunc(base_values)).all())
+        if near is not None:
+            whole = whole and bool((near[1] == np.trunc(near[1])).all())
         if whole and len(given):
             shifted = given.astype(np.int64)
-            if base_values is not None:
-                shifted = shifted - base_values.astype(np.int64)
+            if near is not None:
+                shifted = shifted - near[1].astype(np.int64)
             if delta:
                 shifted = np.diff(shifted, prepend=0)
             least = int(shifted.min())
@@ -73,7 +73,7 @@ class Packed:
             for kind in _TYPES:
                 if int(shifted.max()) <= np.iinfo(kind).max:
                     column = shifted.astype(kind)
-                    how |= {"type": np.dtype(kind).name, "plus": least, "delta": delta, "base": base}
+                    how |= {"type": np.dtype(kind).name, "plus": least, "delta": delta, "base": near and near[0]}
                     break
         self.columns.append(how)
         little = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from markupsafe import Markup
 
 from experiments.campaigns.pages import page
 from experiments.drawing import OTHERS, OUTSIDE, PALETTE, headline
@@ -108,7 +107,7 @@ def view_page(schedule: Schedule, *, title: str | None = None) -> str:
         "others": OTHERS,
         "outside": OUTSIDE,
     }
-    return page(_TEMPLATE, title=title, about=about, data=Markup(data), summary=summary(schedule), version=__version__)
+    return page(_TEMPLATE, title=title, about=about, data=data, summary=summary(schedule), version=__version__)
 
 
 def _panel(panel: Panel, height: float) -> Mapping[str, Any]:
@@ -147,7 +146,7 @@ class _Runs(NamedTuple):
     right_s: Floats
     kind: Ints
     ends: Ints
-    count: Ints
+    boxes: Ints
     """How many rectangles each has."""
     low: Ints
     high: Ints
@@ -179,12 +178,11 @@ def _add_runs(packed: Packed, panels: list[Panel], window_s: tuple[float, float]
     submit_s = panels[0].schedule.workload.submit_s
     packed.add("run_panel", np.repeat(np.arange(len(found)), [len(each.row) for each in found]), delta=True)
     packed.add("run_row", runs.row, delta=True)
-    near = {"base": "submit_s[run_row]", "base_values": submit_s[runs.row]}
-    packed.add("run_start_s", runs.left_s, **near)
-    packed.add("run_end_s", runs.right_s, base="run_start_s", base_values=runs.left_s)
+    packed.add("run_start_s", runs.left_s, near=("submit_s[run_row]", submit_s[runs.row]))
+    packed.add("run_end_s", runs.right_s, near=("run_start_s", runs.left_s))
     packed.add("run_kind", runs.kind)
     packed.add("run_ends", runs.ends)
-    packed.add("run_boxes", runs.count)
+    packed.add("run_boxes", runs.boxes)
     # The intervals of an attempt ascend: each is near the end of the one before.
     packed.add("box_gap", runs.low - np.append(0, runs.high[:-1])[: len(runs.low)])
     packed.add("box_width", runs.high - runs.low)
@@ -224,7 +222,8 @@ def summary(schedule: Schedule) -> tuple[str, ...]:
         mean, p95, most = (found[f"{name}_wait_s"] / HOUR for name in ("mean", "p95", "max"))
         sentences.append(f"Mean wait {mean:,.2f} h, 95th percentile {p95:,.2f} h, longest {most:,.2f} h.")
         sentences.append(f"Utilisation {100 * found['utilisation']:.1f} %.")
-        sentences.append(f"Mean queue length {found['mean_queue_length']:,.1f} jobs, longest queue {found['max_queue_length']:,.0f} jobs.")
+        queue = found["mean_queue_length"], found["max_queue_length"]
+        sentences.append(f"Mean queue length {queue[0]:,.1f} jobs, longest queue {queue[1]:,.0f} jobs.")
     for name, what in (("killed", "jobs were killed at their estimate"), ("unfinished", "jobs did not finish")):
         if found.get(name):
             sentences.append(f"{found[name]:,.0f} {what}.")
