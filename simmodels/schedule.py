@@ -372,7 +372,7 @@ class Schedule:
         names = [place.name for place in self.places]
         number = names.index(cluster) if cluster in names else cluster
         if not (isinstance(number, int) and 0 <= number < len(names)):
-            raise UnknownNameError("cluster", str(cluster), (), tuple(names))
+            raise UnknownNameError("cluster", str(cluster), tuple(names))
         return number
 
     def on(self, cluster: int | str) -> "Schedule":
