@@ -257,8 +257,9 @@ def capacity_from(
     for name, instant in (("start_s", start_s), ("until_s", until_s), ("begin_s", begin_s)):
         if instant is not None:
             as_number(name, instant, unit="seconds", also="None" if name == "until_s" else "")
-    if not isinstance(series, pd.DataFrame) or not {"time_s", "value"} <= {*series.columns}:
-        raise RequestError(must_be("series", "a DataFrame with columns time_s and value (see read_series)", series))
+    table: Any = series
+    if not isinstance(table, pd.DataFrame) or not {"time_s", "value"} <= {*table.columns}:
+        raise RequestError(must_be("series", "a DataFrame with columns time_s and value (see read_series)", table))
     least = as_integer("least", least, 0)
     if most is not None:
         most = as_integer("most", most, least, also="None")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_integer, as_number
@@ -57,7 +57,7 @@ class WeekClock:
     """
 
     def __init__(self, weights: Sequence[float] | None = WEEK_WEIGHTS, *, tick_s: float = MINUTE) -> None:
-        given = (1.0,) if weights is None else weights
+        given: Any = (1.0,) if weights is None else weights
         if not isinstance(given, Sequence) or isinstance(given, str):
             raise RequestError(must_be("the weights of the week", "a list of numbers, or None", given))
         for slot, weight in enumerate(given):

@@ -155,7 +155,7 @@ def test_kinds_and_cores_are_by_category(tmp_path: Path, content: dict[str, Any]
         read_wfformat(path, kind={"cut": "cpu"})
     with pytest.raises(RequestError, match=r"cores of task .* \(category 'cut'\) must be an integer >= 1 \(got 0\)"):
         read_wfformat(path, cores=lambda _: 0)
-    with pytest.raises(RequestError, match=r"kind 3 for task .*; a text is allowed"):
+    with pytest.raises(RequestError, match=r"kind of task .* must be a text \(got 3\)"):
         read_wfformat(path, kind=3)  # type: ignore[arg-type]
 
 
