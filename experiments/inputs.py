@@ -47,6 +47,12 @@ def span(hours: float) -> str:
     return f"{hours * 3600:.3g} s"
 
 
+def parts(texts: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return what a text, or each of several, lists between commas."""
+    several = (texts,) if isinstance(texts, str) else texts or ()
+    return tuple(part.strip() for text in several for part in text.split(",") if part.strip())
+
+
 # -- workloads --------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,7 @@ from experiments.calibration import Calibration, calibrate
 from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
-from experiments.inputs import WorkloadFile, span
+from experiments.inputs import WorkloadFile, parts, span
 from experiments.studies.advice_front import front, front_figure, front_table
 from experiments.studies.advice_policies import (
     BACKFILLINGS,
@@ -39,7 +40,7 @@ from experiments.studies.advice_told import (
 )
 from experiments.studies.advice_verdict import Option, choices, judge
 from experiments.studies.multifactor import Multifactor
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, UnknownNameError
 from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
@@ -99,9 +100,7 @@ class Advice(Study):
         of = {**self.parameters, **self.chosen}
         if not of["workload"]:
             raise RequestError("advice without a log", "--workload FILE says which")
-        filters, partitions = (
-            tuple(part.strip() for part in str(of[name]).split(",") if part.strip()) for name in ("clean", "partition")
-        )
+        filters, partitions = (parts(str(of[name])) for name in ("clean", "partition"))
         file = WorkloadFile(
             path=Path(of["workload"]),
             cores=of["cores"],
@@ -124,8 +123,9 @@ class Advice(Study):
         if current == AUTO:
             if np.isnan(logged_wait_s(self._log)).all():
                 raise RequestError("--current auto: the log does not say when its jobs started", "name an order")
-        else:
-            require_known("current order", current, (*allowed, AUTO))
+        elif current not in allowed:
+            near = tuple({*get_close_matches(current, allowed), *get_close_matches(current.upper(), allowed)})
+            raise UnknownNameError("current order", current, near, (*allowed, AUTO))
         weeks = design.parameters["weeks"]
         if weeks is not None and not (isinstance(weeks, int) and weeks >= 1):
             raise RequestError(f"weeks is {weeks!r}", "an integer >= 1 is allowed; none: as many as the log has")

@@ -13,7 +13,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import bootstrap
 from experiments.campaigns.study import Scale, Study
 from experiments.forecasting import Futures, with_limits
-from experiments.inputs import WorkloadFile
+from experiments.inputs import WorkloadFile, parts
 from experiments.studies.naming import name_of
 from simmodels.errors import RequestError
 from simmodels.policies.queue_options import QueueOptions
@@ -63,7 +63,7 @@ class Forecasts(Study):
         """Return the logs, in order of submission, without jobs of unknown cores or runtime."""
         design = self.design(scale)
         parameters = design.parameters
-        filters = tuple(part.strip() for part in str(parameters["clean"]).split(",") if part.strip())
+        filters = parts(str(parameters["clean"]))
         found = {}
         for path in map(str, design.factors["workload"]):
             if not path:

@@ -11,7 +11,7 @@ import pandas as pd
 from experiments.campaigns.cell import Cell, Rows, Value
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
-from experiments.inputs import WorkloadFile, named_priority
+from experiments.inputs import WorkloadFile, named_priority, parts
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.documents import SUFFIXES
@@ -99,9 +99,8 @@ class Replay(Study):
         """Return the log, read once."""
         clean = str(_one(design, "clean") or "")
         cores = _one(design, "cores")
-        filters = tuple(part.strip() for part in clean.split(",") if part.strip())
         file = WorkloadFile(
-            path=Path(str(_one(design, "workload"))), cores=None if cores is None else int(cores), filters=filters
+            path=Path(str(_one(design, "workload"))), cores=None if cores is None else int(cores), filters=parts(clean)
         )
         if file not in self._logs:
             self._logs[file] = file.read()
