@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import inspect
 import json
 import math
 import os
@@ -9,13 +10,16 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, ParamSpec, Self
+from contextvars import ContextVar
+from typing import Annotated, Any, Final, Self
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+
+from experiments.cli_options import OUT, flag
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -26,31 +30,47 @@ NO_READER: Final = 141
 
 _WIDTH: Final = 160
 _AGAIN_S: Final = 0.05
-P = ParamSpec("P")
+
+_QUIET: Final[ContextVar[bool]] = ContextVar("quiet", default=False)
+_OPTION: Final = inspect.Parameter(
+    "quiet",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, flag(OUT, "Print results and errors only.", "--quiet", "-q")],
+)
+"""What `answering` adds to the options of each command."""
 
 
-def answering(command: Callable[P, int]) -> Callable[P, None]:
+def answering(command: Callable[..., int]) -> Callable[..., None]:
     """Return a command that ends with the exit status that it returns, and tells a user's mistake in one line.
 
-    With ``json=True`` among its arguments, a mistake is also told as a JSON object on stdout.
+    With ``json=True`` among its arguments, a mistake is also told as a JSON object on stdout. It has an option more:
+    with ``--quiet``, it prints results and errors only.
     """
 
     @functools.wraps(command)
-    def answered(*args: P.args, **kwargs: P.kwargs) -> None:
+    def answered(*, quiet: bool = False, **given: Any) -> None:  # noqa: ANN401  what the command line says
+        before = _QUIET.set(quiet)
+        try:
+            _answer(**given)
+        finally:
+            _QUIET.reset(before)
+
+    def _answer(**given: Any) -> None:  # noqa: ANN401  the same
         try:
             from experiments.inputs import told  # noqa: PLC0415  the help does not wait for the models
             from simmodels.errors import SimModelsError, StoppedError  # noqa: PLC0415  the same
 
             try:
                 with _interrupts_kept():
-                    status = command(*args, **kwargs)
+                    status = command(**given)
             except (SimModelsError, OSError, MemoryError) as error:
                 if isinstance(error, BrokenPipeError):
                     raise
                 ours = isinstance(error, SimModelsError)
                 text = str(error) if ours else told(error)
                 complain(text)
-                if kwargs.get("json"):
+                if given.get("json"):
                     print_json({"error": text})
                 status = WRONG if ours and not isinstance(error, StoppedError) else FAILED
             if sys.stdout is not None:  # it is None if the shell closed it
@@ -63,7 +83,16 @@ def answering(command: Callable[P, int]) -> Callable[P, None]:
             raise typer.Exit(NO_READER) from None
         raise typer.Exit(status)
 
+    own = inspect.signature(command)
+    answered.__signature__ = own.replace(  # type: ignore[attr-defined]  # read by inspect.signature
+        parameters=[*own.parameters.values(), _OPTION], return_annotation=None
+    )
     return answered
+
+
+def is_quiet() -> bool:
+    """Return whether the command that runs prints results and errors only."""
+    return _QUIET.get()
 
 
 @contextlib.contextmanager
@@ -140,7 +169,9 @@ def _escaped(text: str) -> str:
 
 
 def remark(text: str, console: Console | None = None) -> None:
-    """Print a line to stderr."""
+    """Print a line to stderr, unless the command is quiet."""
+    if is_quiet():
+        return
     (console or _Console(stderr=True)).print(text, soft_wrap=True)
 
 
@@ -168,7 +199,7 @@ class Steps:
         )
         self.count = count
         # A terminal only: rich would also take FORCE_COLOR for one, and fill a log file with bars.
-        seen = sys.stderr is not None and sys.stderr.isatty()
+        seen = sys.stderr is not None and sys.stderr.isatty() and not is_quiet()
         self._bar = Progress(*columns, console=_Console(stderr=True), transient=True, disable=not seen)
         self._task = self._bar.add_task("", total=count)
         self._begun = 0

@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from experiments.answering import DONE, FAILED, INTERRUPTED, complain, print_json, remark, say, show
+from experiments.answering import DONE, FAILED, INTERRUPTED, complain, is_quiet, print_json, remark, say, show
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, Shard, opened, run
@@ -96,7 +96,7 @@ def _run(
         cell_timeout_s=cell_timeout_s,
         chosen=chosen,
         command=command,
-        quiet=False,
+        quiet=is_quiet(),
     )
     cells = len(campaign.plan.cells)
     ended = campaign.done + len(campaign.failed) == cells and not campaign.interrupted

@@ -9,7 +9,7 @@ from typing import Any, Final
 from rich import box
 from rich.table import Table
 
-from experiments.answering import DONE, FAILED, INTERRUPTED, complain, print_json, remark, show
+from experiments.answering import DONE, FAILED, INTERRUPTED, complain, is_quiet, print_json, remark, show
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.finding import find_class, find_study
 from experiments.campaigns.pages import page
@@ -95,7 +95,7 @@ def reproduce(
             workers=workers,
             chosen=chosen[name],
             command=command,
-            quiet=False,
+            quiet=is_quiet(),
         )
         if campaign.interrupted:
             complain("interrupted; nothing finished is lost: the same command goes on where this one stopped")
