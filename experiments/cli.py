@@ -12,12 +12,16 @@ import typer
 from experiments import cli_campaigns, cli_learn
 from experiments import cli_options as options
 from experiments.answering import DONE, INTERRUPTED, answering, misused
+from experiments.cli_help import Command, Group, examples
+from experiments.cli_options import IN, OUT, of
 
+PROGRAM: Final = "schedlab"
+"""What messages call the program, however it was started; and for what completion is installed."""
 _LATE: Final = ("simulate", "compare", "forecast")
 """The commands whose options are those of the models: only who asks for them waits until the models are imported."""
 
 
-class _Commands(typer.core.TyperGroup):
+class _Commands(Group):
     """The commands; those of `_LATE` are looked up when they are called."""
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:  # noqa: ANN401  click's types are not public
@@ -35,12 +39,20 @@ def late_command(name: str) -> Any:  # noqa: ANN401  a command of click
 
 app = typer.Typer(
     cls=_Commands,
-    help="Simulate how clusters schedule jobs: logs and workflows, under any policy, on any clusters.",
-    epilog="Exit status: 0 done, 1 some policy or cell failed (the others are kept), 2 the request is wrong.",
+    help="Simulate how clusters schedule jobs: logs and workflows, under any policy, on any clusters.\n\n"
+    "Exit status: 0 done, 1 a policy or cell failed (the others are kept), 2 the request is wrong.",
+    epilog=examples(
+        "schedlab demo",
+        "schedlab simulate --workload log.swf --order SAF",
+        "schedlab compare --workload log.swf --orders FCFS,SAF,WFP3",
+    ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+_SIMULATE, _LOG, _STUDY = "Simulate", "Your own log", "Studies"
+"""The panels of the commands."""
 
 
 def _version(*, asked: bool) -> None:
@@ -65,23 +77,43 @@ def _schedlab(
     """Take the options before the command."""
 
 
-@app.command("list")
+@app.command(rich_help_panel=_SIMULATE)
+def simulate() -> None:
+    """Simulate a log, workflows, or both under one policy, and print the metrics."""
+
+
+@app.command(rich_help_panel=_SIMULATE)
+def compare() -> None:
+    """Simulate a log, workflows, or both under several policies, and compare them: table, files, figures."""
+
+
+@app.command(
+    cls=Command,
+    rich_help_panel=_SIMULATE,
+    epilog=examples("schedlab demo", "schedlab demo --jobs 500 --cores 64 --seed 1 --out demo"),
+)
+@answering
+def demo(
+    *,
+    jobs: Annotated[int, of(IN, "N", "The number of jobs.")] = 10_000,
+    cores: Annotated[int, of(IN, "N", "The cores of the machine.")] = 256,
+    seed: Annotated[int, of(IN, "N", "The seed of the workload.")] = 0,
+    out: Annotated[Path, of(OUT, "FOLDER", "The folder of tables, figures and provenance.")] = Path("results/demo"),
+    json: options.Json = False,
+) -> int:
+    """Generate a workload, and compare five orders on it: table, files, figures."""
+    from experiments import commands  # noqa: PLC0415  the help does not wait for the models
+
+    return commands.demo(jobs=jobs, cores=cores, seed=seed, out=out, command=["schedlab", *sys.argv[1:]], json=json)
+
+
+@app.command("list", cls=Command, rich_help_panel=_SIMULATE, epilog=examples("schedlab list", "schedlab list --json"))
 @answering
 def list_choices(*, json: options.Json = False) -> int:
-    """Show orders and bids with formulas and sources, backfillings, heuristics, routers, studies and filters."""
+    """List what can be chosen: orders, bids, heuristics, routers, backfillings, studies and filters."""
     from experiments import commands  # noqa: PLC0415  the help does not wait for the models
 
     return commands.list_choices(json=json)
-
-
-@app.command()
-def simulate() -> None:
-    """Replay a log, workflows, or both under one policy, and show the figures of merit."""
-
-
-@app.command()
-def compare() -> None:
-    """Replay a log, workflows, or both under several policies, and compare them: table, Parquet files, figures."""
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -93,37 +125,52 @@ def machines() -> int:
     raise RequestError("machines has gone", "compare --heuristics NAME,... does what it did, and more")
 
 
-app.command()(cli_learn.learn)
-
-
-@app.command()
-def forecast() -> None:
-    """Say when a job will start: from the state of the queue at an instant, and futures drawn from the log's past."""
-
-
-@app.command()
-@answering
-def demo(
-    *,
-    jobs: Annotated[int, typer.Option(metavar="N", help="How many jobs.")] = 10_000,
-    cores: Annotated[int, typer.Option(metavar="N", help="The size of the machine.")] = 256,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the workload.")] = 0,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder for tables, figures, provenance.")] = Path(
-        "results/demo"
+app.command(
+    cls=Command,
+    rich_help_panel=_LOG,
+    epilog=examples(
+        "schedlab advise --workload log.swf", "schedlab advise --workload log.swf --current auto --out results/mine"
     ),
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, to stdout.")] = False,
-) -> int:
-    """Generate a workload, and compare five orders on it: table, Parquet files, figures."""
-    from experiments import commands  # noqa: PLC0415  the help does not wait for the models
-
-    return commands.demo(jobs=jobs, cores=cores, seed=seed, out=out, command=["schedlab", *sys.argv[1:]], json=json)
+)(cli_campaigns.advise)
 
 
-app.command()(cli_campaigns.run)
-app.command()(cli_campaigns.reproduce)
-app.command()(cli_campaigns.report)
-app.command()(cli_campaigns.advise)
-app.command()(cli_campaigns.new)
+@app.command(rich_help_panel=_LOG)
+def forecast() -> None:
+    """Forecast when a job will start, from the queue at one time and futures drawn from the log's past."""
+
+
+app.command(
+    cls=Command,
+    rich_help_panel=_LOG,
+    epilog=examples(
+        "schedlab learn --workload log.swf --pairs 40 --trials 4096 --out fit.toml",
+        "schedlab compare --workload log.swf --orders FCFS,SAF,fit.toml",
+    ),
+)(cli_learn.learn)
+app.command(
+    cls=Command,
+    rich_help_panel=_STUDY,
+    epilog=examples(
+        "schedlab run selection --scale smoke",
+        "schedlab run replay --scale smoke --workload log.swf -s order=FCFS,SAF -s window_days=7",
+        "schedlab run my_study.py --scale smoke --out results/first",
+    ),
+)(cli_campaigns.run)
+app.command(
+    cls=Command,
+    rich_help_panel=_STUDY,
+    epilog=examples("schedlab report results/selection", "schedlab report results/selection --json"),
+)(cli_campaigns.report)
+app.command(
+    cls=Command,
+    rich_help_panel=_STUDY,
+    epilog=examples("schedlab new my_study", "schedlab new my_study --toml"),
+)(cli_campaigns.new)
+app.command(
+    cls=Command,
+    rich_help_panel=_STUDY,
+    epilog=examples("schedlab reproduce --scale smoke", "schedlab reproduce --scale smoke --workers 2"),
+)(cli_campaigns.reproduce)
 
 
 def main() -> int:
@@ -132,7 +179,7 @@ def main() -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no error
     try:
-        return app(standalone_mode=False) or DONE
+        return app(prog_name=PROGRAM, standalone_mode=False) or DONE
     except typer.Abort:
         return INTERRUPTED
     except Exception as error:

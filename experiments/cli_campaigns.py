@@ -1,44 +1,25 @@
-"""The command line of campaigns: the commands and options of `run`, `report` and `new`; see `experiments.cli`."""
+"""The command line of campaigns: the options of `run`, `reproduce`, `advise`, `report` and `new`."""
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from experiments import cli_options as options
 from experiments.answering import answering
-from experiments.cli_options import of, parts
+from experiments.cli_options import IN, OUT, RUN, flag, of
 
-_DESIGN, _WHERE, _ANSWER = "What is run", "Where it is run", "What comes out"
-
-_Json = Annotated[
-    bool, typer.Option("--json", rich_help_panel=_ANSWER, help="Print one JSON object, and nothing else, to stdout.")
-]
-
+_DESIGN: Final = "What is run"
 
 _Workers = Annotated[
     int | None,
-    typer.Option(
-        "--workers",
-        "-j",
-        metavar="N",
-        rich_help_panel=_WHERE,
-        help="How many processes; 0: in this one.",
-        show_default="one a core",
-    ),
+    of(RUN, "N", "The number of processes; 0: none but this one.", "one per core", flags=("--workers", "-j")),
 ]
-_Scale = Annotated[str, typer.Option(metavar="NAME", rich_help_panel=_DESIGN, help="How large: smoke, small or paper.")]
-_Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=_DESIGN, help="The seed of all that is drawn.")]
-
+_Scale = Annotated[str, of(_DESIGN, "NAME", "The size of the design: smoke, small or paper.")]
 _Engine = Annotated[
     str | None,
-    of(
-        _DESIGN,
-        "auto|simpy|compiled",
-        "The clock of a study's simulations: --set engine=NAME. Both give the same rows.",
-        "auto",
-    ),
+    of(RUN, "auto|simpy|compiled", "The engine of a study's simulations; all give the same rows.", "auto"),
 ]
 
 
@@ -49,69 +30,48 @@ def run(
         str, typer.Argument(metavar="STUDY", help="A name (see list), or a file: my_study.py, my_study.toml.")
     ],
     scale: _Scale = "small",
-    seed: _Seed = 0,
-    chosen: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            "-s",
-            metavar="NAME=VALUE",
-            rich_help_panel=_DESIGN,
-            help="Another value of a parameter, others of a factor (comma-separated), or of replications.",
-        ),
-    ] = None,
     workload: Annotated[
         list[str] | None,
-        typer.Option(
-            "--workload",
-            "-w",
-            metavar="FILE,...",
-            rich_help_panel=_DESIGN,
-            help="The log, or logs, of a study that takes some: --set workload=FILE,...",
+        of(
+            _DESIGN,
+            "FILE,...",
+            "The log, or logs, of a study that needs some: --set workload=FILE,...",
+            flags=("--workload", "-w"),
         ),
     ] = None,
-    engine: _Engine = None,
     variant: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,...",
-            rich_help_panel=_DESIGN,
-            help="The variant, or variants, of a study that has some: --set variant=NAME,...",
+        of(_DESIGN, "NAME,...", "The variants of a study that has some: --set variant=NAME,...", "the study's own"),
+    ] = None,
+    chosen: Annotated[
+        list[str] | None,
+        of(
+            _DESIGN,
+            "NAME=VALUE",
+            "Change a parameter, the levels of a factor (separated by commas), or the replications; repeatable.",
+            "the study's own",
+            flags=("--set", "-s"),
         ),
     ] = None,
+    retry_failed: Annotated[bool, flag(_DESIGN, "Run cells again that failed before.", "--retry-failed")] = False,
+    seed: options.Seed = 0,
+    engine: _Engine = None,
     workers: _Workers = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", rich_help_panel=_WHERE, help="A running dask scheduler: tcp://host:8786."),
-    ] = None,
-    shard: Annotated[
-        str, typer.Option(metavar="I/N", rich_help_panel=_WHERE, help="Only the I-th of N parts of the cells.")
-    ] = "1/1",
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", rich_help_panel=_DESIGN, help="Run cells again that failed before.")
-    ] = False,
+    dask: Annotated[str | None, of(RUN, "ADDRESS", "A dask scheduler to run the cells: tcp://host:8786.")] = None,
+    shard: Annotated[str, of(RUN, "I/N", "Run only the I-th of N parts of the cells.")] = "1/1",
     cell_timeout: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS",
-            rich_help_panel=_WHERE,
-            help="How long a cell may run; one that runs longer is ended, and recorded as failed.",
-            show_default="as long as it takes",
-        ),
+        of(RUN, "SECONDS", "The time limit of a cell; a longer one is stopped and recorded as failed."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            rich_help_panel=_ANSWER,
-            help="The campaign's folder; what is there is not run again.",
-            show_default="results/STUDY",
-        ),
+        of(OUT, "FOLDER", "The campaign's folder; cells that are done there are not run again.", "results/STUDY"),
     ] = None,
-    json: _Json = False,
+    json: options.Json = False,
 ) -> int:
-    """Run a study's cells that are not done yet, then write its tables, figures, claims and report."""
+    """Run a study: the cells that are not done yet, then tables, figures, claims and a report."""
     from experiments import campaigning  # noqa: PLC0415  the help does not wait for the models
+    from experiments.inputs import parts  # noqa: PLC0415  the same
 
     return campaigning.run_study(
         study,
@@ -137,31 +97,36 @@ def run(
 def reproduce(
     *,
     scale: _Scale = "small",
-    seed: _Seed = 0,
     workload: Annotated[
         list[str] | None,
-        typer.Option(
-            "--workload",
-            "-w",
-            metavar="FILE,...",
-            rich_help_panel=_DESIGN,
-            help="Logs for regression and selection: those of the papers cannot be generated.",
+        of(
+            IN,
+            "FILE,...",
+            "Logs for the studies regression and selection.",
+            "generated workloads",
+            flags=("--workload", "-w"),
         ),
     ] = None,
     borg: Annotated[
         list[str] | None,
-        of(_DESIGN, "FILE,...", "Slices of Borg's trace for capacity, at least two: one says the risks of the next."),
+        of(
+            IN,
+            "FILE,...",
+            "Slices of Borg's trace for the study capacity, at least two: one gives the risks of the next.",
+            "generated workloads",
+        ),
     ] = None,
+    seed: options.Seed = 0,
     engine: _Engine = None,
     workers: _Workers = None,
-    out: Annotated[
-        Path,
-        of(_ANSWER, "FOLDER", "The folder for the page and the four campaigns."),
-    ] = Path("results/reproduction"),
-    json: _Json = False,
+    out: Annotated[Path, of(OUT, "FOLDER", "The folder of the page and the four campaigns.")] = Path(
+        "results/reproduction"
+    ),
+    json: options.Json = False,
 ) -> int:
-    """Reproduce the four papers: run their studies, then write a page that links the four reports."""
+    """Reproduce the four papers: run their studies, then write one page that links the four reports."""
     from experiments import reproducing  # noqa: PLC0415  the help does not wait for the models
+    from experiments.inputs import parts  # noqa: PLC0415  the same
 
     return reproducing.reproduce(
         scale=scale,
@@ -179,55 +144,29 @@ def reproduce(
 @answering
 def advise(
     *,
-    workload: Annotated[
-        Path,
-        typer.Option(
-            "--workload",
-            "-w",
-            metavar="FILE",
-            rich_help_panel=_DESIGN,
-            help="Your log: in the Standard Workload Format, or what sacct printed.",
-        ),
-    ],
-    cores: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            rich_help_panel=_DESIGN,
-            help="The size of the machine.",
-            show_default="the one that the file says",
-        ),
-    ] = None,
+    workload: options.Workload,
+    cores: options.Cores = None,
     clean: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILTER,...",
-            rich_help_panel=_DESIGN,
-            help="Drop or mend jobs by filters; see list.",
-            show_default="strong,ends",  # the study's own; a test compares them
-        ),
+        of(
+            IN, "FILTER,...", "Drop or repair jobs by filters; see list.", "strong,ends"
+        ),  # the study's; a test compares
     ] = None,
-    current: Annotated[
-        str,
-        typer.Option(
-            metavar="ORDER", rich_help_panel=_DESIGN, help="The order that you have now; auto finds it in the waits."
-        ),
-    ] = "FCFS",
     partition: options.Partition = None,
     timezone: options.Timezone = None,
-    node_cores: Annotated[
-        int, typer.Option(metavar="N", rich_help_panel=_DESIGN, help="The cores of a node, for Slurm's size factor.")
-    ] = 1,
+    current: Annotated[
+        str, of(IN, "ORDER", "The order that the cluster has now; auto infers it from the waits in the log.")
+    ] = "FCFS",
+    node_cores: Annotated[int, of(IN, "N", "The cores of a node, for the size factor of Slurm's priority.")] = 1,
     scale: _Scale = "small",
-    seed: _Seed = 0,
+    seed: options.Seed = 0,
     workers: _Workers = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", rich_help_panel=_ANSWER, help="The folder for the page and its tables.")
-    ] = Path("results/advice"),
-    json: _Json = False,
+    out: Annotated[Path, of(OUT, "FOLDER", "The folder of the page and its tables.")] = Path("results/advice"),
+    json: options.Json = False,
 ) -> int:
-    """Say which order and threshold would have been best on a log of yours, and how sure that is."""
+    """Find the order and the threshold that would have been best on your log, and how certain that is."""
     from experiments import campaigning  # noqa: PLC0415  the help does not wait for the models
+    from experiments.inputs import parts  # noqa: PLC0415  the same
 
     return campaigning.advise(
         workload,
@@ -235,7 +174,7 @@ def advise(
         clean=clean,
         current=current,
         node_cores=node_cores,
-        partition=options.parts(partition),
+        partition=parts(partition),
         timezone=timezone,
         scale=scale,
         seed=seed,
@@ -251,20 +190,19 @@ def report(
     *,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a campaign.")],
     study: Annotated[
-        str | None,
-        typer.Option(
-            metavar="STUDY", help="The study of the campaign, as for run.", show_default="the one that the folder names"
-        ),
+        str | None, of(_DESIGN, "STUDY", "The study of the campaign, as for run.", "the one that the folder names")
     ] = None,
     trust: Annotated[
         bool,
-        typer.Option(
-            "--trust", help="Run the code that the folder names, though it is not in the current folder or has changed."
+        flag(
+            _DESIGN,
+            "Run the code that the folder names, even if it lies elsewhere or has changed since the campaign.",
+            "--trust",
         ),
     ] = False,
-    json: _Json = False,
+    json: options.Json = False,
 ) -> int:
-    """Write tables, figures, claims and the one-page report of a campaign, as far as it is done."""
+    """Write tables, figures, claims and the report of a campaign, from the cells that are done."""
     from experiments import campaigning  # noqa: PLC0415  the help does not wait for the models
 
     return campaigning.report_on(folder, study=study, trust=trust, json=json)
@@ -273,8 +211,10 @@ def report(
 @answering
 def new(
     *,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the study is called: letters, digits and _.")],
-    toml: Annotated[bool, typer.Option("--toml", help="A TOML file instead, on the grounds of a study.")] = False,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the study: letters, digits and _.")],
+    toml: Annotated[
+        bool, flag(_DESIGN, "Write a TOML file that extends a study, instead of Python.", "--toml")
+    ] = False,
 ) -> int:
     """Write the skeleton of a study, NAME.py or NAME.toml, that runs as it is."""
     from experiments import campaigning  # noqa: PLC0415  the help does not wait for the models

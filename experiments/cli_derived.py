@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import typer
 
-from experiments.inputs import named_priority
+from experiments.cli_options import POLICY
+from experiments.inputs import named_priority, parts
 from simmodels.errors import RequestError
 from simmodels.ground.durations import seconds
 from simmodels.policies.auction_options import AuctionOptions
@@ -20,10 +21,13 @@ from simmodels.policies.queue_options import QueueOptions
 from simmodels.workload import Workload
 
 PANELS: Final[Mapping[type[Options], str]] = {
-    QueueOptions: "How a queue is scheduled",
-    PlacementOptions: "How a placer decides (--heuristic)",
-    AuctionOptions: "How an auction decides (--bid)",
+    QueueOptions: "Options of a queue",
+    PlacementOptions: "Options of a placer (with --heuristic)",
+    AuctionOptions: "Options of an auction (with --bid)",
 }
+_CHOSEN_BY: Final[Mapping[type[Options], str]] = {PlacementOptions: "--heuristic", AuctionOptions: "--bid"}
+_POLICIES: Final = ("order", "bid")
+"""What names the policy itself, and so stands before its options."""
 _SHORT: Final = {"order": "-o", "backfilling": "-b"}
 _OWN: Final = ("heuristic",)
 """What the commands ask for by an option of their own."""
@@ -85,14 +89,14 @@ def _of(
                 if other is not kind and also == name:
                     values += [str(each) for each in more if each is not None and str(each) not in values]
                     if _shown(its) != _shown(default):
-                        defaults.append(f"{_shown(its)} ({PANELS[other].split('(')[1].rstrip(')')})")
+                        defaults.append(f"{_shown(its)} with {_CHOSEN_BY[other]}")
         flags = [f"{flag}/--no-{flag[2:]}"] if of is bool else [flag]
         flags += [_SHORT[name]] if name in _SHORT and _SHORT[name] not in taken else []
         option = typer.Option(
             *flags,
             metavar="|".join(values) or metavar,
-            rich_help_panel=PANELS[kind],
-            help=_first_sentence(said),
+            rich_help_panel=POLICY if name in _POLICIES else PANELS[kind],
+            help=_plainly(said, whole=bool(choices)),
             show_default="; ".join(defaults) if any(defaults) else False,
         )
         kept = inspect.Parameter(
@@ -129,15 +133,16 @@ def _accepted(name: str, of: Any, *, timed: bool) -> tuple[Any, str | None, Call
 def _numbers(name: str, text: str) -> tuple[int, ...]:
     """Return whole numbers that are separated by commas."""
     try:
-        return tuple(int(part) for part in text.split(","))
+        return tuple(int(part) for part in parts(text))
     except ValueError:
         raise RequestError(f"--{name.replace('_', '-')} {text!r}", "whole numbers and commas are allowed") from None
 
 
-def _first_sentence(said: str) -> str:
-    """Return the first sentence of a description, without the marks of a docstring."""
+def _plainly(said: str, *, whole: bool) -> str:
+    """Return a description, or its first sentence, without the marks of a docstring."""
     plain = said.replace("`simmodels.orders`", "see list").replace("`simmodels.bids`", "see list")
-    sentence = plain.replace("``", "").replace("`", "").replace('"', "").split(". ")[0]
+    plain = plain.replace(" (`simmodels.bid`)", "").replace("``", "").replace("`", "").replace('"', "")
+    sentence = plain if whole else plain.split(". ")[0]
     return sentence if sentence.endswith(".") else f"{sentence}."
 
 

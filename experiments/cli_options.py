@@ -1,101 +1,110 @@
 """The options that commands of the command line share."""
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-FILES: Final = "What comes out"
-QUEUE: Final = "How the queue is scheduled"
-MACHINE: Final = "What goes in"
-ANSWER: Final = "How it is run"
+if TYPE_CHECKING:
+    from experiments.inputs import WorkloadFile
 
-_LOG: Final = typer.Option(
-    "--workload",
-    "-w",
-    metavar="FILE",
-    rich_help_panel=MACHINE,
-    help="A log (Standard Workload Format, Slurm's sacct -P) or a Batsim workload (.json); also .gz, .bz2 or .xz.",
+IN: Final = "What goes in"
+POLICY: Final = "Which policy decides"
+RUN: Final = "How it is run"
+OUT: Final = "What comes out"
+"""Panels of the help."""
+
+
+def of(
+    panel: str,
+    metavar: str,
+    help_: str,
+    default: str | None = None,
+    *,
+    flags: tuple[str, ...] = (),
+    **more: Any,  # noqa: ANN401  those of typer
+) -> Any:  # noqa: ANN401  what typer makes
+    """Return an option of a panel.
+
+    Parameters
+    ----------
+    panel
+        The panel of the help.
+    metavar
+        What stands for its value.
+    help_
+        What is said of it.
+    default
+        In words, what it is without it; None where the default itself is shown, if there is one.
+    flags
+        Its names; by default that of the parameter.
+    more
+        More of `typer.Option`.
+    """
+    if default is not None:
+        more["show_default"] = default
+    return typer.Option(*flags, metavar=metavar, rich_help_panel=panel, help=help_, **more)
+
+
+def flag(panel: str, help_: str, *names: str) -> Any:  # noqa: ANN401  what typer makes
+    """Return an option of a panel that is given or not."""
+    return typer.Option(*names, rich_help_panel=panel, help=help_)
+
+
+def file(help_: str) -> Any:  # noqa: ANN401  what typer makes
+    """Return the option of a file that a command writes."""
+    return of(OUT, "FILE", help_)
+
+
+_LOG: Final = of(
+    IN,
+    "FILE",
+    "A log in the Standard Workload Format, what Slurm's sacct --parsable2 prints, or a Batsim workload (.json); "
+    "plain, .gz, .bz2 or .xz.",
+    flags=("--workload", "-w"),
 )
 Workload = Annotated[Path, _LOG]
 MaybeWorkload = Annotated[Path | None, _LOG]
-Cores = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        rich_help_panel=MACHINE,
-        help="The size of the machine.",
-        show_default="the one that the file says",
-    ),
-]
-Clean = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FILTER,...", rich_help_panel=MACHINE, help="Drop or mend jobs by filters; see list."),
-]
-Partition = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME,...", rich_help_panel=MACHINE, help="Only jobs of these partitions of the log."),
-]
+Cores = Annotated[int | None, of(IN, "N", "The cores of the machine.", "what the file says")]
+Clean = Annotated[list[str] | None, of(IN, "FILTER,...", "Drop or repair jobs by filters; see list.")]
+Partition = Annotated[list[str] | None, of(IN, "NAME,...", "Only jobs of these partitions of the log.", "all")]
 Timezone = Annotated[
-    str | None,
-    typer.Option(metavar="ZONE", rich_help_panel=MACHINE, help="Of the times that sacct printed, as Europe/Berlin."),
+    str | None, of(IN, "ZONE", "The time zone of the times that sacct printed, such as Europe/Berlin.", "UTC")
 ]
-DropOversized = Annotated[
-    bool,
-    typer.Option(
-        "--drop-oversized", rich_help_panel=MACHINE, help="Leave out, and count, jobs wider than the machine."
-    ),
-]
-Flops = Annotated[
-    float | None,
-    typer.Option(metavar="X", rich_help_panel=MACHINE, help="The speed of a core, for Batsim profiles that need it."),
-]
+DropOversized = Annotated[bool, flag(IN, "Leave out, and count, jobs wider than the machine.", "--drop-oversized")]
+Flops = Annotated[float | None, of(IN, "X", "The speed of a core, in flop/s, for Batsim profiles that need it.")]
 Backfilling = Annotated[
-    str,
-    typer.Option(
-        "--backfilling",
-        "-b",
-        metavar="NAME",
-        rich_help_panel=QUEUE,
-        help="none, greedy, easy or conservative; see list.",
-    ),
+    str, of(POLICY, "NAME", "none, greedy, easy or conservative; see list.", flags=("--backfilling", "-b"))
 ]
 WarmJobs = Annotated[
-    int,
-    typer.Option(metavar="N", rich_help_panel=QUEUE, help="The first N jobs run FCFS and stand outside the metrics."),
+    int, of(POLICY, "N", "The first N jobs are scheduled first come, first served, and left out of the metrics.")
 ]
-Engine = Annotated[
-    str,
-    typer.Option(
-        metavar="auto|simpy|compiled", rich_help_panel=ANSWER, help="Which clock; both give the same schedule."
-    ),
-]
-Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=ANSWER, help="The seed of all that is drawn.")]
-Validate = Annotated[bool, typer.Option("--validate", rich_help_panel=ANSWER, help="Prove that the schedule is legal.")]
-Tau = Annotated[
-    float, typer.Option(metavar="SECONDS", rich_help_panel=ANSWER, help="The bound of the bounded slowdown.")
-]
-Json = Annotated[
-    bool, typer.Option("--json", rich_help_panel=FILES, help="Print one JSON object, and nothing else, to stdout.")
-]
+Engine = Annotated[str, of(RUN, "auto|simpy|compiled", "Which engine simulates; all give the same schedule.")]
+Seed = Annotated[int, of(RUN, "N", "The seed of all random numbers.")]
+Validate = Annotated[bool, flag(RUN, "Check that each schedule is legal.", "--validate")]
+Tau = Annotated[float, of(RUN, "SECONDS", "The bound of the bounded slowdown.")]
+Json = Annotated[bool, flag(OUT, "Print one JSON object to stdout instead of tables.", "--json")]
 
 
-def of(panel: str, metavar: str, help_: str, default: str | None = None) -> Any:  # noqa: ANN401  what typer makes
-    """Return an option of a panel; `default` says in words what it is without it."""
-    shown = {} if default is None else {"show_default": default}
-    return typer.Option(metavar=metavar, rich_help_panel=panel, help=help_, **shown)  # type: ignore[arg-type]
+def workload_file(
+    *,
+    workload: Path,
+    cores: int | None = None,
+    clean: list[str] | None = None,
+    drop_oversized: bool = False,
+    partition: list[str] | None = None,
+    timezone: str | None = None,
+    flops_per_s: float | None = None,
+) -> "WorkloadFile":
+    """Return the log that these options ask for."""
+    from experiments.inputs import WorkloadFile, parts  # noqa: PLC0415  the help does not wait for the models
 
-
-def file(help_: str) -> object:
-    """Return the option of a file that a command writes."""
-    return typer.Option(metavar="FILE", rich_help_panel=FILES, help=help_)
-
-
-def time(help_: str) -> object:
-    """Return the option of a time since the trace's zero."""
-    return typer.Option(metavar="TIME", rich_help_panel=FILES, help=help_)
-
-
-def parts(texts: list[str] | None) -> tuple[str, ...]:
-    """Return the parts of texts that are separated by commas."""
-    return tuple(part.strip() for text in texts or () for part in text.split(",") if part.strip())
+    return WorkloadFile(
+        path=workload,
+        cores=cores,
+        filters=parts(clean),
+        drop_oversized=drop_oversized,
+        partitions=parts(partition),
+        timezone=timezone,
+        flops_per_s=flops_per_s,
+    )

@@ -12,8 +12,9 @@ from experiments import cli_options as options
 from experiments import commands
 from experiments.answering import answering
 from experiments.cli_derived import PANELS, Derived, derived
-from experiments.cli_options import of
-from experiments.inputs import WorkloadFile, named_priority
+from experiments.cli_help import command_of, examples
+from experiments.cli_options import IN, OUT, POLICY, RUN, flag, of
+from experiments.inputs import WorkloadFile, named_priority, parts
 from experiments.on_machines import TARGETED
 from experiments.outputs import Outputs
 from experiments.policy import AUCTION, HEURISTICS, ROUTERS, Kind, Policy, chosen_policies, policy
@@ -23,15 +24,21 @@ from experiments.supply import Supply, made_checkpoints
 from experiments.workflow_inputs import WorkflowFolder, parse_clusters, parse_curve
 from simmodels.errors import RequestError
 from simmodels.ground.durations import seconds
-from simmodels.policies.placement_options import PlacementOptions
 
-IN: Final = options.MACHINE
 WHERE: Final = "Where it runs"
 SUPPLY: Final = "Machines that are switched on and off"
-ROUTED: Final = "What stands before several clusters"
-COMPARED: Final = "What is compared"
-_ORDER: Final = (COMPARED, IN, WHERE, SUPPLY, *PANELS.values(), ROUTED, options.ANSWER, options.FILES)
+FLOWS: Final = "Workflows (with --workflows)"
+_PANELS: Final = (IN, POLICY, WHERE, SUPPLY, FLOWS, *PANELS.values(), RUN, OUT)
 """The panels of the help, from above."""
+_OF_LOGS: Final = ("cores", "clean", "drop_oversized", "partition", "timezone", "flops_per_s")
+_WORK: Final = ("workload", "workflows", "cores", "clean", "drop_oversized")
+_SINGLE: Final = ("order", "heuristic", "bid", "router")
+_SEVERAL: Final = ("orders", "heuristics", "bids", "routers")
+_HOW: Final = ("backfilling", "threshold", "clusters", "cores_per_machine", "seed", "validate")
+_COMMON: Final = (*_WORK, *_SINGLE, *_HOW, "jobs_out", "figure", "gantt", "json", "quiet")
+_COMMON_OF_COMPARE: Final = (*_WORK, *_SEVERAL, *_HOW, "out", "gantt", "json", "quiet")
+_LISTED: Final = (*_COMMON_OF_COMPARE, *_COMMON)
+"""The options that ``--help`` shows, in this order; ``--help-all`` shows all."""
 
 commands_app = typer.Typer()
 
@@ -76,22 +83,14 @@ class Asked(NamedTuple):
         )
 
     def _log(self) -> WorkloadFile | None:
-        words = self.words
-        if words["workload"] is None:
-            for name in ("cores", "clean", "drop_oversized", "flops_per_s", "partition", "timezone"):
-                if words["workflows"] is not None and words[name]:
-                    what = f"--{name.replace('_', '-')} with --workflows"
-                    raise RequestError(what, "--clusters says where workflows run; the others are of logs")
-            return None
-        return WorkloadFile(
-            path=words["workload"],
-            cores=words["cores"],
-            filters=options.parts(words["clean"]),
-            drop_oversized=words["drop_oversized"],
-            flops_per_s=words["flops_per_s"],
-            partitions=options.parts(words["partition"]),
-            timezone=words["timezone"],
-        )
+        given = {name: self.words[name] for name in _OF_LOGS}
+        if self.words["workload"] is not None:
+            return options.workload_file(workload=self.words["workload"], **given)
+        for name, value in given.items():
+            if self.words["workflows"] is not None and value:
+                what = f"--{name.replace('_', '-')} with --workflows"
+                raise RequestError(what, "--clusters says where workflows run; the others are of logs")
+        return None
 
     def _folder(self) -> WorkflowFolder | None:
         words = self.words
@@ -153,15 +152,19 @@ def command(function: Callable[..., int]) -> Callable[..., None]:
 
     parameters = [*own, *shared, *(each.parameter for each in models.values())]
     called.__name__, called.__doc__ = function.__name__, function.__doc__
-    called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # read by inspect.signature
-        sorted(parameters, key=lambda each: _ORDER.index(_panel(each)))
-    )
+    parameters.sort(key=lambda each: (_PANELS.index(_panel(each)), _rank(each.name)))
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect.signature
     return answering(called)
 
 
 def _panel(parameter: inspect.Parameter) -> str:
     """Return in which panel of the help a parameter stands."""
-    return str(_option(parameter).rich_help_panel)
+    return str(_option(parameter).rich_help_panel or RUN)
+
+
+def _rank(name: str) -> int:
+    """Return where a parameter stands in its panel: the common ones first."""
+    return _LISTED.index(name) if name in _LISTED else len(_LISTED)
 
 
 def _option(parameter: inspect.Parameter) -> Any:  # noqa: ANN401  typer's type is not public
@@ -169,57 +172,90 @@ def _option(parameter: inspect.Parameter) -> Any:  # noqa: ANN401  typer's type 
     return parameter.annotation.__metadata__[0]
 
 
+def _help_all(context: typer.Context, asked: bool) -> bool:  # noqa: FBT001  typer calls it
+    """Show all options and stop."""
+    if asked:
+        context.params["help_all"] = True
+        typer.echo(context.get_help())
+        raise typer.Exit
+    return asked
+
+
 def _shared(
     *,
     workload: options.MaybeWorkload = None,
     workflows: Annotated[
-        Path | None,
-        of(IN, "FOLDER", "Workflows: a folder of WfFormat (.json) or Pegasus DAX (.xml, .dax) files.", "none"),
+        Path | None, of(IN, "FOLDER", "A folder of workflows: WfFormat (.json) or Pegasus DAX (.xml, .dax).")
     ] = None,
+    cores: options.Cores = None,
     clean: options.Clean = None,
     drop_oversized: options.DropOversized = False,
     partition: options.Partition = None,
     timezone: options.Timezone = None,
     flops_per_s: options.Flops = None,
-    kind: Annotated[str | None, of(IN, "KIND", "The kind that all tasks need.", "what the files say")] = None,
+    heuristic: Annotated[
+        str | None,
+        of(POLICY, "NAME", f"Each job runs inside one machine: {', '.join(HEURISTICS)}.", "a queue"),
+    ] = None,
+    router: Annotated[
+        str | None, of(POLICY, "NAME", f"How jobs are sent to several clusters: {', '.join(ROUTERS)}.")
+    ] = None,
+    rebalance: Annotated[
+        str | None,
+        of(POLICY, "TIME", "How often the router Auction offers waiting jobs again.", "never"),
+    ] = None,
+    kind: Annotated[
+        str | None, of(FLOWS, "KIND", "The kind of cluster that all tasks need.", "what the files say")
+    ] = None,
     curve: Annotated[
         str | None,
-        of(IN, "SLR:SLR", "The value falls from all at one SLR to nothing at another.", "what the files say, or never"),
+        of(
+            FLOWS,
+            "SLR:SLR",
+            "The value of a workflow falls from the first schedule length ratio to zero at the second.",
+            "what the files say, or never",
+        ),
     ] = None,
     load: Annotated[
-        float | None, of(IN, "PART", "Submit workflows at this load, a share of all cores.", "all at once")
+        float | None, of(FLOWS, "PART", "Submit workflows at this load, a share of all cores.", "all at once")
     ] = None,
-    gap: Annotated[str | None, of(IN, "TIME", "Submit a workflow at this interval, instead of at a load.")] = None,
-    poisson: Annotated[
-        bool, typer.Option("--poisson", rich_help_panel=IN, help="Submit workflows at random intervals.")
-    ] = False,
+    gap: Annotated[str | None, of(FLOWS, "TIME", "Submit workflows at this interval, instead of at a load.")] = None,
+    poisson: Annotated[bool, flag(FLOWS, "Submit workflows at random intervals of that mean.", "--poisson")] = False,
     jobs: Annotated[
-        int | None, of(IN, "N", "The number of workflows drawn from the folder, at random.", "each once")
+        int | None, of(FLOWS, "N", "The number of workflows to draw from the folder, at random.", "each file once")
     ] = None,
-    cores: options.Cores = None,
     clusters: Annotated[
         str | None,
         of(
             WHERE,
             "NxCORES:KIND,...",
-            "The clusters, such as 3x1000:Kind1,2000; without a kind, a cluster takes any task.",
-            "one, of --cores; of workflows 64",
+            "The clusters, such as 3x1000:Kind1,2000; a cluster without a kind accepts any task.",
+            "one of --cores, or of 64 for workflows",
         ),
     ] = None,
     cores_per_machine: Annotated[
-        int | None, of(WHERE, "N", "Clusters are made of machines of this size.", "pools of cores")
+        int | None, of(WHERE, "N", "Clusters consist of machines with this many cores.", "pools of cores")
     ] = None,
     from_: Annotated[
         str | None,
-        typer.Option("--from", metavar="TIME", rich_help_panel=WHERE, help="On machines: when the window begins: 7d."),
+        of(
+            WHERE,
+            "TIME",
+            "On machines: where the simulated interval begins, such as 7d.",
+            "the first submission",
+            flags=("--from",),
+        ),
     ] = None,
-    until: Annotated[str | None, of(WHERE, "TIME", "When the window ends.", "the last submission")] = None,
+    until: Annotated[str | None, of(WHERE, "TIME", "Where the simulated interval ends.", "the last submission")] = None,
     walk: Annotated[
-        str | None, of(SUPPLY, "MEAN:RADIUS:PERIOD", "A random walk of the number of machines: 24:8:20min.")
+        str | None,
+        of(SUPPLY, "MEAN:RADIUS:PERIOD", "The number of machines is a random walk, such as 24:8:20min."),
     ] = None,
-    series: Annotated[Path | None, of(SUPPLY, "FILE", "Or a table in CSV: instants, then power or nodes.")] = None,
+    series: Annotated[
+        Path | None, of(SUPPLY, "FILE", "Or it follows a table in CSV: times, then power or numbers of nodes.")
+    ] = None,
     column: Annotated[
-        str | None, of(SUPPLY, "NAME", "Its column; several are added: 'A+B'.", "the only one there is")
+        str | None, of(SUPPLY, "NAME", "The column of the table; several are added: A+B.", "the only one there is")
     ] = None,
     per_machine: Annotated[
         float | None, of(SUPPLY, "X", "What a machine needs, in the unit of the series.", "1")
@@ -229,54 +265,52 @@ def _shared(
         int | None, of(SUPPLY, "N", "Upper limit of the number of machines.", "what the series allows")
     ] = None,
     series_from: Annotated[
-        str | None, of(SUPPLY, "TIME", "Offset into the series at which the window begins.", "0")
+        str | None, of(SUPPLY, "TIME", "Offset into the series at which the simulated interval begins.", "0")
     ] = None,
-    repeat: Annotated[
-        bool, typer.Option("--repeat", rich_help_panel=SUPPLY, help="The series starts again at its end.")
-    ] = False,
+    repeat: Annotated[bool, flag(SUPPLY, "Start the series again at its end.", "--repeat")] = False,
     notice: Annotated[str | None, of(SUPPLY, "TIME", "Advance notice given of each change.", "0")] = None,
     mode: Annotated[
         str | None,
         of(SUPPLY, "kill|drain|checkpoint", "What happens to jobs on machines that are switched off.", "kill"),
     ] = None,
     checkpoint_cost: Annotated[
-        str | None, of(SUPPLY, "TIME", "How long it takes to write a checkpoint.", "no checkpoints; on notice 0")
+        str | None, of(SUPPLY, "TIME", "The time it takes to write a checkpoint.", "no checkpoints; on notice 0")
     ] = None,
     checkpoint_every: Annotated[
         str | None, of(SUPPLY, "TIME", "The work between two checkpoints.", "only on notice")
     ] = None,
-    restart: Annotated[str, of(SUPPLY, "TIME", "How long it takes to restart from a checkpoint.")] = "0",
+    restart: Annotated[str, of(SUPPLY, "TIME", "The time it takes to restart from a checkpoint.")] = "0",
     reference: Annotated[
         Path | None,
         of(SUPPLY, "FILE", "Jobs from whose lengths the risk of each target is estimated.", "the week before --from"),
-    ] = None,
-    heuristic: Annotated[
-        str | None,
-        of(PANELS[PlacementOptions], "NAME", f"Jobs inside one machine each: {', '.join(HEURISTICS)}.", "a queue"),
-    ] = None,
-    router: Annotated[
-        str | None, of(ROUTED, "NAME", f"Who sends jobs to the clusters: {', '.join(ROUTERS)}.", "none")
-    ] = None,
-    rebalance: Annotated[
-        str | None,
-        of(ROUTED, "TIME", "The interval at which an auction that forwards offers what waits again.", "never"),
     ] = None,
     engine: options.Engine = "auto",
     seed: options.Seed = 0,
     validate: options.Validate = False,
     tau: options.Tau = 10.0,
     attempts_out: Annotated[Path | None, options.file("The table of all attempts: .csv or .parquet.")] = None,
-    gantt: Annotated[
-        Path | None, options.file("The Gantt chart, a panel for each cluster: .svg, .png or .pdf.")
+    gantt: Annotated[Path | None, options.file("The Gantt chart, one panel per cluster: .svg, .png or .pdf.")] = None,
+    draw_from: Annotated[
+        str | None, of(OUT, "TIME", "Where the figures begin: 3600, 12h, 30d.", "the first submission")
     ] = None,
-    draw_from: Annotated[str | None, options.time("The figures begin there: 3600, 12h, 30d.")] = None,
-    draw_to: Annotated[str | None, options.time("The figures end there.")] = None,
+    draw_to: Annotated[str | None, of(OUT, "TIME", "Where the figures end.", "the last event")] = None,
     json: options.Json = False,
+    help_all: Annotated[
+        bool,
+        typer.Option("--help-all", callback=_help_all, is_eager=True, help="Show all options and exit."),
+    ] = False,
 ) -> None:
     """Say which options both commands have."""
 
 
-@commands_app.command()
+@commands_app.command(
+    cls=command_of(_COMMON),
+    epilog=examples(
+        "schedlab simulate --workload log.swf --order SAF",
+        "schedlab simulate --workload log.swf --order SAF --threshold 40h --jobs-out jobs.csv --gantt gantt.svg",
+        "schedlab simulate --workload log.swf --heuristic FirstFit --cores-per-machine 32",
+    ),
+)
 @command
 def simulate(
     asked: Asked,
@@ -285,21 +319,18 @@ def simulate(
         Path | None, options.file("The table of jobs: .csv, .parquet, or (of a log) .swf (.swf.gz, ...).")
     ] = None,
     tasks_out: Annotated[Path | None, options.file("The table of tasks of workflows: .csv or .parquet.")] = None,
-    batsim_out: Annotated[
-        Path | None, options.file("The table of jobs as Batsim writes it (.csv), for evalys.")
-    ] = None,
+    batsim_out: Annotated[Path | None, options.file("The table of jobs in Batsim's format (.csv), for evalys.")] = None,
     figure: Annotated[Path | None, options.file("Cores in use and queue over time: .svg, .png or .pdf.")] = None,
-    graph: Annotated[Path | None, options.file("A workflow's graph, drawn by rank: .svg, .png or .pdf.")] = None,
-    graph_job: Annotated[int | None, of(options.FILES, "N", "The workflow whose graph is drawn.", "0")] = None,
-    view: Annotated[Path | None, options.file("A page to pan, zoom and search the Gantt chart: .html.")] = None,
+    graph: Annotated[Path | None, options.file("The graph of a workflow, by rank: .svg, .png or .pdf.")] = None,
+    graph_job: Annotated[int | None, of(OUT, "N", "The workflow whose graph is drawn.", "0")] = None,
 ) -> int:
-    """Replay a log, workflows, or both under one policy, and show the figures of merit."""
+    """Simulate a log, workflows, or both under one policy, and print the metrics."""
     words, chosen = asked.words, asked.chosen
     if words["workload"] is None and not {"order", "heuristic", "router", "forward"} & chosen.keys():
         chosen.setdefault("bid", named_priority("PVR", "bid"))  # workflows bid, unless another policy is named
     wanted = Outputs(
         jobs=jobs_out, tasks=tasks_out, attempts=words["attempts_out"], batsim=batsim_out, gantt=words["gantt"],
-        figure=figure, graph=graph, graph_job=graph_job, view=view, window=(words["draw_from"], words["draw_to"]),
+        figure=figure, graph=graph, graph_job=graph_job, window=(words["draw_from"], words["draw_to"]),
     )  # fmt: skip
     main = _main(chosen, words["heuristic"])
     return commands.simulate(asked.scenario([main]), asked.setup(), main, wanted, json=words["json"])
@@ -314,34 +345,40 @@ def _main(chosen: Mapping[str, Any], heuristic: str | None) -> Policy:
     return policy("order", chosen.get("order", "FCFS")) if heuristic is None else policy("heuristic", heuristic)
 
 
-@commands_app.command()
+@commands_app.command(
+    cls=command_of(_COMMON_OF_COMPARE),
+    epilog=examples(
+        "schedlab compare --workload log.swf --orders FCFS,SAF,WFP3",
+        "schedlab compare --workload log.swf --orders FCFS,SAF --threshold 40h --out results/orders",
+        "schedlab compare --workload log.swf --clusters 2x64 --routers RoundRobin,EarliestStart --drop-oversized",
+    ),
+)
 @command
 def compare(
     asked: Asked,
     *,
     orders: Annotated[
         list[str] | None,
-        typer.Option(
-            "--orders",
-            "-o",
-            metavar="ORDER,...",
-            rich_help_panel=COMPARED,
-            help="Orders: names (see list), or yours as path/to/file.py:name or path/to/fit.toml.",
+        of(
+            POLICY,
+            "ORDER,...",
+            "Queue orders: names (see list), or yours as path/to/file.py:name or path/to/fit.toml.",
+            flags=("--orders", "-o"),
         ),
     ] = None,
     heuristics: Annotated[
-        list[str] | None, of(COMPARED, "NAME,...", f"Or heuristics on machines: {', '.join(HEURISTICS)}.")
+        list[str] | None, of(POLICY, "NAME,...", f"Or heuristics on machines: {', '.join(HEURISTICS)}.")
     ] = None,
-    bids: Annotated[list[str] | None, of(COMPARED, "BID,...", "Or bids: names (see list), or yours.")] = None,
-    routers: Annotated[list[str] | None, of(COMPARED, "NAME,...", f"Or routers: {', '.join(ROUTERS)}.")] = None,
-    out: Annotated[
-        Path | None, of(options.FILES, "FOLDER", "The folder for tables, figures, provenance.", "none is written")
+    bids: Annotated[
+        list[str] | None, of(POLICY, "BID,...", "Or bids of workflows: names (see list), or yours.")
     ] = None,
+    routers: Annotated[list[str] | None, of(POLICY, "NAME,...", f"Or routers: {', '.join(ROUTERS)}.")] = None,
+    out: Annotated[Path | None, of(OUT, "FOLDER", "The folder of tables, figures and provenance.")] = None,
 ) -> int:
-    """Replay a log, workflows, or both under several policies, and compare them: table, Parquet files, figures."""
+    """Simulate a log, workflows, or both under several policies, and compare them: table, files, figures."""
     words, chosen = asked.words, asked.chosen
     lists: dict[Kind, list[str] | None] = {"order": orders, "heuristic": heuristics, "bid": bids, "router": routers}
-    given = {kind: options.parts(texts) for kind, texts in lists.items() if texts is not None}
+    given = {kind: parts(texts) for kind, texts in lists.items() if texts is not None}
     if len(given) != 1:
         what = f"{len(given)} lists of policies" if given else "a comparison of nothing"
         raise RequestError(what, "one of --orders, --heuristics, --bids and --routers is needed")

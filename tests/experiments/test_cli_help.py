@@ -1,0 +1,133 @@
+"""The help: panels, the common options first, and examples that run."""
+
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import simmodels as sm
+import workloads as wl
+from experiments.cli import app, late_command, main
+
+LATE = ("simulate", "compare", "forecast")
+GROUP: Any = typer.main.get_command(app)
+COMMANDS = {
+    name: late_command(name) if name in LATE else command
+    for name, command in GROUP.commands.items()
+    if not command.hidden
+}
+FULL = ("reproduce",)
+"""The commands whose examples take minutes."""
+
+Shown = Callable[..., str]
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shown:
+    """Return what the command line prints to stdout in a terminal of so many columns."""
+
+    def answer(*words: str, columns: int = 80) -> str:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(sys, "argv", ["schedlab", *words])
+        assert main() == 0
+        found = capsys.readouterr()
+        assert found.err == ""
+        return found.out
+
+    return answer
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_the_help_fits_the_terminal_and_ends_with_examples(name: str, columns: int, shown: Shown) -> None:
+    text = shown(*name.split(), "--help", columns=columns)
+    assert max(map(len, text.splitlines())) <= columns
+    assert "<" not in text
+    assert "╭─ Help" in text
+    examples = text.split("Examples:")[1].replace("\\\n", "").splitlines()[1:]
+    assert 2 <= len(examples) <= 3
+    assert [" ".join(line.split()) for line in examples] == (COMMANDS[name] if name else GROUP).epilog.splitlines()
+    assert all(line.startswith("  schedlab ") for line in examples)
+
+
+@pytest.mark.parametrize("name", ["simulate", "compare"])
+def test_the_help_shows_the_common_options_and_another_all(name: str, shown: Shown) -> None:
+    brief, whole = shown(name, "--help"), shown(name, "--help-all")
+    flags = [flag for each in COMMANDS[name].params for flag in each.opts if flag.startswith("--")]
+    assert all(f"{flag} " in whole for flag in flags)
+    common = [flag for flag in flags if f" {flag} " in brief.split("more options")[0]]
+    assert {"--workload", "--cores", "--backfilling", "--json", "--quiet", "--help-all"} <= set(common)
+    assert 15 <= len(common) <= 25
+    assert f"{len(flags) - len(common)} more options: schedlab {name} --help-all" in brief
+    assert whole.index("What goes in") < whole.index("Which policy decides") < whole.index("What comes out")
+
+
+def test_every_common_option_is_one(shown: Shown) -> None:
+    for name in ("simulate", "compare"):
+        known = {each.name for each in COMMANDS[name].params}
+        assert set(COMMANDS[name].common) - known <= {"help"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a log that says when its jobs started, and with the study that `new` writes."""
+    path = tmp_path_factory.mktemp("examples")
+    jobs = wl.tsafrir_estimates(wl.lublin(jobs=300, cores=32, seed=3, name="log"), seed=3)
+    jobs = replace(jobs, submit_s=jobs.submit_s / jobs.submit_s.max() * 70 * 86_400.0)
+    wl.write_swf(sm.simulate(jobs, order="FCFS"), path / "log.swf")
+    return path
+
+
+def _examples() -> list[Any]:
+    found = []
+    for name in ["", "list", "demo", "simulate", "compare", "forecast", "learn", "advise", "new", "run", "report"]:
+        found += [(name, line) for line in (COMMANDS[name] if name else GROUP).epilog.splitlines()]
+    more = [(name, line) for name in FULL for line in COMMANDS[name].epilog.splitlines()]
+    assert {name for name, _ in found + more} == {"", *COMMANDS}
+    return found + [pytest.param(*each, marks=pytest.mark.full) for each in more]
+
+
+@pytest.mark.parametrize(("name", "line"), _examples())
+def test_each_example_of_the_help_runs(
+    name: str, line: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    if name == "report":  # the campaign of the example of run
+        run("schedlab run selection --scale smoke -q", monkeypatch)
+    if "my_study.py" in line:
+        Path("my_study.py").unlink(missing_ok=True)
+        run("schedlab new my_study -q", monkeypatch)
+    elif name == "new":
+        Path("my_study.py").unlink(missing_ok=True)
+    if "fit.toml" in line and "--out" not in line:
+        sm.Polynomial([1.0], ["pq"], name="fit").write("fit.toml")
+    assert run(line, monkeypatch) == 0, capsys.readouterr().err
+
+
+def run(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run a command line here."""
+    monkeypatch.setattr(sys, "argv", shlex.split(line))
+    return main()
+
+
+def test_quiet_prints_results_and_errors_only(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    words = "schedlab simulate --workload log.swf --jobs-out quiet.csv"
+    assert run(words, monkeypatch) == 0
+    loud = capsys.readouterr()
+    assert "300 jobs" in loud.err
+    assert "wrote quiet.csv" in loud.err
+    assert run(f"{words} -q", monkeypatch) == 0
+    quiet = capsys.readouterr()
+    assert (quiet.out, quiet.err) == (loud.out, "")
+    assert run("schedlab simulate --workload none.swf -q", monkeypatch) == 2
+    assert capsys.readouterr().err == "error: none.swf: cannot be read: no such file or directory\n"
+    assert run(words, monkeypatch) == 0
+    assert "300 jobs" in capsys.readouterr().err, "quiet is that of one command"
