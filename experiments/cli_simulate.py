@@ -35,7 +35,7 @@ _WORK: Final = ("workload", "workflows", "cores", "clean", "drop_oversized")
 _SINGLE: Final = ("order", "heuristic", "bid", "router")
 _SEVERAL: Final = ("orders", "heuristics", "bids", "routers")
 _HOW: Final = ("backfilling", "threshold", "clusters", "cores_per_machine", "seed", "validate")
-_COMMON: Final = (*_WORK, *_SINGLE, *_HOW, "jobs_out", "figure", "gantt", "json", "quiet")
+_COMMON: Final = (*_WORK, *_SINGLE, *_HOW, "jobs_out", "figure", "gantt", "view", "json", "quiet")
 _COMMON_OF_COMPARE: Final = (*_WORK, *_SEVERAL, *_HOW, "out", "gantt", "json", "quiet")
 _LISTED: Final = (*_COMMON_OF_COMPARE, *_COMMON)
 """The options that ``--help`` shows, in this order; ``--help-all`` shows all."""
@@ -323,6 +323,7 @@ def simulate(
     figure: Annotated[Path | None, options.file("Cores in use and queue over time: .svg, .png or .pdf.")] = None,
     graph: Annotated[Path | None, options.file("The graph of a workflow, by rank: .svg, .png or .pdf.")] = None,
     graph_job: Annotated[int | None, of(OUT, "N", "The workflow whose graph is drawn.", "0")] = None,
+    view: Annotated[Path | None, options.file("A page to pan, zoom and search the Gantt chart: .html.")] = None,
 ) -> int:
     """Simulate a log, workflows, or both under one policy, and print the metrics."""
     words, chosen = asked.words, asked.chosen
@@ -330,7 +331,7 @@ def simulate(
         chosen.setdefault("bid", named_priority("PVR", "bid"))  # workflows bid, unless another policy is named
     wanted = Outputs(
         jobs=jobs_out, tasks=tasks_out, attempts=words["attempts_out"], batsim=batsim_out, gantt=words["gantt"],
-        figure=figure, graph=graph, graph_job=graph_job, window=(words["draw_from"], words["draw_to"]),
+        figure=figure, graph=graph, graph_job=graph_job, view=view, window=(words["draw_from"], words["draw_to"]),
     )  # fmt: skip
     main = _main(chosen, words["heuristic"])
     return commands.simulate(asked.scenario([main]), asked.setup(), main, wanted, json=words["json"])

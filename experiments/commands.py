@@ -16,7 +16,7 @@ from experiments.inputs import count_of
 from experiments.outputs import MOST_PANELS, Outputs, drawn_window, made_folder, require_folder, require_writable
 from experiments.policy import HEURISTICS, ROUTERS, Policy, chosen_policies
 from experiments.scenario import Scenario, ScenarioRequest
-from experiments.setup import FIRST, Cell, Setup
+from experiments.setup import Cell, Setup
 from experiments.tables import comparison_table, listing, metrics_table
 from simmodels.engine import Engine
 from simmodels.errors import RequestError
@@ -98,7 +98,7 @@ def simulate(asked: ScenarioRequest, setup: Setup, policy: Policy, wanted: Outpu
             shown.remark(line)
         if warning := _tie_warning(policy.priority, scenario):
             shown.remark(warning)
-        shown.begin(f"{policy.name} ({FIRST})")
+        shown.begin(policy.name)
         cell = setup.run(scenario, policy)
         if cell.schedule is not None:
             _remark_left_out([cell], scenario, shown)

@@ -17,7 +17,7 @@ from experiments.calibration import Calibration, calibrate
 from experiments.outputs import made_folder, write_json
 from experiments.policy import Policy, chosen_policies
 from experiments.scenario import Scenario
-from experiments.setup import FIRST, Cell, Setup, column_types
+from experiments.setup import Cell, Setup, column_types
 from simmodels.errors import RequestError
 from simmodels.ground.files import replacing, write_csv
 from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
@@ -71,7 +71,7 @@ def run_all(
     """
     cells: list[Cell] = []
     for policy in policies:
-        begin(policy.name if cells else f"{policy.name} ({FIRST})")
+        begin(policy.name)
         cells.append(setup.run(scenario, policy))
     return tuple(cells)
 

@@ -46,7 +46,7 @@ _LOST: Final = "#D1242F"
 _OFF: Final = "#3A3A3A"
 _MOST_LABELS: Final = 80  # more jobs than this are not labelled
 _MOST_OUTLINES: Final = 4000  # more rectangles than this have no outlines, and are drawn as pixels in SVG and PDF
-_LOWEST: Final = 0.35  # of the highest panel's height
+LOWEST: Final = 0.35  # of the highest panel's height
 _SCALES: Final = {"wait": "wait (log scale; 1 min and less alike)", "length": "length of the job (log scale)"}
 
 
@@ -102,9 +102,9 @@ def gantt(
         switched = any(each.off_spans is not None and not each.off_spans.empty for each in shown.values())
         colour = "length" if switched else "job"
     require_known("colour", colour, get_args(Colouring))
-    windows = [_window(each, start_s, end_s) for each in shown.values()]
+    windows = [simulated_window(each, start_s, end_s) for each in shown.values()]
     window_s = min(low for low, _ in windows), max(high for _, high in windows)
-    heights = np.maximum(heights_of(panels), _LOWEST)
+    heights = np.maximum(heights_of(panels), LOWEST)
     height_in = 5.6 if len(panels) == 1 else 1.4 + (4.2 if several else 1.7) * float(heights.sum())
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width_in, height_in), layout="constrained")
@@ -143,7 +143,9 @@ def _panels(shown: Mapping[str, Schedule]) -> list[Panel]:
     return panels
 
 
-def _window(schedule: Schedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
+def simulated_window(
+    schedule: Schedule, start_s: float | None = None, end_s: float | None = None
+) -> tuple[float, float]:
     """Return the window to draw: by default what was simulated, as far as the schedule knows it."""
     low, high = (None, None) if schedule.window is None else schedule.simulated_s
     return window_of(schedule, low if start_s is None else start_s, high if end_s is None else end_s)

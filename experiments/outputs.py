@@ -111,6 +111,20 @@ def figure_writer(path: Path, draw: Callable[[Made], "Figure"]) -> Callable[[Mad
     return lambda made, path: drawing.save(draw(made), path)
 
 
+def view_writer(path: Path) -> Writer:
+    """Return what writes a schedule as a page to pan, zoom and search.
+
+    Raises
+    ------
+    RequestError
+        The name does not end in ``.html``.
+    """
+    from experiments.viewer import view  # noqa: PLC0415  it imports matplotlib, which is slow to import
+
+    view.require_html(path)
+    return view.write_view
+
+
 def batsim_writer(path: Path) -> Writer:
     """Return what writes a schedule as Batsim's ``jobs.csv``.
 
@@ -136,6 +150,8 @@ class Outputs:
         Figures: the Gantt chart, cores and queue over time, a workflow's graph.
     graph_job
         The number of the workflow whose graph is drawn.
+    view
+        The page to pan, zoom and search.
     window
         The texts of --draw-from and --draw-to.
     """
@@ -148,6 +164,7 @@ class Outputs:
     figure: Path | None = None
     graph: Path | None = None
     graph_job: int | None = None
+    view: Path | None = None
     window: tuple[str | None, str | None] = (None, None)
 
     def __post_init__(self) -> None:
@@ -162,7 +179,7 @@ class Outputs:
     @property
     def paths(self) -> tuple[Path, ...]:
         """Return the files."""
-        found = (self.jobs, self.tasks, self.attempts, self.batsim, self.gantt, self.figure, self.graph)
+        found = (self.jobs, self.tasks, self.attempts, self.batsim, self.gantt, self.figure, self.graph, self.view)
         return tuple(path for path in found if path is not None)
 
     def of_one(self, *, rigid: bool, data: Mapping[str, float]) -> dict[Path, Writer]:
@@ -195,6 +212,8 @@ class Outputs:
                 found[path] = figure_writer(path, _drawing(name, start_s, end_s))
         if self.graph is not None:
             found[self.graph] = figure_writer(self.graph, _graph(self.graph_job or 0, data))
+        if self.view is not None:
+            found[self.view] = view_writer(self.view)
         return found
 
     def of_several(self, kind: str) -> dict[Path, Callable[[Mapping[str, Schedule], Path], None]]:

@@ -27,7 +27,6 @@ from simmodels.simulate import policies_of, simulate
 from simmodels.site import Site
 from simmodels.workload import Workload
 
-FIRST: Final = "compiled at first use"
 KINDS: Final[Mapping[type[Options], str]] = {
     QueueOptions: "a queue",
     PlacementOptions: "a placer (heuristic)",

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.cards import card, duration, line_chart, sliced
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import Floats, Ints
 
@@ -172,6 +173,14 @@ class Capacity:
     def __repr__(self) -> str:
         """Return a line about it."""
         return f"<Capacity: {len(self)} changes, {self.machines.min()} to {self.machines.max()} machines>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the number of machines over time."""
+        first_s, last_s = float(self.time_s[0]), float(self.time_s[-1])
+        end_s = last_s + max((last_s - first_s) / 8, 1.0)  # so that the last change is seen
+        values = sliced(self.time_s, self.machines.astype(np.float64), (first_s, end_s))
+        chart = line_chart(values, "machines", ends=("0 s", duration(end_s - first_s)))
+        return card(repr(self).strip("<>"), {"first to last change": duration(last_s - first_s)}, chart)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table: one row a change."""

@@ -1,4 +1,7 @@
-"""The errors a user can meet; each says what was wrong, the value, and what is allowed.
+"""The errors a user can meet; each says what must hold, what was given, and where.
+
+The text of a value that is out of range comes from `must_be`, and the near names of an unknown one from `near_names`:
+nothing else writes either.
 
 SimPy rebuilds an exception that crosses a process as ``type(e)(*e.args)``, and worker processes
 pickle it. So every class hands *all* its fields to ``super().__init__`` and makes its text in
@@ -48,11 +51,45 @@ def _said(text: str) -> str:
 
 
 def brief(value: object) -> str:
-    """Return the ``repr`` of a value of a file, cut short where it is long: an error fits on a line."""
+    """Return a value as errors show it: its ``repr``, cut short where it is long, so that an error fits on a line.
+
+    A scalar of numpy looks like Python's, and an object whose ``repr`` has several lines or an address is named by its
+    type.
+
+    Examples
+    --------
+    >>> brief("40h"), brief(0.5), brief(object())
+    ("'40h'", '0.5', 'an object')
+    """
     try:
-        return _BRIEF.repr(value)
+        scalar = type(value).__module__ == "numpy" and not getattr(value, "shape", True)
+        text = _BRIEF.repr(value.item() if scalar else value)  # type: ignore[attr-defined]  # those of numpy have it
     except ValueError:  # Python does not write out thousands of digits
         return f"{type(value).__name__} with a number of thousands of digits"
+    if "\n" in text or text.startswith("<"):
+        name = type(value).__name__
+        return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+    return text
+
+
+def must_be(name: str, expected: str, given: object) -> str:
+    """Return the text of a value that is not what it must be, for any error that names one.
+
+    Parameters
+    ----------
+    name
+        What the value is of: a parameter, an option, a field of a file.
+    expected
+        What it must be.
+    given
+        The value.
+
+    Examples
+    --------
+    >>> must_be("cores", "an integer from 1 to 2**53", 0)
+    'cores must be an integer from 1 to 2**53 (got 0)'
+    """
+    return f"{name} must be {expected} (got {brief(given)})"
 
 
 class SimModelsError(Exception):
@@ -69,19 +106,19 @@ class RequestError(SimModelsError, ValueError):
     Parameters
     ----------
     what
-        What was asked for, and the value.
-    allowed
-        What would have been accepted.
+        What is wrong, with the value; that of a value out of range is made by `must_be`.
+    remedy
+        What to do instead, if `what` does not say so.
     """
 
-    def __init__(self, what: str, allowed: str = "") -> None:
-        super().__init__(what, allowed)
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what, remedy)
         self.what = what
-        self.allowed = allowed
+        self.remedy = remedy
 
     def __str__(self) -> str:
         """Return the text of the error."""
-        return _said(self.what) + (f"; {printable(self.allowed)}" if self.allowed else "")
+        return _said(self.what) + (f"; {printable(self.remedy)}" if self.remedy else "")
 
 
 class UnknownNameError(RequestError):
@@ -93,24 +130,43 @@ class UnknownNameError(RequestError):
         What the name was to name, for example ``"order"``.
     name
         The name as given.
-    near
-        Known names that look like it.
     known
         All known names.
     """
 
-    def __init__(self, kind: str, name: str, near: tuple[str, ...], known: tuple[str, ...]) -> None:
+    def __init__(self, kind: str, name: str, known: tuple[str, ...]) -> None:
         super().__init__(f"unknown {kind} {name!r}", f"known: {', '.join(known)}")
-        self.args = (kind, name, near, known)
+        self.args = (kind, name, known)
         self.kind = kind
         self.name = name
-        self.near = near
         self.known = known
+
+    @property
+    def near(self) -> tuple[str, ...]:
+        """Return the known names that look like it."""
+        return near_names(self.name, self.known)
 
     def __str__(self) -> str:
         """Return the text of the error."""
         hint = f"did you mean {' or '.join(self.near)}? " if self.near else ""
-        return f"{_said(self.what)}; {hint}{printable(self.allowed)}"
+        return f"{_said(self.what)}; {hint}{printable(self.remedy)}"
+
+
+def near_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return the known names that look like a name: those with its letters in another order, else up to three others.
+
+    Capitals count as small letters.
+
+    Examples
+    --------
+    >>> near_names("sfa", ("FCFS", "SAF", "SPF")), near_names("simpi", ("auto", "simpy"))
+    (('SAF',), ('simpy',))
+    """
+    small = {each: each.casefold() for each in known}
+    letters = sorted(name.casefold())
+    swapped = [each for each in small.values() if sorted(each) == letters]
+    near = swapped or difflib.get_close_matches(name.casefold(), small.values())
+    return tuple(each for each in small if small[each] in near)
 
 
 def require_known(kind: str, name: object, known: Iterable[str]) -> None:
@@ -129,6 +185,8 @@ def require_known(kind: str, name: object, known: Iterable[str]) -> None:
     ------
     UnknownNameError
         The name is none of them.
+    RequestError
+        It is no text.
 
     Examples
     --------
@@ -137,8 +195,10 @@ def require_known(kind: str, name: object, known: Iterable[str]) -> None:
     simmodels.errors.UnknownNameError: unknown engine 'simpi'; did you mean simpy? known: auto, simpy, compiled
     """
     names = tuple(known)
+    if not isinstance(name, str):
+        raise RequestError(must_be(kind, f"one of {', '.join(names)}", name))
     if name not in names:
-        raise UnknownNameError(kind, str(name), tuple(difflib.get_close_matches(str(name), names)), names)
+        raise UnknownNameError(kind, name, names)
 
 
 class FileFormatError(SimModelsError, ValueError):
@@ -151,7 +211,7 @@ class FileFormatError(SimModelsError, ValueError):
     line
         The line's number, from 1; None when the whole file is meant.
     what
-        What was wrong, the value, and what is allowed.
+        What must hold, and what the file has.
     """
 
     def __init__(self, path: str, line: int | None, what: str) -> None:

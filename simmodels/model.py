@@ -6,8 +6,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from simmodels.errors import RequestError
-from simmodels.ground.numbers import shown
+from simmodels.errors import RequestError, must_be
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.placement_options import PlacementOptions, require_lengths
 from simmodels.policies.queue_options import QueueOptions
@@ -86,10 +85,10 @@ class Model:
         given: Any = self.window_s
         try:
             begin_s, end_s = (float(each) for each in given)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             begin_s = end_s = math.nan
         if math.isnan(begin_s) or math.isnan(end_s):
-            raise RequestError(f"window_s is {shown(given)}", "two numbers of seconds are needed")
+            raise RequestError(must_be("window_s", "two numbers of seconds", given))
         return begin_s, end_s
 
     @property

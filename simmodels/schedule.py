@@ -15,6 +15,7 @@ from simmodels import metrics
 from simmodels.capacity import Capacity
 from simmodels.energy import Power, Signal
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.ground.cards import card
 from simmodels.ground.files import replacing, write_csv
 from simmodels.results import merit
 from simmodels.results.attempts import (
@@ -34,6 +35,7 @@ from simmodels.results.attempts import (
     off_table,
     rows_of,
 )
+from simmodels.results.card import schedule_card
 from simmodels.results.evidence import Evidence
 from simmodels.results.legality import prove
 from simmodels.results.place import Place, Terms
@@ -258,6 +260,17 @@ class Schedule:
         where = f"{self.cores} cores" + (f" of {len(self.clusters)} clusters" if len(self.clusters) > 1 else "")
         return f"<Schedule of {self.workload.name!r}: {what} on {where}{how}>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: figures of merit, and the machine and its queue over time."""
+        title = repr(self).strip("<>")
+        window_s = self.simulated_s if len(self) else (0.0, 0.0)
+        if not np.isfinite(window_s).all():
+            return card(title, {})
+        over_time = {"cores in use": self.cores_used(), "jobs waiting": self.queue_length()}
+        if not self.workload.rigid().any():
+            del over_time["jobs waiting"]
+        return schedule_card(title, self.metrics(), over_time, window_s, self.cores)
+
     @classmethod
     def from_attempts(
         cls,
@@ -359,7 +372,7 @@ class Schedule:
         names = [place.name for place in self.places]
         number = names.index(cluster) if cluster in names else cluster
         if not (isinstance(number, int) and 0 <= number < len(names)):
-            raise UnknownNameError("cluster", str(cluster), (), tuple(names))
+            raise UnknownNameError("cluster", str(cluster), tuple(names))
         return number
 
     def on(self, cluster: int | str) -> "Schedule":

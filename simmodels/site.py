@@ -6,8 +6,8 @@ from numbers import Real
 from typing import Literal, Self, get_args
 
 from simmodels.capacity import Capacity
-from simmodels.errors import RequestError, require_known
-from simmodels.ground.numbers import MOST, is_whole, shown
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.numbers import as_integer
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.results.place import Place
 
@@ -64,10 +64,8 @@ class Site:
             value = getattr(self, size)
             if value is None:
                 continue
-            if not is_whole(value, 1, MOST):
-                what = size if self.name in {"cluster", "machines"} else f"{size} of cluster {self.name!r}"
-                raise RequestError(f"{what} is {shown(value)}", "1 to 2^53 is allowed, in whole numbers")
-            object.__setattr__(self, size, int(value))  # 2.0 is a whole number too
+            what = size if self.name in {"cluster", "machines"} else f"{size} of cluster {self.name!r}"
+            object.__setattr__(self, size, as_integer(what, value, 1))
         if self.capacity is not None and self.machines is not None and self.capacity.machines.max() > self.machines:
             raise RequestError(f"a capacity of {self.capacity.machines.max()} machines", f"{self.machines} are allowed")
 
@@ -87,7 +85,7 @@ class Site:
             what = f"site {self.name!r} with machines={self.machines}, cores_per_machine={self.cores_per_machine}"
             raise RequestError(what, "both are needed, or cores")
         if not isinstance(self.checkpoints, Checkpoints | None):
-            raise RequestError(f"checkpoints is {shown(self.checkpoints)}", "a Checkpoints is allowed")
+            raise RequestError(must_be("checkpoints", "a Checkpoints, or None", self.checkpoints))
         if self.capacity is None and self.removes != "highest":
             raise RequestError("removes of machines that are always on", "a capacity is needed with it")
 

@@ -11,7 +11,6 @@ Topcuoglu, Hariri, Wu 2002, doi 10.1109/71.993206 (HEFT, CPOP); Arabnejad, Barbo
 (PEFT).
 """
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels import graph
-from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.errors import ImpossibleJobError, RequestError, require_known
 from simmodels.results.place import Place, Terms
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow, delays
@@ -223,9 +222,7 @@ def solve(problem: Problem, method: Method = "HEFT", *, start_at: float = 0.0) -
     UnknownNameError
         No such method.
     """
-    known = get_args(Method)
-    if method not in known:
-        raise UnknownNameError("method", method, tuple(difflib.get_close_matches(method.upper(), known)), known)
+    require_known("method", method, get_args(Method))
     tasks, processors = problem.cost.shape
     start, end = np.zeros(tasks), np.zeros(tasks)
     placed = np.full(tasks, -1)

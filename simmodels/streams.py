@@ -9,7 +9,8 @@ import operator
 
 import numpy as np
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import as_seed
 
 
 def _word(name: str | int) -> str:
@@ -19,7 +20,7 @@ def _word(name: str | int) -> str:
     try:
         return f"int:{operator.index(name)}"
     except TypeError:
-        raise RequestError(f"stream name {name!r}", "names are texts and whole numbers") from None
+        raise RequestError(must_be("a stream's name", "a text or an integer", name)) from None
 
 
 def entropy(seed: int, *names: str | int) -> int:
@@ -38,13 +39,7 @@ def entropy(seed: int, *names: str | int) -> int:
     RequestError
         The seed is no integer >= 0, or a name is neither a text nor a whole number.
     """
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        number = -1
-    if number < 0:
-        raise RequestError(f"seed {seed!r}", "an integer >= 0 is allowed")
-    text = "\x1f".join([str(number), *map(_word, names)])
+    text = "\x1f".join([str(as_seed(seed)), *map(_word, names)])
     digest = hashlib.sha256(text.encode()).digest()
     return int.from_bytes(digest[:16], "little")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,13 +12,17 @@ from simmodels import graph
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.ground.cards import card, duration, levels, line_chart, number
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import MOST
+from simmodels.units import HOUR
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["FOREVER", "Task", "ValueCurve", "Workflow"]
+
+_DRAWN: Final = 80  # of more tasks a notebook shows how many there are on each level
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,27 @@ class Workflow:
         """Return a line about it."""
         name = f" {self.name!r}" if self.name else ""
         return f"<Workflow {self.job_id}{name}: {len(self)} tasks, submitted at {self.submit_s:g} s>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: its size, and its graph from left to right; of many tasks, how many a level."""
+        level = np.zeros(len(self), np.int64)
+        for task in graph.topological(self.first, self.successor).tolist():
+            after = self.successor[self.first[task] : self.first[task + 1]]
+            level[after] = np.maximum(level[after], level[task] + 1)
+        of = [np.flatnonzero(level == each).tolist() for each in range(int(level.max()) + 1)]
+        figures = {
+            "tasks": number(len(self)),
+            "dependencies": number(len(self.edges)),
+            "levels": number(len(of)),
+            "work": f"{number(self.volume_core_s / HOUR)} core-hours",
+            "critical path": duration(self.critical_path_s()),
+            "most cores of a task": number(float(self.cores.max())),
+        }
+        if len(self) <= _DRAWN:
+            chart = levels(of, [(a, b) for a, b in self.edges.tolist()], "tasks and what they wait for")
+        else:
+            chart = line_chart(np.array([float(len(each)) for each in of]), "tasks a level")
+        return card(repr(self).strip("<>"), figures, chart)
 
     def label(self, task: int) -> str:
         """Return what a task is called: its name, or its number."""

@@ -14,10 +14,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.arguments import got, listed
+from simmodels.ground.cards import SLICES, card, duration, line_chart, number, share
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import ranges
 from simmodels.ground.plugins import plugin
 from simmodels.job import Job, Numbers
+from simmodels.units import HOUR
 from simmodels.workflow import Workflow
 
 __all__ = ["COLUMNS", "Job", "Numbers", "Tasks", "Workload", "WorkloadLike"]
@@ -89,6 +91,11 @@ def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.in
         where = int(np.flatnonzero(column != given)[0])
         raise RequestError(f"column {name}, row {where}: {given[where]}", "whole numbers of 64 bits are allowed")
     return column
+
+
+def _count(count: int, what: str) -> str:
+    """Return a count with what is counted: ``1 job``, ``2 jobs``."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _row(job: Job) -> dict[str, float]:
@@ -279,12 +286,39 @@ class Workload:
     def __repr__(self) -> str:
         """Return a line about it."""
         size = "" if self.max_cores is None else f", max_cores={self.max_cores}"
-        jobs = f"{len(self)} jobs"
+        jobs = _count(len(self), "job")
         if self.tasks is not None:
-            rigid = f"{int(self.rigid().sum())} rigid jobs, " if self.rigid().any() else ""
+            rigid = f"{_count(int(self.rigid().sum()), 'rigid job')}, " if self.rigid().any() else ""
             flows = len(self.tasks.workflows)
-            jobs = f"{rigid}{flows} workflows of {len(self) - int(self.rigid().sum())} tasks"
+            tasks = len(self) - int(self.rigid().sum())
+            jobs = f"{rigid}{_count(flows, 'workflow')} of {_count(tasks, 'task')}"
         return f"<Workload {self.name!r}: {jobs}{size}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how much is asked for, and when."""
+        known, title = self.known(), repr(self).strip("<>")
+        if not known.any():
+            return card(title, {})
+        submit_s, work_core_s = self.submit_s[known], self.runtime_s[known] * self.cores[known]
+        span_s = float(np.ptp(submit_s))
+        users = len(np.unique(self.user_id[self.user_id >= 0]))
+        figures = {
+            "first to last submission": duration(span_s),
+            "work": f"{number(work_core_s.sum() / HOUR)} core-hours",
+            "median runtime": duration(float(np.median(self.runtime_s[known]))),
+            "median cores": number(float(np.median(self.cores[known]))),
+            "most cores": number(float(self.cores[known].max())),
+        }
+        if users:
+            figures["users"] = number(users)
+        if self.max_cores is not None and span_s > 0:
+            figures["offered load"] = share(float(work_core_s.sum() / span_s / self.max_cores))
+        if not known.all():
+            figures["jobs of unknown cores or runtime"] = number(int((~known).sum()))
+        asked = np.histogram(submit_s, SLICES, weights=work_core_s)[0] / (max(span_s, 1.0) / SLICES)
+        size = None if self.max_cores is None or span_s == 0 else float(self.max_cores)
+        chart = line_chart(asked, "work submitted, as cores kept busy", line=size, ends=("0 s", duration(span_s)))
+        return card(title, figures, chart)
 
     # -- what stands for one --------------------------------------------------------------------
 

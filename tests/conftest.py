@@ -25,6 +25,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI els
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+os.environ.setdefault("SCHEDLAB_QUIET", "1")  # which test is the first to need code compiled is chance
 os.environ.setdefault("MPLBACKEND", "Agg")  # figures are drawn to files, on machines without a screen
 
 

@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 
 from simmodels.curve import ValueCurve
-from simmodels.errors import FileFormatError, RequestError
+from simmodels.errors import FileFormatError, RequestError, brief, must_be
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.streams import stream
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
@@ -134,16 +135,13 @@ def arrivals(
     """
     given = read_workflows(instances) if isinstance(instances, str | PathLike) else list(instances)
     if not given:
-        raise RequestError("no instances", "at least 1 is needed")
-    number = len(given) if jobs is None else jobs
-    if number < 1:
-        raise RequestError(f"{number} jobs", "at least 1 is allowed")
-    if not replacement and number > len(given):
-        what = f"{number} jobs of {len(given)} instances without replacement"
-        raise RequestError(what, "as many as instances at most are allowed")
+        raise RequestError(must_be("instances", "at least one workflow", given))
+    count = len(given) if jobs is None else as_integer("jobs", jobs, 1, also="None")
+    if not replacement and count > len(given):
+        raise RequestError(must_be("jobs", f"at most {len(given)}, the instances, without replacement", count))
     rng = stream(seed, "arrivals", "instances")
-    turns = (rng.random(number) * len(given)).astype(np.int64) if replacement else rng.permutation(len(given))
-    drawn = [given[row] for row in turns[:number].tolist()]
+    turns = (rng.random(count) * len(given)).astype(np.int64) if replacement else rng.permutation(len(given))
+    drawn = [given[row] for row in turns[:count].tolist()]
     instants = _instants(
         drawn,
         mean_core_s=math.fsum(job.volume_core_s for job in given) / len(given),
@@ -176,14 +174,12 @@ def _instants(
         exactly = load_seconds([job.volume_core_s for job in drawn], load=load, cores=cores, clock=clock)
         if not poisson:
             return exactly
-        mean_s = mean_core_s / (load * cores)
+        mean_s = mean_core_s / (load * cores)  # both are numbers > 0, as load_seconds has checked
     elif gap_s is not None and load is None and cores is None:
-        mean_s = gap_s
+        mean_s = as_number("gap_s", gap_s, above=0, unit="seconds")
     else:
-        what = f"load={load}, cores={cores}, gap_s={gap_s}"
-        raise RequestError(what, "load and cores, or gap_s, are needed, and not all of them")
-    if not 0 < mean_s < math.inf:
-        raise RequestError(f"a mean gap of {mean_s} s", "a finite number > 0 is allowed")
+        given = f"load={brief(load)}, cores={brief(cores)}, gap_s={brief(gap_s)}"
+        raise RequestError(f"the arrivals are not determined by {given}", "give load and cores, or gap_s alone")
     if poisson:
         gaps_s = stream(seed, "arrivals", "gaps").exponential(size=len(drawn) - 1)
         turned = np.append(0.0, gaps_s.cumsum()) * (mean_s / float(clock.tick_s) * _PARTS)

@@ -7,7 +7,6 @@ management systems simulator", JSSPP 2015/2016, LNCS 10353, pp. 178-197, doi:10.
 that of Batsim's documentation, page "Workload".
 """
 
-import math
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.errors import FileFormatError, RequestError, brief
-from simmodels.ground.numbers import MOST
+from simmodels.errors import FileFormatError, must_be
+from simmodels.ground.numbers import MOST, as_number
 from simmodels.workload import Workload
 from workloads.files import read_json, stem
 
@@ -56,8 +55,8 @@ def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, 
     RequestError
         `flops_per_s` is not a finite number > 0.
     """
-    if flops_per_s is not None and not 0 < flops_per_s < math.inf:
-        raise RequestError(f"flops_per_s is {flops_per_s}", "a finite number > 0 is allowed")
+    if flops_per_s is not None:
+        flops_per_s = as_number("flops_per_s", flops_per_s, above=0, also="None")
     where = Path(path)
     jobs, profiles, size = _loaded(where)
     rows = [_job(where, at, job, profiles, flops_per_s) for at, job in enumerate(jobs)]
@@ -86,13 +85,13 @@ def _loaded(path: Path) -> tuple[list[object], dict[str, object], int | None]:
     """Return the jobs, the profiles and the machine's size that the file gives."""
     content = read_json(path)
     if not isinstance(content, dict):
-        raise FileFormatError(str(path), None, "no JSON object; one with jobs and profiles is allowed")
+        raise FileFormatError(str(path), None, must_be("the file", "a JSON object with jobs and profiles", content))
     jobs, profiles = content.get("jobs"), content.get("profiles")
     if not (isinstance(jobs, list) and jobs and isinstance(profiles, dict)):
-        raise FileFormatError(str(path), None, "it needs a list of at least one job, jobs, and an object, profiles")
+        raise FileFormatError(str(path), None, "jobs must be a list of at least one job, and profiles an object")
     size = content.get("nb_res")
     if size is not None and not _fits(size, least=1, whole=True):
-        raise FileFormatError(str(path), None, f"nb_res is {brief(size)}; a whole number >= 1 is allowed")
+        raise FileFormatError(str(path), None, must_be("nb_res", "an integer >= 1", size))
     return jobs, profiles, None if size is None else int(size)
 
 
@@ -105,15 +104,15 @@ def _job(
     who = f"job {str(job['id'])!r}"
     for key, least in (("subtime", 0.0), ("res", 1.0)):
         if not _fits(job.get(key), least=least, whole=key == "res"):
-            kind = "whole" if key == "res" else "finite"
-            what = f"{who}: {key} is {brief(job.get(key, 'missing'))}; a {kind} number >= {least:g} is allowed"
+            kind = "an integer" if key == "res" else "a finite number"
+            what = must_be(f"{key} of {who}", f"{kind} >= {least:g}", job.get(key, "missing"))
             raise FileFormatError(str(path), None, what)
     walltime = job.get("walltime", -1)
     if walltime is not None and not _fits(walltime, least=-1.0):
-        what = f"{who}: walltime is {brief(walltime)}; a finite number > 0, or -1 for none, is allowed"
+        what = must_be(f"walltime of {who}", "a finite number > 0, or -1 for none", walltime)
         raise FileFormatError(str(path), None, what)
     if isinstance(job.get("profile"), list | dict):
-        raise FileFormatError(str(path), None, f"{who}: profile is {brief(job['profile'])}; a text is allowed")
+        raise FileFormatError(str(path), None, must_be(f"profile of {who}", "a text", job["profile"]))
     name = str(job.get("profile"))
     runtime = _runtime(path, f"{who}, profile {name!r}", profiles.get(name), flops_per_s)
     asked = -1.0 if walltime is None else float(walltime)
@@ -126,21 +125,20 @@ def _runtime(path: Path, who: str, profile: object, flops_per_s: float | None) -
         raise FileFormatError(str(path), None, f"{who}: there is no such profile")
     kind = profile.get("type")
     if kind not in _TYPES:
-        what = f"{who}: its type is {brief(kind)}; {' and '.join(_TYPES)} are allowed"
+        what = must_be(f"type of {who}", f"one of {', '.join(_TYPES)}", kind)
         raise FileFormatError(str(path), None, what)
     if kind == "delay" or "delay" in profile:
         key, speed = "delay", 1.0
     elif flops_per_s is None:
-        what = f"{who}: how long it runs depends on the cores' speed; give flops_per_s, or use profiles with a delay"
+        what = f"the runtime of {who} depends on the cores' speed; give flops_per_s, or use profiles with a delay"
         raise FileFormatError(str(path), None, what)
     elif profile.get("com", 0) != 0:
-        raise FileFormatError(
-            str(path), None, f"{who}: com is {brief(profile['com'])}; 0 is allowed, no network is modelled"
-        )
+        what = must_be(f"com of {who}", "0, because no network is modelled,", profile["com"])
+        raise FileFormatError(str(path), None, what)
     else:
         key, speed = "cpu", flops_per_s
     if not _fits(profile.get(key), least=0.0):
-        what = f"{who}: {key} is {brief(profile.get(key, 'missing'))}; a finite number >= 0 is allowed"
+        what = must_be(f"{key} of {who}", "a finite number >= 0", profile.get(key, "missing"))
         raise FileFormatError(str(path), None, what)
     return float(profile[key]) / speed
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.errors import FileFormatError
+from simmodels.errors import FileFormatError, must_be
 from simmodels.workload import Workload
 from workloads.files import read_start, read_whole, stem
 
@@ -57,14 +57,12 @@ def read_borg_slice(path: str | PathLike[str], *, name: str | None = None) -> Wo
             continue
         found = _LINE.fullmatch(line)
         if found is None:
-            shown = line[:60].decode(errors="replace")
-            what = f"{shown!r} is not `id release length cores type` with whole numbers and a type release or running"
+            expected = "`id release length cores type`, four integers and release or running"
+            what = must_be("the line", expected, line[:60].decode(errors="replace"))
             raise FileFormatError(str(where), number, what)
         job, release, length, cores = (int(field) for field in found.groups()[:4])
         if not (length and cores):
-            raise FileFormatError(
-                str(where), number, f"a length of {length} s and {cores} cores; at least 1 is allowed"
-            )
+            raise FileFormatError(str(where), number, must_be("length and cores", "at least 1", (length, cores)))
         rows.append((job, release, length, cores))
         running.append(found.group(5) == b"running")
     if not rows:

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.capacity import Capacity, Law, Mode, next_machines, walk_moves
-from simmodels.errors import FileFormatError, RequestError
-from simmodels.ground.numbers import MOST
+from simmodels.errors import FileFormatError, RequestError, must_be, require_known
+from simmodels.ground.numbers import MOST, as_integer, as_number
 from simmodels.streams import stream
 from workloads.files import read_whole
 
@@ -70,11 +70,13 @@ def capacity_walk(
     ----------
     Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194.
     """
-    if not (0 < period_s < np.inf and np.isfinite(begin_s) and np.isfinite(until_s)):
-        raise RequestError(f"a walk each {period_s} s from {begin_s} to {until_s} s", "finite numbers are allowed")
+    period_s = as_number("period_s", period_s, above=0, unit="seconds")
+    begin_s, until_s = (
+        as_number(name, at, unit="seconds") for name, at in (("begin_s", begin_s), ("until_s", until_s))
+    )
+    mean, radius = as_integer("mean", mean, 0), as_integer("radius", radius, 0)
     if step is None and 0 < radius < 4:
-        what = f"radius is {radius}, and a quarter of it is no machine"
-        raise RequestError(what, "0 (as many machines always), an integer >= 4, or step= is allowed")
+        raise RequestError(must_be("radius", "0 or at least 4, unless step= is given", radius))
     by = radius // 4 if step is None else step
     walk = stream(seed, "capacity", "walk")
     times, machines = [float(begin_s)], [mean]
@@ -120,7 +122,7 @@ def read_series(path: str | PathLike[str], *, column: str | None = None) -> pd.D
         raise FileFormatError(str(where), None, f"it is not UTF-8: {error.reason}") from error
     head = lines[0].split(",") if lines else []
     if len(head) < 2:
-        raise FileFormatError(str(where), 1, "a head of at least two columns is needed, separated by commas")
+        raise FileFormatError(str(where), 1, "the head must have at least two columns, separated by commas")
     wanted = _columns(head, column, where)
     read = _rows(where, lines, len(head), wanted)
     seconds, parts = _seconds(where, read)
@@ -149,19 +151,21 @@ class _Read(NamedTuple):
 def _rows(where: Path, lines: list[str], width: int, wanted: list[int]) -> _Read:
     """Return what the rows say."""
     read = _Read([], [], [])
-    for number, line in enumerate(lines[1:], start=2):
+    for line_number, line in enumerate(lines[1:], start=2):
         if not line.strip():
             continue
         fields = line.split(",")
         if len(fields) != width:
-            raise FileFormatError(str(where), number, f"{len(fields)} fields; the head has {width}")
+            raise FileFormatError(
+                str(where), line_number, must_be("the number of fields", f"{width}, as in the head", len(fields))
+            )
         if not all(_NUMBER.fullmatch(fields[i]) for i in wanted):
-            shown = ", ".join(repr(fields[i][:40]) for i in wanted)
-            raise FileFormatError(str(where), number, f"{shown}: a number is needed")
+            given = ", ".join(fields[i][:40] for i in wanted)
+            raise FileFormatError(str(where), line_number, must_be("the value", "a number", given))
         value = sum(float(fields[i]) for i in wanted)
         if not 0 <= value < np.inf:
-            raise FileFormatError(str(where), number, f"{value}: a finite number >= 0 is allowed")
-        read.lines.append(number)
+            raise FileFormatError(str(where), line_number, must_be("the value", "a finite number >= 0", value))
+        read.lines.append(line_number)
         read.times.append(fields[0])
         read.numbers.append(value)
     if not read.lines:
@@ -175,7 +179,7 @@ def _seconds(where: Path, read: _Read) -> tuple[NDArray[Any], NDArray[Any]]:
     instants = pd.to_datetime(given, format="ISO8601", errors="coerce", utc=True)
     bad = np.flatnonzero(instants.isna())
     if len(bad):
-        what = f"{read.times[bad[0]][:40]!r}: an instant is needed"
+        what = must_be("the first field", "an instant such as 2020-01-31 23:30:00", read.times[bad[0]][:40])
         raise FileFormatError(str(where), read.lines[bad[0]], what)
     ticks = instants.dt.tz_localize(None).to_numpy()
     per_s = _PARTS[np.datetime_data(ticks.dtype)[0]]  # pandas takes the unit that the years and the digits need
@@ -187,16 +191,16 @@ def _columns(head: list[str], column: str | None, where: Path) -> list[int]:
     """Return the places of the columns wanted."""
     if column is None:
         if len(head) > 2:
-            raise RequestError(f"which column of {where}", f"column= names one of {_named(head[1:])}")
+            raise RequestError(f"{where} has several columns: {_named(head[1:])}", "choose one with column=")
         return [1]
     names = column.split("+")
     for name in names:
         if name not in head[1:]:
-            raise RequestError(f"{where} has no column {name!r}", f"{_named(head[1:])} are allowed")
+            require_known(f"column of {where}", name, [each[:40] for each in head[1:][:_MOST_NAMED]])
         if head[1:].count(name) > 1:
-            raise FileFormatError(str(where), 1, f"{head[1:].count(name)} columns {name!r}: which is meant is not said")
+            raise FileFormatError(str(where), 1, f"{head[1:].count(name)} columns are called {name!r}")
         if names.count(name) > 1:
-            raise RequestError(f"column {column!r} of {where}", "each name once is allowed")
+            raise RequestError(must_be("column", "names without repetition", column))
     return [head.index(name, 1) for name in names]
 
 
@@ -247,20 +251,23 @@ def capacity_from(
         A number is out of its range, a row of the series is not of finite numbers or its instants do not increase,
         or the series is empty there.
     """
-    if not 0 < per_machine < np.inf:
-        raise RequestError(f"per_machine is {per_machine}", "a finite number > 0 is allowed")
+    per_machine = as_number("per_machine", per_machine, above=0)
     if repeat and until_s is None:
-        raise RequestError("a series that repeats forever", "until_s= says when it ends")
+        raise RequestError("a series that repeats has no end", "add until_s=")
     for name, instant in (("start_s", start_s), ("until_s", until_s), ("begin_s", begin_s)):
-        if instant is not None and not np.isfinite(instant):
-            raise RequestError(f"{name} is {instant}", "a finite number of seconds is allowed")
-    if not (float(least).is_integer() and 0 <= least <= (MOST if most is None else most) <= MOST):
-        what = f"least is {least} and most is {most}"
-        raise RequestError(what, "whole numbers, 0 <= least <= most <= 2^53, are allowed")
+        if instant is not None:
+            as_number(name, instant, unit="seconds", also="None" if name == "until_s" else "")
+    table: Any = series
+    if not isinstance(table, pd.DataFrame) or not {"time_s", "value"} <= {*table.columns}:
+        raise RequestError(must_be("series", "a DataFrame with columns time_s and value (see read_series)", table))
+    least = as_integer("least", least, 0)
+    if most is not None:
+        most = as_integer("most", most, least, also="None")
     time_s, value = series["time_s"].to_numpy(np.float64), series["value"].to_numpy(np.float64)
     _require_rows(time_s, value)
     if not len(time_s) or not time_s[0] <= start_s <= time_s[-1]:
-        raise RequestError(f"start_s is {start_s}", f"the series has {len(time_s)} rows, and this is not within them")
+        span = f"from {time_s[0]:.10g} to {time_s[-1]:.10g}, within the series" if len(time_s) else "within the series"
+        raise RequestError(must_be("start_s", span, start_s))
     machines = np.floor(value / per_machine).clip(least, MOST if most is None else most).astype(np.int64)
     first = int(np.searchsorted(time_s, start_s, side="right")) - 1
     length_s = float(time_s[-1] - time_s[0]) + (float(np.median(np.diff(time_s))) if len(time_s) > 1 else 1.0)
@@ -284,9 +291,9 @@ def _require_rows(time_s: NDArray[Any], value: NDArray[Any]) -> None:
     for name, column in (("time_s", time_s), ("value", value)):
         bad = np.flatnonzero(~np.isfinite(column))
         if len(bad):
-            raise RequestError(f"row {bad[0]} of the series: {name} is {column[bad[0]]}", "a finite number is allowed")
+            raise RequestError(must_be(f"{name} in row {bad[0]} of the series", "a finite number", column[bad[0]]))
     late = np.flatnonzero(np.diff(time_s) <= 0)
     if len(late):
         row = int(late[0]) + 1
-        what = f"row {row} of the series: time_s {time_s[row]:.10g} after {time_s[row - 1]:.10g}"
-        raise RequestError(what, "instants must increase")
+        expected = f"greater than {time_s[row - 1]:.10g}, of the row before"
+        raise RequestError(must_be(f"time_s in row {row} of the series", expected, time_s[row]))

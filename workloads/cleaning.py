@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.instants import too_far
+from simmodels.ground.numbers import as_integer
 from simmodels.units import WEEK
 from simmodels.workload import Workload
 
@@ -102,16 +103,16 @@ def clean(workload: Workload, filters: str | Sequence[str] = "strong", *, cores:
     >>> clean(jobs, "strong", cores=4).counts["dropped: runtime < 0"]
     1
     """
-    if cores is not None and cores < 1:
-        raise RequestError(f"cleaning for {cores} cores", "at least 1 is allowed")
+    if cores is not None:
+        cores = as_integer("cores", cores, 1, also="None")
     size = workload.max_cores if cores is None else cores
     counts = dict(workload.counts)
     for name in [filters] if isinstance(filters, str) else filters:
         require_known("filter", name, FILTERS)
         chosen = FILTERS[name]
         if size is None:
-            what = f"filter {name!r} needs the cores of the machine, and workload {workload.name!r} does not say them"
-            raise RequestError(what, "give cores=")
+            what = f"filter {name!r} depends on the machine's cores, which workload {workload.name!r} does not have"
+            raise RequestError(what, "add cores=")
         for step in chosen.steps:
             hits = step.hits(workload, size)
             key = f"{'dropped' if step.mend is None else 'mended'}: {step.reason}"

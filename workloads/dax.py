@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 from xml.parsers import expat
 
 from simmodels.curve import ValueCurve
-from simmodels.errors import FileFormatError
+from simmodels.errors import FileFormatError, must_be
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
 from workloads.described import Choice, DescribedTask, Reading, numbered, workflow_of
@@ -77,7 +77,7 @@ def read_dax(
     found = _Document(where)
     found.parse(read_whole(where))
     if not found.tasks:
-        raise FileFormatError(str(where), None, "it has no job; at least one is needed")
+        raise FileFormatError(str(where), None, "the file has no job")
     numbers = numbered(where, [(task.name, task.line) for task in found.tasks])
     for line, child, parent in found.edges:
         for ref in (child, parent):
@@ -127,14 +127,14 @@ class _Document:
         raise FileFormatError(str(self._path), self._parser.CurrentLineNumber, what)
 
     def _document_type(self, *_: object) -> None:
-        self._refuse("it has a document type (<!DOCTYPE>), by which entities can be made; none is allowed")
+        self._refuse("the file must have no document type (<!DOCTYPE>), which can define entities")
 
     def _start(self, name: str, given: dict[str, str]) -> None:
         tag = name.rpartition("\n")[2]
         within = self._open[-1] if self._open else ""
         self._open.append(tag)
         if not within and tag != "adag":
-            self._refuse(f"its root is <{tag}>; <adag> is allowed")
+            self._refuse(must_be("the root", "<adag>", f"<{tag}>"))
         if within == "adag" and tag in _JOBS:
             self._job(tag, given)
         elif within == "adag" and tag == "child":
@@ -177,4 +177,4 @@ class _Document:
         try:
             return float(text)
         except ValueError:
-            self._refuse(f"task {task.name!r}: {key} is {text!r}; a number is allowed")
+            self._refuse(must_be(f"{key} of task {task.name!r}", "a number", text))

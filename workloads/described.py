@@ -9,8 +9,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from simmodels.curve import FOREVER, ValueCurve
-from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, brief
-from simmodels.ground.numbers import MOST
+from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, must_be
+from simmodels.ground.numbers import MOST, as_number
 from simmodels.workflow import Workflow
 from workloads.submissions import exact
 
@@ -81,8 +81,8 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Refuse a tick that none can wait for."""
-        if self.tick_s is not None and not 0 < self.tick_s < math.inf:
-            raise RequestError(f"tick_s is {self.tick_s}", "a finite number > 0, or None, is allowed")
+        if self.tick_s is not None:
+            as_number("tick_s", self.tick_s, above=0, unit="seconds", also="None")
 
 
 def workflow_of(
@@ -157,11 +157,11 @@ def numbered(path: Path, names: Iterable[tuple[str, int | None]]) -> dict[str, i
         Two tasks have the same name.
     """
     found: dict[str, int] = {}
-    for number, (name, line) in enumerate(names):
+    for place, (name, line) in enumerate(names):
         if name in found:
-            what = f"task {name!r} is there twice (tasks {found[name] + 1} and {number + 1}); each is allowed once"
+            what = f"tasks {found[name] + 1} and {place + 1} are both called {name!r}; a name must be unique"
             raise FileFormatError(str(path), line, what)
-        found[name] = number
+        found[name] = place
     return found
 
 
@@ -176,13 +176,13 @@ def _runtime_s(path: Path, task: DescribedTask, tick_s: float | None) -> float:
     """Return how long a task runs, in whole ticks; the division is of decimals, so that 0.6 is six times 0.1."""
     runtime_s = task.runtime_s
     if runtime_s is None:
-        raise FileFormatError(str(path), task.line, f"task {task.name!r} has no runtime; each task needs one")
+        raise FileFormatError(str(path), task.line, f"task {task.name!r} has no runtime")
     if not fits(runtime_s, least=0):
-        what = f"task {task.name!r}: its runtime is {brief(runtime_s)}; a finite number >= 0 is allowed"
+        what = must_be(f"runtime of task {task.name!r}", "a finite number >= 0", runtime_s)
         raise FileFormatError(str(path), task.line, what)
     if tick_s is None:
         if runtime_s == 0:
-            what = f"task {task.name!r} runs for 0 s; more is allowed, or give tick_s to round up"
+            what = f"task {task.name!r} has a runtime of 0 s; give tick_s to round it up"
             raise FileFormatError(str(path), task.line, what)
         return float(runtime_s)
     tick = exact(tick_s)
@@ -194,11 +194,10 @@ def _cores(path: Path, task: DescribedTask, choice: Choice[int]) -> int:
     if choice is not None:
         asked = _chosen("cores", task, choice)
         if isinstance(asked, bool) or not fits(asked, least=1) or asked != int(asked):
-            what = f"{asked!r} cores for task {task.name!r} of category {task.category!r}"
-            raise RequestError(what, "a whole number >= 1 is allowed")
+            raise RequestError(must_be(f"cores of {_called(task)}", "an integer >= 1", asked))
         return int(asked)
     if not fits(task.cores, least=0, above=True):
-        what = f"task {task.name!r}: its number of cores is {brief(task.cores)}; a finite number > 0 is allowed"
+        what = must_be(f"cores of task {task.name!r}", "a finite number > 0", task.cores)
         raise FileFormatError(str(path), task.line, what)
     return math.ceil(task.cores)
 
@@ -209,9 +208,13 @@ def _kind(task: DescribedTask, choice: Choice[str]) -> str | None:
         return task.kind
     asked = _chosen("kind", task, choice)
     if not isinstance(asked, str):
-        what = f"kind {asked!r} for task {task.name!r} of category {task.category!r}"
-        raise RequestError(what, "a text is allowed")
+        raise RequestError(must_be(f"kind of {_called(task)}", "a text", asked))
     return asked
+
+
+def _called(task: DescribedTask) -> str:
+    """Return what errors call a task."""
+    return f"task {task.name!r} (category {task.category!r})"
 
 
 def _chosen(what: str, task: DescribedTask, choice: Chosen | Mapping[str, Chosen] | Callable[[str], Chosen]) -> Chosen:
@@ -219,6 +222,6 @@ def _chosen(what: str, task: DescribedTask, choice: Chosen | Mapping[str, Chosen
     if isinstance(choice, Mapping):
         if task.category not in choice:
             known = ", ".join(sorted(map(str, choice))) or "none"
-            raise RequestError(f"no {what} for category {task.category!r} (task {task.name!r})", f"there are {known}")
+            raise RequestError(f"{what} has no category {task.category!r}, of task {task.name!r}", f"known: {known}")
         return choice[task.category]
     return choice(task.category) if callable(choice) else choice

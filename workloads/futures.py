@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.units import WEEK
 from simmodels.workload import Workload
@@ -64,9 +64,9 @@ class Past:
 
     def __init__(self, log: Workload, end_s: Floats, at_s: float) -> None:
         if len(end_s) != len(log):
-            raise RequestError(f"{len(end_s)} ends for {len(log)} jobs", "one for each is needed")
+            raise RequestError(must_be("end_s", f"{len(log)} instants, one per job", len(end_s)))
         if (np.diff(log.submit_s) < 0).any():
-            raise RequestError(f"jobs of {log.name!r} are not in order of submission", "sort them before")
+            raise RequestError(f"jobs of {log.name!r} are not in order of submission", "sort them first")
         self.log = log
         self.at_s = at_s
         ended = np.flatnonzero((end_s <= at_s) & log.known())

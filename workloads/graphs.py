@@ -5,12 +5,12 @@ Each generator draws its edges, runtimes and cores from streams of their own: ot
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from simmodels.errors import RequestError, brief
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import MOST, as_integer, as_number, is_whole
 from simmodels.streams import stream
 
 if TYPE_CHECKING:
@@ -80,10 +80,8 @@ def layers(
     >>> Workflow.from_graph(layers(30, seed=1), job_id=4)
     <Workflow 4 'layers': 30 tasks, submitted at 0 s>
     """
-    _require_count("tasks", tasks)
-    _require_count("out_degree", out_degree)
-    if not 0 < shape < np.inf:
-        raise RequestError(f"shape must be a finite number > 0 (got {shape})")
+    tasks, out_degree = as_integer("tasks", tasks, 1), as_integer("out_degree", out_degree, 1)
+    shape = as_number("shape", shape, above=0)
     rng = stream(seed, "graphs", "layers", "edges")
     height = int(np.clip(np.rint((0.5 + rng.random()) * np.sqrt(tasks) / shape), 1, tasks))
     weights = 1.0 - rng.random(height)
@@ -136,12 +134,10 @@ def erdos_renyi_levels(
     The layer-by-layer method of Tobita, Kasahara 2002, doi 10.1002/jos.116, as in Cordeiro et al. 2010, doi
     10.4108/ICST.SIMUTOOLS2010.8667, but with given widths: there each task falls into a random level.
     """
-    if not len(widths):
-        raise RequestError("widths must have at least one level (got none)")
-    for width in widths:
-        _require_count("widths", width)
-    if not 0 <= probability <= 1:
-        raise RequestError(f"probability must be a number from 0 to 1 (got {probability})")
+    given: Any = widths
+    if not isinstance(given, Sequence) or not len(given) or not all(is_whole(each, 1, MOST) for each in given):
+        raise RequestError(must_be("widths", "a list of integers >= 1, one per level", given))
+    probability = as_number("probability", probability, least=0, most=1)
     drawn, rows = _levels("erdos_renyi_levels", widths)
     rng = stream(seed, "graphs", "erdos_renyi_levels", "edges")
     for before, after in pairwise(rows):
@@ -190,8 +186,7 @@ def fork_join(
     """
     import networkx as nx  # noqa: PLC0415  only who draws graphs waits for the library
 
-    _require_count("width", width)
-    _require_count("stages", stages)
+    width, stages = as_integer("width", width, 1), as_integer("stages", stages, 1)
     drawn: Graph = nx.DiGraph(name="fork_join")
     drawn.add_node("fork", category="fork", level=0)
     last = "fork"
@@ -242,7 +237,7 @@ def cholesky(tiles: int, *, runtime_s: Laws = KERNELS_S, cores: Laws = 1, kind: 
     """
     import networkx as nx  # noqa: PLC0415  as above
 
-    _require_count("tiles", tiles)
+    tiles = as_integer("tiles", tiles, 1)
     drawn: Graph = nx.DiGraph(name="cholesky")
     writer: dict[tuple[int, int], str] = {}  # by tile, the last task that wrote it
 
@@ -266,12 +261,6 @@ def cholesky(tiles: int, *, runtime_s: Laws = KERNELS_S, cores: Laws = 1, kind: 
 
 
 # -- levels and attributes ------------------------------------------------------------------------------
-
-
-def _require_count(name: str, value: object) -> None:
-    """Refuse what is no whole number >= 1."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise RequestError(f"{name} must be an integer >= 1 (got {brief(value)})")
 
 
 def _levels(name: str, widths: Sequence[int]) -> tuple[Graph, list[range]]:
@@ -317,12 +306,11 @@ def _value(name: str, task: dict[str, Any], laws: Laws, rng: np.random.Generator
         case [int(low), int(high)] if low <= high:
             return int(rng.integers(low, high, endpoint=True))
     of = "integers" if name == "cores" else "numbers"
-    allowed = f"a number, a range (low, high) of {of}, or a function of a generator"
-    raise RequestError(f"{name} must be {allowed} (got {brief(law)})")
+    raise RequestError(must_be(name, f"a number, a range (low, high) of {of}, or a function of a generator", law))
 
 
 def _of_category(name: str, task: dict[str, Any], by: Mapping[str, Any]) -> Any:  # noqa: ANN401  a law or a kind
     """Return what is asked for of a task's category."""
     if task.get("category") not in by:
-        raise RequestError(f"{name} must name the category {task.get('category')!r} (got {', '.join(map(repr, by))})")
+        raise RequestError(f"{name} has no category {task.get('category')!r}", f"known: {', '.join(map(str, by))}")
     return by[task["category"]]

@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import as_flag, as_integer, as_number
 from simmodels.streams import stream
 from simmodels.units import DAY
 from simmodels.workload import Workload
@@ -88,23 +89,16 @@ class LublinParameters:
     def __post_init__(self) -> None:
         """Refuse parameters that make no distribution."""
         for name in ("serial_probability", "power_of_two_probability", "size_low_probability"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise RequestError(f"{name} is {getattr(self, name)}", "0 to 1 is allowed")
-        if self.serial_probability + self.power_of_two_probability > 1:
-            total = self.serial_probability + self.power_of_two_probability
-            raise RequestError(
-                f"serial and power-of-two jobs together have probability {total}", "at most 1 is allowed"
-            )
+            as_number(name, getattr(self, name), least=0, most=1)
+        total = self.serial_probability + self.power_of_two_probability
+        as_number("serial_probability + power_of_two_probability", total, least=0, most=1)
         positive = [f"{what}_{kind}" for what in ("gap", "day") for kind in ("shape", "scale")]
-        positive += [f"runtime_{kind}_{number}" for kind in ("shape", "scale") for number in (1, 2)]
+        positive += [f"runtime_{kind}_{part}" for kind in ("shape", "scale") for part in (1, 2)]
         for name in (*positive, "gap_ratio", "longest_log_runtime", "longest_log_gap"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise RequestError(f"{name} is {getattr(self, name)}", "a finite number > 0 is allowed")
+            as_number(name, getattr(self, name), above=0)
         for name in ("size_low", "size_middle_below", "size_high_below", "runtime_slope", "runtime_offset"):
-            if not math.isfinite(getattr(self, name)):
-                raise RequestError(f"{name} is {getattr(self, name)}", "a finite number is allowed")
-        if not 1 <= self.day_start_slot <= SLOTS:
-            raise RequestError(f"day_start_slot is {self.day_start_slot}", f"1 to {SLOTS} is allowed")
+            as_number(name, getattr(self, name))
+        as_integer("day_start_slot", self.day_start_slot, 1, SLOTS)
 
 
 ALL_JOBS: Final = LublinParameters()
@@ -204,14 +198,14 @@ def lublin(
     cores: on another machine a power of two beyond it becomes the largest that fits; arrivals are
     rounded down to whole seconds once, not at each job, so the fractions do not add up.
     """
-    if jobs < 1:
-        raise RequestError(f"{jobs} jobs", "at least 1 is allowed")
-    if cores < 2:
-        raise RequestError(f"a machine of {cores} cores", "at least 2 are allowed")
-    if load is not None and not 0 < load < math.inf:
-        raise RequestError(f"load {load}", "a finite number > 0 is allowed")
-    if parameters is not None and interactive:
-        raise RequestError("parameters with interactive=True", "the two classes have the published ones")
+    jobs = as_integer("jobs", jobs, 1)
+    cores = as_integer("cores", cores, 2)
+    if load is not None:
+        load = as_number("load", load, above=0, also="None")
+    if not isinstance(parameters, LublinParameters | None):
+        raise RequestError(must_be("parameters", "a LublinParameters, or None", parameters))
+    if parameters is not None and as_flag("interactive", interactive):
+        raise RequestError("parameters have no effect with interactive=True", "omit one of them")
     classes = {"interactive": INTERACTIVE, "batch": BATCH} if interactive else {"all": parameters or ALL_JOBS}
     clocks = [_gaps(jobs, chosen, seed, kind).cumsum() for kind, chosen in classes.items()]
     arrival_s = np.concatenate([_at(clock, chosen) for clock, chosen in zip(clocks, classes.values(), strict=True)])
@@ -300,10 +294,8 @@ def _sizes(jobs: int, cores: int, chosen: LublinParameters, seed: int, kind: str
     low = chosen.size_low
     middle = max(high - chosen.size_middle_below, low)
     if high <= low:
-        what = (
-            f"log2 of the widest job's cores is {high:g} on {cores} cores, and that of the least parallel job's {low:g}"
-        )
-        raise RequestError(what, "a larger machine is needed")
+        expected = f"greater than 2**{low + chosen.size_high_below:g}, with these parameters"
+        raise RequestError(must_be("cores", expected, cores))
     rng = stream(seed, "lublin", kind, "sizes")
     sort, stage, place = rng.random((3, jobs))
     below = stage <= chosen.size_low_probability

@@ -11,18 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from simmodels.curve import ValueCurve
-from simmodels.errors import RequestError
-from simmodels.ground.numbers import Floats, Ints
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.numbers import MOST, Floats, Ints, as_integer, as_number, is_number, is_whole
 from simmodels.streams import stream
 from simmodels.units import MINUTE
 from simmodels.workflow import Workflow
 from workloads.market_draws import cut_volumes, draw_graphs
 from workloads.submissions import WEEK_WEIGHTS, WeekClock, load_seconds
+
+_WHOLE: Final = ("tasks", "curve_points")  # parameters that are pairs of integers; the others are pairs of numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,20 +72,16 @@ class MarketParameters:
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no distribution."""
+        if not isinstance(self.kinds, Mapping):
+            raise RequestError(must_be("kinds", "a mapping from names to probabilities from 0 to 1", self.kinds))
         object.__setattr__(self, "kinds", MappingProxyType(dict(self.kinds)))
         for name in ("log10_volume", "tasks", "initial_slr", "final_slr", "curve_points"):
-            low, high = getattr(self, name)
-            least = 1 if name == "tasks" else 0
-            if not least <= low <= high < math.inf:
-                raise RequestError(f"{name} is {(low, high)}", f"two finite numbers >= {least} that do not fall do")
+            object.__setattr__(self, name, _bounds(name, getattr(self, name), whole_numbers=name in _WHOLE))
         if self.initial_slr[1] > self.final_slr[0]:
-            raise RequestError(f"initial_slr is {self.initial_slr}", f"{self.final_slr[0]} at most is allowed")
-        if self.ends not in {"keep", "lose"}:
-            raise RequestError(f"ends is {self.ends!r}", "'keep' and 'lose' are allowed")
-        if not 0 <= self.edge_share < math.inf:
-            raise RequestError(f"edge_share is {self.edge_share}", "a finite number >= 0 is allowed")
-        if self.tries < 1:
-            raise RequestError(f"tries is {self.tries}", "at least 1 is allowed")
+            raise RequestError(must_be("initial_slr", f"at most {self.final_slr[0]}, of final_slr", self.initial_slr))
+        require_known("ends", self.ends, ("keep", "lose"))
+        as_number("edge_share", self.edge_share, least=0)
+        as_integer("tries", self.tries, 1)
         self._check_volumes()
         self._check_choices()
 
@@ -91,26 +89,42 @@ class MarketParameters:
         """Refuse volumes that are not exact as floats, or of which none is large enough for its tasks."""
         high = self.log10_volume[1]
         if high > 15:
-            raise RequestError(f"log10_volume is {self.log10_volume}", "15 at most is allowed: whole numbers are exact")
+            raise RequestError(must_be("log10_volume", "at most 15, where floats are exact", self.log10_volume))
         if math.ceil(10**high) <= self.tasks[0] + 1:
-            what = f"log10_volume is {self.log10_volume}, and a job has {self.tasks[0]} tasks or more"
-            raise RequestError(what, "jobs must be larger than that by 2 core-minutes")
+            expected = f"volumes that exceed the {self.tasks[0]} tasks of a job by 2 core-minutes"
+            raise RequestError(must_be("log10_volume", expected, self.log10_volume))
 
     def _check_choices(self) -> None:
         """Refuse sizes and kinds of which none can be drawn."""
-        sizes = self.core_sizes
-        if not sizes or sizes[0] < 1 or any(a >= b for a, b in pairwise(sizes)):
-            raise RequestError(f"core_sizes is {sizes}", "whole numbers >= 1 that increase are allowed")
-        if not self.kinds or not all(0 <= p <= 1 for p in self.kinds.values()):
-            raise RequestError(f"kinds is {dict(self.kinds)}", "probabilities from 0 to 1 are allowed")
+        sizes: Any = self.core_sizes
+        listed = isinstance(sizes, Sequence) and len(sizes) and all(is_whole(size, 1, MOST) for size in sizes)
+        if not listed or any(a >= b for a, b in pairwise(sizes)):
+            raise RequestError(must_be("core_sizes", "integers >= 1 that increase", sizes))
+        if not self.kinds or not all(is_number(p) and 0 <= p <= 1 for p in self.kinds.values()):
+            raise RequestError(must_be("kinds", "a mapping from names to probabilities from 0 to 1", dict(self.kinds)))
         if abs(math.fsum(self.kinds.values()) - 1) > 1e-9:
-            what = f"the probabilities of the kinds sum up to {math.fsum(self.kinds.values()):g}"
-            raise RequestError(what, "they must sum up to 1")
+            total = math.fsum(self.kinds.values())
+            raise RequestError(must_be("the sum of the probabilities of kinds", "1", total))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor's arguments (a read-only mapping cannot be pickled)."""
         given = {name: getattr(self, name) for name in self.__slots__}
         return _rebuilt, ({**given, "kinds": dict(self.kinds)},)
+
+
+def _bounds(name: str, given: Any, *, whole_numbers: bool) -> tuple[float, float]:  # noqa: ANN401  whatever was given
+    """Return the two bounds of a parameter; refuse what is not two numbers that do not fall."""
+    least = 1 if name == "tasks" else 0
+    pair = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2
+    good = is_whole if whole_numbers else _is_finite
+    if not (pair and all(good(each, least, MOST) for each in given) and given[0] <= given[1]):
+        numbers = "integers" if whole_numbers else "finite numbers"
+        raise RequestError(must_be(name, f"two {numbers} >= {least}, the second not below the first", given))
+    return given[0], given[1]
+
+
+def _is_finite(value: object, least: float, most: float) -> bool:
+    return is_number(value) and least <= value <= most  # type: ignore[operator]  # a number
 
 
 def _rebuilt(given: Mapping[str, object]) -> MarketParameters:
@@ -178,8 +192,7 @@ def market_workload(
     >>> [len(job) for job in quiet] == [len(job) for job in busy]
     True
     """
-    if jobs < 1:
-        raise RequestError(f"{jobs} jobs", "at least 1 is allowed")
+    jobs = as_integer("jobs", jobs, 1)
     chosen = parameters
     clock = WeekClock(week)
     total = _volumes(jobs, chosen, seed)

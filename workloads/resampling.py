@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError
-from simmodels.ground.numbers import ranges
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.numbers import as_integer, ranges
 from simmodels.streams import stream
 from simmodels.units import DAY, WEEK
 from simmodels.workload import Workload
@@ -69,32 +69,29 @@ def resample(
     Raises
     ------
     RequestError
-        The log has no whole week, or a number is not what is allowed.
+        The log has no whole week, or a number is out of its range.
 
     Notes
     -----
     A week is a slice of submits, half open. Cost: linear in the jobs made and in users x weeks.
     """
-    if weeks < 1:
-        raise RequestError(f"{weeks} weeks", "an integer >= 1 is allowed")
-    if how not in get_args(How):
-        raise RequestError(f"how is {how!r}", f"one of {', '.join(get_args(How))} is allowed")
+    weeks = as_integer("weeks", weeks, 1)
+    require_known("how", how, get_args(How))
     counts = dict(log.counts)
     known = log.known()
     counts[LEFT_OUT] = int((~known).sum())
     jobs = log if known.all() else log.take(known)
     begin_s = _first_week(jobs, monday=monday)
-    whole = _weeks_since(begin_s, jobs)
-    first, last = (1, whole - 1) if how == "permuted" else (0, whole)
+    complete = _weeks_since(begin_s, jobs)
+    first, last = (1, complete - 1) if how == "permuted" else (0, complete)
     if last <= first:
-        raise RequestError(
-            f"{log.name!r} has {whole} whole weeks", f"at least {3 if how == 'permuted' else 1} are needed"
-        )
+        least = 3 if how == "permuted" else 1
+        raise RequestError(must_be(f"the number of whole weeks in {log.name!r}", f"at least {least}", complete))
     week = np.floor_divide(jobs.submit_s - begin_s, WEEK).astype(np.int64)
     counts[BEFORE] = int((week < 0).sum())
-    counts[AFTER] = int((week >= whole).sum())
+    counts[AFTER] = int((week >= complete).sum())
     if how == "permuted":
-        counts[ENDS] = int(((week == 0) | (week == whole - 1)).sum())
+        counts[ENDS] = int(((week == 0) | (week == complete - 1)).sum())
     users, user = np.unique(jobs.user_id, return_inverse=True)
     inside = np.flatnonzero((week >= first) & (week < last))
     source = inside[np.lexsort((inside, week[inside], user[inside]))]  # by user, then week, then input
@@ -149,7 +146,7 @@ def _first_week(jobs: Workload, *, monday: bool) -> float:
     """Return when the first whole week of a log begins, in seconds since its zero."""
     first_s = float(jobs.submit_s.min(initial=np.inf))
     if not np.isfinite(first_s):
-        raise RequestError(f"{jobs.name!r} has no jobs to resample", "at least one whole week is needed")
+        raise RequestError(f"{jobs.name!r} has no jobs to resample", "give at least one whole week of jobs")
     if jobs.start_unix_s is None or not monday:
         return first_s
     zero_s = jobs.start_unix_s + _ahead_of_utc_s(jobs)  # the trace's zero, on the clocks of the place

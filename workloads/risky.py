@@ -7,12 +7,13 @@ resources", SC-W 2023, doi:10.1145/3624062.3624194, section 5.1.
 """
 
 from collections.abc import Sequence
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.numbers import as_integer, as_number, is_number
 from simmodels.streams import stream
 from simmodels.units import WEEK
 from simmodels.workload import Workload
@@ -97,13 +98,14 @@ def risky_jobs(
     least 1.
     """
     require_known("family", family, RISKY_FAMILIES)
-    if not (jobs_per_week >= 1 and weeks > 0 and np.isfinite(weeks) and cores_per_machine >= int(_CORES[-1])):
-        what = f"{weeks} weeks of {jobs_per_week} jobs for machines of {cores_per_machine} cores"
-        raise RequestError(what, f"at least 1 job, and {_CORES[-1]} cores, are allowed")
-    if not 0 < load < np.inf:
-        raise RequestError(f"load is {load}", "a finite number of machines > 0 is allowed")
-    if len(shares) != len(_SHARES) or not all(0 <= share < np.inf for share in shares) or not sum(shares) > 0:
-        raise RequestError(f"shares are {tuple(shares)}", "four numbers >= 0 are allowed, not all 0")
+    jobs_per_week = as_integer("jobs_per_week", jobs_per_week, 1)
+    weeks = as_number("weeks", weeks, above=0)
+    cores_per_machine = as_integer("cores_per_machine", cores_per_machine, int(_CORES[-1]))
+    load = as_number("load", load, above=0, unit="machines")
+    given: Any = shares
+    four = isinstance(given, Sequence) and len(given) == len(_SHARES) and all(map(is_number, given))
+    if not (four and min(given) >= 0 and 0 < sum(given) < np.inf):
+        raise RequestError(must_be("shares", "four finite numbers >= 0, not all 0", given))
     jobs = int(np.ceil(weeks * jobs_per_week))
     release_s = np.floor(np.arange(jobs) * (WEEK / jobs_per_week))
     mean = mean_length_s(jobs_per_week, cores_per_machine, load)

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from simmodels.errors import FileFormatError, RequestError
-from simmodels.ground.numbers import Floats
+from simmodels.errors import FileFormatError, RequestError, must_be, require_known
+from simmodels.ground.numbers import Floats, as_number
 from simmodels.workload import Workload
 from workloads.files import read_start, read_whole, stem
 from workloads.sacct_lines import COMMAND, Faults, Header, Numbers, Rows, find_header, joined, tables
@@ -158,7 +158,7 @@ def read_sacct(
         The file cannot be read, is truncated or empty, has no header, lacks a column, or holds no job; `strict`, and
         a line cannot be read. The text names the first such line.
     RequestError
-        An option has a value that is not allowed.
+        An option has a value that it cannot have.
 
     Notes
     -----
@@ -172,8 +172,10 @@ def read_sacct(
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     header = find_header(data)
     if header is None:
-        what = "no header: the first line shall name columns with | between them, JobID among them, as this makes it: "
-        raise FileFormatError(str(where), 1, what + COMMAND)
+        what = (
+            f"the first line must name columns with | between them, JobID among them; this makes such a file: {COMMAND}"
+        )
+        raise FileFormatError(str(where), 1, what)
     _require_columns(where, header, submit)
     counts = dict.fromkeys(("lines", "header lines", "blank lines", "job steps"), 0) | {
         "header lines": 1,
@@ -185,7 +187,7 @@ def read_sacct(
     del data  # twice the file's size is enough
     if records is None:
         fault = f"; the first that cannot be read: {faults.first()}" if faults.found else ""
-        raise FileFormatError(str(where), None, f"no line holds a job; a file holds at least one{fault}")
+        raise FileFormatError(str(where), None, f"no line holds a job{fault}")
     records, dropped = _kept(records, keep)
     counts |= faults.counts() | dropped
     return _workload(records, counts | clock, stem(where) if name is None else name, submit, cores, unlimited_s)
@@ -201,18 +203,17 @@ def is_sacct(path: Path) -> bool:
 
 
 def _checked(keep: str, submit: str, cores: str, unlimited_s: float | None, timezone: str | None) -> ZoneInfo | None:
-    """Return the zone; refuse options that are not allowed."""
-    for option, value, allowed in (("keep", keep, Keep), ("submit", submit, Submit), ("cores", cores, Cores)):
-        if value not in get_args(allowed):
-            raise RequestError(f"{option} is {value!r}", f"{' or '.join(map(repr, get_args(allowed)))} is allowed")
-    if unlimited_s is not None and not 0 < unlimited_s < np.inf:
-        raise RequestError(f"unlimited_s is {unlimited_s}", "a finite number > 0 is allowed")
+    """Return the zone; refuse other options."""
+    for option, value, choices in (("keep", keep, Keep), ("submit", submit, Submit), ("cores", cores, Cores)):
+        require_known(option, value, get_args(choices))
+    if unlimited_s is not None:
+        as_number("unlimited_s", unlimited_s, above=0, unit="seconds", also="None")
     if timezone is None:
         return None
     try:
         return ZoneInfo(timezone)
-    except (OSError, ValueError, KeyError) as error:  # ZoneInfoNotFoundError is a KeyError
-        raise RequestError(f"timezone is {timezone!r}", "a name such as 'Europe/Berlin' is allowed") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:  # ZoneInfoNotFoundError is a KeyError
+        raise RequestError(must_be("timezone", "a name such as 'Europe/Berlin'", timezone)) from error
 
 
 def _require_columns(path: Path, header: Header, submit: Submit) -> None:
@@ -222,7 +223,7 @@ def _require_columns(path: Path, header: Header, submit: Submit) -> None:
     needs += [("Eligible",)] if submit == "eligible" else []
     missing = [" or ".join(names) for names in needs if not any(name.lower() in header.columns for name in names)]
     if missing:
-        what = f"no column {'; none '.join(missing)}; all are there if this makes the file: {COMMAND}"
+        what = f"the header lacks {', '.join(missing)}; this makes a file with all columns: {COMMAND}"
         raise FileFormatError(str(path), header.number, what)
 
 

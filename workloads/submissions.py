@@ -13,9 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.units import MINUTE, WEEK
 from simmodels.workflow import Workflow
 
@@ -56,14 +57,14 @@ class WeekClock:
     """
 
     def __init__(self, weights: Sequence[float] | None = WEEK_WEIGHTS, *, tick_s: float = MINUTE) -> None:
-        given = (1.0,) if weights is None else tuple(weights)
+        given: Any = (1.0,) if weights is None else weights
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            raise RequestError(must_be("the weights of the week", "a list of numbers, or None", given))
         for slot, weight in enumerate(given):
-            if not 0 <= weight < math.inf:
-                raise RequestError(f"the weight of slice {slot} is {weight}", "a finite number >= 0 is allowed")
+            as_number(f"weight {slot} of the week", weight, least=0)
         if not sum(given) > 0:
-            raise RequestError(f"{len(given)} weights of the week, none above 0", "at least one above 0 is allowed")
-        if not 0 < tick_s < math.inf:
-            raise RequestError(f"a tick of {tick_s} s", "a finite number > 0 is allowed")
+            raise RequestError(must_be("the sum of the weights of the week", "> 0", sum(given)))
+        as_number("tick_s", tick_s, above=0, unit="seconds")
         fractions = [exact(weight) for weight in given]
         scale = math.lcm(*(fraction.denominator for fraction in fractions))
         self._weights = [int(fraction * scale) for fraction in fractions]
@@ -118,10 +119,8 @@ def load_seconds(volumes_core_s: Sequence[float], *, load: float, cores: int, cl
     RequestError
         The load is no finite number > 0, or there is no core.
     """
-    if not 0 < load < math.inf:
-        raise RequestError(f"load {load}", "a finite number > 0 is allowed")
-    if cores < 1:
-        raise RequestError(f"a platform of {cores} cores", "at least 1 is allowed")
+    as_number("load", load, above=0)
+    cores = as_integer("cores", cores, 1)
     ratios = [volume.as_integer_ratio() for volume in volumes_core_s]
     parts = math.lcm(*(below for _, below in ratios))
     rate = exact(load) * cores * clock.tick_s * parts

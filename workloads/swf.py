@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import MOST
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workload import Workload
@@ -177,7 +177,7 @@ def write_swf(log: Workload | Schedule, path: str | PathLike[str]) -> None:
     where = Path(path)
     workload = log if isinstance(log, Workload) else log.workload
     if not len(workload):
-        raise RequestError(f"cannot write {where}: the workload is empty", "a log holds at least one job")
+        raise RequestError(f"cannot write {where}: the workload is empty", "give at least one job")
     columns, max_cores = _fields(workload), workload.max_cores
     if not isinstance(log, Workload):
         columns, max_cores = columns | _executed(log), log.cores
@@ -245,7 +245,7 @@ def _told(lines: Sequence[str], keys: Sequence[str], number: int | None) -> list
 def _numbers(field: str, column: Column) -> Column:
     """Return an extra with what is not known as -1; refuse what is no column of numbers."""
     if column.dtype.kind not in "iuf" or np.isinf(column).any():
-        raise RequestError(f"column {field} of type {column.dtype} cannot be written", "finite numbers are allowed")
+        raise RequestError(must_be(f"the values of column {field}", "finite numbers", column))
     return np.where(np.isnan(column), UNKNOWN, column) if column.dtype.kind == "f" else column
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
-from simmodels.errors import FileFormatError
+from simmodels.errors import FileFormatError, must_be
 from workloads.files import arrow_buffer
 
 Column = NDArray[Any]
@@ -77,7 +77,7 @@ def parse_lines(path: Path, data: bytes, body: bytes, start: int) -> tuple[dict[
     if arrays is None or len(arrays) < LEAST:
         mended = _mend(path, data, counts)
         if not mended:
-            raise FileFormatError(str(path), None, "no line holds a job; a log holds at least one")
+            raise FileFormatError(str(path), None, "no line holds a job")
         arrays = _parse_regular(mended, 0)
         assert arrays is not None, "mended lines are regular"  # noqa: S101  # our own invariant
     elif len(arrays) != len(FIELDS):
@@ -139,11 +139,11 @@ def _mend(path: Path, data: bytes, counts: dict[str, int]) -> bytes:
         if not _PLAIN_LINE.fullmatch(plain):
             for field, token in zip(FIELDS, fields, strict=False):
                 if not _NUMBER.fullmatch(token):
-                    raise FileFormatError(str(path), line, f"{_place(field)} is {_shown(token)}; a number is allowed")
+                    raise FileFormatError(str(path), line, must_be(_place(field), "a number", _text(token)))
             if len(fields) >= LEAST:
                 plain = b" ".join(map(_plain, plain.split()))
         if len(fields) < LEAST:
-            what = f"{len(fields)} fields; a job has {len(FIELDS)}, of which the first {LEAST} must be there"
+            what = must_be("the number of fields", f"{len(FIELDS)}, or at least {LEAST}", len(fields))
             raise FileFormatError(str(path), line, what)
         mended.append(plain)
     return b"\n".join(mended)
@@ -172,15 +172,15 @@ def _checked(path: Path, data: bytes, field: str, column: Column) -> Column:
     """Return a column, read-only and of whole numbers if it must be; refuse numbers that do not fit."""
     if column.dtype.kind == "f":
         bad = ~(np.abs(column) < _LIMIT)
-        allowed = "numbers between -2**63 and 2**63 are allowed"
+        expected = "a number between -2**63 and 2**63"
         if field in WHOLE and not bad.any():
             bad = column != np.floor(column)
-            allowed = "whole numbers are allowed"
+            expected = "an integer"
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             line, fields = next(found for at, found in enumerate(_lines_with_jobs(data)) if at == row)
             token = fields[FIELDS.index(field)]
-            raise FileFormatError(str(path), line, f"{_place(field)} is {_shown(token)}; {allowed}")
+            raise FileFormatError(str(path), line, must_be(_place(field), expected, _text(token)))
         if field in WHOLE:
             column = column.astype(np.int64)
     column.flags.writeable = False
@@ -192,6 +192,6 @@ def _place(field: str) -> str:
     return f"field {FIELDS.index(field) + 1} ({field})"
 
 
-def _shown(token: bytes) -> str:
-    """Return the start of a field as it can be printed."""
-    return repr(token[:40].decode("latin-1")) + ("..." if len(token) > 40 else "")
+def _text(token: bytes) -> str:
+    """Return a field as a text, whatever its bytes."""
+    return token.decode("latin-1")

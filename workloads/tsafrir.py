@@ -10,12 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import as_number, is_number
 from simmodels.streams import stream
 from simmodels.units import HOUR, MINUTE
 from simmodels.workload import Workload
@@ -85,13 +86,20 @@ class TsafrirParameters:
 
     def __post_init__(self) -> None:
         """Refuse parameters that leave the most popular estimate nothing, or make no distribution."""
-        if not sum(self._others()) < self.head_share <= 1:
-            what = f"head_share is {self.head_share}, and the ranks 2 to {POPULAR} have {sum(self._others()):.3g}"
-            raise RequestError(what, "more than these, and at most 1, is allowed")
-        if min(self._others()) < 0 or not math.isfinite(self.tail):
-            raise RequestError(f"head {self.head}, tail {self.tail}", "shares >= 0 are allowed")
+        for name, length in (("head", 3), ("times", 2)):
+            given: Any = getattr(self, name)
+            if not (isinstance(given, Sequence) and len(given) == length and all(map(is_number, given))):
+                raise RequestError(must_be(name, f"{length} numbers", given))
+        as_number("tail", self.tail)
+        as_number("head_share", self.head_share, least=0, most=1)
+        others = self._others()
+        if min(others) < 0:
+            raise RequestError(must_be("head", f"a, b and c with shares >= 0 of the ranks 2 to {POPULAR}", self.head))
+        if not sum(others) < self.head_share:
+            least = f"greater than {sum(others):.3g}, the share of the ranks 2 to {POPULAR}"
+            raise RequestError(must_be("head_share", least, self.head_share))
         if not (self.times[0] > 0 and math.isfinite(self.times[1])):
-            raise RequestError(f"times {self.times}", "p > 0 and a finite q are allowed")
+            raise RequestError(must_be("times", "(p, q) with p > 0 and a finite q", self.times))
 
     def _others(self) -> list[float]:
         """Return the shares of ranks 2 to 20."""
@@ -154,16 +162,16 @@ def tsafrir_estimates(
     """
     chosen = parameters or TsafrirParameters()
     if not len(workload):
-        raise RequestError("estimates for a workload without jobs", "at least one job is needed")
+        raise RequestError(f"workload {workload.name!r} has no jobs to estimate")
     longest_s = float(workload.runtime_s.max())
     if float(workload.runtime_s.min()) < 0:
         job = workload.job(int(np.argmin(workload.runtime_s)))
         raise RequestError(f"job {job.job_id} has a runtime of {job.runtime_s:g} s", "clean the workload first")
     if max_estimate_s is None:
         max_estimate_s = max(math.ceil(longest_s / HOUR), 1) * HOUR
-    if not max(longest_s, HOUR) <= max_estimate_s < math.inf:
-        what = f"max_estimate_s is {max_estimate_s:g}, and the longest job runs for {longest_s:g} s"
-        raise RequestError(what, f"at least this and {HOUR:g} is allowed")
+    if not (is_number(max_estimate_s) and max(longest_s, HOUR) <= max_estimate_s < math.inf):
+        least = f"a finite number >= {max(longest_s, HOUR):g}, the longest runtime and an hour"
+        raise RequestError(must_be("max_estimate_s", least, max_estimate_s))
     _check_popular(popular, max_estimate_s)
     rng = stream(seed, "tsafrir")
     head = _head(max_estimate_s, popular, chosen, rng)
@@ -180,16 +188,17 @@ def tsafrir_estimates(
 
 def _check_popular(popular: Mapping[float, float], max_estimate_s: float) -> None:
     """Refuse values and shares that cannot be."""
-    limit = POPULAR if max_estimate_s in popular else POPULAR - 1
-    if len(popular) > limit:
-        raise RequestError(f"{len(popular)} popular values", f"at most {limit} and the largest estimate are allowed")
+    if not isinstance(popular, Mapping):
+        raise RequestError(must_be("popular", "a mapping from estimates to shares", popular))
+    others = len(popular) - (max_estimate_s in popular)
+    if others > POPULAR - 1:
+        most = f"at most {POPULAR - 1} values beside the largest estimate"
+        raise RequestError(must_be("popular", most, others))
     for value_s, share in popular.items():
-        if not 0 < value_s <= max_estimate_s:
-            raise RequestError(f"popular value {value_s:g} s", f"above 0 and at most {max_estimate_s:g} is allowed")
-        if not 0 <= share <= 1:
-            raise RequestError(f"popular value {value_s:g} s has a share of {share:g}", "0 to 1 is allowed")
+        as_number("a value of popular", value_s, above=0, most=max_estimate_s, unit="seconds")
+        as_number(f"the share of popular value {value_s:g} s", share, least=0, most=1)
     if sum(popular.values()) > 1 + 1e-9:
-        raise RequestError(f"popular values have shares of {sum(popular.values()):g} together", "at most 1 is allowed")
+        raise RequestError(must_be("the sum of the shares of popular", "at most 1", sum(popular.values())))
 
 
 def _head(

@@ -18,7 +18,8 @@ from types import UnionType
 from typing import Any, Final
 
 from simmodels.curve import FOREVER, ValueCurve
-from simmodels.errors import FileFormatError, RequestError, brief
+from simmodels.errors import FileFormatError, RequestError, brief, must_be
+from simmodels.ground.numbers import as_number
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
 from workloads.described import Choice, DescribedTask, Reading, fits, numbered, workflow_of
@@ -87,11 +88,10 @@ def read_wfformat(
     where = Path(path)
     content = read_json(where)
     if not isinstance(content, dict) or not isinstance(content.get("workflow"), dict):
-        raise FileFormatError(str(where), None, "no JSON object with an object workflow")
+        raise FileFormatError(str(where), None, must_be("the file", "a JSON object with an object workflow", content))
     version = content.get("schemaVersion")
     if version not in VERSIONS:
-        what = f"schemaVersion is {brief(version)}; {', '.join(VERSIONS)} are allowed"
-        raise FileFormatError(str(where), None, what)
+        raise FileFormatError(str(where), None, must_be("schemaVersion", f"one of {', '.join(VERSIONS)}", version))
     workflow = content["workflow"]
     tasks = _apart(where, workflow) if "specification" in workflow else _together(where, workflow)
     about = _own(where, content[OWN], tasks) if OWN in content else {"name": stem(where)}
@@ -110,7 +110,7 @@ def _apart(path: Path, workflow: Mapping[str, Any]) -> list[DescribedTask]:
             if task not in numbers:
                 raise FileFormatError(str(path), None, f"execution.tasks[{at}]: there is no task {task!r}")
             if task in executed:
-                raise FileFormatError(str(path), None, f"task {task!r} is executed twice; once is allowed")
+                raise FileFormatError(str(path), None, f"task {task!r} must be executed once (got twice)")
             executed[task] = row
     tasks = [_task(name, row, executed.get(name, {})) for name, row in zip(numbers, rows, strict=True)]
     _tie(path, tasks, rows, numbers)
@@ -174,7 +174,7 @@ def _references(
     """Yield the number of each task that a task names as its parents, or its children."""
     named = row.get(key, [])
     if not isinstance(named, list):
-        raise FileFormatError(str(path), None, f"task {task.name!r}: {key} is {brief(named)}; a list is allowed")
+        raise FileFormatError(str(path), None, must_be(f"{key} of task {task.name!r}", "a list", named))
     for name in named:
         if not isinstance(name, str) or name not in numbers:
             what = f"task {task.name!r}: {brief(name)} of its {key} is no task of the file"
@@ -186,10 +186,10 @@ def _objects(path: Path, where: str, holder: object, key: str) -> list[Mapping[s
     """Return the objects that a list of the file holds; at least one."""
     rows = holder.get(key) if isinstance(holder, dict) else None
     if not isinstance(rows, list) or not rows:
-        raise FileFormatError(str(path), None, f"{where}.{key} is no list of at least one task")
+        raise FileFormatError(str(path), None, must_be(f"{where}.{key}", "a list of at least one task", rows))
     for at, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise FileFormatError(str(path), None, f"{where}.{key}[{at}] is {brief(row)}; an object is allowed")
+            raise FileFormatError(str(path), None, must_be(f"{where}.{key}[{at}]", "an object", row))
     return rows
 
 
@@ -197,7 +197,7 @@ def _text(path: Path, where: str, row: Mapping[str, Any], key: str) -> str:
     """Return a text that must be there."""
     text = row.get(key)
     if not isinstance(text, str) or not text:
-        raise FileFormatError(str(path), None, f"{where}: {key} is {brief(text)}; a text is needed")
+        raise FileFormatError(str(path), None, must_be(f"{key} of {where}", "a text", text))
     return text
 
 
@@ -209,17 +209,16 @@ def _own(path: Path, own: object, tasks: list[DescribedTask]) -> dict[str, Any]:
     given = own if isinstance(own, dict) else {}
     most = given.get("max_value")
     rows = {
-        "job_id": (isinstance(given.get("job_id"), int) and given["job_id"] is not True, "a whole number"),
+        "job_id": (isinstance(given.get("job_id"), int) and given["job_id"] is not True, "an integer"),
         "submit_s": (fits(given.get("submit_s"), least=-math.inf, above=True), "a finite number"),
         "name": (isinstance(given.get("name"), str), "a text"),
-        "max_value": (most is None or fits(most, least=0, above=True), "a finite number > 0, or null,"),
+        "max_value": (most is None or fits(most, least=0, above=True), "a finite number > 0, or null"),
         "kinds": (_listed(given.get("kinds"), str | None, {len(tasks)}), "a text or null for each task"),
-        "task_names": (_listed(given.get("task_names"), str, {0, len(tasks)}), "a text for each task, or none,"),
+        "task_names": (_listed(given.get("task_names"), str, {0, len(tasks)}), "a text for each task, or none"),
     }
-    for key, (good, allowed) in rows.items():
+    for key, (good, expected) in rows.items():
         if not good:
-            what = f"{OWN}: {key} is {brief(given.get(key, 'missing'))}; {allowed} is allowed"
-            raise FileFormatError(str(path), None, what)
+            raise FileFormatError(str(path), None, must_be(f"{OWN}.{key}", expected, given.get(key, "missing")))
     for task, kind in zip(tasks, given["kinds"], strict=True):
         task.kind = kind
     points = given.get("curve")
@@ -269,10 +268,10 @@ def write_wfformat(
     RequestError
         The file cannot be written there; `makespan_s` is no finite number >= 0, or `executed_at` is empty.
     """
-    if makespan_s is not None and not 0 <= makespan_s < math.inf:
-        raise RequestError(f"makespan_s is {makespan_s}", "a finite number >= 0 is allowed")
-    if not executed_at:
-        raise RequestError("executed_at is empty", "a date of ISO 8601 is allowed")
+    if makespan_s is not None:
+        makespan_s = as_number("makespan_s", makespan_s, least=0, unit="seconds", also="None")
+    if not executed_at or not isinstance(executed_at, str):
+        raise RequestError(must_be("executed_at", "a date of ISO 8601", executed_at))
     labels = [workflow.label(task) for task in range(len(workflow))]
     told_apart = len(set(labels)) == len(labels) and all(map(_IDENTIFIER.fullmatch, labels))
     ids = labels if told_apart else [f"ID{task:07d}" for task in range(1, len(labels) + 1)]

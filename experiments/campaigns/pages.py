@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from simmodels.errors import printable
@@ -15,7 +15,7 @@ def page(template: str, **values: Any) -> str:  # noqa: ANN401  what the templat
     Parameters
     ----------
     template
-        The name of a template beside this module.
+        The name of a template of `experiments.campaigns` or `experiments.viewer`.
     values
         What it shows, by name.
     """
@@ -25,7 +25,7 @@ def page(template: str, **values: Any) -> str:  # noqa: ANN401  what the templat
 @cache
 def _templates() -> Environment:
     return Environment(
-        loader=PackageLoader("experiments", "campaigns"),
+        loader=ChoiceLoader([PackageLoader("experiments", room) for room in ("campaigns", "viewer")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

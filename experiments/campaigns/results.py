@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -9,9 +10,12 @@ import pandas as pd
 from experiments.campaigns.cell import REPLICATION, Value
 from experiments.campaigns.statistics import Effect, Statistic, bootstrap, having, paired, require_numbers
 from simmodels.errors import require_known
+from simmodels.ground.cards import bars, card, number
+
+_SHOWN: Final = 24  # as many rows a notebook shows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Results:
     """What came of a campaign.
 
@@ -42,6 +46,24 @@ class Results:
     done: int = 0
     failed: int = 0
     judged: bool = True
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        by = f" by {', '.join(self.factors)}" if self.factors else ""
+        return f"<Results: {self.done:,} of {self.cells:,} cells done{failed}; {', '.join(self.measures)}{by}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the means of each measure, and those of the first as bars."""
+        title = repr(self).strip("<>").split(";")[0]
+        summary = self.summary()
+        if summary.empty:
+            return card(title, {})
+        first = summary[summary["measure"] == summary["measure"].iloc[0]].head(_SHOWN)
+        names = [", ".join(f"{name}={row[name]}" for name in self.factors) or "all" for _, row in first.iterrows()]
+        chart = bars(dict(zip(names, first["mean"], strict=True)), f"mean of {first['measure'].iloc[0]}")
+        table = summary.drop(columns=["q1", "q3"]).to_html(index=False, border=0, max_rows=_SHOWN, float_format=number)
+        return card(title, {}, chart, f'<div style="font-size:85%">{table}</div>')
 
     @property
     def measures(self) -> tuple[str, ...]:

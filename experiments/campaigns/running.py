@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from html import escape
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
@@ -89,7 +90,7 @@ class Shard:
         return f"{self.number}/{self.of}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Campaign:
     """A campaign after a run.
 
@@ -121,6 +122,15 @@ class Campaign:
     interrupted: bool = False
     changed: bool = False
     damaged: Mapping[Path, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        failed = f", {len(self.failed):,} failed" if self.failed else ""
+        return f"<Campaign {self.plan.study.name!r}: {self.done:,} of {len(self.plan.cells):,} cells done{failed}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: that of its results."""
+        return f"<div>{escape(repr(self).strip('<>'))}</div>{self.results()._repr_html_()}"
 
     @property
     def complete(self) -> bool:

@@ -19,6 +19,7 @@ from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.results import Results
 from experiments.inputs import told
 from simmodels.errors import RequestError, SimModelsError, require_known
+from simmodels.ground.cards import card
 from simmodels.ground.numbers import MOST
 
 if TYPE_CHECKING:
@@ -139,6 +140,19 @@ class Study(ABC):
             if not isinstance(scale, Scale):
                 raise RequestError(f"scale {name!r} of study {self.name} is {scale!r}", "a Scale is allowed")
             self.design(name)
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<Study {self.name!r}: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what is varied, and how many cells there are at each scale."""
+        figures = {f"factor {name}": ", ".join(map(_shown, values)) for name, values in self.factors.items()}
+        for name in self.scales:
+            design = self.design(name)
+            cells = design.replications * math.prod(map(len, design.factors.values()))
+            figures[f"cells at scale {name}"] = f"{cells:,}"
+        return card(repr(self).strip("<>"), figures)
 
     @property
     def title(self) -> str:
@@ -307,6 +321,11 @@ def _value(name: str, value: object) -> Value:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise RequestError(f"{name} is {value!r}", "None, a bool, a number or a text is allowed")
+
+
+def _shown(value: Value) -> str:
+    """Return a value as a notebook shows it."""
+    return "none" if value is None else str(value)
 
 
 def is_text(text: str) -> bool:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -40,7 +39,7 @@ from experiments.studies.advice_told import (
 )
 from experiments.studies.advice_verdict import Option, choices, judge
 from experiments.studies.multifactor import Multifactor
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, require_known
 from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
@@ -123,9 +122,8 @@ class Advice(Study):
         if current == AUTO:
             if np.isnan(logged_wait_s(self._log)).all():
                 raise RequestError("--current auto: the log does not say when its jobs started", "name an order")
-        elif current not in allowed:
-            near = tuple({*get_close_matches(current, allowed), *get_close_matches(current.upper(), allowed)})
-            raise UnknownNameError("current order", current, near, (*allowed, AUTO))
+        else:
+            require_known("current order", current, (*allowed, AUTO))
         weeks = design.parameters["weeks"]
         if weeks is not None and not (isinstance(weeks, int) and weeks >= 1):
             raise RequestError(f"weeks is {weeks!r}", "an integer >= 1 is allowed; none: as many as the log has")

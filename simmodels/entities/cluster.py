@@ -7,7 +7,7 @@ An attempt that only waits for its runtime is one SimPy timeout; where a user's 
 import math
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import Final, Protocol
 
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
@@ -19,9 +19,12 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.progress import Progress, duration_s, worked_s
 from simmodels.entities.sizes import Machines, groups_of, pool_size, require_speed
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.ground.cards import card, duration, tiles
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.results.place import Place
 from simmodels.workload import Job
+
+_SHOWN: Final = 240  # as many machines a notebook shows
 
 
 class Serves(Protocol):
@@ -112,6 +115,24 @@ class Cluster:
     def __repr__(self) -> str:
         """Return a line about it."""
         return f"<Cluster {self.name!r}: {self.free_cores} of {self.cores} cores free>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: its cores now, those of each machine, and who starts jobs here."""
+        figures = {
+            "cores free": f"{self.free_cores:,} of {self.cores:,}",
+            "jobs running": f"{len(self.running):,}",
+            "kind": "any" if self.kind is None else self.kind,
+            "scheduler": "none" if self.served_by is None else type(self.served_by).__name__,
+            "time": duration(self.env.now),
+        }
+        shares: list[float | None] = [1.0 - self.free_cores / self.cores]
+        label = "cores in use"
+        if self.machines:
+            off = sum(not machine.is_on for machine in self.machines)
+            figures["machines on"] = f"{len(self.machines) - off:,} of {len(self.machines):,}"
+            shares = [1.0 - each.free_cores / each.cores if each.is_on else None for each in self.machines[:_SHOWN]]
+            label = "cores in use of each machine" if len(self.machines) <= _SHOWN else f"the first {_SHOWN} machines"
+        return card(repr(self).strip("<>"), figures, tiles(shares, label))
 
     @property
     def place(self) -> Place:

@@ -13,6 +13,7 @@ from simpy.events import NORMAL, Event, EventPriority
 
 from simmodels import streams
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import as_number, as_seed
 
 Process = Generator[Event, Any, Any]
 _Entity = TypeVar("_Entity")
@@ -63,10 +64,8 @@ class Environment(simpy.Environment):
     """
 
     def __init__(self, *, seed: int = 0, start_s: float = 0.0) -> None:
-        if seed < 0:
-            raise RequestError(f"seed is {seed}", "an integer >= 0 is allowed")
-        super().__init__(initial_time=float(start_s))
-        self.seed = seed
+        super().__init__(initial_time=as_number("start_s", start_s, unit="seconds"))
+        self.seed = as_seed(seed)
         self._left = False
         self._seeds = streams.Seeds(self.seed)
         self._entities: list[object] = []

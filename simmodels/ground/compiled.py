@@ -9,6 +9,8 @@ share, and of the files beside it that it says it calls: compiled code calls not
 
 import contextlib
 import functools
+import multiprocessing
+import os
 import pickle
 import sys
 import threading
@@ -93,6 +95,7 @@ def _kept(make: Callable[..., Any], function: Callable[..., Any], beside: tuple[
         _say_no_cache()
         return _interruptible(make(function, **options))
     _keep_if_possible(made._cache)  # noqa: SLF001  numba has no public way to say this
+    _announce_compilation(made._cache)  # noqa: SLF001  as above
     _forget_if_unreadable(made._cache._cache_file)  # noqa: SLF001  as above
     home = Path(function.__code__.co_filename)
     made._cache._cache_file._source_stamp = _own_stamp(home, beside) + _CALLED  # noqa: SLF001  as above
@@ -129,6 +132,27 @@ def _forget_if_unreadable(file: Any) -> None:  # noqa: ANN401  as above
             return {}
 
     file._load_index = load_or_forget  # noqa: SLF001  as above
+
+
+def _announce_compilation(cache: Any) -> None:  # noqa: ANN401  as above
+    """Let the first function that is not in the cache be announced, before the user wonders what takes so long."""
+    load = cache.load_overload
+
+    def load_or_announce(*args: Any) -> Any:  # noqa: ANN401  numba's
+        found = load(*args)
+        if found is None:
+            kept = Path(cache.cache_path)
+            _say_compiling(_SIMMODELS if kept.is_relative_to(_SIMMODELS) else kept.parent)
+        return found
+
+    cache.load_overload = load_or_announce
+
+
+@functools.cache
+def _say_compiling(folder: Path) -> None:
+    """Print one line to stderr; not in a worker, which would repeat it, nor if the environment has SCHEDLAB_QUIET."""
+    if multiprocessing.parent_process() is None and "SCHEDLAB_QUIET" not in os.environ and sys.stderr is not None:
+        print(f"compiling simulation code (once, about 15 s); cached in {folder}", file=sys.stderr, flush=True)  # noqa: T201  a library has no other way to say that it is not stuck
 
 
 @functools.cache

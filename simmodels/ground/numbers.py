@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -24,54 +24,127 @@ def ranges(first: Ints, count: Ints) -> Ints:
     return np.asarray(np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count), np.int64)
 
 
-def shown(value: object) -> object:
-    """Return a value as errors show it: a text in quotes, so that it is not taken for what it says."""
-    return repr(value) if isinstance(value, str) else value
-
-
 def is_number(value: object) -> bool:
     """Return whether a value is a number, and neither true or false nor NaN."""
-    return isinstance(value, int | Real) and not isinstance(value, bool) and not math.isnan(value)
+    return isinstance(value, int | Real) and not isinstance(value, bool) and value == value  # noqa: PLR0124  NaN is not
 
 
-def is_whole(value: Any, least: int, most: int) -> bool:  # noqa: ANN401  whatever was given
+def is_whole(value: Any, least: float, most: float) -> bool:  # noqa: ANN401  whatever was given
     """Return whether a value is a whole number within bounds, of whatever type of number."""
     return is_number(value) and least <= value <= most and int(value) == value
 
 
-def whole(name: str, value: Any, least: int) -> int:  # noqa: ANN401  whatever was given
-    """Return a whole number as an int: 2.0 is one.
+def as_integer(name: str, value: Any, least: int, most: int = MOST, *, also: str = "") -> int:  # noqa: ANN401  as is_whole
+    """Return an integer of a range as an int: 2.0 is one.
+
+    Parameters
+    ----------
+    name
+        What the value is of.
+    value
+        The value as given.
+    least, most
+        The range.
+    also
+        What the caller accepts beside it, for the error: ``"None"``.
 
     Raises
     ------
     RequestError
-        It is none, below the least, or beyond what can be counted (`MOST`).
+        It is no integer, or out of the range.
+
+    Examples
+    --------
+    >>> as_integer("cores", 0, 1)
+    Traceback (most recent call last):
+    simmodels.errors.RequestError: cores must be an integer from 1 to 2**53 (got 0)
     """
-    if not is_whole(value, least, MOST):
-        allowed = f"a whole number >= {least}"
-        raise RequestError(f"{name} is {shown(value)}", f"{allowed}{_up_to(value)} is allowed")
+    if not is_whole(value, least, most):
+        upper = "2**53" if most == MOST else most
+        raise RequestError(must_be(name, f"an integer from {least} to {upper}{_or(also)}", value))
     return int(value)
 
 
-def _up_to(value: object) -> str:
-    """Return the upper bound as errors name it: to those who met it."""
-    return " and <= 2^53" if is_number(value) and MOST < value < np.inf else ""  # type: ignore[operator]  # a number
+def as_number(
+    name: str,
+    value: Any,  # noqa: ANN401  whatever was given
+    *,
+    least: float = -math.inf,
+    above: float | None = None,
+    most: float = math.inf,
+    finite: bool = True,
+    unit: str = "",
+    also: str = "",
+) -> float:
+    """Return a number of a range as a float.
+
+    Parameters
+    ----------
+    name
+        What the value is of.
+    value
+        The value as given.
+    least, most
+        The range, both ends in it.
+    above
+        A bound that the value must exceed.
+    finite
+        Whether infinity is out of the range.
+    unit
+        What it is a number of, for the error: ``"seconds"``.
+    also
+        What the caller accepts beside it, for the error: ``"None"``.
+
+    Raises
+    ------
+    RequestError
+        It is no number, or out of the range.
+
+    Examples
+    --------
+    >>> as_number("load", -1, above=0)
+    Traceback (most recent call last):
+    simmodels.errors.RequestError: load must be a finite number > 0 (got -1)
+    """
+    if is_number(value):
+        try:
+            found = float(value)
+        except OverflowError:  # an int of hundreds of digits
+            found = math.inf if value > 0 else -math.inf
+        enough = least <= found if above is None else above < found
+        if enough and found <= most and not (finite and math.isinf(found)):
+            return found
+    raise RequestError(must_be(name, f"{_number_of(least, above, most, finite=finite, unit=unit)}{_or(also)}", value))
 
 
-def number(name: str, value: Any) -> float:  # noqa: ANN401  whatever was given
-    """Return a number as a float.
+def _number_of(least: float, above: float | None, most: float, *, finite: bool, unit: str) -> str:
+    """Return the words for a number of a range."""
+    lower = f"> {above:g}" if above is not None else f">= {least:g}" if math.isfinite(least) else ""
+    upper = f"<= {most:g}" if math.isfinite(most) else ""
+    words = f"a {'finite ' if finite and not (lower and upper) else ''}number{unit and f' of {unit}'}"
+    if lower and upper and above is None:
+        return f"{words} from {least:g} to {most:g}"
+    return " ".join((words, " and ".join(filter(None, (lower, upper))))).rstrip()
+
+
+def _or(also: str) -> str:
+    return also and f", or {also}"
+
+
+def as_seed(seed: object) -> int:
+    """Return a seed as an int: an integer from 0 on, of whatever size.
 
     Raises
     ------
     RequestError
         It is none.
     """
-    if not is_number(value):
-        raise RequestError(f"{name} is {shown(value)}", "a number is allowed")
-    return float(value)
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise RequestError(must_be("seed", "an integer >= 0", seed))
+    return int(seed)
 
 
-def flag(name: str, value: object) -> bool:
+def as_flag(name: str, value: object) -> bool:
     """Return true or false; other values are not taken for one of them.
 
     Raises
@@ -80,5 +153,5 @@ def flag(name: str, value: object) -> bool:
         It is neither.
     """
     if not isinstance(value, bool | np.bool_):
-        raise RequestError(f"{name} is {shown(value)}", "True or False is allowed")
+        raise RequestError(must_be(name, "True or False", value))
     return bool(value)

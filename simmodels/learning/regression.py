@@ -5,7 +5,6 @@ References
 Rosa, Carastan-Santos, Goldman 2023, "An experimental analysis of regression-obtained HPC scheduling heuristics", JSSPP.
 """
 
-import difflib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -251,7 +250,7 @@ def require_form(name: str) -> str:
     """
     form = name.upper()
     if form not in FORMS:
-        raise UnknownNameError("form", name, tuple(difflib.get_close_matches(form, FORMS)), tuple(FORMS))
+        raise UnknownNameError("form", name, tuple(FORMS))
     return form
 
 

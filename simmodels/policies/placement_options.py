@@ -6,8 +6,8 @@ from typing import Any, Final, Literal, Self
 
 import numpy as np
 
-from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.ground.numbers import MOST, Floats, Ints, flag, is_whole, number, shown, whole
+from simmodels.errors import ImpossibleJobError, RequestError, must_be
+from simmodels.ground.numbers import MOST, Floats, Ints, as_flag, as_integer, as_number, is_whole
 from simmodels.passes.new_fleet import Queueing, new_fleet
 from simmodels.passes.planning import FLOOR, NEAREST, PACKS
 from simmodels.policies.checkpoints import Checkpoints
@@ -57,7 +57,7 @@ def has_option(heuristic: str, name: str) -> bool:
 _FLAGS: Final = ("aware", "stay_on_target", "requeue_immediate")
 _WHOLE: Final = {"distance": 0, "pack_size": 1, "least_machines": 0}
 """The least that each may be."""
-_NUMBERS: Final = ("raise_above", "lower_below", "length_cap_s")
+_SHARES: Final = ("raise_above", "lower_below")
 
 
 PLACED: Final = Terms(modelled=True, adds_up=True)
@@ -170,46 +170,46 @@ class PlacementOptions(Options):
     def _verified(self, given: Collection[str]) -> Self:
         for name in given:
             if not has_option(self.heuristic, name):
-                raise RequestError(f"option {name} with {self.heuristic}", "it is one of another heuristic")
+                raise RequestError(f"{self.heuristic} has no option {name}", "it is one of another heuristic")
         made = self._converted()
         made._check_ranges()  # noqa: SLF001  it is one of this class
         if "unaware" in given and made.aware:
-            raise RequestError("option unaware of first fit that is aware", "aware=False is needed with it")
+            raise RequestError("unaware has no effect while aware is True", "add aware=False")
         if made.heuristic in _TARGETED and made.reference is None:
             raise RequestError(
-                f"{made.heuristic} without a reference", "jobs like those to come (the week before) say risks"
+                f"{made.heuristic} has no reference", "add reference=, jobs like those to come (of the week before)"
             )
         return made
 
     def _converted(self) -> Self:
         """Return the options with flags and numbers of the types that compiled code knows; refuse what is none."""
-        found: dict[str, Any] = {name: flag(name, getattr(self, name)) for name in _FLAGS}
-        found |= {name: number(name, getattr(self, name)) for name in _NUMBERS}
+        found: dict[str, Any] = {name: as_flag(name, getattr(self, name)) for name in _FLAGS}
+        found |= {name: as_number(name, getattr(self, name), finite=False) for name in _SHARES}
+        found["length_cap_s"] = as_number("length_cap_s", self.length_cap_s, above=0, finite=False, unit="seconds")
         for name, least in _WHOLE.items():
             value = getattr(self, name)
-            if not (value is None and name == "least_machines"):
-                found[name] = whole(name, value, least)
+            also = "None" if name == "least_machines" else ""
+            if not (also and value is None):
+                found[name] = as_integer(name, value, least, also=also)
         filled: Any = self.fill_order
         if filled is not None:
             if not np.iterable(filled) or not all(is_whole(each, 0, MOST) for each in filled):
-                raise RequestError(f"fill_order is {shown(filled)}", "None or the numbers of the machines are allowed")
+                raise RequestError(must_be("fill_order", "the numbers of the machines, or None", filled))
             found["fill_order"] = tuple(int(each) for each in filled)
         return replace(self, order=as_order_of_queue(self.order), **found)
 
     def _check_ranges(self) -> None:
         """Refuse numbers that are out of their range, and what is no reference and no checkpoints."""
         if not 0 <= self.lower_below <= self.raise_above:
-            what = f"lower_below {self.lower_below}, raise_above {self.raise_above}"
-            raise RequestError(what, "0 <= lower_below <= raise_above is allowed")
-        if not self.length_cap_s > 0:
-            raise RequestError(f"length_cap_s is {self.length_cap_s}", "a number of seconds > 0 is allowed")
+            given = (self.lower_below, self.raise_above)
+            raise RequestError(must_be("lower_below and raise_above", "0 <= lower_below <= raise_above", given))
         kinds: tuple[tuple[str, object, type], ...] = (
             ("reference", self.reference, Workload),
             ("checkpoints", self.checkpoints, Checkpoints),
         )
         for name, value, kind in kinds:
             if not isinstance(value, kind | None):
-                raise RequestError(f"{name} is {shown(value)}", f"a {kind.__name__} is allowed")
+                raise RequestError(must_be(name, f"a {kind.__name__}, or None", value))
 
     @property
     def order_of_queue(self) -> Priority:
@@ -248,8 +248,7 @@ class PlacementOptions(Options):
         """
         if self.fill_order is not None:
             if sorted(self.fill_order) != list(range(machines)):
-                what = f"a fill order of {len(self.fill_order)} machines"
-                raise RequestError(what, f"each number from 0 to {machines - 1} once is allowed")
+                raise RequestError(must_be("fill_order", f"each number from 0 to {machines - 1} once", self.fill_order))
             return np.array(self.fill_order, np.int64)
         if self.shuffles:
             return stream(seed, "capacity", "fill").permutation(machines).astype(np.int64)
@@ -355,4 +354,4 @@ def require_lengths(workload: Workload, cores: int) -> None:
     none = np.flatnonzero(workload.known() & (workload.runtime_s <= 0))
     if len(none):
         job = workload.job(int(none[0]))
-        raise ImpossibleJobError(job.job_id, f"runs for {job.runtime_s:g} s; more than 0 s is allowed", len(none) - 1)
+        raise ImpossibleJobError(job.job_id, must_be("runtime_s", "> 0", job.runtime_s), len(none) - 1)

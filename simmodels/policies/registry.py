@@ -1,6 +1,5 @@
 """Registry: the orders and the bids that have a name, those of the literature and a user's own."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -76,11 +75,7 @@ class Registry(Generic[Entry]):
         """
         found = self.get(name)
         if found is None:
-            known = tuple(self.all())
-            upper = [each.upper() for each in known]
-            swapped = [each for each in upper if sorted(each) == sorted(name.upper())]  # SFA: SAF, and near five others
-            near = swapped or difflib.get_close_matches(name.upper(), upper, n=3, cutoff=0.5)
-            raise UnknownNameError(self.kind, name, tuple(each for each in known if each.upper() in near), known)
+            raise UnknownNameError(self.kind, name, tuple(self.all()))
         return found
 
 

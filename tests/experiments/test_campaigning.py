@@ -234,7 +234,7 @@ def test_a_report_does_not_ask_where_the_study_lies_beside_the_caller_as_it_was(
             ("run", "counting.py", "--scale", "smalll"),
             "unknown scale of counting 'smalll'; did you mean small?",
         ),
-        (("run", "counting.py", "--seed", "-1"), "seed -1; an integer >= 0 is allowed"),
+        (("run", "counting.py", "--seed", "-1"), "seed must be an integer >= 0 (got -1)"),
         (("run", "counting.py", "-s", "size"), "--set 'size'; NAME=VALUE is allowed"),
         (("run", "counting.py", "-s", "=3"), "--set '=3'; NAME=VALUE is allowed"),
         (("run", "counting.py", "-s", "size=1", "-s", "size=2"), "--set gives size twice; NAME=VALUE,VALUE gives it"),

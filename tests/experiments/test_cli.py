@@ -388,7 +388,7 @@ WRONG = {
     "simulate -w log.swf --queue-depth 99999999999999999999": "queue_depth is 99999999999999999999",
     "simulate -w log.swf --warm-jobs -1": "warm_jobs is -1",
     "simulate -w log.swf --warm-jobs 150": "warm_jobs is 150, and 'log' has 150 jobs",
-    "simulate -w log.swf --seed -1": "seed is -1",
+    "simulate -w log.swf --seed -1": "seed must be an integer >= 0 (got -1)",
     "simulate -w log.swf --tau 0": "tau is 0",
     "simulate -w log.swf --tau nan": "tau is nan",
     "simulate -w log.swf --clean storng": "unknown filter 'storng'; did you mean strong?",

@@ -110,7 +110,7 @@ WRONG = {
     "--workflows flows --backfilling conservative": "unknown backfilling 'conservative'",
     "--workflows flows --budgets --bid SRTF": "budgets with bid 'SRTF'",
     "--workflows flows --engine fast": "unknown engine 'fast'",
-    "--workflows flows --seed -1": "seed is -1",
+    "--workflows flows --seed -1": "seed must be an integer >= 0 (got -1)",
     "--workflows flows --ccr -1": "ccr",
     "--workflows flows --curve 8:3": "curve '8:3'; two SLRs that do not fall are allowed",
     "--workflows flows --curve 3": "curve '3'",

@@ -1,9 +1,11 @@
-"""Each error class survives SimPy, pickling and copying, and says what, where and what is allowed."""
+"""Each error class survives SimPy, pickling and copying, and says what must hold, what was given, and where."""
 
 import copy
 import inspect
 import pickle
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from simmodels import errors
@@ -16,25 +18,38 @@ from simmodels.errors import (
     StoppedError,
     UnknownNameError,
     brief,
+    must_be,
+    near_names,
     printable,
+    require_known,
 )
 
 CASES = [
     (StoppedError("the disk is full", "what was finished is kept"), "the disk is full; what was finished is kept"),
     (StoppedError("the disk is full"), "the disk is full"),
     (SimModelsError("something"), "something"),
-    (RequestError("queue_depth is 0", "at least 1 is allowed"), "queue_depth is 0; at least 1 is allowed"),
+    (
+        RequestError("cluster 'x' has no machines", "create it with machines= and cores_per_machine="),
+        "cluster 'x' has no machines; create it with machines= and cores_per_machine=",
+    ),
+    (
+        RequestError(must_be("cores", "an integer from 1 to 2**53", 0)),
+        "cores must be an integer from 1 to 2**53 (got 0)",
+    ),
     (RequestError("two workloads of one name"), "two workloads of one name"),
     (
-        UnknownNameError("order", "FCSF", ("FCFS",), ("FCFS", "LCFS")),
+        UnknownNameError("order", "FCSF", ("FCFS", "LCFS")),
         "unknown order 'FCSF'; did you mean FCFS? known: FCFS, LCFS",
     ),
     (
-        UnknownNameError("order", "S", ("SPF", "SAF"), ("FCFS", "SAF", "SPF")),
-        "unknown order 'S'; did you mean SPF or SAF? known: FCFS, SAF, SPF",
+        UnknownNameError("order", "SRPF", ("FCFS", "SRF", "SPF")),
+        "unknown order 'SRPF'; did you mean SRF or SPF? known: FCFS, SRF, SPF",
     ),
-    (UnknownNameError("order", "???", (), ("FCFS",)), "unknown order '???'; known: FCFS"),
-    (FileFormatError("a.swf", 7, "3 fields; 18 are needed"), "a.swf, line 7: 3 fields; 18 are needed"),
+    (UnknownNameError("order", "???", ("FCFS",)), "unknown order '???'; known: FCFS"),
+    (
+        FileFormatError("a.swf", 7, must_be("the line", "18 fields", "1 2 3")),
+        "a.swf, line 7: the line must be 18 fields (got '1 2 3')",
+    ),
     (FileFormatError("a.swf", None, "no jobs"), "a.swf: no jobs"),
     (
         ImpossibleJobError(12, "needs 101 cores, and the machine has 100"),
@@ -62,7 +77,7 @@ def same(one: Exception, other: Exception) -> bool:
 
 
 @pytest.mark.parametrize(("error", "text"), CASES, ids=IDS)
-def test_its_text_is_one_line_of_what_where_and_allowed(error: SimModelsError, text: str) -> None:
+def test_its_text_is_one_line(error: SimModelsError, text: str) -> None:
     assert str(error) == text
     assert "\n" not in text
 
@@ -70,8 +85,8 @@ def test_its_text_is_one_line_of_what_where_and_allowed(error: SimModelsError, t
 @pytest.mark.parametrize(
     "error",
     [
-        RequestError(f"unknown study {'x' * 100_000!r}", "its name is allowed"),
-        UnknownNameError("scale", "x" * 100_000, (), ("smoke", "full")),
+        RequestError(f"unknown study {'x' * 100_000!r}", "give its name"),
+        UnknownNameError("scale", "x" * 100_000, ("smoke", "full")),
         FileFormatError("a.swf", 3, f"field 4 is {'x' * 100_000}"),
         ImpossibleJobError(3, f"kind {'x' * 100_000!r} has no cluster"),
     ],
@@ -113,9 +128,9 @@ def test_every_error_is_ours_and_those_with_a_builtin_of_its_kind_are_that_too()
 
 
 def test_the_fields_can_be_read() -> None:
-    error = UnknownNameError("order", "FCSF", ("FCFS",), ("FCFS", "LCFS"))
-    assert (error.kind, error.name, error.near, error.known) == error.args
-    assert (error.what, error.allowed) == ("unknown order 'FCSF'", "known: FCFS, LCFS")
+    error = UnknownNameError("order", "FCSF", ("FCFS", "LCFS"))
+    assert (error.kind, error.name, error.known) == error.args
+    assert (error.what, error.remedy) == ("unknown order 'FCSF'", "known: FCFS, LCFS")
     assert ImpossibleJobError(1, "x").others == 0
 
 
@@ -145,6 +160,36 @@ def test_what_a_terminal_would_obey_is_escaped_and_all_else_is_left(text: str, e
     assert printable(text, keep="\n") == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("40h", "'40h'"),
+        (np.float64(0.5), "0.5"),
+        (np.int64(3), "3"),
+        (np.str_("easy"), "'easy'"),
+        (pd.DataFrame({"a": [1]}), "a DataFrame"),
+        (object(), "an object"),
+        (None, "None"),
+    ],
+    ids=["text", "float64", "int64", "str_", "DataFrame", "object", "None"],
+)
+def test_a_value_is_shown_as_it_would_be_written_in_python(given: object, text: str) -> None:
+    assert must_be("cores", "an integer >= 1", given) == f"cores must be an integer >= 1 (got {text})"
+
+
+def test_near_names_differ_by_the_order_of_letters_by_capitals_or_by_little() -> None:
+    known = ("FCFS", "LCFS", "SAF", "SPF", "SRF")
+    assert near_names("SFA", known) == ("SAF",)
+    assert near_names("spf", known) == ("SPF",)
+    assert near_names("FCFSS", known) == ("FCFS", "LCFS")
+    assert near_names("", known) == ()
+
+
+def test_a_name_that_is_no_text_is_refused_as_one() -> None:
+    with pytest.raises(RequestError, match=r"^engine must be one of auto, simpy \(got \['auto'\]\)$"):
+        require_known("engine", ["auto"], ("auto", "simpy"))
+
+
 def test_a_long_value_is_shown_in_brief() -> None:
     assert brief("short") == "'short'"
     nested: list[object] = []
@@ -154,7 +199,7 @@ def test_a_long_value_is_shown_in_brief() -> None:
         assert len(brief(value)) < 500
 
 
-def test_a_long_text_of_a_file_shows_how_it_begins_and_what_is_allowed() -> None:
+def test_a_long_text_of_a_file_shows_how_it_begins_and_ends() -> None:
     text = str(FileFormatError("a.xml", 3, f"task {'x' * 10**6!r} has no runtime; each task needs one"))
     assert text.startswith("a.xml, line 3: task 'xxx")
     assert text.endswith("xxx' has no runtime; each task needs one")

@@ -582,7 +582,7 @@ def test_jobs_and_workflows_are_judged_together() -> None:
     assert schedule.jobs["outcome"].tolist() == ["completed", "finished", "unfinished"]
     assert schedule.tasks["cluster"].tolist() == ["a", "a", "b", None]
     assert schedule.workflows["finish_s"].tolist() == [16]
-    assert repr(schedule) == "<Schedule of 'workload': 2 rigid jobs, 1 workflows of 2 tasks on 6 cores of 2 clusters>"
+    assert repr(schedule) == "<Schedule of 'workload': 2 rigid jobs, 1 workflow of 2 tasks on 6 cores of 2 clusters>"
     again = pickle.loads(pickle.dumps(schedule))
     pd.testing.assert_frame_equal(again.jobs, schedule.jobs)
 

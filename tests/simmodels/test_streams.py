@@ -101,11 +101,11 @@ def test_another_process_with_another_hash_seed_gives_the_same_bits(hash_seed: s
 def test_a_seed_that_is_no_integer_from_0_is_refused(seed: object) -> None:
     with pytest.raises(RequestError) as caught:
         stream(seed, "a")  # type: ignore[arg-type]
-    assert str(caught.value) == f"seed {seed!r}; an integer >= 0 is allowed"
+    assert str(caught.value) == f"seed must be an integer >= 0 (got {seed!r})"
 
 
 @pytest.mark.parametrize("name", [1.5, None, ("a",)])
 def test_a_name_that_is_neither_text_nor_number_is_refused(name: object) -> None:
     with pytest.raises(RequestError) as caught:
         stream(1, "a", name)  # type: ignore[arg-type]
-    assert str(caught.value) == f"stream name {name!r}; names are texts and whole numbers"
+    assert str(caught.value) == f"a stream's name must be a text or an integer (got {name!r})"

@@ -58,7 +58,7 @@ def test_a_folder_without_workflows_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_is_named(folder: Path) -> None:
     (folder / "bad.json").write_text("{}")
-    with pytest.raises(FileFormatError, match=r"bad\.json: no JSON object with an object workflow"):
+    with pytest.raises(FileFormatError, match=r"the file must be a JSON object with an object workflow \(got \{\}\)"):
         arrivals(folder, gap_s=1)
 
 
@@ -159,20 +159,29 @@ def test_the_same_arguments_give_the_same_jobs_also_in_another_process(folder: P
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ({}, "load=None, cores=None, gap_s=None; load and cores, or gap_s, are needed"),
-        ({"load": 1.0}, "load=1.0, cores=None, gap_s=None; load and cores, or gap_s"),
+        (
+            {},
+            "the arrivals are not determined by load=None, cores=None, gap_s=None; give load and cores, or gap_s",
+        ),
+        (
+            {"load": 1.0},
+            r"the arrivals are not determined by load=1\.0, cores=None, gap_s=None; give load and cores, or gap_s",
+        ),
         ({"load": 1.0, "cores": 4, "gap_s": 3}, "load=1.0, cores=4, gap_s=3; "),
         ({"cores": 4, "gap_s": 3}, "load=None, cores=4, gap_s=3; "),
-        ({"load": 0, "cores": 4}, "load 0; a finite number > 0 is allowed"),
-        ({"load": 0, "cores": 4, "poisson": True}, "load 0; a finite number > 0 is allowed"),
-        ({"load": 1, "cores": 0}, "a platform of 0 cores"),
-        ({"gap_s": 0}, "a mean gap of 0 s; a finite number > 0 is allowed"),
-        ({"gap_s": float("nan")}, "a mean gap of nan s"),
-        ({"gap_s": 1, "jobs": 0}, "0 jobs; at least 1 is allowed"),
-        ({"gap_s": 1, "instances": []}, "no instances; at least 1 is needed"),
-        ({"gap_s": 1, "jobs": 4, "replacement": False}, "4 jobs of 3 instances without replacement; as many as"),
-        ({"gap_s": 1, "tick_s": 0}, "a tick of 0 s"),
-        ({"gap_s": 1, "seed": -1}, "seed -1"),
+        ({"load": 0, "cores": 4}, r"load must be a finite number > 0 \(got 0\)"),
+        ({"load": 0, "cores": 4, "poisson": True}, r"load must be a finite number > 0 \(got 0\)"),
+        ({"load": 1, "cores": 0}, r"cores must be an integer from 1 to 2\*\*53 \(got 0\)"),
+        ({"gap_s": 0}, r"gap_s must be a finite number of seconds > 0 \(got 0\)"),
+        ({"gap_s": float("nan")}, r"gap_s must be a finite number of seconds > 0 \(got nan\)"),
+        ({"gap_s": 1, "jobs": 0}, r"jobs must be an integer from 1 to 2\*\*53, or None \(got 0\)"),
+        ({"gap_s": 1, "instances": []}, r"instances must be at least one workflow \(got \[\]\)"),
+        (
+            {"gap_s": 1, "jobs": 4, "replacement": False},
+            r"jobs must be at most 3, the instances, without replacement \(got 4\)",
+        ),
+        ({"gap_s": 1, "tick_s": 0}, r"tick_s must be a finite number of seconds > 0 \(got 0\)"),
+        ({"gap_s": 1, "seed": -1}, r"seed must be an integer >= 0 \(got -1\)"),
     ],
 )
 def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str) -> None:

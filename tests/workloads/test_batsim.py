@@ -74,12 +74,17 @@ def test_computations_are_timed_by_the_speed_of_the_cores(tmp_path: Path) -> Non
     profiles = {**DRAWN["profiles"], "sums": {"type": "parallel_homogeneous", "cpu": 5e6, "com": 0}}
     path = written(tmp_path, {**DRAWN, "profiles": profiles})
     assert read_batsim(path, flops_per_s=1e6).runtime_s.tolist() == [12.5, 12.5, 5]
-    with pytest.raises(FileFormatError, match=r"job '9', profile 'sums': how long it runs depends .* flops_per_s"):
+    with pytest.raises(
+        FileFormatError,
+        match="the runtime of job '9', profile 'sums' depends on the cores' speed; give flops_per_s",
+    ):
         read_batsim(path)
-    with pytest.raises(RequestError, match="flops_per_s is 0"):
+    with pytest.raises(RequestError, match=r"flops_per_s must be a finite number > 0, or None \(got 0\)"):
         read_batsim(path, flops_per_s=0)
     profiles["sums"]["com"] = 7
-    with pytest.raises(FileFormatError, match="job '9', profile 'sums': com is 7; 0 is allowed"):
+    with pytest.raises(
+        FileFormatError, match=r"com of job '9', profile 'sums' must be 0, because no network is modelled, \(got 7\)"
+    ):
         read_batsim(written(tmp_path, {**DRAWN, "profiles": profiles}), flops_per_s=1e6)
 
 
@@ -88,30 +93,33 @@ def test_computations_are_timed_by_the_speed_of_the_cores(tmp_path: Path) -> Non
     [
         (
             with_job(profile="never used"),
-            "job 'w0!7', profile 'never used': its type is 'smpi'; delay and parallel_hom",
+            "type of job 'w0!7', profile 'never used' must be one of delay, parallel_homogeneous (got 'smpi')",
         ),
-        (with_job(profile=["short"]), "job 'w0!7': profile is ['short']; a text is allowed"),
+        (with_job(profile=["short"]), "profile of job 'w0!7' must be a text (got ['short'])"),
         (with_job(profile="nowhere"), "job 'w0!7', profile 'nowhere': there is no such profile"),
         (with_job(profile=None), "job 'w0!7', profile 'None': there is no such profile"),
-        (with_job(res=0), "job 'w0!7': res is 0; a whole number >= 1 is allowed"),
-        (with_job(res=1.5), "job 'w0!7': res is 1.5; a whole number"),
-        (with_job(res=None), "job 'w0!7': res is 'missing'; a whole number"),
-        (with_job(res=True), "job 'w0!7': res is True; a whole number"),
-        (with_job(subtime="3"), "job 'w0!7': subtime is '3'; a finite number >= 0 is allowed"),
-        (with_job(subtime=float("nan")), "job 'w0!7': subtime is nan; a finite number"),
-        (with_job(subtime=float("inf")), "job 'w0!7': subtime is inf; a finite number"),
-        (with_job(walltime="1:00"), "job 'w0!7': walltime is '1:00'; a finite number"),
+        (with_job(res=0), "res of job 'w0!7' must be an integer >= 1 (got 0)"),
+        (with_job(res=1.5), "res of job 'w0!7' must be an integer >= 1 (got 1.5)"),
+        (with_job(res=None), "res of job 'w0!7' must be an integer >= 1 (got 'missing')"),
+        (with_job(res=True), "res of job 'w0!7' must be an integer >= 1 (got True)"),
+        (with_job(subtime="3"), "subtime of job 'w0!7' must be a finite number >= 0 (got '3')"),
+        (with_job(subtime=float("nan")), "subtime of job 'w0!7' must be a finite number >= 0 (got nan)"),
+        (with_job(subtime=float("inf")), "subtime of job 'w0!7' must be a finite number >= 0 (got inf)"),
+        (with_job(walltime="1:00"), "walltime of job 'w0!7' must be a finite number > 0, or -1 for none (got '1:00')"),
         (with_job(id=None), "jobs[0] is no object with an id"),
         ({**DRAWN, "jobs": [3]}, "jobs[0] is no object with an id"),
-        ({**DRAWN, "jobs": []}, "it needs a list of at least one job"),
-        ({**DRAWN, "profiles": []}, "it needs a list of at least one job, jobs, and an object, profiles"),
-        ({**DRAWN, "nb_res": 0}, "nb_res is 0; a whole number >= 1 is allowed"),
+        ({**DRAWN, "jobs": []}, "jobs must be a list of at least one job, and profiles an object"),
+        ({**DRAWN, "profiles": []}, "jobs must be a list of at least one job, and profiles an object"),
+        ({**DRAWN, "nb_res": 0}, "nb_res must be an integer >= 1 (got 0)"),
         (
             {**DRAWN, "profiles": {"short": {"type": "delay"}}},
-            "profile 'short': delay is 'missing'; a finite number >= 0",
+            "delay of job 'w0!7', profile 'short' must be a finite number >= 0 (got 'missing')",
         ),
-        ({**DRAWN, "profiles": {"short": {"type": "delay", "delay": -1}}}, "profile 'short': delay is -1; a finite"),
-        ([], "no JSON object"),
+        (
+            {**DRAWN, "profiles": {"short": {"type": "delay", "delay": -1}}},
+            "delay of job 'w0!7', profile 'short' must be a finite number >= 0 (got -1)",
+        ),
+        ([], "the file must be a JSON object with jobs and profiles (got [])"),
         ("[" * 100_000, "no JSON that can be read"),
         ("9" * 5000, "no JSON that can be read"),
         ('{"jobs": [\n1,,]}', "line 2: no JSON: "),

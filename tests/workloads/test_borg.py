@@ -34,12 +34,24 @@ def test_each_line_is_a_job_in_the_order_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("1 2 3 4", "'1 2 3 4' is not `id release length cores type`"),
-        ("1 2 3 4 done", "'1 2 3 4 done' is not"),
-        ("1 -2 3 4 release", "is not"),
-        ("1 2 0 4 release", "a length of 0 s and 4 cores; at least 1 is allowed"),
-        ("1 2 3 0 release", "a length of 3 s and 0 cores"),
-        ("1 2 3.5 4 release", "is not"),
+        (
+            "1 2 3 4",
+            "(got '1 2 3 4')",
+        ),
+        (
+            "1 2 3 4 done",
+            "(got '1 2 3 4 done')",
+        ),
+        (
+            "1 -2 3 4 release",
+            "(got '1 -2 3 4 release')",
+        ),
+        ("1 2 0 4 release", "length and cores must be at least 1 (got (0, 4))"),
+        ("1 2 3 0 release", "length and cores must be at least 1 (got (3, 0))"),
+        (
+            "1 2 3.5 4 release",
+            "(got '1 2 3.5 4 release')",
+        ),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, what: str) -> None:

@@ -91,14 +91,17 @@ def test_the_load_is_the_one_asked_for_and_days_stay_days(load: float, interacti
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ({"jobs": 0, "cores": 128}, "0 jobs; at least 1 is allowed"),
-        ({"jobs": 5, "cores": 1}, "a machine of 1 cores; at least 2 are allowed"),
-        ({"jobs": 5, "cores": 128, "load": 0}, "load 0; a finite number > 0 is allowed"),
-        ({"jobs": 5, "cores": 128, "load": math.inf}, "load inf"),
-        ({"jobs": 5, "cores": 4, "interactive": True}, "a larger machine is needed"),
+        ({"jobs": 0, "cores": 128}, r"jobs must be an integer from 1 to 2\*\*53 \(got 0\)"),
+        ({"jobs": 5, "cores": 1}, r"cores must be an integer from 2 to 2\*\*53 \(got 1\)"),
+        ({"jobs": 5, "cores": 128, "load": 0}, r"load must be a finite number > 0, or None \(got 0\)"),
+        ({"jobs": 5, "cores": 128, "load": math.inf}, r"load must be a finite number > 0, or None \(got inf\)"),
+        (
+            {"jobs": 5, "cores": 4, "interactive": True},
+            r"cores must be greater than 2\*\*2\.5, with these parameters \(got 4\)",
+        ),
         (
             {"jobs": 5, "cores": 128, "interactive": True, "parameters": ALL_JOBS},
-            "parameters with interactive=True; the two classes have the published ones",
+            "parameters have no effect with interactive=True; omit one of them",
         ),
     ],
 )

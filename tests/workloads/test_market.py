@@ -236,10 +236,10 @@ def test_parameters_are_pickled_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ({"jobs": 0}, "0 jobs; at least 1"),
-        ({"load": -1}, "load -1"),
-        ({"cores": 0}, "0 cores"),
-        ({"seed": -1}, "seed -1"),
+        ({"jobs": 0}, r"jobs must be an integer from 1 to 2\*\*53 \(got 0\)"),
+        ({"load": -1}, r"load must be a finite number > 0 \(got -1\)"),
+        ({"cores": 0}, r"cores must be an integer from 1 to 2\*\*53 \(got 0\)"),
+        ({"seed": -1}, r"seed must be an integer >= 0 \(got -1\)"),
     ],
 )
 def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str) -> None:

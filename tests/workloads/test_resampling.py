@@ -105,10 +105,14 @@ def test_jobs_that_cannot_be_simulated_are_left_out_and_counted() -> None:
 @pytest.mark.parametrize(
     ("rows", "options", "text"),
     [
-        ([(0.0, 1), (100.0, 1)], {}, "0 whole weeks; at least 1"),
-        ([(0.0, 1), (2 * 604_800.0, 1)], {"how": "permuted"}, "2 whole weeks; at least 3"),
-        ([(0.0, 1), (604_800.0, 1)], {"weeks": 0}, "0 weeks; an integer >= 1"),
-        ([(0.0, 1), (604_800.0, 1)], {"how": "shuffled"}, "how is 'shuffled'; one of drawn, permuted"),
+        ([(0.0, 1), (100.0, 1)], {}, r"the number of whole weeks in 'workload' must be at least 1 \(got 0\)"),
+        (
+            [(0.0, 1), (2 * 604_800.0, 1)],
+            {"how": "permuted"},
+            r"the number of whole weeks in 'workload' must be at least 3 \(got 2\)",
+        ),
+        ([(0.0, 1), (604_800.0, 1)], {"weeks": 0}, r"weeks must be an integer from 1 to 2\*\*53 \(got 0\)"),
+        ([(0.0, 1), (604_800.0, 1)], {"how": "shuffled"}, "unknown how 'shuffled'; known: drawn, permuted"),
     ],
 )
 def test_what_cannot_be_resampled_is_refused(

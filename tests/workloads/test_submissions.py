@@ -103,13 +103,13 @@ def test_the_same_jobs_at_another_load_come_at_other_times() -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ({"load": 0.0}, "load 0.0; a finite number > 0 is allowed"),
-        ({"load": float("nan")}, "load nan"),
-        ({"cores": 0}, "a platform of 0 cores; at least 1 is allowed"),
-        ({"week": (1.0, -1.0)}, "the weight of slice 1 is -1.0; a finite number >= 0 is allowed"),
-        ({"week": (0.0, 0.0)}, "2 weights of the week, none above 0; at least one above 0 is allowed"),
-        ({"week": ()}, "0 weights of the week, none above 0"),
-        ({"tick_s": 0.0}, "a tick of 0.0 s; a finite number > 0 is allowed"),
+        ({"load": 0.0}, r"load must be a finite number > 0 \(got 0\.0\)"),
+        ({"load": float("nan")}, r"load must be a finite number > 0 \(got nan\)"),
+        ({"cores": 0}, r"cores must be an integer from 1 to 2\*\*53 \(got 0\)"),
+        ({"week": (1.0, -1.0)}, r"weight 1 of the week must be a finite number >= 0 \(got -1\.0\)"),
+        ({"week": (0.0, 0.0)}, r"the sum of the weights of the week must be > 0 \(got 0\.0\)"),
+        ({"week": ()}, r"the sum of the weights of the week must be > 0 \(got 0\)"),
+        ({"tick_s": 0.0}, r"tick_s must be a finite number of seconds > 0 \(got 0\.0\)"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: dict[str, object], what: str) -> None:

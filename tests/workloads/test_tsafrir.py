@@ -183,19 +183,43 @@ def test_where_jobs_run_too_long_estimates_are_raised_and_counted() -> None:
     ("runtimes_s", "arguments", "what"),
     [
         ([5.0, -1.0], {}, "job 2 has a runtime of -1 s; clean the workload first"),
-        ([], {}, "estimates for a workload without jobs"),
+        ([], {}, "workload 'workload' has no jobs to estimate"),
         (
             [5.0],
             {"max_estimate_s": 600},
-            "max_estimate_s is 600, and the longest job runs for 5 s; at least this and 3600",
+            r"max_estimate_s must be a finite number >= 3600, the longest runtime and an hour \(got 600\)",
         ),
-        ([9999.0], {"max_estimate_s": 3600}, "max_estimate_s is 3600, and the longest job runs for 9999 s"),
-        ([5.0], {"max_estimate_s": math.nan}, "max_estimate_s is nan"),
-        ([5.0], {"max_estimate_s": math.inf}, "max_estimate_s is inf"),
-        ([5.0], {"popular": {7200.0: 0.5}}, "popular value 7200 s; above 0 and at most 3600 is allowed"),
-        ([5.0], {"popular": {60.0: 1.5}}, "popular value 60 s has a share of 1.5"),
-        ([5.0], {"popular": {60.0: 0.7, 90.0: 0.7}}, "popular values have shares of 1.4 together"),
-        ([5.0], {"popular": {float(x): 0.01 for x in range(1, 21)}}, "20 popular values; at most 19"),
+        (
+            [9999.0],
+            {"max_estimate_s": 3600},
+            r"max_estimate_s must be a finite number >= 9999, the longest runtime and an hour \(got 3600\)",
+        ),
+        (
+            [5.0],
+            {"max_estimate_s": math.nan},
+            r"max_estimate_s must be a finite number >= 3600, the longest runtime and an hour \(got nan\)",
+        ),
+        (
+            [5.0],
+            {"max_estimate_s": math.inf},
+            r"max_estimate_s must be a finite number >= 3600, the longest runtime and an hour \(got inf\)",
+        ),
+        (
+            [5.0],
+            {"popular": {7200.0: 0.5}},
+            r"a value of popular must be a number of seconds > 0 and <= 3600 \(got 7200\.0\)",
+        ),
+        ([5.0], {"popular": {60.0: 1.5}}, r"the share of popular value 60 s must be a number from 0 to 1 \(got 1\.5\)"),
+        (
+            [5.0],
+            {"popular": {60.0: 0.7, 90.0: 0.7}},
+            r"the sum of the shares of popular must be at most 1 \(got 1\.4\)",
+        ),
+        (
+            [5.0],
+            {"popular": {float(x): 0.01 for x in range(1, 21)}},
+            r"popular must be at most 19 values beside the largest estimate \(got 20\)",
+        ),
     ],
 )
 def test_what_cannot_be_estimated_is_refused(runtimes_s: list[float], arguments: dict[str, object], what: str) -> None:

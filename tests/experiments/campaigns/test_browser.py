@@ -2,10 +2,7 @@
 
 import base64
 import json
-import os
-import shutil
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +11,10 @@ import pytest
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import run
 
-webdriver = pytest.importorskip("selenium.webdriver")
-
 Driver = Any
 Element = Any
 """Of selenium."""
 
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 LOCAL = ("file:", "data:", "about:", "chrome:", "blob:")
 STUDY = """
     import matplotlib.figure
@@ -76,16 +61,6 @@ STUDY = """
 
 
 @pytest.fixture(scope="module")
-def programs() -> tuple[str, str]:
-    """Return the paths of Chromium and its driver; skip the test without them, or fail in CI."""
-    found = shutil.which("chromium"), shutil.which("chromedriver")
-    if None in found:
-        message = "no chromium and chromedriver: Debian's packages are chromium and chromium-driver"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
-    return found  # type: ignore[return-value]
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a campaign with all that a page can show."""
     path = tmp_path_factory.mktemp("shown")
@@ -93,18 +68,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     campaign = run(str(path / "shown.py"), out=path / "out", scale="smoke", workers=0)
     write_report(campaign)
     return path / "out"
-
-
-@pytest.fixture(scope="module")
-def driver(programs: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs[0]
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
-    yield started
-    started.quit()
 
 
 @pytest.fixture

@@ -207,7 +207,7 @@ def test_less_confidence_makes_a_narrower_interval() -> None:
         ([1, math.nan, math.inf], {}, "a bootstrap of 2 values that are not finite"),
         ([1], {"statistic": "mode"}, "unknown statistic 'mode'; known: mean, median"),
         (range(9), {"confidence": 1}, "confidence is 1; a number between 0 and 1 is allowed"),
-        (range(10), {"seed": -1}, "seed -1; an integer >= 0 is allowed"),
+        (range(10), {"seed": -1}, "seed must be an integer >= 0 (got -1)"),
     ],
 )
 def test_what_has_no_interval_is_refused(sample: list[float], more: Mapping[str, object], text: str) -> None:

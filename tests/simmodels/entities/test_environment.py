@@ -26,7 +26,7 @@ def test_a_stream_depends_on_seed_and_names_only() -> None:
 
 
 def test_a_negative_seed_is_refused() -> None:
-    with pytest.raises(RequestError, match="seed is -1; an integer >= 0 is allowed"):
+    with pytest.raises(RequestError, match=r"seed must be an integer >= 0 \(got -1\)"):
         Environment(seed=-1)
 
 

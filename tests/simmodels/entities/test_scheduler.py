@@ -390,7 +390,7 @@ def test_an_error_in_what_a_job_does_stops_the_model() -> None:
     scheduler.submit(Job(5, 0.0, 1.0, 1.0, 1))
     with pytest.raises(RequestError, match="job 5 burns; water is allowed") as raised:
         env.run()
-    assert raised.value.allowed == "water is allowed"
+    assert raised.value.remedy == "water is allowed"
 
 
 def test_an_error_of_an_observer_stops_the_model() -> None:

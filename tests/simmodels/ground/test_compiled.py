@@ -173,3 +173,37 @@ def test_code_that_cannot_be_kept_runs_all_the_same(monkeypatch: pytest.MonkeyPa
     with pytest.warns(RuntimeWarning, match="compiled code cannot be kept"):
         assert thrice(3) == 9
     assert thrice(3.0) == 9  # it is said once
+
+
+COMPILES_TWO = """
+import multiprocessing, sys
+from simmodels.ground.compiled import compiled
+@compiled
+def once(x): return x
+@compiled
+def twice(x): return 2 * once(x)
+if sys.argv[1] == "worker":
+    worker = multiprocessing.get_context("fork").Process(target=twice, args=(1,))
+    worker.start()
+    worker.join()
+    sys.exit(worker.exitcode)
+twice(1)
+once(1)
+"""
+
+
+def test_compiling_is_announced_once_a_process_and_not_by_workers_nor_if_all_is_cached(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(COMPILES_TWO)
+
+    def said(where: str, folder: str, **more: str) -> str:
+        env = {**os.environ, **more, "NUMBA_CACHE_DIR": str(tmp_path / folder)}
+        if not more:
+            env.pop("SCHEDLAB_QUIET", None)
+        command = [sys.executable, script, where]
+        return subprocess.run(command, env=env, stderr=subprocess.PIPE, text=True, check=True).stderr
+
+    line = f"compiling simulation code (once, about 15 s); cached in {tmp_path / 'one'}\n"
+    assert (said("here", "one"), said("here", "one")) == (line, "")
+    assert said("worker", "two") == ""
+    assert said("here", "three", SCHEDLAB_QUIET="1") == ""

@@ -137,7 +137,7 @@ def test_a_generated_workload_gives_pairs() -> None:
             {"trial_jobs": 50},
             "60 of 60 jobs of 'workload' have runtime, estimate and cores that take part; at least 66",
         ),
-        ({"seed": -3}, "seed -3; an integer >= 0 is allowed"),
+        ({"seed": -3}, "seed must be an integer >= 0 (got -3)"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(asked: dict[str, Any], text: str) -> None:

@@ -361,7 +361,7 @@ def test_what_progress_raises_stops_the_trials(drawn: Sequence[Pair]) -> None:
         ({"tau_s": 0.0}, "tau_s is 0.0; a finite number > 0 is allowed"),
         ({"tau_s": float("nan")}, "tau_s is nan; a finite number > 0 is allowed"),
         ({"dispatch_delay_s": -1.0}, "dispatch_delay_s is -1.0; a finite number >= 0 is allowed"),
-        ({"seed": -1}, "seed -1; an integer >= 0 is allowed"),
+        ({"seed": -1}, "seed must be an integer >= 0 (got -1)"),
         ({"shuffle": "swap-any"}, "shuffle 'swap-any' with the stratified estimator; only \"uniform\" is allowed"),
     ],
 )

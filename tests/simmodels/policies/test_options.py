@@ -49,6 +49,6 @@ def test_an_option_of_another_heuristic_is_refused() -> None:
         for name, default, _, _ in PlacementOptions.described():
             if not has_option(heuristic, name):
                 with pytest.raises(
-                    RequestError, match=f"option {name} with {heuristic}; it is one of another heuristic"
+                    RequestError, match=f"{heuristic} has no option {name}; it is one of another heuristic"
                 ):
                     PlacementOptions.checked(heuristic=heuristic, **{name: default})

@@ -30,15 +30,20 @@ def test_names_become_orders_and_numbers_their_types() -> None:
     ("kind", "name", "text"),
     [
         ("backfilling", "esay", "unknown backfilling 'esay'; did you mean easy"),
-        ("backfilling", "EASY", "unknown backfilling 'EASY'; .*known: none, greedy, easy, conservative"),
+        (
+            "backfilling",
+            "EASY",
+            "unknown backfilling 'EASY'; did you mean easy. known: none, greedy, easy, conservative",
+        ),
         ("decide", "events", "unknown decide 'events'; did you mean event"),
         ("overrun", "stop", "unknown overrun 'stop'; known: run, kill"),
-        ("backfilling", None, "unknown backfilling 'None'"),
     ],
 )
 def test_an_unknown_way_is_refused_with_the_known_ones(kind: str, name: str, text: str) -> None:
     with pytest.raises(UnknownNameError, match=text):
         QueueOptions.checked(**{kind: name})
+    with pytest.raises(RequestError, match=f"{kind} must be one of .* .got None."):
+        QueueOptions.checked(**{kind: None})
 
 
 @pytest.mark.parametrize("threshold_s", [-1, -0.001, math.nan, -math.inf])

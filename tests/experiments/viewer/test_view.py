@@ -1,0 +1,158 @@
+"""What the page of a schedule holds: the schedule's own numbers, and rectangles that no two attempts share."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simmodels as sm
+import workloads as wl
+from experiments.gantt_boxes import GAP, Panel, boxes_of
+from experiments.viewer.packing import unpacked
+from experiments.viewer.view import summary, view_page, write_view
+from simmodels.errors import RequestError
+
+
+def parts(page: str) -> tuple[dict[str, Any], Any]:
+    """Return what the page says about itself, and its columns."""
+    about = re.search(r'<script type="application/json" id="about">(.*?)</script>', page)
+    data = re.search(r'<script type="text/plain" id="data">(.*?)</script>', page)
+    assert about is not None
+    assert data is not None
+    said = json.loads(about[1])
+    return said, unpacked(said["columns"], data[1])
+
+
+def log(jobs: int = 400) -> sm.Workload:
+    return wl.lublin(jobs=jobs, cores=64, seed=4)
+
+
+def on_walk() -> sm.Schedule:
+    """Return a schedule on machines that are switched on and off, where jobs lose their machine."""
+    jobs = log()
+    jobs = jobs.take((jobs.cores <= 8) & (jobs.runtime_s > 0))
+    window_s = float(jobs.submit_s.min()), float(jobs.submit_s.max())
+    walk = wl.capacity_walk(mean=5, radius=4, period_s=3600.0, begin_s=window_s[0], until_s=window_s[1])
+    return sm.simulate(jobs, capacity=walk, cores_per_machine=8, window_s=window_s, order="SAF")
+
+
+def on_clusters() -> sm.Schedule:
+    sites = [sm.Site(name=f"cluster-{k}", cores=32) for k in (1, 2)]
+    jobs = log()
+    return sm.simulate(jobs.take(jobs.cores <= 32), on=sites, router="LeastLoaded")
+
+
+def flows() -> sm.Schedule:
+    """Return a schedule of two workflows with three tasks each, and of rigid jobs beside them."""
+    rigid = log(20)
+    shape = {"runtime_s": [10.0, 20.5, 30.0], "cores": [4, 8, 2], "edges": [(0, 1), (0, 2)]}
+    made = [sm.Workflow(job_id=1000 + k, submit_s=5.0 * k, **shape) for k in range(2)]  # type: ignore[arg-type]
+    return sm.simulate(sm.Workload.concat([rigid, sm.Workload.of_workflows(made)]), on=64)
+
+
+CASES = {
+    "a pool": lambda: sm.simulate(log(), backfilling="easy"),
+    "several clusters": on_clusters,
+    "machines that are switched": on_walk,
+    "jobs that are killed": lambda: sm.simulate(replace(log(), estimate_s=log().runtime_s / 2), overrun="kill"),
+    "workflows and jobs": flows,
+}
+
+
+@pytest.fixture(scope="module", params=list(CASES))
+def schedule(request: pytest.FixtureRequest) -> sm.Schedule:
+    return CASES[request.param]()
+
+
+def test_rows_are_those_of_the_workload(schedule: sm.Schedule) -> None:
+    _, found = parts(view_page(schedule))
+    for name in ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id"):
+        assert found[name].tolist() == getattr(schedule.workload, name).tolist(), name
+    assert found["outcome"].tolist() == schedule.outcome.tolist()
+    assert found["counted"].astype(bool).tolist() == schedule.counted.tolist()
+
+
+def test_attempts_are_those_of_the_schedule(schedule: sm.Schedule) -> None:
+    about, found = parts(view_page(schedule))
+    low_s, high_s = about["window_s"]
+    runs = schedule.all_attempts()
+    runs = runs[runs["start_s"].notna() & (runs["start_s"] < high_s) & ~(runs["end_s"] < low_s)]
+    wanted = runs.assign(
+        start_s=runs["start_s"].clip(low_s),
+        ends=runs["end_s"] < high_s,
+        end_s=runs["end_s"].fillna(high_s).clip(upper=high_s),
+    )
+    wanted = wanted.sort_values(["row", "start_s"])
+    shown = pd.DataFrame({name: found[f"run_{name}"] for name in ("row", "start_s", "end_s", "panel", "ends", "kind")})
+    shown = shown.sort_values(["row", "start_s"])
+    assert len(shown) == len(wanted)
+    for name in ("row", "start_s", "end_s", "ends"):
+        assert shown[name].tolist() == wanted[name].tolist(), name
+    assert shown["panel"].tolist() == wanted["cluster"].tolist()
+    assert (shown["kind"] == 1).tolist() == (wanted["outcome"] == 1).tolist()
+
+
+def test_rectangles_are_those_of_the_gantt_chart(schedule: sm.Schedule) -> None:
+    about, found = parts(view_page(schedule))
+    high = np.cumsum(found["box_gap"] + found["box_width"])
+    low = high - found["box_width"]
+    begin = np.concatenate(([0], np.cumsum(found["run_boxes"]))).astype(int)
+    for number, panel in enumerate(about["panels"]):
+        runs = np.flatnonzero(found["run_panel"] == number)
+        boxes = boxes_of(Panel("", schedule, number), tuple(about["window_s"]))
+        wanted = sorted(zip(boxes.row, boxes.left_s, boxes.bottom, boxes.top, strict=True))
+        shown = [
+            (found["run_row"][run], found["run_start_s"][run], low[k] / panel["step"], high[k] / panel["step"])
+            for run in runs
+            for k in range(begin[run], begin[run + 1])
+        ]
+        exact = 0.0 if panel["step"] == 1 else 0.5 / panel["step"]
+        assert exact < GAP / 100
+        assert np.abs(np.array(sorted(shown)) - np.array(wanted)).max() <= exact
+
+
+def test_queue_and_cores_are_the_schedules_own(schedule: sm.Schedule) -> None:
+    _, found = parts(view_page(schedule))
+    for name, steps in (("queue_length", schedule.queue_length()), ("cores_used", schedule.cores_used())):
+        assert found[f"{name}_time_s"].tolist() == steps["time_s"].tolist()
+        assert found[name].tolist() == steps[name].tolist()
+
+
+def test_spans_in_which_machines_were_off_are_there() -> None:
+    schedule = on_walk()
+    about, found = parts(view_page(schedule))
+    assert schedule.off_spans is not None
+    assert len(schedule.off_spans)
+    for name in ("cluster", "machine", "start_s", "end_s"):
+        assert found[f"off_{name}"].tolist() == schedule.off_spans[name].tolist()
+    assert about["panels"][0]["what"] == "machine"
+    assert set(found["run_kind"]) >= {0, 2}
+
+
+def test_the_page_is_of_one_file_and_says_so_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "out.html"
+    schedule = sm.simulate(log(50))
+    write_view(schedule, path, title="A <b>bold</b> title")
+    text = path.read_text("utf-8")
+    assert "<b>bold" not in text
+    assert not re.search(r'(?:src|href)="(?!data:)', text)
+    assert all(sentence in text for sentence in summary(schedule))
+    assert view_page(schedule) == view_page(schedule)
+
+
+def test_times_are_dates_where_the_zero_is_known() -> None:
+    jobs = sm.Workload.from_frame(pd.DataFrame({"submit_s": [0.0, 3600.0], "runtime_s": [10.0, 10.0], "cores": [1, 1]}))
+    assert "The chart shows 1.0 hours." in summary(sm.simulate(jobs, on=1))
+    dated = sm.simulate(replace(jobs, start_unix_s=1_296_571_124), on=1)
+    assert "The chart shows 2011-02-01 14:38 to 2011-02-01 15:38 (UTC)." in summary(dated)
+    assert parts(view_page(dated))[0]["zero_unix_s"] == 1_296_571_124
+
+
+def test_a_page_has_a_name_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"a name ending in \.html"):
+        write_view(sm.simulate(log(5)), tmp_path / "out.svg")

@@ -1,0 +1,300 @@
+"""The page of a schedule in a real browser: what is shown at a place, found, coloured, and said."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+import simmodels as sm
+import workloads as wl
+from experiments.viewer.view import summary, write_view
+
+Driver = Any
+"""Of selenium."""
+
+WIDTH, HEIGHT = 1200, 800
+LOCAL = ("file:", "data:", "about:", "chrome:", "blob:")
+DRAWN = "return document.documentElement.dataset.ready === 'yes' && {0}"
+RESTS = DRAWN.format("(({chart}) => chart.raster && !chart.busy && !chart.waiting && chart.covered())(window.schedlab)")
+
+
+@pytest.fixture(scope="module")
+def schedule() -> sm.Schedule:
+    """Return a schedule of jobs of five users, some killed, with dates."""
+    jobs = wl.lublin(jobs=300, cores=64, seed=4, load=1.2)
+    users = np.arange(300) % 5 + 10
+    estimate_s = np.where(np.arange(300) % 7 == 0, jobs.runtime_s / 2, jobs.runtime_s * 3)
+    dated = replace(jobs, user_id=users, estimate_s=estimate_s, start_unix_s=1_296_571_124)
+    return sm.simulate(dated, backfilling="easy", overrun="kill", warm_jobs=3)
+
+
+@pytest.fixture(scope="module")
+def path(schedule: sm.Schedule, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("view") / "view.html"
+    write_view(schedule, made)
+    return made
+
+
+def opened(driver: Driver, path: Path, scheme: str = "light") -> Driver:
+    """Return the browser with a page that is drawn."""
+    about = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", about)
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    driver.get(path.as_uri())
+    return rested(driver)
+
+
+def rested(driver: Driver) -> Driver:
+    WebDriverWait(driver, 60).until(lambda one: one.execute_script(RESTS))
+    return driver
+
+
+@pytest.fixture
+def page(driver: Driver, path: Path) -> Driver:
+    return opened(driver, path)
+
+
+def seen(page: Driver) -> list[float]:
+    """Return the window that is seen: from, to, and the part of the height."""
+    window: list[float] = page.execute_script(
+        "const {chart} = window.schedlab; return [chart.a, chart.b, chart.ya, chart.yb]"
+    )
+    return window
+
+
+def middle(page: Driver, row: int) -> tuple[float, float]:
+    """Return the place on the screen of the middle of a job's first rectangle."""
+    x, y = page.execute_script(
+        """
+        const {chart} = window.schedlab, {runs} = chart, run = runs.row.indexOf(arguments[0]), k = runs.first[run];
+        const box = document.getElementById("canvas").getBoundingClientRect();
+        const time = (runs.start[run] + runs.end[run]) / 2, part = (runs.upper[k] + runs.lower[k]) / 2;
+        return [box.left + chart.x(time), box.top + chart.y(part)];
+        """,
+        row,
+    )
+    return x, y
+
+
+def point(page: Driver, row: int) -> None:
+    """Move the pointer to a job."""
+    canvas = page.find_element("id", "canvas")
+    box = canvas.rect
+    x, y = middle(page, row)
+    offset = round(x - box["x"] - box["width"] / 2), round(y - box["y"] - box["height"] / 2)
+    ActionChains(page).move_to_element_with_offset(canvas, *offset).perform()
+
+
+def said(page: Driver, element: str) -> dict[str, str]:
+    """Return what the page says of a job, by name."""
+    found = page.find_elements("css selector", f"#{element} dd")
+    return {one.get_dom_attribute("data-what"): one.text for one in found}
+
+
+def search(page: Driver, text: str) -> None:
+    field = page.find_element("id", "job")
+    field.clear()
+    field.send_keys(text + "\ue007")
+    rested(page)
+
+
+def largest(schedule: sm.Schedule) -> int:
+    """Return the row with the most core-seconds: it can be seen at any zoom."""
+    return int(np.argmax(np.nan_to_num((schedule.end_s - schedule.start_s) * schedule.workload.cores)))
+
+
+def wanted(schedule: sm.Schedule, row: int) -> dict[str, str]:
+    """Return what is to be said of a job."""
+    work = schedule.workload
+    wait_s, ran_s = schedule.start_s[row] - work.submit_s[row], schedule.end_s[row] - schedule.start_s[row]
+    earlier = (work.submit_s < work.submit_s[row]) | (
+        (work.submit_s == work.submit_s[row]) & (np.arange(len(work)) < row)
+    )
+    overtook = int((earlier & (schedule.start_s > schedule.start_s[row])).sum())
+    return {
+        "user": str(work.user_id[row]),
+        "wait": f"({wait_s:,.6f}".rstrip("0").rstrip(".") + " s)",
+        "ran for": f"({ran_s:,.6f}".rstrip("0").rstrip(".") + " s)",
+        "overtook": f"{overtook} job" + ("" if overtook == 1 else "s"),
+        "outcome": "killed at its estimate" if schedule.outcome[row] == 1 else "completed",
+    }
+
+
+def test_the_page_opens_without_an_error_and_without_the_network(driver: Driver, path: Path) -> None:
+    driver.get_log("performance")
+    page = opened(driver, path)
+    assert [line for line in page.get_log("browser") if line["level"] in {"SEVERE", "WARNING"}] == []
+    messages = [json.loads(line["message"])["message"] for line in page.get_log("performance")]
+    asked = [each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"]
+    assert asked
+    assert [url for url in asked if not url.startswith(LOCAL)] == []
+
+
+def test_the_script_unpacks_the_schedules_numbers(page: Driver, schedule: sm.Schedule) -> None:
+    work = schedule.workload
+    found = page.execute_script(
+        """
+        const {columns, runs} = window.schedlab, start = new Array(columns.job_id.length), end = [...start];
+        runs.row.forEach((row, run) => { start[row] = runs.start[run]; end[row] = runs.end[run]; });
+        return {start, end, job_id: [...columns.job_id], submit_s: [...columns.submit_s],
+          estimate_s: [...columns.estimate_s],
+          sorted: runs.start.every((each, run) => run === 0 || runs.start[run - 1] <= each)};
+        """
+    )
+    assert found["sorted"]
+    assert found["job_id"] == work.job_id.tolist()
+    assert found["submit_s"] == work.submit_s.tolist()
+    assert found["estimate_s"] == work.estimate_s.tolist()
+    assert found["start"] == schedule.start_s.tolist()
+    assert found["end"] == schedule.end_s.tolist()
+
+
+def test_pointing_at_a_job_says_its_numbers(page: Driver, schedule: sm.Schedule) -> None:
+    row = largest(schedule)
+    point(page, row)
+    tip = page.find_element("id", "tip")
+    assert tip.find_element("css selector", "b").text == f"job {schedule.workload.job_id[row]}"
+    found = said(page, "tip")
+    for name, text in wanted(schedule, row).items():
+        assert text in found[name], name
+    assert found["cores"].startswith(f"{schedule.workload.cores[row]} (core ")
+    submitted = np.datetime64(1_296_571_124, "s") + np.timedelta64(round(schedule.workload.submit_s[row] * 1000), "ms")
+    assert found["submitted"][:19] == str(submitted).replace("T", " ")[:19]
+
+
+def test_a_search_shows_and_frames_the_job(page: Driver, schedule: sm.Schedule) -> None:
+    for row in (17, 140, 250):
+        job_id = schedule.workload.job_id[row]
+        search(page, str(job_id))
+        a, b, _, _ = seen(page)
+        assert a <= schedule.start_s[row] <= schedule.end_s[row] <= b
+        picked = page.find_element("id", "picked")
+        assert picked.find_element("css selector", "b").text == f"job {job_id}"
+        found = said(page, "picked")
+        for name, text in wanted(schedule, row).items():
+            assert text in found[name], name
+        assert page.execute_script("return window.schedlab.chart.picked.length") == 1
+
+
+def test_a_search_for_no_job_says_so(page: Driver) -> None:
+    search(page, "999999")
+    assert page.find_element("id", "found").text == "no job 999999"
+    search(page, "x")
+    assert page.find_element("id", "found").text == "no job x"
+
+
+def test_a_click_picks_what_it_hits_and_escape_unpicks(page: Driver, schedule: sm.Schedule) -> None:
+    row = largest(schedule)
+    point(page, row)
+    ActionChains(page).click().perform()
+    assert page.find_element("css selector", "#picked b").text == f"job {schedule.workload.job_id[row]}"
+    ActionChains(page).send_keys("\ue00c").perform()
+    assert page.find_elements("css selector", "#picked b") == []
+
+
+def test_the_wheel_zooms_at_the_pointer_and_dragging_moves(page: Driver) -> None:
+    canvas = page.find_element("id", "canvas")
+    all_ = seen(page)
+    before = page.execute_script("return window.schedlab.chart.time(arguments[0])", 500)
+    x = round(500 - canvas.rect["width"] / 2)
+    ActionChains(page).scroll_from_origin(ScrollOrigin.from_element(canvas, x, 0), 0, -500).perform()
+    zoomed = seen(page)
+    assert zoomed[1] - zoomed[0] < 0.6 * (all_[1] - all_[0])
+    assert page.execute_script("return window.schedlab.chart.time(arguments[0])", 500) == pytest.approx(before, abs=2.0)
+    ActionChains(page).move_to_element_with_offset(canvas, 0, 0).click_and_hold().move_by_offset(
+        -200, 0
+    ).release().perform()
+    moved = seen(page)
+    assert moved[1] - moved[0] == pytest.approx(zoomed[1] - zoomed[0])
+    area = page.execute_script("return window.schedlab.chart.area.width")
+    assert moved[0] - zoomed[0] == pytest.approx(200 / area * (zoomed[1] - zoomed[0]), rel=0.02)
+    page.find_element("id", "fit").click()
+    assert seen(page) == all_
+
+
+def test_keys_move_zoom_and_step_through_the_jobs(page: Driver, schedule: sm.Schedule) -> None:
+    all_ = seen(page)
+    page.find_element("id", "canvas").send_keys("+")
+    zoomed = seen(page)
+    assert zoomed[1] - zoomed[0] == pytest.approx((all_[1] - all_[0]) / 1.5)
+    page.find_element("id", "canvas").send_keys("\ue014")
+    assert seen(page)[0] > zoomed[0]
+    page.find_element("id", "canvas").send_keys("]]")
+    assert seen(page)[3] - seen(page)[2] == pytest.approx(1 / 1.5**2)
+    page.find_element("id", "canvas").send_keys("\ue011")
+    assert seen(page) == all_
+    by_start = np.lexsort((np.arange(len(schedule)), schedule.start_s))
+    for place in range(3):
+        page.find_element("id", "canvas").send_keys("n")
+        name = page.find_element("css selector", "#picked b").text
+        assert schedule.start_s[int(name.split()[1]) - 1] == schedule.start_s[by_start[place]]
+
+
+def test_each_colouring_has_a_legend_and_paints_with_it(page: Driver, schedule: sm.Schedule) -> None:
+    row = largest(schedule)
+    select = Select(page.find_element("id", "colour"))
+    inks = set()
+    for option in [one.get_dom_attribute("value") for one in select.options]:
+        select.select_by_value(option)
+        rested(page)
+        assert page.find_element("id", "legend").text
+        x, y = middle(page, row)
+        ink, painted = page.execute_script(
+            """
+            const {chart} = window.schedlab, run = chart.runs.row.indexOf(arguments[0]);
+            const canvas = document.getElementById("canvas"), box = canvas.getBoundingClientRect();
+            const place = [arguments[1] - box.left + 1, arguments[2] - box.top + 1].map(Math.round);
+            const [r, g, b] = canvas.getContext("2d").getImageData(...place, 1, 1).data;
+            return [chart.inks[run], r | (g << 8) | (b << 16)];
+            """,
+            row, x, y,
+        )  # fmt: skip
+        assert painted == ink, option
+        inks.add(ink)
+    assert len(inks) > 2
+    select.select_by_value("user")
+    legend = page.find_element("id", "legend").text
+    assert all(f"user {user}" in legend for user in range(10, 15))
+    assert "outside the metrics" in legend
+    assert "hatched: killed" in legend
+
+
+def test_the_text_for_those_who_do_not_see_the_chart_is_there(page: Driver, schedule: sm.Schedule) -> None:
+    canvas = page.find_element("id", "canvas")
+    described = page.find_element("id", canvas.get_dom_attribute("aria-describedby"))
+    text = described.get_property("textContent")
+    assert all(sentence in text for sentence in summary(schedule))
+    assert canvas.get_dom_attribute("aria-label")
+
+
+def test_all_controls_can_be_reached_by_the_tab_key(page: Driver) -> None:
+    reached = set()
+    for _ in range(14):
+        page.switch_to.active_element.send_keys("\ue004")
+        reached.add(page.switch_to.active_element.get_dom_attribute("id"))
+    assert {"in", "out", "fit", "higher", "lower", "colour", "job", "canvas"} <= reached
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_light_or_dark_as_the_system_says(scheme: str, driver: Driver, path: Path, tmp_path: Path) -> None:
+    page = opened(driver, path, scheme)
+    ground = page.execute_script(
+        "return [...document.getElementById('canvas').getContext('2d').getImageData(2, 2, 1, 1).data]"
+    )
+    assert (sum(ground[:3]) < 3 * 64) == (scheme == "dark")
+    page.save_screenshot(str(tmp_path / f"{scheme}.png"))
+
+
+@pytest.mark.parametrize("width", [400, 800, 1200])
+def test_the_page_does_not_scroll_sideways(width: int, page: Driver) -> None:
+    about = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", about)
+    rested(page)
+    assert page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
