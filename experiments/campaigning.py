@@ -11,10 +11,20 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from experiments.answering import DONE, FAILED, INTERRUPTED, complain, is_quiet, print_json, remark, say, show
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, Shard, opened, run
+from experiments.cli_output import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    is_quiet,
+    print_error,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+)
 from experiments.inputs import reason
 from simmodels.errors import RequestError
 
@@ -106,15 +116,17 @@ def _run(
         print_json(_answer(campaign, report))
     elif report is not None:
         _show(campaign, report)
-    remark(f"{campaign.plan.study.name}: {campaign.done:,} of {cells:,} cells are done, {campaign.run:,} run just now")
+    print_note(
+        f"{campaign.plan.study.name}: {campaign.done:,} of {cells:,} cells are done, {campaign.run:,} run just now"
+    )
     _tell_failures(campaign, retried=retry_failed)
     if report is not None:
-        remark(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
+        print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
     if campaign.interrupted:
-        complain("interrupted; nothing finished is lost: the same command goes on where this one stopped")
+        print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
         return INTERRUPTED
     if not ended:
-        remark(f"when the other shards are done: schedlab report {folder}")
+        print_note(f"when the other shards are done: schedlab report {folder}")
     return FAILED if campaign.failed else DONE
 
 
@@ -127,11 +139,11 @@ def report_on(folder: Path, *, study: str | None, trust: bool, json: bool) -> in
         print_json(_answer(campaign, report))
     else:
         _show(campaign, report)
-    remark(f"{campaign.plan.study.name}: {campaign.done:,} of {len(campaign.plan.cells):,} cells are done")
+    print_note(f"{campaign.plan.study.name}: {campaign.done:,} of {len(campaign.plan.cells):,} cells are done")
     if campaign.changed:
-        remark("the code has changed since these cells were run: running the study now would run them again")
+        print_note("the code has changed since these cells were run: running the study now would run them again")
     _tell_failures(campaign, retried=False)
-    remark(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
+    print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
     return FAILED if campaign.failed or campaign.damaged else DONE
 
 
@@ -154,7 +166,7 @@ def new_study(name: str, *, toml: bool) -> int:
         raise RequestError(f"{path} is there already", "choose another name") from None
     except OSError as error:
         raise RequestError(f"cannot write {path}: {reason(error)}") from error
-    remark(f"wrote {path}; try it: schedlab run {path} --scale smoke")
+    print_note(f"wrote {path}; try it: schedlab run {path} --scale smoke")
     return DONE
 
 
@@ -187,7 +199,7 @@ def _value(text: str) -> Any:  # noqa: ANN401  a number, a bool, a text or none
 def _show(campaign: Campaign, report: Report) -> None:
     """Print the findings, and the claims, checked."""
     for finding in report.findings:
-        say(finding)
+        print_line(finding)
     claims = report.claims
     if not claims:
         return
@@ -197,7 +209,7 @@ def _show(campaign: Campaign, report: Report) -> None:
     for claim in claims:
         texts = (claim.text, claim.place, claim.expected(), claim.found())
         table.add_row(*texts, Text(claim.verdict, style=_STYLES.get(claim.verdict, "yellow")))
-    show(f"claims of {campaign.plan.study.name}, scale {campaign.plan.scale}", table)
+    print_table(f"claims of {campaign.plan.study.name}, scale {campaign.plan.scale}", table)
 
 
 def _tell_failures(campaign: Campaign, *, retried: bool) -> None:
@@ -205,16 +217,18 @@ def _tell_failures(campaign: Campaign, *, retried: bool) -> None:
     failures = [campaign.failed[key] for key in campaign.plan.keys if key in campaign.failed]
     for failure in failures[:_MOST_TOLD]:
         cell = ", ".join(f"{name} {value}" for name, value in failure["cell"].items())
-        complain(f"cell {cell} failed: {failure['error']}")
+        print_error(f"cell {cell} failed: {failure['error']}")
     if failures:
         more = f"{len(failures):,} cells failed; tracebacks are in {campaign.store.failures}"
-        remark(more if retried else f"{more}; --retry-failed runs them again")
+        print_note(more if retried else f"{more}; --retry-failed runs them again")
 
 
 def _tell_damage(campaign: Campaign) -> None:
     """Say which files are left out, because they are damaged."""
     for path, what in campaign.damaged.items():
-        complain(f"{path} is damaged, and left out: {what}; the command of the run sets it aside and repeats its cells")
+        print_error(
+            f"{path} is damaged, and left out: {what}; the command of the run sets it aside and repeats its cells"
+        )
 
 
 def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:

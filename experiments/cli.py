@@ -11,9 +11,9 @@ import typer
 
 from experiments import cli_campaigns, cli_learn
 from experiments import cli_options as options
-from experiments.answering import DONE, INTERRUPTED, answering, misused
 from experiments.cli_help import Command, Group, examples
 from experiments.cli_options import IN, OUT, of
+from experiments.cli_output import DONE, INTERRUPTED, cli_command, usage_error
 
 PROGRAM: Final = "schedlab"
 """What messages call the program, however it was started; and for what completion is installed."""
@@ -92,7 +92,7 @@ def compare() -> None:
     rich_help_panel=_SIMULATE,
     epilog=examples("schedlab demo", "schedlab demo --jobs 500 --cores 64 --seed 1 --out demo"),
 )
-@answering
+@cli_command
 def demo(
     *,
     jobs: Annotated[int, of(IN, "N", "The number of jobs.")] = 10_000,
@@ -108,7 +108,7 @@ def demo(
 
 
 @app.command("list", cls=Command, rich_help_panel=_SIMULATE, epilog=examples("schedlab list", "schedlab list --json"))
-@answering
+@cli_command
 def list_choices(*, json: options.Json = False) -> int:
     """List what can be chosen: orders, bids, heuristics, routers, backfillings, studies and filters."""
     from experiments import commands  # noqa: PLC0415  the help does not wait for the models
@@ -117,7 +117,7 @@ def list_choices(*, json: options.Json = False) -> int:
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@answering
+@cli_command
 def machines() -> int:
     """Say what has become of this command."""
     from simmodels.errors import RequestError  # noqa: PLC0415  the help does not wait for the models
@@ -185,4 +185,4 @@ def main() -> int:
     except Exception as error:
         if not hasattr(error, "format_message"):  # that of click, whose home differs between versions of typer
             raise
-        return misused(error, json="--json" in sys.argv)
+        return usage_error(error, json="--json" in sys.argv)

@@ -7,8 +7,8 @@ from typing import Annotated, Final
 import typer
 
 from experiments import cli_options as options
-from experiments.answering import answering
 from experiments.cli_options import IN, OUT, RUN, flag, of
+from experiments.cli_output import cli_command
 
 _DESIGN: Final = "What is run"
 
@@ -23,7 +23,7 @@ _Engine = Annotated[
 ]
 
 
-@answering
+@cli_command
 def run(
     *,
     study: Annotated[
@@ -93,7 +93,7 @@ def run(
     )
 
 
-@answering
+@cli_command
 def reproduce(
     *,
     scale: _Scale = "small",
@@ -141,7 +141,7 @@ def reproduce(
     )
 
 
-@answering
+@cli_command
 def advise(
     *,
     workload: options.Workload,
@@ -185,7 +185,7 @@ def advise(
     )
 
 
-@answering
+@cli_command
 def report(
     *,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a campaign.")],
@@ -208,7 +208,7 @@ def report(
     return campaigning.report_on(folder, study=study, trust=trust, json=json)
 
 
-@answering
+@cli_command
 def new(
     *,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the study: letters, digits and _.")],

@@ -5,10 +5,10 @@ import sys
 from typing import Annotated, Any, Final
 
 from experiments import cli_options as options
-from experiments.answering import answering
 from experiments.cli_derived import Derived, derived
 from experiments.cli_help import Command, examples
 from experiments.cli_options import of
+from experiments.cli_output import cli_command
 from experiments.cli_simulate import commands_app
 from simmodels.policies.queue_options import QueueOptions
 
@@ -64,7 +64,7 @@ def _with_queue(function: Any) -> Any:  # noqa: ANN401  typer reads the signatur
     own = [each for each in inspect.signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
     at = next(place for place, each in enumerate(own) if each.name == "seed")
     function.__signature__ = inspect.Signature([*own[:at], *(each.parameter for each in _QUEUE.values()), *own[at:]])
-    return answering(function)
+    return cli_command(function)
 
 
 commands_app.command(

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from experiments import cli_options as options
-from experiments.answering import answering
 from experiments.cli_options import OUT, of
+from experiments.cli_output import cli_command
 
 _LEARNING: Final = "How it is learned"
 
 
-@answering
+@cli_command
 def learn(
     *,
     workload: options.Workload,
@@ -49,7 +49,7 @@ def learn(
             partition=partition,
             timezone=timezone,
         ),
-        learning.made_lesson(
+        learning.learning_settings(
             form=form,
             estimator=estimator,
             pairs=pairs,

@@ -10,17 +10,17 @@ import typer
 
 from experiments import cli_options as options
 from experiments import commands
-from experiments.answering import answering
+from experiments.capacity_source import CapacitySource, made_checkpoints
 from experiments.cli_derived import PANELS, Derived, derived
 from experiments.cli_help import command_of, examples
 from experiments.cli_options import IN, OUT, POLICY, RUN, flag, of
+from experiments.cli_output import cli_command
 from experiments.inputs import WorkloadFile, named_priority, parts
 from experiments.on_machines import TARGETED
 from experiments.outputs import Outputs
 from experiments.policy import AUCTION, HEURISTICS, ROUTERS, Kind, Policy, chosen_policies, policy
 from experiments.scenario import ScenarioRequest
 from experiments.setup import Setup
-from experiments.supply import Supply, made_checkpoints
 from experiments.workflow_inputs import WorkflowFolder, parse_clusters, parse_curve
 from simmodels.errors import RequestError
 from simmodels.ground.durations import seconds
@@ -72,7 +72,7 @@ class Asked(NamedTuple):
             folder=self._folder(),
             clusters=None if words["clusters"] is None else parse_clusters(words["clusters"]),
             cores_per_machine=words["cores_per_machine"],
-            supply=self._supply(),
+            capacity_source=self._supply(),
             checkpoints=made_checkpoints(words["checkpoint_cost"], words["checkpoint_every"], words["restart"]),
             window=(timed.get("from"), timed.get("until")),
             one_scheduler=not any({"bid", "router", "forward"} & each.keys() for each in options),
@@ -111,7 +111,7 @@ class Asked(NamedTuple):
             seed=words["seed"],
         )
 
-    def _supply(self) -> Supply | None:
+    def _supply(self) -> CapacitySource | None:
         words = self.words
         given = {
             name: words[name]
@@ -121,7 +121,7 @@ class Asked(NamedTuple):
         for name, option in (("series_from_s", "series_from"), ("notice_s", "notice")):
             if words[option] is not None:
                 given[name] = seconds(words[option], f"--{option.replace('_', '-')}")
-        return Supply(**given) if given else None
+        return CapacitySource(**given) if given else None
 
 
 def command(function: Callable[..., int]) -> Callable[..., None]:
@@ -154,7 +154,7 @@ def command(function: Callable[..., int]) -> Callable[..., None]:
     called.__name__, called.__doc__ = function.__name__, function.__doc__
     parameters.sort(key=lambda each: (_PANELS.index(_panel(each)), _rank(each.name)))
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect.signature
-    return answering(called)
+    return cli_command(called)
 
 
 def _panel(parameter: inspect.Parameter) -> str:

@@ -7,9 +7,9 @@ from typing import Any, Final, get_args
 
 import numpy as np
 
-from experiments.answering import DONE, FAILED, Steps, complain, print_json, remark, say, show
 from experiments.calibration import sentences_of
 from experiments.campaigns.finding import listed
+from experiments.cli_output import DONE, FAILED, Steps, print_error, print_json, print_line, print_note, print_table
 from experiments.comparing import JOBS, calibration_of, compare, logged_cell, run_all, steps, summary
 from experiments.demo import ORDERS, demo_workload
 from experiments.inputs import count_of
@@ -67,14 +67,16 @@ def list_choices(*, json: bool) -> int:
         return DONE
     letters = "r submit, p estimate, q cores, w wait; the least goes first"
     formulas = [(o.name, o.formula, o.source) for o in found]
-    show(f"orders ({letters})", listing("name formula source", formulas))
+    print_table(f"orders ({letters})", listing("name formula source", formulas))
     papers = "Burkimsher and Soares Indrusiak 2016, and readings of it; sources: --json"
-    show(f"bids of workflows ({papers})", listing("name wins formula", [(b.name, b.wins, b.formula) for b in offers]))
-    show("backfillings", listing("name about", [(name, BACKFILLINGS[name]) for name in get_args(Backfilling)]))
+    print_table(
+        f"bids of workflows ({papers})", listing("name wins formula", [(b.name, b.wins, b.formula) for b in offers])
+    )
+    print_table("backfillings", listing("name about", [(name, BACKFILLINGS[name]) for name in get_args(Backfilling)]))
     for what, names in (("heuristics on machines", HEURISTICS), ("routers before several clusters", ROUTERS)):
-        show(f"{what}: {', '.join(names)}", listing("", []))
-    show("studies to run", listing("name about", listed()))
-    show("filters for --clean", listing("name about", [(f.name, f.about) for f in FILTERS.values()]))
+        print_table(f"{what}: {', '.join(names)}", listing("", []))
+    print_table("studies to run", listing("name about", listed()))
+    print_table("filters for --clean", listing("name about", [(f.name, f.about) for f in FILTERS.values()]))
     return DONE
 
 
@@ -94,10 +96,10 @@ def simulate(asked: ScenarioRequest, setup: Setup, policy: Policy, wanted: Outpu
         shown.begin("reading the workload")
         scenario = asked.read()
         _check(scenario, setup, [policy], wanted)
-        for line in scenario.remarks:
-            shown.remark(line)
+        for line in scenario.notes:
+            shown.note(line)
         if warning := _tie_warning(policy.priority, scenario):
-            shown.remark(warning)
+            shown.note(warning)
         shown.begin(policy.name)
         cell = setup.run(scenario, policy)
         if cell.schedule is not None:
@@ -107,13 +109,13 @@ def simulate(asked: ScenarioRequest, setup: Setup, policy: Policy, wanted: Outpu
     if json:
         print_json({**_about(scenario, setup, [policy]), **_answer(cell), "files": [str(path) for path in files]})
     elif cell.schedule is not None:
-        show(_title(scenario, setup, [policy]), metrics_table(cell.metrics, tau_s=setup.tau_s))
+        print_table(_title(scenario, setup, [policy]), metrics_table(cell.metrics, tau_s=setup.tau_s))
     if cell.error is not None:
-        complain(f"{policy.kind} {policy.name!r} failed: {cell.error}")
+        print_error(f"{policy.kind} {policy.name!r} failed: {cell.error}")
     for path in files:
-        remark(f"wrote {path}")
+        print_note(f"wrote {path}")
     for path, text in failed.items():
-        complain(f"{path} was not written: {text}")
+        print_error(f"{path} was not written: {text}")
     return FAILED if failed or cell.error is not None else DONE
 
 
@@ -181,7 +183,7 @@ def _remark_left_out(cells: Sequence[Cell], scenario: Scenario, shown: Steps) ->
     for count in sorted(set(left_out.values()) - {0}):
         alike = len(set(left_out.values())) == 1
         whose = "" if alike else f" ({', '.join(name for name in left_out if left_out[name] == count)})"
-        shown.remark(f"{count_of(count, 'job')} did not take part from {begin:,.10g} s to {end:,.10g} s{whose}")
+        shown.note(f"{count_of(count, 'job')} did not take part from {begin:,.10g} s to {end:,.10g} s{whose}")
 
 
 def _left_out(cell: Cell) -> int:
@@ -211,11 +213,11 @@ def compare_policies(
         shown.begin("reading the workload")
         scenario = asked.read()
         _check(scenario, setup, policies, wanted)
-        for line in scenario.remarks:
-            shown.remark(line)
+        for line in scenario.notes:
+            shown.note(line)
         for policy in policies:
             if warning := _tie_warning(policy.priority, scenario):
-                shown.remark(warning)
+                shown.note(warning)
         if out is None:
             files: tuple[str, ...] = ()
             cells = run_all(scenario, policies, setup, shown.begin)
@@ -230,7 +232,7 @@ def compare_policies(
     written = [path for path in outputs if schedules and path not in failed]
     status = _report(scenario, setup, cells, out, files, written, logged=logged, json=json)
     for path, text in failed.items():
-        complain(f"{path} was not written: {text}")
+        print_error(f"{path} was not written: {text}")
     return FAILED if failed else status
 
 
@@ -241,7 +243,7 @@ def demo(*, jobs: int, cores: int, seed: int, out: Path, command: Sequence[str],
     with Steps(1 + steps(chosen)) as shown:
         shown.begin("generating the workload")
         workload = demo_workload(jobs=jobs, cores=cores, seed=seed)
-        shown.remark(
+        shown.note(
             f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores, of Lublin and Feitelson's model"
         )
         write_swf(workload, made_folder(out) / "workload.swf.gz")
@@ -275,18 +277,18 @@ def _report(
         print_json({**answer, "out": None if out is None else str(out), "files": [*files, *map(str, more)]})
     else:
         rows = cells if logged is None else [logged, *cells]
-        show(_title(scenario, setup, [cell.policy for cell in cells]), comparison_table(rows))
+        print_table(_title(scenario, setup, [cell.policy for cell in cells]), comparison_table(rows))
         if calibration is not None:
             first = f"{cells[0].policy.name} (the first is taken for what you have)"
             for sentence in sentences_of(calibration, scenario.workload, first):
-                say(sentence)
+                print_line(sentence)
     for cell in failed:
-        complain(f"{cell.policy.kind} {cell.policy.name!r} failed: {cell.error}")
+        print_error(f"{cell.policy.kind} {cell.policy.name!r} failed: {cell.error}")
     if out is not None:
         names = [name for name in files if not name.startswith(JOBS)]
-        remark(f"wrote {', '.join(names)} and {len(files) - len(names)} tables of jobs to {out}")
+        print_note(f"wrote {', '.join(names)} and {len(files) - len(names)} tables of jobs to {out}")
     for path in more:
-        remark(f"wrote {path}")
+        print_note(f"wrote {path}")
     return FAILED if failed else DONE
 
 

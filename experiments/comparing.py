@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from experiments.answering import plain
 from experiments.calibration import Calibration, calibrate
+from experiments.cli_output import plain
 from experiments.outputs import made_folder, write_json
 from experiments.policy import Policy, chosen_policies
 from experiments.scenario import Scenario

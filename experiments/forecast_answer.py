@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from experiments.answering import DONE, print_json, remark, say
+from experiments.cli_output import DONE, print_json, print_line, print_note
 from experiments.forecasting import Futures, Present
-from experiments.inputs import WorkloadFile, count_of, remarks, span
+from experiments.inputs import WorkloadFile, count_of, notes_of, span
 from simmodels.errors import RequestError
 from simmodels.ground.durations import seconds
 from simmodels.policies.queue_options import QueueOptions
@@ -43,8 +43,8 @@ def forecast(
     if not 1 <= futures <= _MOST_FUTURES:
         raise RequestError(f"{futures:,} futures", f"a number from 1 to {_MOST_FUTURES:,} is needed")
     log = file.read()
-    for line in remarks(log.counts):
-        remark(line)
+    for line in notes_of(log.counts):
+        print_note(line)
     log = log.take(np.argsort(log.submit_s, kind="stable"))
     at_s = _instant(at, log)
     cores = log.max_cores or 1
@@ -96,7 +96,7 @@ def forecast(
         )
     else:
         for sentence in said:
-            say(sentence)
+            print_line(sentence)
     return DONE
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.allocation import allocate_attempts
 from simmodels.ground.numbers import Floats, Ints
-from simmodels.results.place import Place
+from simmodels.results.place import ClusterSpec
 from simmodels.schedule import KILLED, UNFINISHED, Schedule
 
 Flags = NDArray[np.bool_]
@@ -24,7 +24,7 @@ class Panel(NamedTuple):
     cluster: int
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ClusterSpec:
         """Return the cluster."""
         return self.schedule.places[self.cluster]
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, require_known
-from simmodels.ground.documents import SUFFIXES
 from simmodels.ground.files import open_regular
 from simmodels.ground.numbers import MOST
+from simmodels.ground.toml_json import SUFFIXES
 from simmodels.policies.bids import bid as make_bid
 from simmodels.policies.naming import as_bid, as_order
 from simmodels.policies.orders import BUILT_IN
@@ -139,7 +139,7 @@ class WorkloadFile:
         counts[LEFT_OUT] = int((~jobs.known()).sum())
         if counts[LEFT_OUT] == len(jobs):
             raise RequestError(
-                f"no job of {self.path} is left ({'; '.join(remarks(counts))})", "at least one is needed"
+                f"no job of {self.path} is left ({'; '.join(notes_of(counts))})", "at least one is needed"
             )
         _require_runnable(jobs, size)
         return replace(jobs, max_cores=size, counts=counts)
@@ -191,7 +191,7 @@ def _require_runnable(jobs: Workload, cores: int) -> None:
         raise ImpossibleJobError(error.job_id, what, error.others) from None
 
 
-def remarks(counts: Mapping[str, int]) -> list[str]:
+def notes_of(counts: Mapping[str, int]) -> list[str]:
     """Return what is to be said of a workload's counts, a line each: all that happened at least once."""
     return [f"{key}: {count:,}" for key, count in counts.items() if count and key not in _UNREMARKABLE]
 
@@ -282,7 +282,7 @@ def run_file(path: str, kind: str, module_name: str | None = None) -> dict[str, 
     except SyntaxError as error:
         raise RequestError(f"{error.filename or path}, line {error.lineno}: {error.msg}") from error
     except (Exception, SystemExit) as error:  # whatever the user's code raises
-        raise RequestError(told(error, [path])) from error
+        raise RequestError(describe_error(error, [path])) from error
     finally:
         sys.path.remove(folder)
     return vars(module)
@@ -293,7 +293,7 @@ def reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) and error.strerror else str(error)).lower()
 
 
-def told(error: BaseException, files: Sequence[str] = ()) -> str:
+def describe_error(error: BaseException, files: Sequence[str] = ()) -> str:
     """Return an error in one line: its kind unless it is ours, its text, its notes, and the last line of a file it met.
 
     Parameters

@@ -9,14 +9,14 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from experiments.answering import DONE, Steps, print_json, remark, show
 from experiments.campaigns.statistics import Effect, bootstrap
-from experiments.inputs import WorkloadFile, named_priority, remarks
+from experiments.cli_output import DONE, Steps, print_json, print_note, print_table
+from experiments.inputs import WorkloadFile, named_priority, notes_of
 from experiments.outputs import require_writable
 from experiments.studies.windows import windows
 from experiments.tables import number
 from simmodels.errors import RequestError
-from simmodels.ground.documents import SUFFIXES
+from simmodels.ground.toml_json import SUFFIXES
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial, require_form
 from simmodels.learning.trials import Estimator, Progress, score_jobs
@@ -34,7 +34,7 @@ _MEASURE: Final = "mean_bounded_slowdown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class LearningSettings:
     """How an order is learned from a log, and judged.
 
     Parameters
@@ -124,10 +124,10 @@ class Lesson:
         return found
 
 
-def made_lesson(*, form: str, **options: Any) -> Lesson:  # noqa: ANN401  Lesson says what they are
+def learning_settings(*, form: str, **options: Any) -> LearningSettings:  # noqa: ANN401  LearningSettings says what they are
     """Return the lesson that options ask for; a form is a name, or monomials such as ``1,p,q,pq``."""
     parts = tuple(part.strip() for part in form.split(","))
-    return Lesson(form=parts if len(parts) > 1 or _is_monomial(form) else form, **options)
+    return LearningSettings(form=parts if len(parts) > 1 or _is_monomial(form) else form, **options)
 
 
 def _is_monomial(text: str) -> bool:
@@ -139,7 +139,7 @@ def _is_monomial(text: str) -> bool:
     return True
 
 
-def learn(log: WorkloadFile, lesson: Lesson, *, out: Path, command: Sequence[str], json: bool) -> int:
+def learn(log: WorkloadFile, lesson: LearningSettings, *, out: Path, command: Sequence[str], json: bool) -> int:
     """Learn an order from a log, write it to a file, say how it does on windows held out; return the exit status."""
     if not out.name.lower().endswith(SUFFIXES):
         raise RequestError(f"the file of a fit '{out}'", f"names ending in {', '.join(SUFFIXES)} are allowed")
@@ -147,9 +147,9 @@ def learn(log: WorkloadFile, lesson: Lesson, *, out: Path, command: Sequence[str
     with Steps(3 + len(AGAINST)) as shown:
         shown.begin("reading the workload")
         workload = log.read()
-        shown.remark(f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores")
-        for line in remarks(workload.counts):
-            shown.remark(f"  {line}")
+        shown.note(f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores")
+        for line in notes_of(workload.counts):
+            shown.note(f"  {line}")
         jobs, held_out = lesson.parts(workload)
         shown.begin(f"{lesson.pairs:,} pairs of {lesson.trials:,} trials")
         fit = lesson.fit(jobs)
@@ -170,12 +170,12 @@ def learn(log: WorkloadFile, lesson: Lesson, *, out: Path, command: Sequence[str
             document["as_logged"] = {"median": as_it_was}
         print_json({"workload": workload.name, "command": list(command), "file": str(out), **document})
     else:
-        show(f"{fit.name}: {fit}", _terms(fit))
+        print_table(f"{fit.name}: {fit}", _terms(fit))
         title = f"median AVGbsld of {len(held_out)} windows held out, {lesson.backfilling} backfilling"
-        show(title, _orders(judged, fit.name, as_it_was))
+        print_table(title, _orders(judged, fit.name, as_it_was))
         for sentence in told:
-            remark(sentence)
-    remark(f"wrote {out}; use it as --order {out}")
+            print_note(sentence)
+    print_note(f"wrote {out}; use it as --order {out}")
     return DONE
 
 

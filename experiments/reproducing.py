@@ -9,7 +9,6 @@ from typing import Any, Final
 from rich import box
 from rich.table import Table
 
-from experiments.answering import DONE, FAILED, INTERRUPTED, complain, is_quiet, print_json, remark, show
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.finding import find_class, find_study
 from experiments.campaigns.pages import page
@@ -17,6 +16,7 @@ from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, run
 from experiments.campaigns.study import Study
+from experiments.cli_output import DONE, FAILED, INTERRUPTED, is_quiet, print_error, print_json, print_note, print_table
 from experiments.inputs import reason
 from experiments.outputs import made_folder
 from simmodels.errors import RequestError
@@ -86,7 +86,7 @@ def reproduce(
         find_study(name, chosen[name]).design(scale)  # what is not allowed is refused before hours are spent
     found = []
     for name in PAPERS:
-        remark(f"{name}: {_paper_of(find_class(name))}")
+        print_note(f"{name}: {_paper_of(find_class(name))}")
         campaign = run(
             name,
             out=out / find_class(name).name,
@@ -98,10 +98,10 @@ def reproduce(
             quiet=is_quiet(),
         )
         if campaign.interrupted:
-            complain("interrupted; nothing finished is lost: the same command goes on where this one stopped")
+            print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
             return INTERRUPTED
         for failure in list(campaign.failed.values())[:1]:
-            complain(f"{len(campaign.failed):,} cells of {name} failed, such as: {failure['error']}")
+            print_error(f"{len(campaign.failed):,} cells of {name} failed, such as: {failure['error']}")
         study = campaign.plan.study
         report = write_report(campaign) if campaign.done else None
         wall_s = sum(float(each["wall_s"]) for each in campaign.store.history())
@@ -111,7 +111,7 @@ def reproduce(
         print_json(_answer(found, out, scale=scale, seed=seed))
     else:
         _show(found, scale)
-    remark(f"wrote {out / INDEX}, and a report for each paper beside it")
+    print_note(f"wrote {out / INDEX}, and a report for each paper beside it")
     return FAILED if any(each.campaign.failed for each in found) else DONE
 
 
@@ -210,7 +210,7 @@ def _show(found: Sequence[Reproduced], scale: str) -> None:
         table.add_column(heading, justify="left" if heading in {"study", "claims of"} else "right")
     for each, whose, counted in _rows(found):
         table.add_row(each.study.name, whose, *(str(counted[verdict]) for verdict in _VERDICTS), f"{each.wall_s:,.0f}")
-    show(f"the claims of four papers, scale {scale}", table)
+    print_table(f"the claims of four papers, scale {scale}", table)
     failing = [(each.study.name, claim) for each in found for claim in each.failing()]
     if failing:
         table = Table(box=box.SIMPLE, pad_edge=False)
@@ -218,7 +218,7 @@ def _show(found: Sequence[Reproduced], scale: str) -> None:
             table.add_column(heading, overflow="fold")
         for name, claim in failing:
             table.add_row(name, claim.text, claim.place, claim.expected(), claim.found())
-        show("what fails", table)
+        print_table("what fails", table)
 
 
 def _answer(found: Sequence[Reproduced], out: Path, *, scale: str, seed: int) -> Mapping[str, object]:

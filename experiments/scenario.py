@@ -8,20 +8,20 @@ from typing import Final
 import numpy as np
 
 from experiments.calibration import doubt_of_size
-from experiments.inputs import WorkloadFile, count_of, remarks
-from experiments.supply import Supply
+from experiments.capacity_source import CapacitySource
+from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.workflow_inputs import WorkflowFolder
 from simmodels.capacity import Capacity
 from simmodels.errors import RequestError
 from simmodels.policies.checkpoints import Checkpoints
-from simmodels.schedule import Place
+from simmodels.schedule import ClusterSpec
 from simmodels.site import Site
 from simmodels.streams import entropy
 from simmodels.units import WEEK
 from simmodels.workload import Workload
 
 NO_LENGTH: Final = "left out: they ran for no time"
-_DEFAULT: Final = Place("cluster-1", 64, None)
+_DEFAULT: Final = ClusterSpec("cluster-1", 64, None)
 """Where workflows run if nothing is said."""
 
 
@@ -41,7 +41,7 @@ class Scenario:
         Jobs like those to come, from whose lengths risks are estimated; None where nobody asks for them.
     where
         The clusters in words.
-    remarks
+    notes
         What came in, and what became of it, a line each.
     """
 
@@ -50,7 +50,7 @@ class Scenario:
     window_s: tuple[float, float] | None = None
     reference: Workload | None = None
     where: str = ""
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def cores(self) -> int | None:
@@ -70,7 +70,7 @@ class ScenarioRequest:
         The clusters; None for one, of the size that the log says or `cores` of `log`.
     cores_per_machine
         The cores of each machine; None for pools of cores.
-    supply
+    capacity_source
         How many machines of each cluster there are over time; None: all, always.
     checkpoints
         How jobs write them, or None.
@@ -95,9 +95,9 @@ class ScenarioRequest:
 
     log: WorkloadFile | None = None
     folder: WorkflowFolder | None = None
-    clusters: tuple[Place, ...] | None = None
+    clusters: tuple[ClusterSpec, ...] | None = None
     cores_per_machine: int | None = None
-    supply: Supply | None = None
+    capacity_source: CapacitySource | None = None
     checkpoints: Checkpoints | None = None
     window: tuple[float | None, float | None] = (None, None)
     one_scheduler: bool = True
@@ -117,7 +117,7 @@ class ScenarioRequest:
         if size is not None and size < 1:
             raise RequestError(f"--cores-per-machine {size}", "an integer >= 1 is allowed")
         for given, option in (
-            (self.supply, "--walk or --series"),
+            (self.capacity_source, "--walk or --series"),
             (self.checkpoints, "--checkpoint-cost"),
             (None if self.window == (None, None) else self.window, "--from or --until"),
         ):
@@ -132,37 +132,37 @@ class ScenarioRequest:
 
     def _check_checkpoints(self) -> None:
         """Refuse checkpoints that would never be written."""
-        written, supply = self.checkpoints, self.supply
+        written, capacity_source = self.checkpoints, self.capacity_source
         if written is None or written.interval_s < np.inf:
             return
-        if supply is None or supply.mode != "checkpoint":
+        if capacity_source is None or capacity_source.mode != "checkpoint":
             raise RequestError(
                 "--checkpoint-cost or --restart", "--checkpoint-every or --mode checkpoint is needed too"
             )
-        if supply.notice_s < written.cost_s:
-            what = f"--notice of {supply.notice_s:g} s with --checkpoint-cost of {written.cost_s:g} s"
+        if capacity_source.notice_s < written.cost_s:
+            what = f"--notice of {capacity_source.notice_s:g} s with --checkpoint-cost of {written.cost_s:g} s"
             raise RequestError(what, "the notice must be at least as long as a checkpoint takes")
 
     @property
     def windowed(self) -> bool:
         """Whether a window is simulated: on machines, of a log alone, in one queue or by one placer."""
         alone = self.cores_per_machine is not None and self.folder is None and self.one_scheduler
-        return alone and (self.supply is not None or self.window != (None, None))
+        return alone and (self.capacity_source is not None or self.window != (None, None))
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """Return the files that are read."""
         log = None if self.log is None else self.log.path
-        series = None if self.supply is None else self.supply.series
+        series = None if self.capacity_source is None else self.capacity_source.series
         return tuple(path for path in (log, self.reference, series) if path is not None)
 
     def read(self) -> Scenario:
-        """Return what is simulated; every count of what was dropped or mended is among its remarks.
+        """Return what is simulated; every count of what was dropped or mended is among its notes.
 
         Raises
         ------
         FileFormatError, RequestError, ImpossibleJobError
-            See `WorkloadFile.read`, `WorkflowFolder.read` and `Supply.over`; or a size is missing.
+            See `WorkloadFile.read`, `WorkflowFolder.read` and `CapacitySource.over`; or a size is missing.
         """
         log, size, limit = self._log()
         flows = [] if self.folder is None else self.folder.read(self._cores_of_load(size))
@@ -185,7 +185,7 @@ class ScenarioRequest:
         reference = self._alike(work, window_s) if self.targeted else None
         scenario = Scenario(workload=work, on=on, window_s=window_s, reference=reference)
         scenario = replace(scenario, where=self._where(scenario))
-        return replace(scenario, remarks=(*self._introduced(log, len(flows), scenario), *found))
+        return replace(scenario, notes=(*self._introduced(log, len(flows), scenario), *found))
 
     def _log(self) -> tuple[Workload | None, int | None, int | None]:
         """Return the log, the size that it or the request says, and how wide a job may be; None where not known yet."""
@@ -197,9 +197,9 @@ class ScenarioRequest:
             limit = self.cores_per_machine
         elif self.clusters is not None:
             limit = max(place.cores for place in self.clusters)
-        elif self.supply is not None:
+        elif self.capacity_source is not None:
             limit = None
-        if limit is None and self.supply is None:
+        if limit is None and self.capacity_source is None:
             raise RequestError(f"{self.log.path} does not say how many cores the machine has", "--cores says it")
         log = self.log.cleaned(raw, size if limit is None else limit)
         if limit is not None:
@@ -210,36 +210,36 @@ class ScenarioRequest:
         """Return the cores that the load of workflows is a share of; `size` is that of the log."""
         if self.clusters is not None:
             return sum(place.cores for place in self.clusters)
-        if self.supply is None:
+        if self.capacity_source is None:
             return _DEFAULT.cores if size is None else size
-        if self.supply.mean is None:
+        if self.capacity_source.mean is None:
             if self.folder is not None and self.folder.load is not None:
                 raise RequestError("--load with --series", "--clusters says of how many cores, or use --gap")
             return 1
-        return self.supply.mean * (self.cores_per_machine or 1)
+        return self.capacity_source.mean * (self.cores_per_machine or 1)
 
     # -- clusters -----------------------------------------------------------------------------------
 
     def _sites(
-        self, cores: int | None, work: Workload, window_s: tuple[float, float] | None, remark: Callable[[str], None]
+        self, cores: int | None, work: Workload, window_s: tuple[float, float] | None, note: Callable[[str], None]
     ) -> tuple[Site, ...] | None:
         """Return the clusters; None for one pool of the size that the log says."""
         size, places = self.cores_per_machine, self.clusters
-        if places is None and self.folder is not None and (size is None or self.supply is None):
-            places = (_DEFAULT if cores is None else Place("cluster", cores),)
+        if places is None and self.folder is not None and (size is None or self.capacity_source is None):
+            places = (_DEFAULT if cores is None else ClusterSpec("cluster", cores),)
         if size is None:
             return None if places is None else tuple(Site.of(place) for place in places)
         if places is None:  # one cluster: of as many machines as the capacity has, or the cores make
-            own = cores if self.supply is None else self.log and self.log.cores
-            if self.supply is None and own is None:
+            own = cores if self.capacity_source is None else self.log and self.log.cores
+            if self.capacity_source is None and own is None:
                 raise RequestError("--cores-per-machine alone", "--clusters or --cores says how many cores there are")
-            places = (Place("machines", own or 0),)
+            places = (ClusterSpec("machines", own or 0),)
         sites = []
         for number, place in enumerate(places):
             if place.cores % size:
                 what = f"{place.cores} cores of cluster {place.name!r}"
                 raise RequestError(what, f"they cannot be divided into machines of {size}")
-            capacity = None if self.supply is None else self._capacity(number, place, work, window_s, remark)
+            capacity = None if self.capacity_source is None else self._capacity(number, place, work, window_s, note)
             sites.append(
                 Site(
                     name=place.name,
@@ -255,19 +255,19 @@ class ScenarioRequest:
     def _capacity(
         self,
         number: int,
-        place: Place,
+        place: ClusterSpec,
         work: Workload,
         window_s: tuple[float, float] | None,
-        remark: Callable[[str], None],
+        note: Callable[[str], None],
     ) -> Capacity:
         """Return how many machines a cluster has over time; of several, each has a walk of its own."""
-        assert self.supply is not None  # noqa: S101  asked before
+        assert self.capacity_source is not None  # noqa: S101  asked before
         begin, end = span = window_s or self._horizon(work)
         seed = self.seed if number == 0 else entropy(self.seed, "walk", place.name)
-        capacity, left_out = self.supply.over(span, seed=seed, whole=window_s is not None)
+        capacity, left_out = self.capacity_source.over(span, seed=seed, whole=window_s is not None)
         if window_s is None:  # nothing but the last job ends the run: all machines on, so that it can end
             capacity = Capacity(
-                np.append(capacity.time_s, end + self.supply.notice_s),
+                np.append(capacity.time_s, end + self.capacity_source.notice_s),
                 np.append(capacity.machines, capacity.machines.max()),
                 np.append(capacity.notice_s, 0.0),
                 (*capacity.mode, "kill"),
@@ -275,10 +275,10 @@ class ScenarioRequest:
         there = capacity.machines[capacity.time_s < end]
         low, high, mean = int(there.min()), int(there.max()), capacity.machine_seconds(begin, end) / (end - begin)
         name = "machines" if self.clusters is None else f"machines of {place.name}"
-        remark(f"{name}: {low:,} to {high:,}, {mean:.1f} on average, {count_of(len(there) - 1, 'change')}")
+        note(f"{name}: {low:,} to {high:,}, {mean:.1f} on average, {count_of(len(there) - 1, 'change')}")
         for what, count in left_out.items():
             if count:
-                remark(f"  {what}: {count:,}")
+                note(f"  {what}: {count:,}")
         return capacity
 
     def _horizon(self, work: Workload) -> tuple[float, float]:
@@ -287,10 +287,10 @@ class ScenarioRequest:
         if not known.any():
             raise RequestError("no job", "at least one is needed")
         first, last = float(work.submit_s[known].min()), float(work.submit_s[known].max())
-        assert self.supply is not None  # noqa: S101  asked before
-        mean = self.supply.mean
+        assert self.capacity_source is not None  # noqa: S101  asked before
+        mean = self.capacity_source.mean
         if mean is None:
-            there, _ = self.supply.over((first, last + 1.0), seed=self.seed, whole=False)
+            there, _ = self.capacity_source.over((first, last + 1.0), seed=self.seed, whole=False)
             mean = max(round(there.machine_seconds(first, last + 1.0) / (last + 1.0 - first)), 1)
         machines = mean * (1 if self.clusters is None else len(self.clusters))
         work_s = float((work.runtime_s * work.cores)[known].sum()) / (machines * (self.cores_per_machine or 1))
@@ -299,10 +299,10 @@ class ScenarioRequest:
     def _where(self, scenario: Scenario) -> str:
         """Return the clusters in words."""
         size = self.cores_per_machine
-        if size is not None and self.supply is not None and self.clusters is None:
+        if size is not None and self.capacity_source is not None and self.clusters is None:
             assert scenario.on is not None  # noqa: S101  machines
             capacity = scenario.on[0].capacity
-            assert capacity is not None  # noqa: S101  of the supply
+            assert capacity is not None  # noqa: S101  of the capacity source
             end = np.inf if scenario.window_s is None else scenario.window_s[1]
             there = capacity.machines[capacity.time_s < end]
             return f"{int(there.min()):,} to {int(there.max()):,} machines of {size:,} cores"
@@ -343,8 +343,8 @@ class ScenarioRequest:
         where = scenario.where if size is None else f"machines of {size:,} cores"
         if log is not None:
             yield f"{log.name}: {count_of(len(log), 'job')} for {where}"
-            yield from (f"  {line}" for line in remarks(log.counts))
-            if self.clusters is None and self.supply is None and scenario.cores is not None:
+            yield from (f"  {line}" for line in notes_of(log.counts))
+            if self.clusters is None and self.capacity_source is None and scenario.cores is not None:
                 yield from filter(None, [doubt_of_size(log, scenario.cores)])
         if self.folder is not None:
             tasks = len(scenario.workload) - (0 if log is None else len(log))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from experiments.inputs import told
+from experiments.inputs import describe_error
 from experiments.on_machines import TARGETED
 from experiments.policy import Policy
 from experiments.scenario import Scenario
@@ -171,7 +171,7 @@ class Setup:
             ours = isinstance(error, SimModelsError | MemoryError) and not isinstance(error, RequestError)
             if not (files or ours):
                 raise  # a request that no policy of this kind can serve, or our own mistake
-            return Cell(policy, error=told(error, files))
+            return Cell(policy, error=describe_error(error, files))
 
     def files(self, policies: Collection[Policy]) -> tuple[Path, ...]:
         """Return the files in which orders and bids of the user are defined."""

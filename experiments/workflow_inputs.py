@@ -8,7 +8,7 @@ from typing import Final
 from simmodels.curve import ValueCurve
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import MOST
-from simmodels.schedule import Place
+from simmodels.schedule import ClusterSpec
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
 from workloads.arrivals import arrivals, read_workflows
@@ -17,7 +17,7 @@ _CLUSTER: Final = re.compile(r"\s*(?:([0-9]{1,6})\s*x\s*)?([0-9]{1,16})\s*(?::\s
 _MOST: Final = 10_000
 
 
-def parse_clusters(text: str) -> tuple[Place, ...]:
+def parse_clusters(text: str) -> tuple[ClusterSpec, ...]:
     """Return the clusters that a text such as ``3x1000:Kind1,1x1000:Kind2`` stands for.
 
     Parameters
@@ -31,14 +31,14 @@ def parse_clusters(text: str) -> tuple[Place, ...]:
     RequestError
         A part is something else, a cluster has no core, or there are more than 10,000 clusters.
     """
-    places: list[Place] = []
+    places: list[ClusterSpec] = []
     for part in text.split(","):
         found = _CLUSTER.fullmatch(part)
         if found is None or not 1 <= int(found[2]) <= MOST or not 1 <= int(found[1] or 1) <= _MOST:
             raise RequestError(f"clusters {part.strip()!r}", "HOW-MANYxCORES:KIND is allowed, such as 3x1000:Kind1")
         for _ in range(int(found[1] or 1)):
             name = f"{found[3] or 'cluster'}-{1 + sum(place.kind == found[3] for place in places)}"
-            places.append(Place(name, int(found[2]), found[3]))
+            places.append(ClusterSpec(name, int(found[2]), found[3]))
     if len(places) > _MOST:
         raise RequestError(f"{len(places):,} clusters", f"{_MOST:,} at most are allowed")
     return tuple(places)

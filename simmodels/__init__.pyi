@@ -2,6 +2,8 @@ from simmodels.capacity import Capacity, CapacityChange
 from simmodels.energy import Power, Signal
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
+from simmodels.entities.base_scheduler import Placement, Scheduler
+from simmodels.entities.capacity_process import CapacityProcess, MarkovCapacity, TraceCapacity
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.done import all_done
@@ -11,12 +13,10 @@ from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.outages import Failures, Maintenance
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
-from simmodels.entities.powering import CapacityProcess, MarkovCapacity, TraceCapacity
+from simmodels.entities.power_saving import SleepWhenIdle
+from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
-from simmodels.entities.saving import SleepWhenIdle
-from simmodels.entities.scheduler import QueueScheduler
-from simmodels.entities.serving import Placement, Scheduler
 from simmodels.entities.sizes import Machines
 from simmodels.entities.source import Source
 from simmodels.errors import (
@@ -38,7 +38,7 @@ from simmodels.policies.order import Order
 from simmodels.policies.orders import TWELVE_ORDERS, order, orders
 from simmodels.policies.polynomial import Polynomial
 from simmodels.policies.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
-from simmodels.schedule import Place, Schedule, Terms
+from simmodels.schedule import ClusterSpec, Schedule, Terms
 from simmodels.schedule import Schedule as CapacitySchedule  # one class, under its earlier names too
 from simmodels.schedule import Schedule as WorkflowSchedule
 from simmodels.simulate import simulate, simulate_on_machines, simulate_workflows
@@ -71,6 +71,7 @@ __all__ = [
     "CapacitySchedule",
     "Checkpoints",
     "Cluster",
+    "ClusterSpec",
     "Dependencies",
     "EarliestStart",
     "Ended",
@@ -94,7 +95,6 @@ __all__ = [
     "Outcome",
     "PackedTargetAsap",
     "Pair",
-    "Place",
     "Placement",
     "Polynomial",
     "Power",

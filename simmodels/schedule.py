@@ -38,7 +38,7 @@ from simmodels.results.attempts import (
 from simmodels.results.card import schedule_card
 from simmodels.results.evidence import Evidence
 from simmodels.results.legality import prove
-from simmodels.results.place import Place, Terms
+from simmodels.results.place import ClusterSpec, Terms
 from simmodels.results.plots import Plots
 from simmodels.results.tables import job_table, task_table
 from simmodels.results.workflow_graph import graph_with_results
@@ -49,7 +49,7 @@ from simmodels.workload import Workload
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["ATTEMPT_COLUMNS", "COMPLETED", "KILLED", "OUTCOMES", "UNFINISHED", "Place", "Schedule", "Terms"]
+__all__ = ["ATTEMPT_COLUMNS", "COMPLETED", "KILLED", "OUTCOMES", "UNFINISHED", "ClusterSpec", "Schedule", "Terms"]
 
 _ROW_COLUMNS: Final = {
     "start_s": np.float64,
@@ -144,7 +144,7 @@ class Schedule:
     outcome: NDArray[np.int8] = None  # type: ignore[assignment]  # None is filled in below
     counted: NDArray[np.bool_] = None  # type: ignore[assignment]  # None is filled in below
     executed_s: NDArray[np.float64] = None  # type: ignore[assignment]  # None is filled in below
-    clusters: tuple[Place, ...] = ()
+    clusters: tuple[ClusterSpec, ...] = ()
     cluster: NDArray[np.int64] = None  # type: ignore[assignment]  # None is filled in below
     attempts: pd.DataFrame | None = None
     parts: pd.DataFrame | None = None
@@ -168,7 +168,7 @@ class Schedule:
             outcome: NDArray[np.integer] | None = None,
             counted: NDArray[np.bool_] | None = None,
             executed_s: NDArray[np.float64] | None = None,
-            clusters: Sequence[Place] = (),
+            clusters: Sequence[ClusterSpec] = (),
             cluster: NDArray[np.integer] | None = None,
             attempts: pd.DataFrame | None = None,
             parts: pd.DataFrame | None = None,
@@ -184,7 +184,7 @@ class Schedule:
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check them."""
         rows, fix = len(self.workload), partial(object.__setattr__, self)
-        fix("clusters", tuple(Place(*each) for each in self.clusters))
+        fix("clusters", tuple(ClusterSpec(*each) for each in self.clusters))
         if self.outcome is None:
             fix("outcome", np.where(np.isnan(self.end_s), UNFINISHED, COMPLETED))
         if self.counted is None:
@@ -275,7 +275,7 @@ class Schedule:
     def from_attempts(
         cls,
         workload: Workload,
-        clusters: Sequence[Place],
+        clusters: Sequence[ClusterSpec],
         rows: NDArray[np.int64],
         attempts: Mapping[str, NDArray[np.generic]],
         *,
@@ -339,9 +339,9 @@ class Schedule:
     # -- what it is made of ---------------------------------------------------------------------
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[ClusterSpec, ...]:
         """Return the clusters; one pool of cores if none are named."""
-        return self.clusters or (Place("cluster", int(self.cores)),)
+        return self.clusters or (ClusterSpec("cluster", int(self.cores)),)
 
     @property
     def capacity(self) -> Capacity:

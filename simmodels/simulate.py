@@ -18,12 +18,12 @@ from simmodels.policies.placement_options import Heuristic, PlacementOptions
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.compiled_run import run_compiled
-from simmodels.results.place import Place
+from simmodels.results.place import ClusterSpec
 from simmodels.schedule import Schedule
 from simmodels.site import Removes, Site
 from simmodels.workload import Workload, WorkloadLike
 
-Cluster = int | Site | Place | tuple[str, int] | tuple[str, int, str | None]
+Cluster = int | Site | ClusterSpec | tuple[str, int] | tuple[str, int, str | None]
 
 
 @takes_options(QueueOptions)
@@ -275,7 +275,7 @@ def _scheduler(heuristic: Heuristic | None, options: dict[str, Any]) -> QueueOpt
 
 def _sites(on: object) -> tuple[Site, ...]:
     """Return the clusters that are given, those of no name numbered."""
-    several = isinstance(on, Sequence) and not isinstance(on, str | Place) and not (on and isinstance(on[0], str))
+    several = isinstance(on, Sequence) and not isinstance(on, str | ClusterSpec) and not (on and isinstance(on[0], str))
     given: tuple[Any, ...] = tuple(on) if several else (on,)  # type: ignore[arg-type]  # it is a sequence
     if not given:
         raise RequestError("no clusters", "1 at least is needed")

@@ -9,7 +9,7 @@ from simmodels.capacity import Capacity
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_integer
 from simmodels.policies.checkpoints import Checkpoints
-from simmodels.results.place import Place
+from simmodels.results.place import ClusterSpec
 
 Removes = Literal["highest", "random"]
 
@@ -91,16 +91,16 @@ class Site:
 
     @classmethod
     def of(cls, given: object) -> "Site":
-        """Return the site of what stands for it: a number of cores, name, cores and kind of a pool, or a `Place`.
+        """Return the site of what stands for it: a number of cores, name, cores and kind of a pool, or a `ClusterSpec`.
 
         Raises
         ------
         RequestError
-            It is none of these, or not what is allowed; or the machines of the `Place` differ in size.
+            It is none of these, or not what is allowed; or the machines of the `ClusterSpec` differ in size.
         """
         if isinstance(given, Site):
             return given
-        if isinstance(given, Place):
+        if isinstance(given, ClusterSpec):
             if given.machines == 1:
                 return cls(name=given.name, cores=given.cores, kind=given.kind)
             size = given.cores_per_machine
@@ -114,9 +114,9 @@ class Site:
         return cls(cores=given)  # type: ignore[arg-type]  # refused if it is no whole number
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ClusterSpec:
         """Return the site as a schedule knows it."""
-        return Place(self.name, self.size, self.kind, 1 if self.machines is None else self.machines)
+        return ClusterSpec(self.name, self.size, self.kind, 1 if self.machines is None else self.machines)
 
     @property
     def size(self) -> int:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simmodels import graph
 from simmodels.errors import ImpossibleJobError, RequestError, require_known
-from simmodels.results.place import Place, Terms
+from simmodels.results.place import ClusterSpec, Terms
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow, delays
 from simmodels.workload import Workload
@@ -286,7 +286,7 @@ def _critical_path(problem: Problem, priority: NDArray[np.float64]) -> NDArray[n
 
 def plan(
     workflow: Workflow,
-    clusters: Sequence[Place | tuple[str, int] | tuple[str, int, str | None]],
+    clusters: Sequence[ClusterSpec | tuple[str, int] | tuple[str, int, str | None]],
     method: Method = "HEFT",
     *,
     ccr: float = 0.2,
@@ -310,7 +310,7 @@ def plan(
     ImpossibleJobError
         A task can never run on the clusters.
     """
-    places = [Place(*cluster) for cluster in clusters]
+    places = [ClusterSpec(*cluster) for cluster in clusters]
     if not places:
         raise ImpossibleJobError(workflow.job_id, "there are no clusters")
     largest: dict[str | None, int] = {}

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.events import Powered, Routed, Submitted
-from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.tuner import KnobTuner, parted
 from simmodels.ground.numbers import Floats
-from simmodels.policies.course import Course, require_period
 from simmodels.policies.order import Order
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import Strategy
+from simmodels.policies.tuning_run import TuningRun, require_period
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
 from simmodels.units import DAY
@@ -125,7 +125,7 @@ class Tuner(KnobTuner):
 
     Attributes
     ----------
-    course
+    tuning_run
         What was chosen so far, and what the strategy remembers.
 
     Raises
@@ -225,14 +225,14 @@ class Tuned:
     ----------
     schedule
         The schedule.
-    course
+    tuning_run
         What was chosen, and what the strategy remembers.
     period_s, from_s
         The periods.
     """
 
     schedule: Schedule
-    course: Course
+    tuning_run: TuningRun
     period_s: float
     from_s: float
 
@@ -271,7 +271,7 @@ def replay_tuned(
     """
     require_period(period_s)
     replay = Replay(workload, cores=cores, options=options, seed=seed)
-    course = Course(strategy, seed=seed, name=name)
+    tuning_run = TuningRun(strategy, seed=seed, name=name)
     submit_s = replay.submit_s
     slots = len(submit_s)
     if not strategy.simulates or getattr(strategy, "preload", False):
@@ -290,7 +290,7 @@ def replay_tuned(
         begin_s = from_s + passed * period_s
         passed += 1
         end_s = from_s + passed * period_s
-        replay.set_order(course.choose(), replay.options.backfill_order, now_s=begin_s)
+        replay.set_order(tuning_run.choose(), replay.options.backfill_order, now_s=begin_s)
         replay.run(end_s)
         first, arrived = arrived, int(np.searchsorted(submit_s, end_s))
         come = np.arange(first, arrived)
@@ -301,8 +301,8 @@ def replay_tuned(
         not_started = not_started[~(replay.start_s[not_started] < end_s)]
         if arrived == slots and not len(not_ended):
             schedule = replay.schedule()
-            tuned = [course.about(period_s=period_s, cost="mean_wait_s")]
-            return Tuned(replace(schedule, about={**schedule.about, "tuned": tuned}), course, period_s, from_s)
+            tuned = [tuning_run.about(period_s=period_s, cost="mean_wait_s")]
+            return Tuned(replace(schedule, about={**schedule.about, "tuned": tuned}), tuning_run, period_s, from_s)
         counted = started if getattr(strategy, "counts", "finished") == "started" else ended
         simulated_s = None
         if feedback is not None:
@@ -311,7 +311,7 @@ def replay_tuned(
             waiting = _taken(replay.columns, replay.waiting_slots())
             jobs = _preloaded(waiting, _taken(replay.columns, np.sort(started)), begin_s)
             simulated_s = _simulated(jobs, strategy, cores, replay.options)
-        course.learn(math.fsum(replay.start_s[counted] - submit_s[counted]), len(counted), simulated_s)
+        tuning_run.learn(math.fsum(replay.start_s[counted] - submit_s[counted]), len(counted), simulated_s)
 
 
 def _taken(columns: Columns, slots: NDArray[np.int64]) -> Columns:

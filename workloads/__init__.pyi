@@ -7,15 +7,15 @@ from workloads.cleaning import FILTERS, clean
 from workloads.dax import read_dax
 from workloads.graphs import cholesky, erdos_renyi_levels, fork_join, layers
 from workloads.lublin import LublinParameters, lublin
-from workloads.market import MarketParameters, market_workload
+from workloads.perotin import RISKY_FAMILIES, mean_length_s, variable_capacity_jobs
 from workloads.reading import read
 from workloads.resampling import resample
-from workloads.risky import RISKY_FAMILIES, mean_length_s, risky_jobs
 from workloads.sacct import read_sacct
 from workloads.submissions import WEEK_WEIGHTS, at_load
 from workloads.swf import read_swf, write_swf
 from workloads.tsafrir import TsafrirParameters, tsafrir_estimates
 from workloads.wfformat import read_wfformat, write_wfformat
+from workloads.workflow_mix import MarketParameters, market_workload
 
 __all__ = [
     "FILTERS",
@@ -47,8 +47,8 @@ __all__ = [
     "read_wfformat",
     "read_workflows",
     "resample",
-    "risky_jobs",
     "tsafrir_estimates",
+    "variable_capacity_jobs",
     "write_batsim_jobs",
     "write_swf",
     "write_wfformat",

@@ -16,10 +16,10 @@ from simmodels.streams import stream
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
 from workloads.dax import read_dax
-from workloads.described import Choice
 from workloads.files import COMPRESSIONS
 from workloads.submissions import WeekClock, exact, load_seconds
 from workloads.wfformat import read_wfformat
+from workloads.workflow_builder import Choice
 
 _READERS: Final = {".json": read_wfformat, ".xml": read_dax, ".dax": read_dax}
 _PARTS: Final = 2**20  # of a tick: as finely are random gaps measured

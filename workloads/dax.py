@@ -17,8 +17,8 @@ from simmodels.curve import ValueCurve
 from simmodels.errors import FileFormatError, must_be
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
-from workloads.described import Choice, DescribedTask, Reading, numbered, workflow_of
 from workloads.files import read_whole, stem
+from workloads.workflow_builder import Choice, DescribedTask, ImportOptions, numbered, workflow_of
 
 _JOBS: Final = ("job", "dag", "dax")
 
@@ -72,7 +72,9 @@ def read_dax(
     --------
     workloads.read_wfformat : the same for WfFormat.
     """
-    reading = Reading(tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=job_id, submit_s=submit_s, name=name)
+    options = ImportOptions(
+        tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=job_id, submit_s=submit_s, name=name
+    )
     where = Path(path)
     found = _Document(where)
     found.parse(read_whole(where))
@@ -85,7 +87,7 @@ def read_dax(
                 what = f"edge {parent!r} -> {child!r}: there is no job {ref!r}"
                 raise FileFormatError(str(where), line, what)
         found.tasks[numbers[child]].before.add(numbers[parent])
-    return workflow_of(where, found.tasks, reading, name=stem(where))
+    return workflow_of(where, found.tasks, options, name=stem(where))
 
 
 class _Document:

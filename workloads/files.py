@@ -12,8 +12,8 @@ from typing import Any, BinaryIO, Final
 import pyarrow as pa
 
 from simmodels.errors import FileFormatError, RequestError
-from simmodels.ground.documents import json_value
 from simmodels.ground.files import open_regular, replacing
+from simmodels.ground.toml_json import json_value
 
 UNPACKED: Final = 64 << 20
 """A compressed file may always unpack to as many bytes (64 MiB) ..."""
@@ -138,7 +138,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  whatever it holds
     Raises
     ------
     FileFormatError
-        The file cannot be read, or is no JSON (see `simmodels.ground.documents.json_value`); the text names the line.
+        The file cannot be read, or is no JSON (see `simmodels.ground.toml_json.json_value`); the text names the line.
     """
     return json_value(read_whole(path), str(path))
 

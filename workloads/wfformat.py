@@ -22,8 +22,8 @@ from simmodels.errors import FileFormatError, RequestError, brief, must_be
 from simmodels.ground.numbers import as_number
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
-from workloads.described import Choice, DescribedTask, Reading, fits, numbered, workflow_of
 from workloads.files import read_json, stem, write_whole
+from workloads.workflow_builder import Choice, DescribedTask, ImportOptions, fits, numbered, workflow_of
 
 VERSIONS: Final = ("1.3", "1.4", "1.5", "1.6")
 OWN: Final = "schedlab"
@@ -84,7 +84,9 @@ def read_wfformat(
     A file that `write_wfformat` has written is read as it was: kinds, value curve, submission and numbers
     too, where the arguments do not ask for others.
     """
-    reading = Reading(tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=job_id, submit_s=submit_s, name=name)
+    options = ImportOptions(
+        tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=job_id, submit_s=submit_s, name=name
+    )
     where = Path(path)
     content = read_json(where)
     if not isinstance(content, dict) or not isinstance(content.get("workflow"), dict):
@@ -95,7 +97,7 @@ def read_wfformat(
     workflow = content["workflow"]
     tasks = _apart(where, workflow) if "specification" in workflow else _together(where, workflow)
     about = _own(where, content[OWN], tasks) if OWN in content else {"name": stem(where)}
-    return workflow_of(where, tasks, reading, **about)
+    return workflow_of(where, tasks, options, **about)
 
 
 def _apart(path: Path, workflow: Mapping[str, Any]) -> list[DescribedTask]:

@@ -24,7 +24,7 @@ from experiments.campaigns.finding import find_study
 from experiments.campaigns.fingerprint import code_digest
 from experiments.campaigns.plan import Shipment
 from experiments.campaigns.study import Study, is_text, used_inputs
-from experiments.inputs import told
+from experiments.inputs import describe_error
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import MOST
 
@@ -125,7 +125,7 @@ def run_batch(shipment: Shipment, jobs: Sequence[Job], *, begun: Callable[[str |
         except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the study raises
             trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
             shown = "".join(traceback.format_exception(type(error), error, trace))
-            outcome.failures.append(Failure(key, told(error), shown, worker))
+            outcome.failures.append(Failure(key, describe_error(error), shown, worker))
             rows = None
         seconds = time.perf_counter() - start
         total += seconds

@@ -33,8 +33,8 @@ from experiments.campaigns.statistics import Effect, Statistic
 from experiments.campaigns.study import Scale, Study
 from experiments.inputs import reason
 from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief, require_known
-from simmodels.ground.documents import parsed
 from simmodels.ground.files import open_regular
+from simmodels.ground.toml_json import parsed
 
 _STUDY: Final[Mapping[str, type]] = {
     "study": str,

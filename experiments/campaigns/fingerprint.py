@@ -13,7 +13,7 @@ from typing import Final
 
 from experiments.campaigns.cell import Cell
 from experiments.campaigns.study import Study
-from experiments.inputs import told
+from experiments.inputs import describe_error
 from simmodels.errors import RequestError
 
 _DIGITS: Final = 32
@@ -60,7 +60,7 @@ def pickled_inputs(study: Study, inputs: object) -> dict[str, bytes]:
     try:
         return {name: pickle.dumps(value, protocol=5) for name, value in inputs.items()}
     except Exception as error:  # pickle raises what the objects do
-        raise RequestError(f"the inputs of study {study.name} cannot be pickled: {told(error)}") from error
+        raise RequestError(f"the inputs of study {study.name} cannot be pickled: {describe_error(error)}") from error
 
 
 # -- code -------------------------------------------------------------------------------------------

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from experiments.campaigns.backends import KEPT, NEEDED, Backend
 from experiments.campaigns.batches import Failure, Job, Outcome
-from experiments.campaigns.places import KEPT, NEEDED, Place
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.store import LOOSE, Store
 from experiments.campaigns.workers import CellTimeoutError
-from experiments.inputs import told
+from experiments.inputs import describe_error
 from simmodels.errors import RequestError, SimModelsError, StoppedError
 
 _BATCH_S: Final = 1.0
@@ -74,7 +74,7 @@ class Loop:
         What is told of each.
     """
 
-    def __init__(self, where: Place, plan: Plan, todo: Sequence[int], store: Store, counting: Counting) -> None:
+    def __init__(self, where: Backend, plan: Plan, todo: Sequence[int], store: Store, counting: Counting) -> None:
         self.where = where
         self.plan = plan
         self.store = store
@@ -190,7 +190,7 @@ class Loop:
             except Exception as error:
                 if isinstance(error, SimModelsError) and not _of_process(error):
                     raise
-                lost.append((batch, f"what came of it was lost though it ran alone: {told(error)}"))
+                lost.append((batch, f"what came of it was lost though it ran alone: {describe_error(error)}"))
             else:
                 self._count(outcome)
             del self._flying[future]

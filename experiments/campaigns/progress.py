@@ -97,13 +97,13 @@ class Counting:
             rate = self.done / max(time.monotonic() - self._begun, 1e-9)
             left = (self.total - self.done) / rate
             failed_text = f", {self.failed:,} failed" if self.failed else ""
-            self.remark(f"{self.done:,} of {self.total:,} cells, {rate:,.3g}/s, {left:,.0f} s left{failed_text}")
+            self.print_note(f"{self.done:,} of {self.total:,} cells, {rate:,.3g}/s, {left:,.0f} s left{failed_text}")
 
     def note(self, text: str) -> None:
         """Print a line to stderr, unless nothing is to be shown."""
         if not self.quiet:
-            self.remark(text)
+            self.print_note(text)
 
-    def remark(self, text: str) -> None:
+    def print_note(self, text: str) -> None:
         """Print a line to stderr, above the bar."""
         self._console.print(Text(printable(text)), soft_wrap=True)

@@ -18,10 +18,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from experiments.campaigns.backends import Backend, Dask, InProcess, Processes
 from experiments.campaigns.finding import code_files
 from experiments.campaigns.fingerprint import code_digest
 from experiments.campaigns.loop import Loop
-from experiments.campaigns.places import Dask, Here, Place, Processes
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
@@ -229,11 +229,11 @@ def run(
         counting.note(f"{path} is damaged: {what}; it is set aside{then}")
     if todo:
         kept.write("running", counting)
-        where: Place
+        where: Backend
         if dask is not None:
             where = Dask(plan.shipment, dask, limit_s=cell_timeout_s)
         elif workers == 0:
-            where = Here(plan.shipment)
+            where = InProcess(plan.shipment)
         else:
             where = Processes(plan.shipment, cores() if workers is None else workers, limit_s=cell_timeout_s)
         state = "finished"

@@ -2,7 +2,7 @@
 
 As data of the cluster (`Client.scatter`) it would go with the workers that hold it: when the last of them dies, so do
 the batches that need it, and now and then nobody is told. As a plugin it is the scheduler's, which hands it to each
-worker before its first batch. Only `experiments.campaigns.places` imports this, and only where dask is used.
+worker before its first batch. Only `experiments.campaigns.backends` imports this, and only where dask is used.
 """
 
 import threading

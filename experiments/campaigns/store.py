@@ -29,11 +29,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from experiments.answering import plain
+from experiments.campaigns.backends import KEPT
 from experiments.campaigns.batches import CELL, OURS, ROW, Failure, parquet, table_of
 from experiments.campaigns.cell import REPLICATION, Cell
 from experiments.campaigns.fingerprint import digest
-from experiments.campaigns.places import KEPT
+from experiments.cli_output import plain
 from experiments.inputs import reason
 from experiments.outputs import made_folder
 from simmodels.errors import FileFormatError, RequestError, StoppedError, brief

@@ -17,7 +17,7 @@ from experiments.campaigns.cell import REPLICATION, Cell, Rows, Value
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.results import Results
-from experiments.inputs import told
+from experiments.inputs import describe_error
 from simmodels.errors import RequestError, SimModelsError, require_known
 from simmodels.ground.cards import card
 from simmodels.ground.numbers import MOST
@@ -305,7 +305,9 @@ def asked(study: Study, what: str, *args: object) -> Any:  # noqa: ANN401  what 
     except Exception as error:
         if type(study).__module__.startswith("experiments.") or isinstance(error, SimModelsError):
             raise
-        raise RequestError(f"{what} of study {study.name}: {told(error, [inspect.getfile(type(study))])}") from error
+        raise RequestError(
+            f"{what} of study {study.name}: {describe_error(error, [inspect.getfile(type(study))])}"
+        ) from error
 
 
 def _value(name: str, value: object) -> Value:

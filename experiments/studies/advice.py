@@ -25,11 +25,11 @@ from experiments.studies.advice_policies import (
     priority_of,
     schedule_of,
 )
-from experiments.studies.advice_told import (
+from experiments.studies.advice_report import (
     AUTO,
     LOG,
     RESAMPLE,
-    Found,
+    AdviceResults,
     advice_of,
     calibration_tables,
     doubts_of,
@@ -162,7 +162,7 @@ class Advice(Study):
             tuned = replay_tuned(
                 trace, strategy, cores=cores, options=options, period_s=period_s, seed=seed, name=policy
             )
-            return [_measured(tuned.schedule), *_by_week(tuned.course.used, period_s)]
+            return [_measured(tuned.schedule), *_by_week(tuned.tuning_run.used, period_s)]
         return _measured(schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"]))
 
     # -- what is told -------------------------------------------------------------------------------
@@ -240,13 +240,13 @@ class Advice(Study):
             "warnings": list(doubts_of(self._log)),
         }
 
-    def _found(self, results: Results) -> Found | None:
+    def _found(self, results: Results) -> AdviceResults | None:
         """Return what all that is said rests on; None if the current policy is not run yet, or failed."""
         options, now = options_of(results)
         if now is None:
             return None
         calibration = self._calibration(now)
-        return Found(options, calibration, judge(options, now, calibration))
+        return AdviceResults(options, calibration, judge(options, now, calibration))
 
     def _calibration(self, now: Option) -> Calibration | None:
         """Return how far the replay under what there is now is from the log; None if the log does not say."""

@@ -26,8 +26,8 @@ from experiments.studies.capacity_results import CapacityResults, tables_of
 from experiments.studies.capacity_settings import (
     BORG,
     CHANGES,
+    INTERPRETATIONS,
     JUDGED,
-    READINGS,
     begin_of,
     heuristic_options,
     points,
@@ -45,7 +45,7 @@ from simmodels.units import DAY, HOUR, WEEK
 from simmodels.workload import Workload
 from workloads.borg import read_borg_slice
 from workloads.capacities import capacity_walk
-from workloads.risky import RISKY_FAMILIES, risky_jobs
+from workloads.perotin import RISKY_FAMILIES, variable_capacity_jobs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -116,7 +116,7 @@ class Capacity(Study):
         "paper": Scale(replications=30),
         "extended": Scale(
             replications=30,
-            factors={"cores_per_machine": (48, 32, 24, 16, 8), "variant": tuple(READINGS), "change": CHANGES,
+            factors={"cores_per_machine": (48, 32, 24, 16, 8), "variant": tuple(INTERPRETATIONS), "change": CHANGES,
                      "jobs_per_week": (8_000, 14_000, 20_000, 28_000, 40_000), "heuristic": (*FIVE, *QUEUES)},
         ),
     }  # fmt: skip
@@ -145,7 +145,7 @@ class Capacity(Study):
                     for point in _points(values, workload, swept=scale == "extended"):
                         if workload == BORG and point["jobs_per_week"] != next(points(values))["jobs_per_week"]:
                             continue  # Borg has as many as it has
-                        if not READINGS[str(point["variant"])].is_of(workload):
+                        if not INTERPRETATIONS[str(point["variant"])].is_of(workload):
                             continue
                         for heuristic in run_at(point, [str(name) for name in values["heuristic"]]):
                             factors = {"workload": workload, "trace": trace, **point, "heuristic": heuristic}
@@ -184,7 +184,7 @@ class Capacity(Study):
     def run_cell(self, cell: Cell) -> Rows:
         """Return the figures of merit of one heuristic, on one job trace and one walk."""
         schedule = simulated(cell)
-        found = schedule.metrics(warm_credit=READINGS[cell["variant"]].warm_credit)
+        found = schedule.metrics(warm_credit=INTERPRETATIONS[cell["variant"]].warm_credit)
         row = {name: found[name] for name in MEASURES}
         return {name: None if math.isnan(value) else value for name, value in row.items()}
 
@@ -229,7 +229,7 @@ def _points(values: Mapping[str, Sequence[Any]], workload: str, *, swept: bool) 
 
 def jobs_of(cell: Cell) -> Jobs:
     """Return the jobs of a cell: of a family, generated; else a slice of Borg."""
-    reading = READINGS[cell["variant"]]
+    reading = INTERPRETATIONS[cell["variant"]]
     lead, window = reading.windows(cell.parameters)
     if cell["workload"] == BORG:
         log, reference, (begin, end) = cell.inputs[f"{BORG} {cell['trace']}"]
@@ -253,7 +253,7 @@ def _generated(
     seed: int,
     read: tuple[tuple[str, Any], ...],
 ) -> Workload:
-    return risky_jobs(
+    return variable_capacity_jobs(
         family, weeks=weeks, jobs_per_week=jobs_per_week, cores_per_machine=cores, seed=seed, **dict(read)
     )
 
@@ -267,7 +267,7 @@ def walk_of(cell: Cell, until_s: float) -> Walk:
         radius=cell["radius"],
         period_s=cell["period_s"],
         until_s=until_s + notice_s,  # what is announced by the end is known
-        law=READINGS[cell["variant"]].law,
+        law=INTERPRETATIONS[cell["variant"]].law,
         notice_s=notice_s,
         mode=_MODES.get(change, "kill"),
         seed=cell.seed_for("walk"),
@@ -303,7 +303,7 @@ def simulated(cell: Cell) -> Schedule:
         "checkpoints": _checkpoints(cell, capacity, window_s),
     }
     if heuristic not in QUEUES:
-        options |= heuristic_options(heuristic, cell.parameters, READINGS[cell["variant"]])
+        options |= heuristic_options(heuristic, cell.parameters, INTERPRETATIONS[cell["variant"]])
     if heuristic in TARGETED:
         options |= {"reference": reference, "least_machines": least}
     return run_on_machines(

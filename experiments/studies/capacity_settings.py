@@ -14,7 +14,7 @@ from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.units import DAY, WEEK
 from simmodels.workload import Workload
-from workloads.risky import RISKY_FAMILIES, risky_jobs
+from workloads.perotin import RISKY_FAMILIES, variable_capacity_jobs
 
 BORG: Final = "Borg"
 CHANGES: Final = ("kill", "notice", "drain", "checkpoint", "periodic")
@@ -35,7 +35,7 @@ _LEAST_CORES: Final = 8  # of the widest job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Interpretation:
     """One way to read the paper where it is silent, or its program has it otherwise.
 
     Parameters
@@ -48,7 +48,7 @@ class Reading:
     warm_credit
         See `simmodels.Schedule.metrics`.
     jobs
-        Options of `workloads.risky_jobs`, for the families; slices of Borg are what they are.
+        Options of `workloads.variable_capacity_jobs`, for the families; slices of Borg are what they are.
     days
         How long jobs are released before the window, and how long the window is; None for the study's parameters.
     per_trace
@@ -97,38 +97,38 @@ PRINTED_LOAD: Final = 182 / 3
 _TEXT_DAYS: Final = (7.0, 14.0)
 
 
-READINGS: Final[Mapping[str, Reading]] = {
-    "default": Reading(),
-    "random_kill": Reading(options={"unaware": "random_kill"}),
-    "stay_on_target": Reading(options={"stay_on_target": True}),
-    "distance_3": Reading(options={"distance": 3}),
-    "distance_5": Reading(options={"distance": 5}),
-    "distance_10": Reading(options={"distance": 10}),
-    "distance_20": Reading(options={"distance": 20}),
-    "nearest_pack": Reading(options={"packing": "nearest"}),
-    "floor_pack": Reading(options={"packing": "floor"}),
-    "two_way": Reading(law="two_way"),
-    "printed_shares": Reading(jobs={"shares": (4.0, 1.0, 1.0, 1.0)}),
-    "printed_length": Reading(jobs={"load": PRINTED_LOAD}, days=_TEXT_DAYS, per_trace=True),
-    "printed_windows": Reading(days=_TEXT_DAYS),
-    "printed_jobs": Reading(days=_TEXT_DAYS, per_trace=True),
-    "longer_only": Reading(options={"category": "gt"}),
-    "thousandths": Reading(options={"category": "thousandths"}),
-    "instant": Reading(options={"dispatch": "instant"}),
-    "middle_at_first": Reading(options={"initial_use": "middle"}),
-    "stretch_completed": Reading(options={"longest_stretch": "completed"}),
-    "search_open": Reading(options={"search": "open"}),
-    "left_first": Reading(options={"nearer_first": "left"}),
-    "replan_if_full": Reading(options={"replan_on_add": "util"}),
-    "no_immediate_again": Reading(options={"requeue_immediate": False}),
-    "first_below": Reading(options={"alternative": "first"}),
-    "partial_credit": Reading(warm_credit="partial"),
-    "program": Reading(
+INTERPRETATIONS: Final[Mapping[str, Interpretation]] = {
+    "default": Interpretation(),
+    "random_kill": Interpretation(options={"unaware": "random_kill"}),
+    "stay_on_target": Interpretation(options={"stay_on_target": True}),
+    "distance_3": Interpretation(options={"distance": 3}),
+    "distance_5": Interpretation(options={"distance": 5}),
+    "distance_10": Interpretation(options={"distance": 10}),
+    "distance_20": Interpretation(options={"distance": 20}),
+    "nearest_pack": Interpretation(options={"packing": "nearest"}),
+    "floor_pack": Interpretation(options={"packing": "floor"}),
+    "two_way": Interpretation(law="two_way"),
+    "printed_shares": Interpretation(jobs={"shares": (4.0, 1.0, 1.0, 1.0)}),
+    "printed_length": Interpretation(jobs={"load": PRINTED_LOAD}, days=_TEXT_DAYS, per_trace=True),
+    "printed_windows": Interpretation(days=_TEXT_DAYS),
+    "printed_jobs": Interpretation(days=_TEXT_DAYS, per_trace=True),
+    "longer_only": Interpretation(options={"category": "gt"}),
+    "thousandths": Interpretation(options={"category": "thousandths"}),
+    "instant": Interpretation(options={"dispatch": "instant"}),
+    "middle_at_first": Interpretation(options={"initial_use": "middle"}),
+    "stretch_completed": Interpretation(options={"longest_stretch": "completed"}),
+    "search_open": Interpretation(options={"search": "open"}),
+    "left_first": Interpretation(options={"nearer_first": "left"}),
+    "replan_if_full": Interpretation(options={"replan_on_add": "util"}),
+    "no_immediate_again": Interpretation(options={"requeue_immediate": False}),
+    "first_below": Interpretation(options={"alternative": "first"}),
+    "partial_credit": Interpretation(warm_credit="partial"),
+    "program": Interpretation(
         options={"category": "gt", "alternative": "first", "initial_use": "middle", "requeue_immediate": False},
         law="two_way",
         warm_credit="partial",
     ),
-    "text": Reading(
+    "text": Interpretation(
         options={"stay_on_target": True, "packing": "nearest", "replan_on_add": "util",
                  "longest_stretch": "completed"},
         days=_TEXT_DAYS,
@@ -142,7 +142,7 @@ JUDGED: Final = frozenset({"default", "text"})
 """The readings by which the claims of the paper are judged."""
 
 
-def heuristic_options(heuristic: str, of: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
+def heuristic_options(heuristic: str, of: Mapping[str, Any], reading: Interpretation) -> dict[str, Any]:
     """Return the options of a heuristic.
 
     Parameters
@@ -189,7 +189,7 @@ def alike(cores: int, centre: Mapping[str, Any]) -> tuple[int, int]:
 
 def run_at(point: Mapping[str, Any], heuristics: Sequence[str]) -> Iterator[str]:
     """Hand out the heuristics that are run at a point: the queue orders only at the centre's changes and readings."""
-    reading = READINGS[point["variant"]]
+    reading = INTERPRETATIONS[point["variant"]]
     for heuristic in heuristics:
         if heuristic in QUEUES:
             if all(point[name] == CENTRE[name] for name in ("change", "variant")):
@@ -228,12 +228,12 @@ def require_allowed(design: Design) -> None:
         for heuristic in values["heuristic"]:
             if heuristic in FIVE:
                 kind, made = heuristic_of(str(heuristic))
-                options = {**made, **heuristic_options(str(heuristic), of, READINGS[str(variant)])}
+                options = {**made, **heuristic_options(str(heuristic), of, INTERPRETATIONS[str(variant)])}
                 PlacementOptions.checked(heuristic=kind, **_referred(kind, options), checkpoints=Checkpoints())
 
 
 def _require_known(values: Mapping[str, Sequence[object]]) -> None:
-    for name, known in (("heuristic", (*FIVE, *QUEUES)), ("change", CHANGES), ("variant", tuple(READINGS))):
+    for name, known in (("heuristic", (*FIVE, *QUEUES)), ("change", CHANGES), ("variant", tuple(INTERPRETATIONS))):
         for value in values[name]:
             require_known(name, value, known)
 
@@ -266,7 +266,9 @@ _NUMBERS: Final = (
 
 def _referred(kind: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options with a reference, where one is needed."""
-    return options if kind == "FirstFit" else {**options, "reference": risky_jobs("Uniform", weeks=DAY / WEEK)}
+    return (
+        options if kind == "FirstFit" else {**options, "reference": variable_capacity_jobs("Uniform", weeks=DAY / WEEK)}
+    )
 
 
 def _require_number(name: str, value: object, *, positive: bool) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.statistics import Effect, bootstrap_rows
-from experiments.studies.cross_results import RANKED, SLOWDOWN, Found, Key, Rows, ranks, tau
+from experiments.studies.cross_results import RANKED, SLOWDOWN, CrossResults, Key, Rows, ranks, tau
 from experiments.studies.cross_settings import (
     AUCTION,
     AWARE,
@@ -27,7 +27,7 @@ KEPT: Final = 0.8
 _DECIDE: Final = "--scale paper, or more windows (--set replications=N)"
 
 
-def claims_of(found: Found) -> Iterator[Claim]:
+def claims_of(found: CrossResults) -> Iterator[Claim]:
     """Hand out the claims for which the design has cells."""
     for capacity in found.changing:
         yield from _rank_claims(found, capacity)
@@ -56,7 +56,7 @@ def rank_change(rows: Rows, cases: int, orders: int, place: int) -> Rows:
     return change
 
 
-def _rank_claims(found: Found, capacity: str) -> Iterator[Claim]:
+def _rank_claims(found: CrossResults, capacity: str) -> Iterator[Claim]:
     """Hand out the claims on the orders at one capacity."""
     orders, where = found.fixed, shown(capacity)
     cases = [
@@ -133,7 +133,7 @@ _COMPARED: Final = (
 )  # fmt: skip
 
 
-def _risk_claims(found: Found, workload: str) -> Iterator[Claim]:
+def _risk_claims(found: CrossResults, workload: str) -> Iterator[Claim]:
     """Hand out the claims on knowing the risk, on one workload."""
     capacities = found.changing
     for what, without, knows, judged in _COMPARED:
@@ -151,7 +151,7 @@ def _risk_claims(found: Found, workload: str) -> Iterator[Claim]:
 
 
 def _ratio(
-    found: Found, workload: str, capacities: Sequence[str], of: tuple[str, str, str], measure: str, *, log: bool
+    found: CrossResults, workload: str, capacities: Sequence[str], of: tuple[str, str, str], measure: str, *, log: bool
 ) -> Effect | None:
     orders = found.fixed
     # Where an order means nothing for a decider, all stand under first come, first served.
@@ -173,7 +173,7 @@ def _ratio(
 # -- routers ----------------------------------------------------------------------------------------
 
 
-def _router_claims(found: Found, workload: str) -> Iterator[Claim]:
+def _router_claims(found: CrossResults, workload: str) -> Iterator[Claim]:
     """Hand out the claims on the auction before queues, on one workload."""
     points = [(capacity, order) for capacity in found.factor("capacity") for order in ROUTED_ORDERS]
     named = {ONE_QUEUE: "one queue of all machines"} | {name: f"{name} before two queues" for name in ROUTERS}

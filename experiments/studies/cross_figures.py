@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from experiments.campaigns.statistics import Effect
 from experiments.drawing import INK, PALE_INK, PALETTE, STYLE
-from experiments.studies.cross_results import RANKED, SLOWDOWN, Found, Key, awareness, ranks, spread
+from experiments.studies.cross_results import RANKED, SLOWDOWN, CrossResults, Key, awareness, ranks, spread
 from experiments.studies.cross_settings import (
     AWARE,
     DECIDERS,
@@ -31,7 +31,7 @@ _MOST: Final = 1.5
 _WIDTH_IN: Final = 5.0
 
 
-def figures_of(found: Found) -> dict[str, Figure]:
+def figures_of(found: CrossResults) -> dict[str, Figure]:
     """Return the figures for which there are cells, by name."""
     if found.results.table.empty:
         return {}
@@ -52,7 +52,7 @@ def _short(capacity: str) -> str:
     return f"{period_s / 3600:g} h" if period_s >= 3600 else f"{period_s / 60:g} min"
 
 
-def _panels(found: Found, *, height_in: float = 2.6) -> tuple[Figure, list[tuple[str, Axes]]]:
+def _panels(found: CrossResults, *, height_in: float = 2.6) -> tuple[Figure, list[tuple[str, Axes]]]:
     """Return a figure with a panel for each workload, two in a row, and room for a legend below."""
     workloads = found.factor("workload")
     across = min(2, len(workloads))
@@ -101,7 +101,7 @@ def _point(axes: Axes, place: float, effect: Effect, colour: str, mark: str, *, 
 # -- figure 1 ---------------------------------------------------------------------------------------
 
 
-def _policies(found: Found) -> Figure | None:
+def _policies(found: CrossResults) -> Figure | None:
     """Return the geometric mean slowdown of each decider and order by capacity, coloured by how far from the best."""
     capacities, workloads = found.factor("capacity"), found.factor("workload")
     pairs = [
@@ -146,7 +146,7 @@ def _policies(found: Found) -> Figure | None:
     return figure
 
 
-def _level(found: Found, key: Key) -> float:
+def _level(found: CrossResults, key: Key) -> float:
     rows = found.rows(SLOWDOWN, [key])
     return np.nan if rows is None else float(10.0 ** rows.mean())
 
@@ -158,7 +158,7 @@ def _number(value: float) -> str:
 # -- figures 2 to 4 ---------------------------------------------------------------------------------
 
 
-def _ranks(found: Found) -> Figure | None:
+def _ranks(found: CrossResults) -> Figure | None:
     """Return the mean rank of each fixed order over the deciders, by capacity."""
     capacities, orders = found.factor("capacity"), found.fixed
     deciders = [name for name in RANKED if name in found.factor("decider")]
@@ -188,7 +188,7 @@ def _ranks(found: Found) -> Figure | None:
     return figure
 
 
-def _risk(found: Found) -> Figure | None:
+def _risk(found: CrossResults) -> Figure | None:
     """Return what first fit gains by knowing the risk, beside what the best order gains on the worst, by capacity."""
     capacities = [name for name in found.factor("capacity") if name != STEADY]
     shown = [
@@ -224,7 +224,7 @@ def _exact(value: float | None) -> Effect | None:
     return None if value is None else Effect(value, None, None, 1)
 
 
-def _routers(found: Found) -> Figure | None:
+def _routers(found: CrossResults) -> Figure | None:
     """Return the slowdown behind each router over that of one queue, by capacity."""
     capacities = found.factor("capacity")
     routers = [name for name in ROUTERS if name in found.factor("decider")]

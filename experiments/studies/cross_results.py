@@ -36,7 +36,7 @@ _SHOWN: Final = ("mean_wait_s", "goodput", "lost", "utilisation", "mean_slr")
 _NOTHING: Final = pd.Series(dtype=float)
 
 
-class Found:
+class CrossResults:
     """The results of the study.
 
     Parameters
@@ -135,7 +135,7 @@ def tau(rows: Rows, cases: int, orders: int) -> Rows:
     return agreed
 
 
-def halves_agree(found: Found) -> float | None:
+def halves_agree(found: CrossResults) -> float | None:
     """Return Kendall's tau of the rankings of the fixed orders by every second window, and by the others, if steady.
 
     It says how much of a change of the ranking is chance: the machines are the same.
@@ -151,7 +151,7 @@ def halves_agree(found: Found) -> float | None:
     return float(np.mean(taus)) if taus else None
 
 
-def findings_of(found: Found) -> list[str]:
+def findings_of(found: CrossResults) -> list[str]:
     """Return what the windows are, what was left out, and whether all jobs were done."""
     table = found.results.table
     if table.empty:
@@ -178,7 +178,7 @@ def findings_of(found: Found) -> list[str]:
     return said
 
 
-def tables_of(found: Found) -> dict[str, pd.DataFrame]:
+def tables_of(found: CrossResults) -> dict[str, pd.DataFrame]:
     """Return the tables of the report that have rows."""
     tables = {
         "all policies": pd.DataFrame(_policies(found)),
@@ -190,7 +190,7 @@ def tables_of(found: Found) -> dict[str, pd.DataFrame]:
     return {name: table for name, table in tables.items() if len(table)}
 
 
-def _policies(found: Found) -> Iterator[dict[str, Any]]:
+def _policies(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload, capacity, decider and order: geometric mean slowdown, and means of the others."""
     for key in found._groups:  # noqa: SLF001  of this file
         effect = found.level(key)
@@ -204,7 +204,7 @@ def _policies(found: Found) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _ranks(found: Found) -> Iterator[dict[str, Any]]:
+def _ranks(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload, capacity and decider: the rank of each fixed order by geometric mean slowdown."""
     for workload in found.factor("workload"):
         for capacity in found.factor("capacity"):
@@ -218,19 +218,19 @@ def _ranks(found: Found) -> Iterator[dict[str, Any]]:
                            **dict(zip(names, placed, strict=True))}  # fmt: skip
 
 
-def spread(found: Found, workload: str, capacity: str, decider: str) -> float | None:
+def spread(found: CrossResults, workload: str, capacity: str, decider: str) -> float | None:
     """Return how many times as large the slowdown of the worst fixed order is as that of the best."""
     rows = found.rows(SLOWDOWN, [(workload, capacity, decider, order) for order in found.fixed])
     return None if rows is None else float(10.0 ** np.ptp(rows.mean(axis=0)))
 
 
-def awareness(found: Found, workload: str, capacity: str) -> Effect | None:
+def awareness(found: CrossResults, workload: str, capacity: str) -> Effect | None:
     """Return how many times as large the slowdown of first fit is without knowledge of the risk, over the orders."""
     of = [[(workload, capacity, decider, order) for order in found.fixed] for decider in (UNAWARE, AWARE)]
     return found.times(of[0], of[1])
 
 
-def _risk(found: Found) -> Iterator[dict[str, Any]]:
+def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and capacity: what knowing the risk, and what the order, changes."""
     for workload in found.factor("workload"):
         for capacity in found.factor("capacity"):
@@ -253,7 +253,7 @@ def _risk(found: Found) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def _routers(found: Found) -> Iterator[dict[str, Any]]:
+def _routers(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload, capacity, router and order: its slowdown over that of one queue."""
     for workload in found.factor("workload"):
         for capacity in found.factor("capacity"):

@@ -22,13 +22,13 @@ from experiments.studies.cross_settings import (
 from experiments.studies.cross_work import Work
 from simmodels.capacity import Capacity
 from simmodels.engine import Engine
+from simmodels.entities.capacity_process import TraceCapacity
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.done import all_done
 from simmodels.entities.environment import Environment
 from simmodels.entities.placer import FirstFit
-from simmodels.entities.powering import TraceCapacity
+from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
-from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.metrics import core_seconds, time_sum
 from simmodels.policies.bids import Bid

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from experiments.inputs import WorkloadFile
-from experiments.learning import Lesson
+from experiments.learning import LearningSettings
 from experiments.studies.cross_settings import Platform
 from simmodels.curve import FOREVER
 from simmodels.errors import RequestError
@@ -19,9 +19,9 @@ from simmodels.workflow import Workflow
 from simmodels.workload import Workload
 from workloads.arrivals import arrivals, read_workflows
 from workloads.lublin import lublin
-from workloads.market import MarketParameters, market_workload
-from workloads.risky import risky_jobs
+from workloads.perotin import variable_capacity_jobs
 from workloads.tsafrir import tsafrir_estimates
+from workloads.workflow_mix import MarketParameters, market_workload
 
 _WIDTHS: Final = (1, 2, 4, 8, 12, 16)
 _SIZE: Final = (0.569, 4.5)
@@ -109,7 +109,7 @@ def work_of(name: str, of: Mapping[str, Any], replications: int, seed: int) -> W
         first = _flows(instances, platform, load, length_s, entropy(seed, "cross", "workflows", "before"))
         before.append(_rigid(Workload.of_workflows(first)))
     reference = _numbered(before, name)
-    lesson = Lesson(form="LIN", pairs=of["pairs"], trials=of["trials"], tau_s=of["tau_s"], seed=seed)
+    lesson = LearningSettings(form="LIN", pairs=of["pairs"], trials=of["trials"], tau_s=of["tau_s"], seed=seed)
     # On a machine that the first 16 jobs of a trial fill: of all the cores they would leave most free.
     fit = lesson.fit(replace(reference, max_cores=of["trial_cores"]))
     # As many digits as are sure to be the same wherever it is fitted.
@@ -162,7 +162,7 @@ def _generated(kind: str, jobs: int, platform: Platform, seed: int) -> Workload:
         made = lublin(jobs=jobs, cores=4 * platform.cores, load=0.8, seed=entropy(seed, "cross", "log"))
         return tsafrir_estimates(made, seed=entropy(seed, "cross", "estimates"))
     per_week = 2_000
-    return risky_jobs(
+    return variable_capacity_jobs(
         "LogScale", weeks=jobs / per_week, jobs_per_week=per_week, load=platform.machines,
         cores_per_machine=max(platform.cores, 8), seed=entropy(seed, "cross", "Borg"),
     )  # fmt: skip

@@ -35,13 +35,13 @@ from simmodels.engine import Engine
 from simmodels.errors import ImpossibleJobError, RequestError, require_known
 from simmodels.policies.auction_options import AuctionOptions, End
 from simmodels.policies.bids import TEN_BIDS, find_bid
-from simmodels.schedule import Place, Schedule
+from simmodels.schedule import ClusterSpec, Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.static_scheduling import Method, plan
 from simmodels.units import MINUTE
 from simmodels.workflow import Task, Workflow
-from workloads.market import MARKET, market_workload
 from workloads.submissions import WEEK_WEIGHTS, at_load
+from workloads.workflow_mix import MARKET, market_workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -277,7 +277,7 @@ def _row(schedule: Schedule) -> dict[str, Any]:
     return row
 
 
-def _alone(cell: Cell, clusters: Sequence[Place]) -> dict[str, Any]:
+def _alone(cell: Cell, clusters: Sequence[ClusterSpec]) -> dict[str, Any]:
     """Return how long workflows take that have the platform to themselves, as a mean SLR."""
     jobs = _jobs(cell.seed_for("workload"), cell["jobs"])[: cell["alone"]]
     bid, ccr = cell["bid"], cell["ccr"]

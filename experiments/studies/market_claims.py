@@ -17,7 +17,7 @@ import numpy as np
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.families import number_above_zero
 from experiments.campaigns.results import Results
-from experiments.studies.market_found import (
+from experiments.studies.market_measurements import (
     BELOW_SATURATION,
     FIGURE_7,
     HIGHEST_LOAD,

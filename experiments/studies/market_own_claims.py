@@ -6,7 +6,7 @@ Their bounds come from what an independent program of ours kept to (`experiments
 from collections.abc import Iterator
 
 from experiments.campaigns.claims import Claim
-from experiments.studies.market_found import FIGURE_7, OVERLOAD, MarketResults
+from experiments.studies.market_measurements import FIGURE_7, OVERLOAD, MarketResults
 from experiments.studies.market_results import TENTHS
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from experiments.campaigns.claims import Claim
-from experiments.studies.market_found import FIGURE_7, HIGHEST_LOAD, OVERLOAD, Cells, MarketResults, at
+from experiments.studies.market_measurements import FIGURE_7, HIGHEST_LOAD, OVERLOAD, Cells, MarketResults, at
 from experiments.studies.market_results import TENTHS
 from simmodels.ground.numbers import Floats
 

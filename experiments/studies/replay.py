@@ -14,8 +14,8 @@ from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority, parts
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, require_known
-from simmodels.ground.documents import SUFFIXES
 from simmodels.ground.files import open_regular
+from simmodels.ground.toml_json import SUFFIXES
 from simmodels.policies.queue_options import Backfilling
 from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR

@@ -21,8 +21,8 @@ from experiments.studies.naming import name_of
 from experiments.studies.selection_paper import NOISE, TABLE_1, log_of
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
+from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
-from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
 from simmodels.policies.orders import TWELVE_ORDERS
@@ -193,7 +193,7 @@ def run_strategy(log: Workload, cell: Cell, name: str) -> tuple[Schedule, list[i
         name=name,
         feedback=world.feedback(period) if chosen.simulates and cell["variant"] == "text" else None,
     )
-    return tuned.schedule, tuned.course.used
+    return tuned.schedule, tuned.tuning_run.used
 
 
 def _by_processes(
@@ -206,7 +206,7 @@ def _by_processes(
     recorder = Recorder(env)
     tuner = Tuner(env, queue, strategy, period_s=period_s, name=name)
     env.run()
-    return recorder.schedule(), tuner.course.used
+    return recorder.schedule(), tuner.tuning_run.used
 
 
 def strategy_of(kind: str, period: str, variant: str, of: Mapping[str, Any]) -> Strategy:

@@ -8,7 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 from simpy.events import Event
 
+from simmodels.auction_results import judged, schedule_of
 from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Judged
 from simmodels.entities.environment import LAST, ROUTE, Environment
@@ -17,15 +19,13 @@ from simmodels.entities.forwarding import Forwarding, require_forwarding, schedu
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.router import Router
-from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
-from simmodels.outcomes import judged, schedule_of
-from simmodels.passes import trading
+from simmodels.passes import auction_events
 from simmodels.policies.auction_options import (
     AuctionOptions,
     Kinds,
     Known,
-    open_market,
+    open_auction,
     raise_refused_bid,
     rules_of,
 )
@@ -106,8 +106,8 @@ class Auctioneer(Router):
         sizes = [each.widest for each in places] or [cluster.cores for cluster in self.clusters]
         self._kinds = Kinds([(size, each.kind) for size, each in zip(sizes, self.clusters, strict=True)])
         self._draw_seed: int | None = None  # made when a bid first asks for it
-        self._market = open_market(self.options, self._kinds, seed=self._seed(self.options.bid))
-        self._address = int(address_of(self._market))
+        self._state = open_auction(self.options, self._kinds, seed=self._seed(self.options.bid))
+        self._address = int(address_of(self._state))
         self._events = np.empty((2, 64), np.int64)  # what ended and what came, then what starts and where
         self.changes = 0
         self.workflows: list[Workflow] = []  # all that are known, in the order in which they became known
@@ -129,10 +129,10 @@ class Auctioneer(Router):
         self._starve = False  # whether a deadline has been reached
         self._came_back = False  # whether a task lost its machine, and waits again where it was sent
         if places:
-            self._forwarding = Forwarding(self, places, self._market)
+            self._forwarding = Forwarding(self, places, self._state)
         for i, cluster in enumerate(self.clusters):
             if not places and cluster.free_cores != cluster.cores:
-                trading.add_free(self._market, i, cluster.free_cores - cluster.cores)
+                auction_events.add_free(self._state, i, cluster.free_cores - cluster.cores)
         self._join()
 
     def _seed(self, bid: Priority) -> int:
@@ -169,7 +169,7 @@ class Auctioneer(Router):
                 what = f"job {workflow.job_id} is to be submitted twice"
                 raise RequestError(what, "a copy is allowed (dataclasses.replace)")
         known = Known(workflows, self.options, self._kinds)
-        known.into(self._market)
+        known.into(self._state)
         self._critical_path_s.append(known.critical_path_s)
         self._first_task.extend((known.first_task[1:] + self._first_task[-1]).tolist())
         for workflow in workflows:
@@ -235,7 +235,7 @@ class Auctioneer(Router):
         self.options = changed
         self.changes += 1
         rules = rules_of(changed, self._kinds, seed=self._seed(changed.bid))
-        trading.change_rules(self._market, rules, float(self.env.now))
+        auction_events.change_rules(self._state, rules, float(self.env.now))
 
     def _require_drain(self) -> None:
         """Refuse rigid jobs if auctions end with the last submission: how many are to come is not known."""
@@ -258,7 +258,7 @@ class Auctioneer(Router):
     def waiting(self) -> list[Job]:
         """Return the tasks, and rigid jobs, that wait for an auction."""
         groups = 1 if self.options.hol == "global" else len(self._kinds.names) + 2
-        numbers = [trading.waiting_tasks(self._market, group) for group in range(groups)]
+        numbers = [auction_events.waiting_tasks(self._state, group) for group in range(groups)]
         arrived = [first for job in self._arrived for first in self._first_tasks(job)]  # in the auction of this instant
         return [self._run_of(number) for number in sorted([*np.concatenate(numbers).tolist(), *arrived])]
 
@@ -271,7 +271,7 @@ class Auctioneer(Router):
     @property
     def is_idle(self) -> bool:
         """Whether each job that is known is finished, starved or rejected, and no task runs."""
-        self._first_open = trading.first_open(self._market, self._first_open)
+        self._first_open = auction_events.first_open(self._state, self._first_open)
         return self._first_open == len(self.workflows) and not any(cluster.running for cluster in self.clusters)
 
     @property
@@ -286,7 +286,7 @@ class Auctioneer(Router):
 
     def note_decision(self) -> None:
         """Take note that a scheduler behind has decided: it may have cores for a task that waits for an auction."""
-        if not self.closed and trading.any_waits(self._market):
+        if not self.closed and auction_events.any_waits(self._state):
             self._ring()
 
     def _note_end(self, attempt: Attempt) -> None:
@@ -332,20 +332,20 @@ class Auctioneer(Router):
 
     def _instant(self) -> None:
         """Hold the auction after all events of the instant."""
-        now, market = float(self.env.now), self._market
+        now, state = float(self.env.now), self._state
         if any(self._powered):
             for place, cores in enumerate(self._powered):
-                trading.add_free(market, place, cores)
+                auction_events.add_free(state, place, cores)
             self._powered = [0] * len(self.clusters)
         for number in self._lost:
-            trading.lose(market, number, now)
+            auction_events.lose(state, number, now)
         if self._forwarding is not None:
             self._forwarding.count_free(self._ended)
         tasks, places, alarm = self._step(now)
         runs = [(number, self._run_of(number)) for number in tasks]
         if self._forwarding is not None:
             self._forward(self._forwarding, runs, now)
-            alarm = trading.next_wake(market)
+            alarm = auction_events.next_wake(state)
         else:
             for (number, run), place in zip(runs, places, strict=True):
                 self._start(number, run, self.clusters[place])
@@ -360,13 +360,13 @@ class Auctioneer(Router):
         for k, number in enumerate(self._ended + self._arrived):
             self._events[0, k] = number
         self._lost, self._ended, self._arrived = [], [], []
-        starts, alarm, refused = trading.step(self._address, now, self._events, ends, arrivals)
+        starts, alarm, refused = auction_events.step(self._address, now, self._events, ends, arrivals)
         if refused >= 0:
             self._refuse()
         if not starts:
             return [], [], alarm
         if starts > self._events.shape[1]:
-            self._events = trading.started(self._market, 2 * starts)
+            self._events = auction_events.started(self._state, 2 * starts)
         tasks, places = self._events[:, :starts].tolist()
         return tasks, places, alarm
 
@@ -383,7 +383,7 @@ class Auctioneer(Router):
             # What waits when nothing is to come will wait for good.
             news |= self.env.peek() < np.inf and bool(forwarding.waiting())
         forwarding.send(runs, now)
-        if trading.refused_task(self._market)[0] >= 0:
+        if auction_events.refused_task(self._state)[0] >= 0:
             self._refuse()
         if self.rebalance_s is not None and self._moves_s == np.inf and news:
             periods = math.floor(now / self.rebalance_s) + 1
@@ -394,7 +394,7 @@ class Auctioneer(Router):
 
     def _refuse(self) -> NoReturn:
         """Refuse the bid, which gave no number for a task."""
-        number, now = trading.refused_task(self._market)
+        number, now = auction_events.refused_task(self._state)
         job = bisect_right(self._first_task, number) - 1
         workflow = self.workflows[job]
         raise_refused_bid(self.options.bid, workflow.job_id, workflow.label(number - self._first_task[job]), now)
@@ -411,7 +411,7 @@ class Auctioneer(Router):
         attempt.decider = self
         attempt.slot = number
         if self.options.prices and Priced in self.env.observed:
-            self.env.publish(Priced, attempt, float(trading.price_of(self._market, number)))
+            self.env.publish(Priced, attempt, float(auction_events.price_of(self._state, number)))
 
     def start(self, run: Job, cluster: Cluster) -> Attempt:
         """Start a task, or a rigid job, on the cluster that it met; if overridden, with as many cores as it bid for."""
@@ -435,9 +435,9 @@ class Auctioneer(Router):
     def judged(self) -> Iterable[Judged]:
         """Return what became of each workflow that is known."""
         paths_s = self._paths_s()
-        price = trading.found(self._market)[3] if self.options.prices else None
-        first, finish_s = self._first_task, trading.finishes(self._market)
-        for number, outcome in enumerate(judged(self._market).tolist()):
+        price = auction_events.found(self._state)[3] if self.options.prices else None
+        first, finish_s = self._first_task, auction_events.finishes(self._state)
+        for number, outcome in enumerate(judged(self._state).tolist()):
             if number in self._jobs:
                 continue
             paid = None if price is None else price[first[number] : first[number + 1]]
@@ -463,4 +463,4 @@ class Auctioneer(Router):
         places = [cluster.place for cluster in self.clusters]
         path_s = self._paths_s()
         work = Workload.of_workflows(self.workflows)
-        return schedule_of(self._market, work, places, path_s, self.options, about, modelled=terms.modelled)
+        return schedule_of(self._state, work, places, path_s, self.options, about, modelled=terms.modelled)

@@ -3,15 +3,15 @@
 import math
 
 from simmodels.entities.auctioneer import Auctioneer
+from simmodels.entities.base_scheduler import Scheduler
+from simmodels.entities.capacity_process import TraceCapacity
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import Environment
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, Placer, TargetAsap, TargetStretch
-from simmodels.entities.powering import TraceCapacity
+from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
-from simmodels.entities.scheduler import QueueScheduler
-from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
 from simmodels.model import Model, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions

@@ -21,7 +21,7 @@ from simmodels.entities.sizes import Machines, groups_of, pool_size, require_spe
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.cards import card, duration, tiles
 from simmodels.policies.checkpoints import Checkpoints
-from simmodels.results.place import Place
+from simmodels.results.place import ClusterSpec
 from simmodels.workload import Job
 
 _SHOWN: Final = 240  # as many machines a notebook shows
@@ -135,11 +135,11 @@ class Cluster:
         return card(repr(self).strip("<>"), figures, tiles(shares, label))
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ClusterSpec:
         """Return the cluster as a schedule knows it."""
         sizes = [machine.cores for machine in self.machines]
         differ = tuple(sizes) if len(set(sizes)) > 1 else ()
-        return Place(self.name, self.cores, self.kind, max(len(sizes), 1), differ)
+        return ClusterSpec(self.name, self.cores, self.kind, max(len(sizes), 1), differ)
 
     # -- what a user's cluster may change ---------------------------------------------------------
 

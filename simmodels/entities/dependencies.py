@@ -9,13 +9,13 @@ import numpy as np
 from simpy.events import Event
 
 from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider, Judged
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed, Submitted
 from simmodels.entities.job import TaskRun
 from simmodels.entities.router import Router
-from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.policies.auction_options import AuctionOptions, Network
 from simmodels.results.attempts import FINISHED, OPEN

@@ -6,14 +6,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed
-from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
-from simmodels.passes import trading
+from simmodels.passes import auction_events
 from simmodels.policies.auction_options import AuctionOptions
-from simmodels.structures.market import Market
+from simmodels.structures.auction_state import AuctionState
 from simmodels.vocabulary import OF_A_PLACE
 from simmodels.workload import Job
 
@@ -45,7 +45,7 @@ class Forwarding:
         The auctioneer.
     into
         The schedulers.
-    market
+    state
         The state of the auction.
 
     Notes
@@ -54,15 +54,15 @@ class Forwarding:
     cores are free.
     """
 
-    def __init__(self, router: Asks, into: Sequence[Scheduler], market: Market) -> None:
+    def __init__(self, router: Asks, into: Sequence[Scheduler], state: AuctionState) -> None:
         self.router = router
         self.into = into
         self.forward = router.options.forward
-        self._market = market
+        self._state = state
         self._sent: dict[int, Sent] = {}  # by id of what was submitted
         if self.forward:
             for place in range(len(into)):
-                trading.add_free(market, place, _ENDLESS)
+                auction_events.add_free(state, place, _ENDLESS)
 
     @property
     def _by_place(self) -> bool:
@@ -82,15 +82,17 @@ class Forwarding:
         if self.forward:
             return
         tasks, freed = np.array(ended, np.int64), np.zeros(len(self.into), np.int64)
-        np.add.at(freed, trading.met(self._market, tasks), trading.cores_of(self._market, tasks))
-        for place, (scheduler, counted) in enumerate(zip(self.into, trading.free_cores(self._market), strict=True)):
+        np.add.at(freed, auction_events.met(self._state, tasks), auction_events.cores_of(self._state, tasks))
+        for place, (scheduler, counted) in enumerate(
+            zip(self.into, auction_events.free_cores(self._state), strict=True)
+        ):
             now_free = 0 if scheduler.waiting else scheduler.cluster.free_cores
-            trading.add_free(self._market, place, int(now_free - counted - freed[place]))
+            auction_events.add_free(self._state, place, int(now_free - counted - freed[place]))
 
     def send(self, runs: Sequence[tuple[int, Job]], now: float) -> None:
         """Send tasks that won, given in the order of their bids, each to the place that it prefers."""
         if not self.forward:
-            places = trading.met(self._market, np.array([number for number, _ in runs], np.int64))
+            places = auction_events.met(self._state, np.array([number for number, _ in runs], np.int64))
             for (number, run), place in zip(runs, places.tolist(), strict=True):
                 self._send(number, run, place)
             return
@@ -102,7 +104,7 @@ class Forwarding:
             if offers:
                 self._send(number, run, min(offers)[-1])
             else:  # its data have not arrived where it fits
-                trading.lose(self._market, number, now)
+                auction_events.lose(self._state, number, now)
 
     def _send_by_place(self, runs: dict[int, Job], now: float) -> None:
         """Send the task with the best offer of all again and again; what is offered by the place changes by it."""
@@ -112,7 +114,7 @@ class Forwarding:
             if made:
                 offers[number] = made
             else:  # its data have not arrived where it fits
-                trading.lose(self._market, number, now)
+                auction_events.lose(self._state, number, now)
         while offers:
             number = min(offers, key=lambda each: (min(offers[each].values()), each))
             place = min(offers.pop(number).values())[-1]
@@ -123,7 +125,7 @@ class Forwarding:
 
     def _offers(self, number: int, run: Job, now: float) -> list[Offer]:
         """Return what a task makes of each place that can take it."""
-        takes = trading.takes(self._market, number, now)
+        takes = auction_events.takes(self._state, number, now)
         return [
             self._offer(number, run, place, now)
             for place, scheduler in enumerate(self.into)
@@ -136,11 +138,11 @@ class Forwarding:
         start_s, key = scheduler.predict_start(run), 0.0
         if self._by_place:
             others = sum(each is not run for each in scheduler.waiting)
-            key = trading.offer(self._market, number, now, start_s, float(others), scheduler.cluster.speed)
+            key = auction_events.offer(self._state, number, now, start_s, float(others), scheduler.cluster.speed)
         return key, start_s, place
 
     def _send(self, number: int, run: Job, place: int) -> None:
-        trading.send(self._market, number, place)
+        auction_events.send(self._state, number, place)
         self._sent[id(run)] = Sent(number, run, place)
         self.router.env.publish(Routed, run, self.router, self.into[place])
         self.into[place].enqueue(run)
@@ -163,9 +165,9 @@ class Forwarding:
     def drop_starved(self, now: float) -> None:
         """Take tasks out of the queues whose jobs have starved."""
         for sent in self.waiting():
-            if not trading.is_active(self._market, sent.number):
+            if not auction_events.is_active(self._state, sent.number):
                 self.into[sent.place].withdraw(sent.run)
-                trading.lose(self._market, sent.number, now)
+                auction_events.lose(self._state, sent.number, now)
                 del self._sent[id(sent.run)]
 
 

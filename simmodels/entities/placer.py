@@ -7,21 +7,21 @@ import numpy as np
 from simpy.events import PENDING, Event
 
 from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.base_scheduler import Scheduler
+from simmodels.entities.capacity_process import CapacityProcess
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, Environment
 from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
-from simmodels.entities.powering import CapacityProcess
-from simmodels.entities.serving import Scheduler
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.numbers import Floats
-from simmodels.passes import placing
+from simmodels.passes import placement_events
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.placement_options import Heuristic, PlacementOptions, require_lengths
 from simmodels.policies.queue_options import raise_refused
 from simmodels.policies.rows import Rows, require_columns, row_of
 from simmodels.streams import stream
-from simmodels.structures.fleet import columns, grow, refused, set_known, standing
+from simmodels.structures.placement_state import columns, grow, refused, set_known, standing
 from simmodels.workload import Job, Workload
 
 _ROOM = 1024  # slots at first
@@ -31,7 +31,7 @@ class Placer(Scheduler):
     """A scheduler of jobs that run inside one machine each; the base of `FirstFit` and of the targeted ones.
 
     It is a process: at each instant at which something ended, was powered or submitted, or a planned start has come,
-    it asks the compiled passes (`simmodels.passes.placing`) what starts where, and starts it.
+    it asks the compiled passes (`simmodels.passes.placement_events`) what starts where, and starts it.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class Placer(Scheduler):
         slot = next((slot for slot, each in self._jobs.items() if each is job), -1)
         if slot < 0 or not any(each is job for each in self.waiting):
             self._refuse_withdrawal(job)
-        placing.withdraw(self._fleet, slot)
+        placement_events.withdraw(self._fleet, slot)
         self._withdrawn = True
         del self._jobs[slot]
 
@@ -234,7 +234,7 @@ class Placer(Scheduler):
     @property
     def will_act(self) -> bool:
         """Whether a start is planned."""
-        return self._fleet is not None and bool(placing.due(self._fleet) < np.inf)
+        return self._fleet is not None and bool(placement_events.due(self._fleet) < np.inf)
 
     @property
     def machines_used(self) -> int:
@@ -253,7 +253,7 @@ class Placer(Scheduler):
         self._open((np.empty(room), np.empty(room), np.empty(room)), np.empty(room, np.int64))
         for job in self._resumed:
             self._enter(job, self._seen_s - job.submit_s)
-        placing.begin(self._fleet, len(self._resumed), now)
+        placement_events.begin(self._fleet, len(self._resumed), now)
         self._resumed.clear()
         self._start_all()
         for slot in set(self._jobs) - {attempt.slot for attempt in self.cluster.running}:
@@ -287,7 +287,7 @@ class Placer(Scheduler):
         old = self._fleet
         submit, length, _, estimate, cores = self._columns
         self._open((submit, length, estimate), cores)
-        placing.take_over(self._fleet, old, now)
+        placement_events.take_over(self._fleet, old, now)
         self._columns = columns(self._fleet)  # some are those of the old one
         self._start_all()
 
@@ -330,7 +330,7 @@ class Placer(Scheduler):
         for slot in slots.tolist():
             del self._jobs[slot]
         self._ended.clear()
-        placing.complete(self._fleet, slots, len(slots), float(self.env.now))
+        placement_events.complete(self._fleet, slots, len(slots), float(self.env.now))
         self._start_all()
         self._ring()
 
@@ -341,16 +341,16 @@ class Placer(Scheduler):
         if self._by is not self.options:
             self._take_over(now)
         if self._withdrawn:
-            placing.plan_again(self._fleet, now)
+            placement_events.plan_again(self._fleet, now)
             self._start_all()
             self._withdrawn = False
         for job in self._submitted:
             self._enter(job)
         arrivals = len(self._submitted)
         self._submitted.clear()
-        placing.settle(self._fleet, arrivals, now)
+        placement_events.settle(self._fleet, arrivals, now)
         self._start_all()
-        self._set_timer(placing.due(self._fleet))
+        self._set_timer(placement_events.due(self._fleet))
 
     def _change(self, now: float) -> None:
         """Take note of which machines are open, and let those that were lost wait again, unless they went elsewhere."""
@@ -364,8 +364,8 @@ class Placer(Scheduler):
         for slot in gone:
             del self._jobs[slot]
         is_open = np.array([machine.takes_jobs for machine in self.cluster.machines], np.bool_)
-        if len(lost) or placing.differs(self._fleet, is_open):
-            placing.change(self._fleet, is_open, lost, len(again), len(lost), now)
+        if len(lost) or placement_events.differs(self._fleet, is_open):
+            placement_events.change(self._fleet, is_open, lost, len(again), len(lost), now)
             self._start_all()
         self._lost.clear()
         self._powered = False
@@ -381,7 +381,7 @@ class Placer(Scheduler):
             slot, now = refused(self._fleet)
             if slot >= 0:
                 raise_refused(self._jobs[slot], now, self.options.order_of_queue, None)
-        slots, machines = placing.started(self._fleet)
+        slots, machines = placement_events.started(self._fleet)
         self._starting = set(slots.tolist())  # they wait no more, whatever an observer of a start asks
         for slot, machine in zip(slots.tolist(), machines.tolist(), strict=True):
             attempt = self.start(self._jobs[slot], self.cluster.machines[machine])

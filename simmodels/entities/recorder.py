@@ -11,13 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Ended, Powered, Submitted
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
-from simmodels.entities.serving import Scheduler
 from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError

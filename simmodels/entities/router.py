@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import ROUTE, Environment
 from simmodels.entities.events import Routed
-from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.workload import Job
 

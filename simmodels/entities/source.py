@@ -6,10 +6,10 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.router import Router
-from simmodels.entities.serving import Scheduler
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import ranges
 from simmodels.window import Rows, windowed

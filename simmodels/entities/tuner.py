@@ -13,8 +13,8 @@ from simmodels.entities.events import Ended, Started
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.numbers import Floats
-from simmodels.policies.course import Course, require_period
 from simmodels.policies.selection import Strategy, name_of
+from simmodels.policies.tuning_run import TuningRun, require_period
 from simmodels.results.attempts import OPEN
 from simmodels.units import DAY
 
@@ -48,7 +48,7 @@ class KnobTuner:
         self.period_s = period_s
         self.from_s = from_s
         self._require_choices()
-        self.course = Course(strategy, option=self.option, seed=env.seed_of(f"tuner {name}"), name=name)
+        self.tuning_run = TuningRun(strategy, option=self.option, seed=env.seed_of(f"tuner {name}"), name=name)
         self._started: list[Attempt] = []
         self._ended: list[Attempt] = []
         self._judged: set[int] = set()  # ids of the workflows whose lost value was counted
@@ -105,7 +105,7 @@ class KnobTuner:
             if begin_s > env.now:
                 yield env.at(begin_s)
                 self._forget(begin_s)
-            self.decider.reconfigure(**{self.option: self.course.choose()})
+            self.decider.reconfigure(**{self.option: self.tuning_run.choose()})
             yield env.at(end_s)
             if self._over():
                 return
@@ -137,7 +137,7 @@ class KnobTuner:
         return started, ended
 
     def _learn(self, begin_s: float, end_s: float) -> None:
-        """Tell the course what a period showed."""
+        """Report to the strategy what a period cost."""
         started, ended = self._until(end_s)
         counted = started if getattr(self.strategy, "counts", "finished") == "started" else ended
         simulated_s = self._simulated(begin_s, end_s, started)
@@ -145,7 +145,7 @@ class KnobTuner:
             cost, count = self._lost_value()
         else:
             cost, count = self._cost_of(counted), len(counted)
-        self.course.learn(cost, count, simulated_s)
+        self.tuning_run.learn(cost, count, simulated_s)
 
     def _simulated(self, begin_s: float, end_s: float, started: Sequence[Attempt]) -> Floats | None:  # noqa: ARG002
         """Return what each choice would have cost in a period; None, for nobody simulates."""
@@ -174,7 +174,7 @@ class KnobTuner:
 
     def about(self) -> dict[str, object]:
         """Return what was tuned, and how, as a schedule keeps it."""
-        found = self.course.about(period_s=self.period_s, cost=str(name_of(self.cost)))
+        found = self.tuning_run.about(period_s=self.period_s, cost=str(name_of(self.cost)))
         return {"of": [cluster.name for cluster in self.decider.clusters], **found}
 
 

@@ -41,7 +41,7 @@ _CALLED: Final = source_stamp(
     [
         *(path for room in ("structures", "passes") for path in (_SIMMODELS / room).glob("*.py")),
         *(_SIMMODELS / f"{name}.py" for name in ("ground/linking", "ground/signals", "curve", "graph")),
-        *(_SIMMODELS / "replay" / f"{name}.py" for name in ("power", "runs", "yard")),
+        *(_SIMMODELS / "replay" / f"{name}.py" for name in ("power", "runs", "occupancy")),
     ]
 )
 

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import FileFormatError, RequestError, UnknownNameError, brief, require_known
-from simmodels.ground.documents import json_text, read_document, toml_text, write_document
+from simmodels.ground.toml_json import json_text, read_document, toml_text, write_document
 from simmodels.policies.polynomial import FORMS, LETTERS, Polynomial, as_powers, as_terms
 
 Vif = Literal["paper", "centred"]

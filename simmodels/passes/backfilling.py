@@ -12,7 +12,7 @@ writes the slots it starts into `placed`, in the order it starts them; it change
 import numpy as np
 
 from simmodels.ground.compiled import compiled
-from simmodels.structures.ordered import next_fitting, sort_pairs
+from simmodels.structures.sorted_blocks import next_fitting, sort_pairs
 
 
 @compiled

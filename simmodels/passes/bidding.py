@@ -18,11 +18,11 @@ import numpy as np
 from simmodels.curve import area_at, factor_at
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
-from simmodels.passes.meeting import meets, most_free, note_running, reserve
+from simmodels.passes.matching import meets, most_free, note_running, reserve
 from simmodels.structures import heap
 from simmodels.structures.agenda import pop, push
-from simmodels.structures.columns import longer
-from simmodels.structures.market import ANY, EASY, FIXED, IMPROVES, RUNNING, WAITING, WORSENS
+from simmodels.structures.arrays import grown
+from simmodels.structures.auction_state import ANY, EASY, FIXED, IMPROVES, RUNNING, WAITING, WORSENS
 
 _push, _take, _order, _change = heap.push, heap.take, heap.order, heap.change
 
@@ -43,14 +43,14 @@ def drawn(seed, now, task):
 
 
 @compiled
-def key_of(market, task, now, longest, start=np.nan, queue=0.0, speed=1.0):
+def key_of(state, task, now, longest, start=np.nan, queue=0.0, speed=1.0):
     """Return the key of a waiting task at an instant: its bid, turned so that the least wins.
 
     For a place, `speed` is that of the place, `start` when the task would start there (NaN: now), and `queue` how many
     jobs wait there. One function for both: a call with a structure takes a fourth of the time that a key takes.
     """
     heed_signals()
-    m = market
+    m = state
     job = m.job[task]
     tick = m.tick
     unit = m.unit
@@ -102,18 +102,18 @@ def key_of(market, task, now, longest, start=np.nan, queue=0.0, speed=1.0):
 
 
 @compiled
-def longest_path(market, group):
+def longest_path(state, group):
     """Return the longest critical path of the jobs with a task in a group's queue, in ticks."""
-    return -market.shortness[market.lengths[group, 0]] if market.lengths_size[group] else 0.0
+    return -state.shortness[state.lengths[group, 0]] if state.lengths_size[group] else 0.0
 
 
 # -- in and out of the queues -----------------------------------------------------------------------
 
 
 @compiled
-def _set_bound(market, task, now):
+def _set_bound(state, task, now):
     """Set what the key of a task is at least, and until when; not in the heaps yet."""
-    m = market
+    m = state
     if m.trend in (FIXED, WORSENS):
         m.bound[task] = key_of(m, task, now, 0.0)
     elif m.trend == IMPROVES:
@@ -135,14 +135,14 @@ def _set_bound(market, task, now):
 
 
 @compiled
-def _note_expiry(market, task):
+def _note_expiry(state, task):
     """Put a task into the timetable, or where its new expiry belongs there."""
-    m = market
+    m = state
     if m.turn[task] >= 0:
         _change(m.timetable, m.timetable_size, m.expiry, m.turn, task)
         return
     if m.timetable_size == m.timetable.size:
-        m.timetable = longer(m.timetable, 2 * m.timetable.size)
+        m.timetable = grown(m.timetable, 2 * m.timetable.size)
     m.timetable_size = _push(m.timetable, m.timetable_size, m.expiry, m.turn, task)
 
 
@@ -157,9 +157,9 @@ def _wider(heaps, sizes):
 
 
 @compiled
-def _file(market, task):
+def _file(state, task):
     """Put a task into the heap of its group, by its bound."""
-    m = market
+    m = state
     group = m.group[m.kind[task]]
     if m.waiting[group] == m.heap.shape[1]:
         m.heap = _wider(m.heap, m.waiting)
@@ -167,9 +167,9 @@ def _file(market, task):
 
 
 @compiled
-def _count(market, group, job):
+def _count(state, group, job):
     """Count one more task of a job in a group's queue."""
-    m = market
+    m = state
     number = job * m.waiting.size + group
     m.queued[number] += 1
     if m.queued[number] > 1:
@@ -182,9 +182,9 @@ def _count(market, group, job):
 
 
 @compiled
-def enter(market, task, now):
+def enter(state, task, now):
     """Let a task wait."""
-    m = market
+    m = state
     m.phase[task] = WAITING
     group = m.group[m.kind[task]]
     if m.needs_longest:
@@ -199,9 +199,9 @@ def enter(market, task, now):
 
 
 @compiled
-def _unqueue(market, task):
+def _unqueue(state, task):
     """Forget a task that is in no group's heap any more."""
-    m = market
+    m = state
     if m.needs_longest:
         group = m.group[m.kind[task]]
         job = m.job[task] * m.waiting.size + group
@@ -213,20 +213,20 @@ def _unqueue(market, task):
 
 
 @compiled
-def withdraw(market, task):
+def withdraw(state, task):
     """Take a waiting task out of the queue."""
-    group = market.group[market.kind[task]]
-    market.waiting[group] = _take(market.heap[group], market.waiting[group], market.bound, market.place, task)
-    _unqueue(market, task)
+    group = state.group[state.kind[task]]
+    state.waiting[group] = _take(state.heap[group], state.waiting[group], state.bound, state.place, task)
+    _unqueue(state, task)
 
 
 # -- the auction ------------------------------------------------------------------------------------
 
 
 @compiled
-def _best(market, group, now, longest):
+def _best(state, group, now, longest):
     """Return the best bidder of a group that is still there; -1 if there is none."""
-    m = market
+    m = state
     if m.trend in (FIXED, ANY):
         return m.heap[group, 0] if m.waiting[group] else -1
     while m.waiting[group]:
@@ -238,15 +238,15 @@ def _best(market, group, now, longest):
         m.waiting[group] = _take(m.heap[group], m.waiting[group], m.bound, m.place, task)
         m.key[task] = key_of(m, task, now, longest)
         if m.fresh_size == m.fresh.size:
-            m.fresh = longer(m.fresh, 2 * m.fresh.size)
+            m.fresh = grown(m.fresh, 2 * m.fresh.size)
         m.fresh_size = _push(m.fresh, m.fresh_size, m.key, m.fresh_place, task)
     return m.fresh[0] if m.fresh_size else -1
 
 
 @compiled
-def _remove(market, group, task):
+def _remove(state, group, task):
     """Take a bidder from the queue, or from those whose bids are known."""
-    m = market
+    m = state
     if m.fresh_place[task] < 0:
         m.waiting[group] = _take(m.heap[group], m.waiting[group], m.bound, m.place, task)
     else:
@@ -254,9 +254,9 @@ def _remove(market, group, task):
 
 
 @compiled
-def _file_again(market, task, now):
+def _file_again(state, task, now):
     """Let a task that was looked at wait on."""
-    m = market
+    m = state
     if m.trend == WORSENS:
         m.bound[task] = m.key[task]
     elif m.trend == IMPROVES:
@@ -267,8 +267,8 @@ def _file_again(market, task, now):
 
 
 @compiled
-def _start(market, task, cluster, now):
-    m = market
+def _start(state, task, cluster, now):
+    m = state
     m.phase[task] = RUNNING
     m.start[task] = now
     m.cluster[task] = cluster
@@ -281,15 +281,15 @@ def _start(market, task, cluster, now):
     if m.backfilling == EASY:
         note_running(m, task)
     if m.placed_size == m.placed.size:
-        m.placed = longer(m.placed, 2 * m.placed.size)
+        m.placed = grown(m.placed, 2 * m.placed.size)
     m.placed[m.placed_size] = task
     m.placed_size += 1
 
 
 @compiled
-def _auction_group(market, group, now, longest):
+def _auction_group(state, group, now, longest):
     """Start the tasks of a group that win cores now."""
-    m = market
+    m = state
     if m.trend == ANY:
         for i in range(m.waiting[group]):
             task = m.heap[group, i]
@@ -324,7 +324,7 @@ def _auction_group(market, group, now, longest):
             break
         _remove(m, group, task)
         if asides == aside.size:
-            aside = longer(aside, 2 * aside.size)
+            aside = grown(aside, 2 * aside.size)
         aside[asides] = task
         asides += 1
         if most_free(m, group) < m.least[group]:
@@ -338,12 +338,12 @@ def _auction_group(market, group, now, longest):
 
 
 @compiled
-def _backfill(market, group, now, longest, reserved, shadow, extra):
+def _backfill(state, group, now, longest, reserved, shadow, extra):
     """Start those behind the first that did not fit, in order: only the bids of those that could fit are computed.
 
     Not where prices are paid: they are the best other bid, of whoever could fit or not.
     """
-    m = market
+    m = state
     most = most_free(m, group)
     if most < m.least[group]:
         return
@@ -372,9 +372,9 @@ def _backfill(market, group, now, longest, reserved, shadow, extra):
 
 
 @compiled
-def _pay(market, group, task, now, longest):
+def _pay(state, group, task, now, longest):
     """Note the price of what a task has won: the best other bid at that moment, 0 if nobody else bids."""
-    m = market
+    m = state
     second = _best(m, group, now, longest)
     price = 0.0
     if second >= 0:
@@ -391,9 +391,9 @@ def _pay(market, group, task, now, longest):
 
 
 @compiled
-def _renew_bounds(market, group, now, longest):
+def _renew_bounds(state, group, now, longest):
     """Bring the bounds of improving bids up to date: those that have expired, or all of a group."""
-    m = market
+    m = state
     if m.needs_longest and m.longest_bound[group] != longest:  # that of a longer one would hold, and be far off
         m.longest_bound[group] = longest
         for i in range(m.waiting[group]):
@@ -410,14 +410,14 @@ def _renew_bounds(market, group, now, longest):
 
 
 @compiled
-def auction(market, now):
+def auction(state, now):
     """Start the tasks that win cores now: they are in ``placed[:placed_size]``, in the order they start.
 
     References
     ----------
     Burkimsher, Soares Indrusiak 2016, section 3 and algorithm 1; one auction a kind, in the order of their names.
     """
-    m = market
+    m = state
     m.placed_size = 0
     for group in range(m.waiting.size):
         # Whoever is first, nobody fits: no bid need be known.

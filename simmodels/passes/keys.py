@@ -21,7 +21,7 @@ def key_of(order, submit, estimate, runtime, cores, draw, now, row):
 
 @compiled
 def refuse(keeper, slot, now):
-    """Have the queue or fleet note whose key is no number, and when; return the key that stands for it, infinity.
+    """Have the queue or state note whose key is no number, and when; return the key that stands for it, infinity.
 
     Called only for such a key: a call with a structure costs a quarter of what computing a key does.
     """

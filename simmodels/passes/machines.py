@@ -1,91 +1,97 @@
 """Machines: which are open, what runs on each, and what their profiles say; the steps of which all placing is made."""
 
+import math
+from typing import NamedTuple
+
 import numpy as np
+from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
-from simmodels.structures.columns import longer
-from simmodels.structures.fleet import FIRST_FIT, NOWHERE
+from simmodels.ground.numbers import Floats
+from simmodels.structures.arrays import grown
+from simmodels.structures.placement_state import FIRST_FIT, NOWHERE, OCTAVES, PLACEMENT_STATE
 from simmodels.structures.profile import free_up
+from simmodels.structures.sorted_blocks import new_sorted_blocks
 
 
 @compiled
-def _set_leaf(fleet, machine):
+def _set_leaf(state, machine):
     """Tell the tree how many cores of a machine jobs may have."""
-    i = fleet.tree.size // 2 + fleet.fill[machine]
-    value = fleet.free[machine] if fleet.open[machine] else NOWHERE
-    fleet.tree[i] = value
+    i = state.tree.size // 2 + state.fill[machine]
+    value = state.free[machine] if state.open[machine] else NOWHERE
+    state.tree[i] = value
     while i > 1:
         i //= 2
-        most = max(fleet.tree[2 * i], fleet.tree[2 * i + 1])
-        if fleet.tree[i] == most:
+        most = max(state.tree[2 * i], state.tree[2 * i + 1])
+        if state.tree[i] == most:
             return
-        fleet.tree[i] = most
+        state.tree[i] = most
 
 
 @compiled
-def _best_fitting(fleet, cores):
+def _best_fitting(state, cores):
     """Return the open machine with the fewest free cores of those that have `cores`, the first one in fill order."""
     best = NOWHERE
-    for machine in fleet.filled:
-        fits = fleet.open[machine] and fleet.free[machine] >= cores
-        if fits and (best == NOWHERE or fleet.free[machine] < fleet.free[best]):
+    for machine in state.filled:
+        fits = state.open[machine] and state.free[machine] >= cores
+        if fits and (best == NOWHERE or state.free[machine] < state.free[best]):
             best = machine
     return best
 
 
 @compiled
-def first_fitting(fleet, cores):
+def first_fitting(state, cores):
     """Return the machine that a job of first fit gets, which needs `cores` free cores; NOWHERE if there is none.
 
     The first one in fill order, in O(log machines); or the one that it fits best, in O(machines).
     """
-    tree = fleet.tree
+    tree = state.tree
     if tree[1] < cores:
         return NOWHERE
-    if fleet.placing.best_fit:
-        return _best_fitting(fleet, cores)
+    if state.rules.best_fit:
+        return _best_fitting(state, cores)
     i = 1
     while i < tree.size // 2:
         i *= 2
         if tree[i] < cores:
             i += 1
-    return fleet.filled[i - tree.size // 2]
+    return state.filled[i - tree.size // 2]
 
 
 @compiled
-def open_machines(fleet, is_open, now):
+def open_machines(state, is_open, now):
     """Let these machines be open, and no others; the profiles of those that were open stay as they are."""
-    fleet.alive = 0
+    state.alive = 0
     for machine in range(is_open.size):
-        if is_open[machine] and not fleet.open[machine] and fleet.placing.kind != FIRST_FIT:
-            _profile_anew(fleet, machine, now)
-        fleet.open[machine] = is_open[machine]
-        fleet.rank[machine] = NOWHERE
+        if is_open[machine] and not state.open[machine] and state.rules.kind != FIRST_FIT:
+            _profile_anew(state, machine, now)
+        state.open[machine] = is_open[machine]
+        state.rank[machine] = NOWHERE
         if is_open[machine]:
-            fleet.rank[machine] = fleet.alive
-            fleet.ranked[fleet.alive] = machine
-            fleet.alive += 1
-    if fleet.placing.kind == FIRST_FIT:
-        leaves = fleet.tree.size // 2
+            state.rank[machine] = state.alive
+            state.ranked[state.alive] = machine
+            state.alive += 1
+    if state.rules.kind == FIRST_FIT:
+        leaves = state.tree.size // 2
         for i in range(is_open.size):
-            machine = fleet.filled[i]
-            fleet.tree[leaves + i] = fleet.free[machine] if is_open[machine] else NOWHERE
+            machine = state.filled[i]
+            state.tree[leaves + i] = state.free[machine] if is_open[machine] else NOWHERE
         for i in range(leaves - 1, 0, -1):
-            fleet.tree[i] = max(fleet.tree[2 * i], fleet.tree[2 * i + 1])
+            state.tree[i] = max(state.tree[2 * i], state.tree[2 * i + 1])
     else:
-        _know_nothing(fleet.bound, fleet.exact, now)
-        count_load(fleet)
+        _know_nothing(state.bound, state.exact, now)
+        count_load(state)
 
 
 @compiled
-def rebuild(fleet, now):
+def rebuild(state, now):
     """Make the profile of each open machine again, from what runs there; nothing is planned."""
-    for machine in range(fleet.open.size):
-        fleet.plans[machine] = 0
-        if fleet.open[machine]:
-            _profile_anew(fleet, machine, now)
-    _know_nothing(fleet.bound, fleet.exact, now)
-    count_load(fleet)
+    for machine in range(state.open.size):
+        state.plans[machine] = 0
+        if state.open[machine]:
+            _profile_anew(state, machine, now)
+    _know_nothing(state.bound, state.exact, now)
+    count_load(state)
 
 
 @compiled
@@ -100,33 +106,33 @@ def _know_nothing(bound, exact, now):
 
 
 @compiled
-def _profile_anew(fleet, machine, now):
+def _profile_anew(state, machine, now):
     """Make a machine's profile of what runs there."""
-    fleet.time[machine * fleet.room] = now
-    fleet.cores_free[machine * fleet.room] = fleet.size
-    fleet.segments[machine] = 1
-    slot = fleet.first[machine]
+    state.time[machine * state.room] = now
+    state.cores_free[machine * state.room] = state.size
+    state.segments[machine] = 1
+    slot = state.first[machine]
     while slot != NOWHERE:
-        reserve(fleet, slot, machine, now, fleet.start[slot] + fleet.left[slot])
-        slot = fleet.after[slot]
+        reserve(state, slot, machine, now, state.start[slot] + state.left[slot])
+        slot = state.after[slot]
 
 
 @compiled
-def reserve(fleet, slot, machine, start, end):
+def reserve(state, slot, machine, start, end):
     """Take the cores of a job out of a machine's profile in [start, end)."""
-    n = fleet.segments[machine]
-    if n + 2 > fleet.room:
-        make_room(fleet)
-    at = machine * fleet.room
-    fleet.segments[machine] = free_up(fleet.time, fleet.cores_free, at, n, start, end, -fleet.cores[slot])
+    n = state.segments[machine]
+    if n + 2 > state.room:
+        make_room(state)
+    at = machine * state.room
+    state.segments[machine] = free_up(state.time, state.cores_free, at, n, start, end, -state.cores[slot])
 
 
 @compiled
-def make_room(fleet):
+def make_room(state):
     """Double the room of each profile."""
-    fleet.time = _spread(fleet.time, fleet.room)
-    fleet.cores_free = _spread(fleet.cores_free, fleet.room)
-    fleet.room *= 2
+    state.time = _spread(state.time, state.room)
+    state.cores_free = _spread(state.cores_free, state.room)
+    state.room *= 2
 
 
 @compiled
@@ -139,62 +145,168 @@ def _spread(column, room):
 
 
 @compiled
-def load_of(fleet, machine):
+def load_of(state, machine):
     """Return u of a machine, in cores: all of them if a job is planned there, else those in use."""
-    return fleet.size if fleet.plans[machine] > 0 else fleet.size - fleet.free[machine]
+    return state.size if state.plans[machine] > 0 else state.size - state.free[machine]
 
 
 @compiled
-def count_load(fleet):
+def count_load(state):
     """Sum up u over the machines used."""
-    fleet.load = 0
-    for rank in range(min(fleet.use, fleet.alive)):
-        fleet.load += load_of(fleet, fleet.ranked[rank])
+    state.load = 0
+    for rank in range(min(state.use, state.alive)):
+        state.load += load_of(state, state.ranked[rank])
 
 
 @compiled
-def alter(fleet, machine, cores, plans):
+def alter(state, machine, cores, plans):
     """Free `cores` more cores of a machine now, and plan `plans` more jobs there."""
-    old = load_of(fleet, machine)
-    fleet.free[machine] += cores
-    fleet.plans[machine] += plans
-    rank = fleet.rank[machine]
-    if 0 <= rank < fleet.use:
-        fleet.load += load_of(fleet, machine) - old
-    if fleet.placing.kind == FIRST_FIT and cores != 0:
-        _set_leaf(fleet, machine)
+    old = load_of(state, machine)
+    state.free[machine] += cores
+    state.plans[machine] += plans
+    rank = state.rank[machine]
+    if 0 <= rank < state.use:
+        state.load += load_of(state, machine) - old
+    if state.rules.kind == FIRST_FIT and cores != 0:
+        _set_leaf(state, machine)
 
 
 @compiled
-def run(fleet, slot, machine, now, plans):
+def run(state, slot, machine, now, plans):
     """Let a job run on a machine from now on; it is one of those that start."""
-    fleet.machine[slot] = machine
-    fleet.start[slot] = now
-    second = fleet.first[machine]
-    fleet.before[slot] = NOWHERE
-    fleet.after[slot] = second
+    state.machine[slot] = machine
+    state.start[slot] = now
+    second = state.first[machine]
+    state.before[slot] = NOWHERE
+    state.after[slot] = second
     if second != NOWHERE:
-        fleet.before[second] = slot
-    fleet.first[machine] = slot
-    alter(fleet, machine, -fleet.cores[slot], plans)
-    if fleet.count == fleet.placed.size:
-        fleet.placed = longer(fleet.placed, 2 * fleet.count)
-    fleet.placed[fleet.count] = slot
-    fleet.count += 1
+        state.before[second] = slot
+    state.first[machine] = slot
+    alter(state, machine, -state.cores[slot], plans)
+    if state.count == state.placed.size:
+        state.placed = grown(state.placed, 2 * state.count)
+    state.placed[state.count] = slot
+    state.count += 1
 
 
 @compiled
-def stop(fleet, slot):
+def stop(state, slot):
     """Let a job run no longer, and free its cores; return its machine."""
-    machine = fleet.machine[slot]
-    before = fleet.before[slot]
-    after = fleet.after[slot]
+    machine = state.machine[slot]
+    before = state.before[slot]
+    after = state.after[slot]
     if before == NOWHERE:
-        fleet.first[machine] = after
+        state.first[machine] = after
     else:
-        fleet.after[before] = after
+        state.after[before] = after
     if after != NOWHERE:
-        fleet.before[after] = before
-    fleet.machine[slot] = NOWHERE
-    alter(fleet, machine, fleet.cores[slot], 0)
+        state.before[after] = before
+    state.machine[slot] = NOWHERE
+    alter(state, machine, state.cores[slot], 0)
     return machine
+
+
+class Queueing(NamedTuple):
+    """The queue of first fit, as compiled code takes it.
+
+    Parameters
+    ----------
+    ordered, moving
+        Whether its order is another than that of submission, and whether that moves with time.
+    order
+        The C function, of the type `KEY_FUNCTION`.
+    draw, rows
+        What the order knows of each slot: drawn numbers, and rows.
+    """
+
+    ordered: bool
+    moving: bool
+    order: object
+    draw: Floats
+    rows: Floats
+
+
+@compiled
+def new_placement_state(columns, demand, size, is_open, filled, placing, lengths, weights, queueing, now):
+    """Return the state of machines on which nothing runs.
+
+    Parameters
+    ----------
+    columns
+        submit, length and estimate (float64[slots]); they may be filled in later.
+    demand
+        int64[slots], cores.
+    size
+        The cores of each machine.
+    is_open
+        bool[machines].
+    filled
+        int64[machines], the machines in fill order.
+    placing, queueing
+        How jobs are placed, and the queue of first fit.
+    lengths, weights
+        The reference, see `simmodels.policies.risk`.
+    now
+        The instant.
+    """
+    kind = placing.kind
+    made = structref.new(PLACEMENT_STATE)
+    slots = demand.size
+    machines = is_open.size
+    made.submit, made.length, made.estimate = columns
+    made.cores = demand
+    made.left = made.length.copy()
+    made.weight = np.zeros(slots)
+    made.machine = np.full(slots, NOWHERE)
+    made.start = np.full(slots, np.inf)
+    made.place = np.full(slots, NOWHERE)
+    made.before = np.full(slots, NOWHERE)
+    made.after = np.full(slots, NOWHERE)
+    made.arrived = 0
+    made.size = size
+    made.open = np.zeros(machines, np.bool_)
+    made.rank = np.full(machines, NOWHERE)
+    made.ranked = np.empty(machines, np.int64)
+    made.alive = 0
+    made.free = np.full(machines, size)
+    made.first = np.full(machines, NOWHERE)
+    made.waiting = new_sorted_blocks(64)
+    made.placed = np.empty(64, np.int64)
+    made.count = 0
+    made.rules = placing
+    made.key = np.zeros(slots)
+    made.ordered, made.moving, made.order = queueing.ordered, queueing.moving, queueing.order
+    made.draw, made.rows = queueing.draw, queueing.rows
+    made.refused = NOWHERE
+    made.refused_at = 0.0
+    made.filled = filled
+    made.fill = np.empty(machines, np.int64)
+    for i in range(machines):
+        made.fill[filled[i]] = i
+    leaves = 1
+    while leaves < machines:
+        leaves *= 2
+    made.tree = np.full(2 * leaves if kind == FIRST_FIT else 0, NOWHERE)
+    rows = 0 if kind == FIRST_FIT else machines
+    made.room = 64
+    made.time = np.empty(rows * made.room)
+    made.cores_free = np.empty(rows * made.room, np.int64)
+    made.segments = np.zeros(rows, np.int64)
+    widths = math.frexp(size)[1]
+    made.bound = np.empty((OCTAVES * widths, rows))
+    made.exact = np.zeros((widths, rows), np.bool_)
+    made.shortest = OCTAVES
+    made.longest = -1
+    made.likely = np.empty(min(2 * placing.distance + 1, machines))
+    made.plans = np.zeros(machines, np.int64)
+    made.heap = np.empty(64, np.int64)
+    made.heap_size = 0
+    made.use = placing.use
+    made.use_since = now
+    made.use_sum = 0.0
+    made.load = 0
+    made.stretch = 1.0
+    made.lengths = lengths
+    made.weights = weights
+    open_machines(made, is_open, now)
+    return made

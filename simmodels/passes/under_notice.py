@@ -12,7 +12,7 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
-from simmodels.passes.queueing import (
+from simmodels.passes.queue_events import (
     admit,
     arrive,
     finish,
@@ -23,9 +23,9 @@ from simmodels.passes.queueing import (
     sort_again,
     start_placed,
 )
-from simmodels.structures.columns import longer
+from simmodels.structures.arrays import grown
 from simmodels.structures.profile import add, lasts_until, least_free, new_profile
-from simmodels.structures.queue import CONSERVATIVE, EASY, NONE
+from simmodels.structures.queue_state import CONSERVATIVE, EASY, NONE
 
 _ALL: Final = np.iinfo(np.int64).max
 
@@ -190,7 +190,7 @@ def _begin(queue, first, n, now, goes, free, parts, size, taken):
 
 @compiled
 def instant_under_notice(queue, now, ended, ends, arrivals, goes, free, running):
-    """Let slots end and arrive, as `simmodels.passes.queueing.instant` does, and decide what starts.
+    """Let slots end and arrive, as `simmodels.passes.queue_events.instant` does, and decide what starts.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def instant_under_notice(queue, now, ended, ends, arrivals, goes, free, running)
         profiles = _profiles(queue, now, goes, free, parts, size)
         n, shadow = _pass(queue, now, profiles, goes, queue.warm if warm else _ALL, most, taken)
         if total + n > started.size:
-            started = longer(started, 2 * (total + n))
+            started = grown(started, 2 * (total + n))
         parts, size = _begin(queue, started[total:], n, now, goes, free, parts, size, taken)
         total += n
         if warm:

@@ -16,7 +16,15 @@ from simmodels.policies.options import Options
 from simmodels.policies.priority import Priority
 from simmodels.results.place import Terms
 from simmodels.streams import entropy
-from simmodels.structures.market import BACKFILLINGS, NETWORKS, TRENDS, Market, Rules, append, new_market
+from simmodels.structures.auction_state import (
+    BACKFILLINGS,
+    NETWORKS,
+    TRENDS,
+    AuctionRules,
+    AuctionState,
+    append,
+    new_auction_state,
+)
 from simmodels.vocabulary import CHARACTERISTICS, OF_A_PLACE, plain_word
 from simmodels.workflow import Workflow, delays
 
@@ -197,11 +205,11 @@ class Kinds:
         return np.asarray(~(offers[:, None, :] & offers[None, :, :]).any(axis=2))
 
 
-def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Rules:
-    """Return the rules as compiled code takes them; parameters as for `open_market`."""
+def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> AuctionRules:
+    """Return the rules as compiled code takes them; parameters as for `open_auction`."""
     bid, needs = options.bid, set(options.bid.needs)
     groups = 1 if options.hol == "global" else len(kinds.offers())
-    return Rules(
+    return AuctionRules(
         group=np.zeros(len(kinds.offers()), np.int64) if groups == 1 else np.arange(groups),
         groups=groups,
         bid=bid.bid_function,
@@ -226,7 +234,7 @@ def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Rules:
     )
 
 
-def open_market(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Market:
+def open_auction(options: AuctionOptions, kinds: Kinds, *, seed: int) -> AuctionState:
     """Return the state of an auction that knows no job yet.
 
     Parameters
@@ -239,7 +247,7 @@ def open_market(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Market:
     offers = kinds.offers()
     free = np.array([cores for cores, _ in kinds.clusters], np.int64)
     size = np.maximum(offers @ free, 1)
-    made: Market = new_market(free, offers, kinds.apart(), size, rules_of(options, kinds, seed=seed))
+    made: AuctionState = new_auction_state(free, offers, kinds.apart(), size, rules_of(options, kinds, seed=seed))
     return made
 
 
@@ -309,9 +317,9 @@ class Known:
             (slr, factor, tails(slr, factor, first_point)),
         )
 
-    def into(self, market: Market) -> None:
+    def into(self, state: AuctionState) -> None:
         """Make the workflows known to an auction, after those that it knows."""
-        append(market, *self._columns)
+        append(state, *self._columns)
 
 
 def _joined(columns: list[Any], dtype: type[np.generic]) -> NDArray[Any]:

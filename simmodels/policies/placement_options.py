@@ -8,8 +8,8 @@ import numpy as np
 
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.ground.numbers import MOST, Floats, Ints, as_flag, as_integer, as_number, is_whole
-from simmodels.passes.new_fleet import Queueing, new_fleet
-from simmodels.passes.planning import FLOOR, NEAREST, PACKS
+from simmodels.passes.machines import Queueing, new_placement_state
+from simmodels.passes.planned_starts import FLOOR, NEAREST, PACKS
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.naming import as_order
 from simmodels.policies.options import Options
@@ -19,7 +19,7 @@ from simmodels.policies.queue_options import as_order_of_queue
 from simmodels.policies.risk import Category, risk_table
 from simmodels.results.place import Terms
 from simmodels.streams import stream
-from simmodels.structures.fleet import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, Fleet, Placing
+from simmodels.structures.placement_state import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, PlacementRules, PlacementState
 from simmodels.units import WEEK
 from simmodels.workload import Workload
 
@@ -265,7 +265,7 @@ class PlacementOptions(Options):
         least: int,
         now: float,
         seed: int,
-    ) -> Fleet:
+    ) -> PlacementState:
         """Return the state of a fleet with these options, on which nothing runs.
 
         Parameters
@@ -294,7 +294,7 @@ class PlacementOptions(Options):
         if self.reference is not None:
             lengths, weights = risk_table(self.reference, category=self.category, cap_s=self.length_cap_s)
         by_rank = kind == TARGET_ASAP and not self.stay_on_target if self.ties is None else self.ties == "index"
-        placing = Placing(
+        placing = PlacementRules(
             kind=kind,
             by_event=self.dispatch == "event",
             best_fit=self.fit == "best",
@@ -319,7 +319,9 @@ class PlacementOptions(Options):
         order = self.order_of_queue
         queueing = Queueing(not self.by_submission, order.moving, order.key_function, *known)
         filled = self.filled(len(opened), seed)
-        made: Fleet = new_fleet(columns, cores, size, opened, filled, placing, lengths, weights, queueing, float(now))
+        made: PlacementState = new_placement_state(
+            columns, cores, size, opened, filled, placing, lengths, weights, queueing, float(now)
+        )
         return made
 
     def given(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief
-from simmodels.ground.documents import json_text, parsed, read_document, toml_text, write_document
+from simmodels.ground.toml_json import json_text, parsed, read_document, toml_text, write_document
 from simmodels.policies.order import Order
 
 Powers = tuple[int, int, int]

@@ -11,7 +11,7 @@ from simmodels.policies.options import Options
 from simmodels.policies.order import Order
 from simmodels.policies.priority import Priority
 from simmodels.policies.rows import Rows
-from simmodels.structures.queue import Queue, open_queue
+from simmodels.structures.queue_state import QueueState, open_queue
 from simmodels.vocabulary import IN_QUEUES, OF_AUCTIONS
 from simmodels.workload import Job
 
@@ -117,8 +117,8 @@ class QueueOptions(Options):
         first, second = self.both
         return Rows((first.columns, () if second is first else second.columns), slots)
 
-    def open(self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats, rows: Rows) -> Queue:
-        """Return an empty queue with these options (see `simmodels.structures.queue.open_queue`)."""
+    def open(self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats, rows: Rows) -> QueueState:
+        """Return an empty queue with these options (see `simmodels.structures.queue_state.open_queue`)."""
         return open_queue(
             columns,
             free=free,

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from simmodels.auction_results import judged, schedule_of
 from simmodels.model import Model
-from simmodels.outcomes import judged, schedule_of
-from simmodels.passes.trading import add_free, found, refused_task
-from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_market, raise_refused_bid
+from simmodels.passes.auction_events import add_free, found, refused_task
+from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_auction, raise_refused_bid
 from simmodels.policies.checkpoints import checkpoint_numbers
-from simmodels.replay.powered_auction import trade_on_machines
-from simmodels.replay.powered_run import spread
+from simmodels.replay.auction_loop import run_auction
+from simmodels.replay.auction_on_machines import run_auction_on_machines
+from simmodels.replay.occupancy import new_occupancy, parts_of
+from simmodels.replay.run_on_machines import spread
 from simmodels.replay.runs import new_runs, record
-from simmodels.replay.switched import Switched
-from simmodels.replay.trade import trade
-from simmodels.replay.yard import new_yard, parts_of
+from simmodels.replay.site_machines import SiteMachines
 from simmodels.schedule import Schedule
 from simmodels.streams import Seeds
 from simmodels.structures.structure import address_of
@@ -28,9 +28,9 @@ class _Auction:
         self.places = [site.place for site in model.sites]
         self.workflows = model.work.workflows
         kinds = Kinds([(place.cores, place.kind) for place in self.places])
-        self.market = open_market(options, kinds, seed=model.seed)
+        self.state = open_auction(options, kinds, seed=model.seed)
         self.known = Known(self.workflows, options, kinds)
-        self.known.into(self.market)
+        self.known.into(self.state)
         submit_s = np.array([workflow.submit_s for workflow in self.workflows], np.float64)
         self.arrivals = np.argsort(submit_s, kind="stable")
         self.submit_s = submit_s[self.arrivals]
@@ -39,7 +39,7 @@ class _Auction:
 
     def refuse(self) -> None:
         """Raise the error of the bid that gave no number."""
-        task, now = refused_task(self.market)
+        task, now = refused_task(self.state)
         job = int(np.searchsorted(self.known.first_task, task, side="right")) - 1
         label = self.workflows[job].label(int(task - self.known.first_task[job]))
         raise_refused_bid(self.options.bid, self.workflows[job].job_id, label, now)
@@ -58,36 +58,38 @@ def replay_auction(model: Model, options: AuctionOptions) -> Schedule:
     auction = _Auction(model, options)
     if model.on_machines:
         return _on_machines(auction)
-    if not trade(auction.market, auction.arrivals, auction.submit_s, auction.until_s):
+    if not run_auction(auction.state, auction.arrivals, auction.submit_s, auction.until_s):
         auction.refuse()
     path_s = auction.known.critical_path_s
-    return schedule_of(auction.market, model.work, auction.places, path_s, options, auction.about)
+    return schedule_of(auction.state, model.work, auction.places, path_s, options, auction.about)
 
 
 def _on_machines(auction: _Auction) -> Schedule:
     """Return the schedule of workflows under an auction on machines."""
-    model, market, known = auction.model, auction.market, auction.known
+    model, state, known = auction.model, auction.state, auction.known
     seeds = Seeds(model.seed)
     switched = [
-        Switched(site, model.begin_s, seed=seeds.of("capacity", site.name) if site.removes == "random" else model.seed)
+        SiteMachines(
+            site, model.begin_s, seed=seeds.of("capacity", site.name) if site.removes == "random" else model.seed
+        )
         for site in model.sites
     ]
     first = np.cumsum([0, *(each.machines for each in switched)])
     states = np.concatenate([each.states for each in switched])
     size = np.concatenate([np.full(each.machines, each.site.place.cores_per_machine) for each in switched])
-    yard = new_yard(states, size, first)
+    occupancy = new_occupancy(states, size, first)
     powers = [
         None if each.site.capacity is None else each.power(states[low:high])
         for each, low, high in zip(switched, first[:-1], first[1:], strict=True)
     ]
     for cluster, each in enumerate(switched):
         off = each.machines - each.at_begin
-        add_free(market, cluster, -off * each.site.place.cores_per_machine)
+        add_free(state, cluster, -off * each.site.place.cores_per_machine)
     length_s, tasks = model.work.runtime_s, len(model.work)
     runs = new_runs(length_s, length_s, np.zeros(tasks), len(states), checkpoint_numbers(model.sites[0].checkpoints))
     addresses = np.array([0 if power is None else address_of(power) for power in powers], np.int64)
-    given = (market, yard, runs, addresses, auction.arrivals, auction.submit_s, auction.until_s)
-    fine, last_s = trade_on_machines(*given)
+    given = (state, occupancy, runs, addresses, auction.arrivals, auction.submit_s, auction.until_s)
+    fine, last_s = run_auction_on_machines(*given)
     if not fine:
         auction.refuse()
     (task, machine, start_s, end_s, work_s, outcome), (dark, dark_from, dark_to) = record(runs)
@@ -98,9 +100,9 @@ def _on_machines(auction: _Auction) -> Schedule:
     if len(switched) > 1:
         attempts["cluster"] = cluster
     attempts |= {"machine": machine - first[cluster], "work_s": work_s[order]}
-    parts = parts_of(yard)
+    parts = parts_of(occupancy)
     parts[:, 1] -= first[np.searchsorted(first, parts[:, 1], side="right") - 1]
-    price = {"price": found(market)[3]} if auction.options.prices else {}
+    price = {"price": found(state)[3]} if auction.options.prices else {}
     return Schedule.from_attempts(
         model.work,
         auction.places,
@@ -108,7 +110,7 @@ def _on_machines(auction: _Auction) -> Schedule:
         attempts,
         off=(dark_of, dark - first[dark_of], dark_from, dark_to),
         window=(model.begin_s, last_s),
-        workflow_outcome=judged(market),
+        workflow_outcome=judged(state),
         critical_path_s=known.critical_path_s,
         terms=replace(auction.options.terms(modelled=True), adds_up=True),
         about={**auction.options.about(), **auction.about, "left_out": 0},

@@ -4,8 +4,8 @@ from simmodels.model import Model
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.placement_options import PlacementOptions
 from simmodels.replay.auction import replay_auction
-from simmodels.replay.powered_run import replay_placer, replay_queue_on_machines
 from simmodels.replay.run import Replay
+from simmodels.replay.run_on_machines import replay_placer, replay_queue_on_machines
 from simmodels.schedule import Schedule
 
 

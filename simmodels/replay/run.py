@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
-from simmodels.passes.queueing import carry_on, set_order
+from simmodels.passes.queue_events import carry_on, set_order
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
-from simmodels.replay.clock import carry_on_clock, clock_now, new_clock, replay
+from simmodels.replay.queue_loop import carry_on_clock, clock_now, new_clock, replay
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.streams import stream
-from simmodels.structures.queue import (
+from simmodels.structures.queue_state import (
     arrived_slots,
     present_slots,
     refused,

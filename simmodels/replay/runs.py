@@ -14,7 +14,7 @@ from simmodels.ground.compiled import compiled
 from simmodels.passes import switching
 from simmodels.passes.checkpointing import done_after, saved_after, takes
 from simmodels.structures import heap
-from simmodels.structures.columns import longer
+from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure
 
 NOWHERE: Final = np.int64(-1)
@@ -120,10 +120,10 @@ def begin_run(runs, slot, machine, now, lasts):
     a = runs.count
     if a == runs.slot.size:
         room = 2 * a
-        runs.slot, runs.machine = longer(runs.slot, room), longer(runs.machine, room)
-        runs.start, runs.end = longer(runs.start, room), longer(runs.end, room)
-        runs.work, runs.outcome = longer(runs.work, room), longer(runs.outcome, room)
-        runs.place, runs.heap = longer(runs.place, room), longer(runs.heap, room)
+        runs.slot, runs.machine = grown(runs.slot, room), grown(runs.machine, room)
+        runs.start, runs.end = grown(runs.start, room), grown(runs.end, room)
+        runs.work, runs.outcome = grown(runs.work, room), grown(runs.outcome, room)
+        runs.place, runs.heap = grown(runs.place, room), grown(runs.heap, room)
     runs.slot[a] = slot
     runs.machine[a] = machine
     runs.start[a] = now
@@ -252,8 +252,8 @@ def record_power(runs, states, now):
             continue
         if runs.spans == runs.dark.size:
             room = 2 * runs.spans
-            runs.dark, runs.dark_from = longer(runs.dark, room), longer(runs.dark_from, room)
-            runs.dark_to = longer(runs.dark_to, room)
+            runs.dark, runs.dark_from = grown(runs.dark, room), grown(runs.dark_from, room)
+            runs.dark_to = grown(runs.dark_to, room)
         runs.dark[runs.spans] = machine
         runs.dark_from[runs.spans] = runs.since[machine]
         runs.dark_to[runs.spans] = now

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.errors import IllegalScheduleError
 from simmodels.results.attempts import OUTCOMES, UNFINISHED, Attempts
-from simmodels.results.place import Place, Terms
+from simmodels.results.place import ClusterSpec, Terms
 from simmodels.workflow import delays
 from simmodels.workload import Workload
 
@@ -42,7 +42,7 @@ class Evidence:
     """
 
     workload: Workload
-    places: tuple[Place, ...]
+    places: tuple[ClusterSpec, ...]
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     outcome: NDArray[np.int8]

@@ -15,7 +15,7 @@ from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
 from simmodels.results.attempts import COMPLETED, FINISHED, KILLED, OPEN, REJECTED, UNFINISHED, Attempts, numbered
 from simmodels.results.evidence import Evidence
-from simmodels.results.place import Place
+from simmodels.results.place import ClusterSpec
 
 # -- each row by itself --------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ def _capacity(e: Evidence) -> None:
         _prove_capacity(e, runs, place, f"cluster {place.name!r}" if several else "the machine")
 
 
-def _prove_capacity(e: Evidence, runs: Attempts, place: Place, name: str) -> None:
+def _prove_capacity(e: Evidence, runs: Attempts, place: ClusterSpec, name: str) -> None:
     """Refuse more cores in use than a cluster has; jobs of 0 s may follow each other within their instant."""
     row, start_s, end_s = runs.row, runs.start_s, runs.end_s
     cores = e.workload.cores[row]

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from simmodels.errors import RequestError
 
 
-class Place(NamedTuple):
+class ClusterSpec(NamedTuple):
     """A cluster of a platform.
 
     Parameters

@@ -13,7 +13,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
-from simmodels.structures.columns import longer
+from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure
 
 
@@ -195,8 +195,8 @@ def free_up(time, free, at, n, start, end, cores):
 def add(profile, start, end, cores):
     """Free `cores` more cores (fewer, if negative) in [start, end); an empty interval does nothing."""
     if profile.segments + 2 > profile.time.size:
-        profile.time = longer(profile.time, 2 * profile.time.size)
-        profile.free = longer(profile.free, 2 * profile.free.size)
+        profile.time = grown(profile.time, 2 * profile.time.size)
+        profile.free = grown(profile.free, 2 * profile.free.size)
     profile.segments = free_up(profile.time, profile.free, 0, profile.segments, start, end, cores)
 
 

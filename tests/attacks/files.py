@@ -28,7 +28,7 @@ import workloads as wl
 from experiments.campaigns.finding import find_study
 from experiments.inputs import WorkloadFile
 from simmodels.errors import SimModelsError
-from simmodels.ground.documents import json_text, toml_text
+from simmodels.ground.toml_json import json_text, toml_text
 from simmodels.learning.regression import Fit
 from tests.attacks.attack import Broken, Case
 from workloads.files import read_whole

@@ -152,7 +152,7 @@ sys.exit(main())
             marks=pytest.mark.full,
         ),
         pytest.param(
-            "simmodels.replay.powered_run:replay_powered",
+            "simmodels.replay.run_on_machines:replay_powered",
             "compare --cores-per-machine 4 --walk 24:8:1s --until 3d --heuristics TargetStretch --reference log.swf",
             marks=pytest.mark.full,
         ),

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 import simmodels as sm
 import workloads as wl
 from experiments.cli import app
-from experiments.learning import AGAINST, Lesson, made_lesson
+from experiments.learning import AGAINST, LearningSettings, learning_settings
 from experiments.studies.windows import windows
 from simmodels.errors import RequestError
 
-FEW = Lesson(pairs=6, trials=1_024, window_days=1.0, backfilling="none")
+FEW = LearningSettings(pairs=6, trials=1_024, window_days=1.0, backfilling="none")
 
 
 @pytest.fixture(scope="module")
@@ -122,9 +122,9 @@ def test_what_cannot_be_learned_is_told_in_one_line(
 
 def test_a_lesson_without_two_windows_is_refused(log: sm.Workload) -> None:
     with pytest.raises(RequestError, match="one to learn from and one held out"):
-        Lesson(window_days=400.0).parts(log)
+        LearningSettings(window_days=400.0).parts(log)
 
 
 def test_one_monomial_is_a_form_too() -> None:
-    assert made_lesson(form="pq").form == ("pq",)
-    assert made_lesson(form="qua").form == "qua"
+    assert learning_settings(form="pq").form == ("pq",)
+    assert learning_settings(form="qua").form == "qua"

@@ -23,7 +23,7 @@ WALK = ("--walk", "24:8:20min")
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
     """Run the command line here, in a folder of its own, with two days of jobs and a series."""
     monkeypatch.chdir(tmp_path)
-    wl.write_swf(wl.risky_jobs("LogScale", weeks=2 / 7, seed=1), tmp_path / "log.swf")
+    wl.write_swf(wl.variable_capacity_jobs("LogScale", weeks=2 / 7, seed=1), tmp_path / "log.swf")
     rows = [
         f"2020-01-01 {hour:02}:00:00,{2 * watts},{watts}" for hour, watts in enumerate([9e3, 5e3, 7e3, 2e3, 9e3, 1e3])
     ]

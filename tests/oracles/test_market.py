@@ -9,7 +9,7 @@ import pytest
 
 from simmodels.curve import ValueCurve
 from simmodels.passes.bidding import key_of
-from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_market
+from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_auction
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.workflow import Task, Workflow
@@ -76,7 +76,7 @@ def test_ranks_sums_and_bids_are_equal(folder: Path) -> None:
         for policy, keys in policies.items():
             bid = "P-SLR" if policy.startswith("P-SLR") else policy
             rules = AuctionOptions.checked(bid=bid)
-            market = open_market(rules, kinds, seed=0)
+            market = open_auction(rules, kinds, seed=0)
             known = Known([job], rules, kinds)
             assert known.deadline_s[0] == case["deadline"]
             known.into(market)

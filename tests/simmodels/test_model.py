@@ -63,7 +63,7 @@ def test_it_is_the_model_script_of_the_same_parts() -> None:
 
 
 def test_clusters_may_be_said_in_short() -> None:
-    for on in (8, [8], sm.Place("x", 8), ("x", 8), [("x", 8, None)]):
+    for on in (8, [8], sm.ClusterSpec("x", 8), ("x", 8), [("x", 8, None)]):
         assert sm.simulate(LOG, on=on).start_s.tolist() == sm.simulate(LOG, cores=8).start_s.tolist()
     schedule = sm.simulate(LOG, on=[4, 4, ("wide", 16)], router="RoundRobin")
     assert [place.name for place in schedule.places] == ["cluster0", "cluster1", "wide"]
@@ -110,7 +110,7 @@ def test_a_place_of_a_schedule_is_a_site_of_the_same_machines() -> None:
     of_machines = sm.Site(name="a", machines=2, cores_per_machine=4)
     assert sm.Site.of(of_machines.place) == of_machines
     with pytest.raises(sm.RequestError, match=r"the machines of cluster 'x' have \{2, 6\} cores"):
-        sm.simulate(LOG, on=sm.Place("x", 8, None, 2, (6, 2)))
+        sm.simulate(LOG, on=sm.ClusterSpec("x", 8, None, 2, (6, 2)))
 
 
 @pytest.mark.parametrize("work", ["log", None, [LOG, *FLOWS], [LOG.job(0)], 3])

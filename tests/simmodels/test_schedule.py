@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simmodels.energy import Power
 from simmodels.errors import IllegalScheduleError, RequestError, UnknownNameError
-from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Place, Schedule, Terms
+from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, ClusterSpec, Schedule, Terms
 from simmodels.workflow import Workflow
 from simmodels.workload import Workload
 
@@ -567,7 +567,7 @@ def mixed() -> Schedule:
     work = Workload.concat([log.take([0]), flow, log.take([1])])
     start_s = np.array([0, 0, 10, NAN])
     end_s = start_s + work.runtime_s
-    clusters = [Place("a", 3), Place("b", 3)]
+    clusters = [ClusterSpec("a", 3), ClusterSpec("b", 3)]
     return Schedule(work, 6, start_s, end_s, clusters=clusters, cluster=np.array([0, 0, 1, -1]))
 
 

@@ -270,7 +270,7 @@ def test_a_schedule_is_pickled_whole() -> None:
 def test_another_process_with_another_hash_seed_finds_the_same() -> None:
     program = (
         "import simmodels as sm, workloads as wl\n"
-        "jobs = wl.risky_jobs('LogScale', weeks=0.01, seed=3)\n"
+        "jobs = wl.variable_capacity_jobs('LogScale', weeks=0.01, seed=3)\n"
         "walk = wl.capacity_walk(until_s=7000, period_s=100, seed=3)\n"
         "for engine in ('compiled', 'simpy'):\n"
         "    made = sm.simulate_on_machines(jobs, walk, cores_per_machine=24, window_s=(0, 7000), engine=engine,\n"

@@ -83,8 +83,8 @@ def test_both_clocks_choose_the_same_orders_and_give_the_same_schedule(
     one, tuner = by_processes(workload, strategy, cores=4, period_s=period_s, from_s=from_s, **options)
     other = compiled(workload, strategy, cores=4, period_s=period_s, from_s=from_s, **options)
     assert (one.start_s == other.schedule.start_s).all()
-    assert tuner.course.used == other.course.used
-    assert (tuner.course.memory.cost == other.course.memory.cost).all()
+    assert tuner.tuning_run.used == other.tuning_run.used
+    assert (tuner.tuning_run.memory.cost == other.tuning_run.memory.cost).all()
 
 
 @pytest.mark.parametrize("name", sm.TWELVE_ORDERS)
@@ -100,7 +100,7 @@ def test_the_costs_of_a_bandit_can_be_recomputed_from_the_schedule_to_the_last_b
     log = wl.lublin(jobs=500, cores=32, seed=4, load=1.1)
     strategy = sm.EpsilonGreedy(counts=counts)  # type: ignore[arg-type]
     tuned = compiled(log, strategy, cores=32, period_s=sm.DAY / 4)
-    schedule, used = tuned.schedule, tuned.course.used
+    schedule, used = tuned.schedule, tuned.tuning_run.used
     wait_s = schedule.start_s - log.submit_s
     when_s = schedule.end_s if counts == "finished" else schedule.start_s
     cost, count = np.zeros(12), np.zeros(12)
@@ -109,8 +109,8 @@ def test_the_costs_of_a_bandit_can_be_recomputed_from_the_schedule_to_the_last_b
         inside = (when_s >= begin_s) & (when_s < begin_s + tuned.period_s)
         cost[order] += math.fsum(wait_s[inside])
         count[order] += inside.sum()
-    assert (cost == tuned.course.memory.cost).all()
-    assert (count == tuned.course.memory.count).all()
+    assert (cost == tuned.tuning_run.memory.cost).all()
+    assert (count == tuned.tuning_run.memory.count).all()
 
 
 def test_simulated_costs_are_those_of_each_periods_jobs_run_alone_from_an_empty_machine() -> None:
@@ -137,7 +137,7 @@ def test_full_feedback_finds_the_best_order_of_a_stationary_trace() -> None:
     tuned = compiled(log, sm.FullFeedback(), cores=4, period_s=sm.DAY)
     waits = {name: sm.simulate(log, cores=4, order=name).metrics()["mean_wait_s"] for name in sm.TWELVE_ORDERS}
     best = min(waits.values())
-    for place in tuned.course.used[1:]:
+    for place in tuned.tuning_run.used[1:]:
         assert waits[sm.TWELVE_ORDERS[place]] == best, "from the second day on"
 
 
@@ -147,7 +147,7 @@ def test_the_order_changes_at_the_beginning_of_a_period_and_not_before() -> None
     rows = [(0, 60, 60, 1), (1, 45, 45, 1), (2, 5, 5, 1), (90, 30, 30, 1), (91, 1, 1, 1)]
     log = workload_of(rows)
     one, tuner = by_processes(log, sm.FullFeedback(orders=["FCFS", "LCFS"]), cores=1, period_s=PERIOD_S)
-    assert [tuner.strategy.orders[place] for place in tuner.course.used] == ["FCFS", "LCFS"]
+    assert [tuner.strategy.orders[place] for place in tuner.tuning_run.used] == ["FCFS", "LCFS"]
     assert one.start_s.tolist() == [0.0, 60.0, 136.0, 106.0, 105.0]
 
 
@@ -170,7 +170,7 @@ def test_simulations_have_the_cores_that_were_on(steps: list[tuple[float, int]],
     jobs = workload_of([*[(1, 10, 10, 1)] * 4, (150, 10, 10, 1)])
     sm.Source(env, jobs, into=queue)
     env.run(until=PERIOD_S + 1)
-    assert tuner.course.memory.cost.tolist() == [waits_s, waits_s]
+    assert tuner.tuning_run.memory.cost.tolist() == [waits_s, waits_s]
 
 
 def test_jobs_that_end_at_a_boundary_belong_to_the_period_that_begins() -> None:
@@ -178,15 +178,15 @@ def test_jobs_that_end_at_a_boundary_belong_to_the_period_that_begins() -> None:
     tuned = compiled(log, sm.EpsilonGreedy(orders=["FCFS", "LCFS"], epsilon=0.0), cores=1, period_s=PERIOD_S)
     # Ends at 100 and 200: period 0 has none, so that FCFS still has shown nothing, and LCFS was used less; period 1 has
     # the first, of LCFS, period 2 the second.
-    assert tuned.course.used == [0, 1, 0]
-    assert tuned.course.memory.count.tolist() == [0.0, 1.0]
+    assert tuned.tuning_run.used == [0, 1, 0]
+    assert tuned.tuning_run.memory.count.tolist() == [0.0, 1.0]
 
 
 def test_what_ends_with_the_last_period_is_still_told_of_it() -> None:
     log = workload_of([(0, 200, 1, 1)])
     _, tuner = by_processes(log, sm.RandomOrder(), cores=4, period_s=PERIOD_S)
-    assert tuner.course.used == compiled(log, sm.RandomOrder(), cores=4, period_s=PERIOD_S).course.used
-    assert len(tuner.course.used) == 3
+    assert tuner.tuning_run.used == compiled(log, sm.RandomOrder(), cores=4, period_s=PERIOD_S).course.used
+    assert len(tuner.tuning_run.used) == 3
 
 
 def test_a_tuner_ends_though_jobs_wait_for_ever() -> None:

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from experiments.campaigns import loop as module
+from experiments.campaigns.backends import Backend, InProcess
 from experiments.campaigns.batches import Job, Outcome, run_batch
 from experiments.campaigns.loop import Loop
-from experiments.campaigns.places import Here, Place
 from experiments.campaigns.plan import Plan, Shipment
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.store import Store
@@ -42,7 +42,7 @@ class Died(Exception):  # noqa: N818  it is what happened
     pass
 
 
-class Shuffling(Place):
+class Shuffling(Backend):
     """A place of threads that ends batches in a drawn order, and whose workers die where they are told to."""
 
     lost = (Died, CancelledError)
@@ -123,14 +123,14 @@ def plan(write: Write) -> Plan:
 
 @pytest.fixture
 def undisturbed(plan: Plan, tmp_path: Path) -> pd.DataFrame:
-    store, where = Store(tmp_path / "undisturbed"), Here(plan.shipment)
+    store, where = Store(tmp_path / "undisturbed"), InProcess(plan.shipment)
     with where:
         Loop(where, plan, range(CELLS), store, Counting(CELLS, quiet=True)).run()
     assert len(store.done()) == CELLS - 1
     return store.table(plan.cells, plan.keys)
 
 
-def run(plan: Plan, where: Place, folder: Path) -> tuple[Store, Counting]:
+def run(plan: Plan, where: Backend, folder: Path) -> tuple[Store, Counting]:
     store, counting = Store(folder), Counting(CELLS, quiet=True)
     with where:
         Loop(where, plan, range(CELLS), store, counting).run()
@@ -239,13 +239,13 @@ def test_a_cell_that_takes_what_it_needs_to_be_written_is_found_unless_nothing_c
 
     monkeypatch.setattr(Store, "add", added)
     monkeypatch.setattr(Store, "write", written)
-    store, _ = run(plan, Here(plan.shipment), tmp_path / "out")
+    store, _ = run(plan, InProcess(plan.shipment), tmp_path / "out")
     assert failed(store, plan) == {13, 20}
     unwritable.append(f"failures/{key}.json")
     with pytest.raises(
         StoppedError, match=r"the cell \(number 20, replication 0\) failed, .*; cannot write; what was fi"
     ):
-        run(plan, Here(plan.shipment), tmp_path / "other")
+        run(plan, InProcess(plan.shipment), tmp_path / "other")
 
 
 def test_a_cell_that_runs_too_long_fails_and_those_with_it_are_run_again(
@@ -306,7 +306,7 @@ def test_files_are_put_together_now_and_then(plan: Plan, tmp_path: Path, monkeyp
 
 
 def test_an_error_of_the_worker_itself_ends_the_run_and_keeps_what_was_done(plan: Plan, tmp_path: Path) -> None:
-    class Failing(Here):
+    class Failing(InProcess):
         error: Exception = ImportError("No module named 'experiments'")
 
         def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:

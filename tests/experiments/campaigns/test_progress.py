@@ -62,9 +62,9 @@ def test_a_terminal_gets_a_bar_and_no_lines(monkeypatch: pytest.MonkeyPatch) -> 
     assert " of 10 cells" not in shown
 
 
-def test_a_remark_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    text = "a [bold]remark[/bold] " + "that is long " * 30
-    Counting(1).remark(text)
+def test_a_note_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "a [bold]note[/bold] " + "that is long " * 30
+    Counting(1).print_note(text)
     assert capsys.readouterr().err == text + "\n"
 
 

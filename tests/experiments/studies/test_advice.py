@@ -12,14 +12,14 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.answering import print_json
 from experiments.campaigns import run
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import Campaign
+from experiments.cli_output import print_json
 from experiments.studies.advice import Advice
 from experiments.studies.advice_front import front, front_table
 from experiments.studies.advice_policies import schedule_of
-from experiments.studies.advice_told import LOG, RESAMPLE, _settled, options_of
+from experiments.studies.advice_report import LOG, RESAMPLE, _settled, options_of
 from experiments.studies.advice_verdict import Option, judge, sentences_of
 from simmodels.errors import RequestError, UnknownNameError
 

@@ -20,10 +20,10 @@ from experiments.campaigns.running import Campaign
 from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity import Capacity, jobs_of, simulated, walk_of
 from experiments.studies.capacity_results import AUTHORS, INDEPENDENT, INDEPENDENT_SWEEPS, CapacityResults
-from experiments.studies.capacity_settings import CENTRE, CHANGES, READINGS, alike, points
+from experiments.studies.capacity_settings import CENTRE, CHANGES, INTERPRETATIONS, alike, points
 from simmodels.errors import SimModelsError
 from simmodels.streams import entropy
-from workloads.risky import RISKY_FAMILIES
+from workloads.perotin import RISKY_FAMILIES
 
 SMALL = {"lead_days": 1.0, "window_days": 0.5, "workload": ["LogScale"], "trace": [0, 1], "jobs_per_week": 7000}
 CHOSEN = {
@@ -66,7 +66,9 @@ def one(cells: Sequence[Cell], **values: object) -> Cell:
 def direct(heuristic: str, *, replication: int = 2, trace: int = 1, **options: object) -> sm.Schedule:
     """Return the schedule of a cell at the centre, without the study."""
     jobs, reference = (
-        wl.risky_jobs("LogScale", weeks=1.5 / 7, jobs_per_week=7000, seed=entropy(3, "capacity", what, trace))
+        wl.variable_capacity_jobs(
+            "LogScale", weeks=1.5 / 7, jobs_per_week=7000, seed=entropy(3, "capacity", what, trace)
+        )
         for what in ("jobs", "reference")
     )
     window = (1.0 * sm.DAY, 1.5 * sm.DAY)
@@ -157,7 +159,7 @@ def test_points_differ_from_the_centre_in_one_factor() -> None:
     factors = Capacity().design("extended").factors
     found = list(points(factors))
     assert found[0] == dict(CENTRE)
-    assert len(found) == 1 + 4 + 4 + 4 + 4 + 4 + (len(CHANGES) - 1) + (len(READINGS) - 1)
+    assert len(found) == 1 + 4 + 4 + 4 + 4 + 4 + (len(CHANGES) - 1) + (len(INTERPRETATIONS) - 1)
     for point in found[1:]:
         moved = {name for name in CENTRE if point[name] != CENTRE[name]}
         assert len(moved) == 1 or moved == {"cores_per_machine", "machines", "radius"}
@@ -322,8 +324,8 @@ def test_readings_of_the_jobs_are_of_the_families_they_are_about() -> None:
     assert {(cell["variant"], cell["workload"]) for cell in cells if cell["variant"] != "default"} == {
         ("printed_shares", "LogScale"), *itertools.product(["printed_jobs", "printed_length"], ["LogScale", "Uniform"])
     }  # fmt: skip
-    assert not READINGS["printed_jobs"].is_of("Borg")
-    assert READINGS["printed_windows"].is_of("Borg")
+    assert not INTERPRETATIONS["printed_jobs"].is_of("Borg")
+    assert INTERPRETATIONS["printed_windows"].is_of("Borg")
     point = {"workload": "Uniform", "heuristic": "TargetAsap", "jobs_per_week": 20_000, "trace": 0, "replication": 0}
     work, jobs = {}, {}
     for variant in ("printed_jobs", "printed_length"):

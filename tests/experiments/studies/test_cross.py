@@ -21,7 +21,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.studies.cross import Cross, simulated
 from experiments.studies.cross_claims import rank_change, risk_over_order
-from experiments.studies.cross_results import Found, halves_agree, tau
+from experiments.studies.cross_results import CrossResults, halves_agree, tau
 from experiments.studies.cross_run import NEAR, capacities_of, generated_series, measured, summed
 from experiments.studies.cross_settings import DECIDERS, ORDERS, ROUTED, Platform, orders_for, policies
 from experiments.studies.cross_work import work_of
@@ -298,12 +298,12 @@ def test_risk_matters_more_than_the_order_only_where_it_changes_more() -> None:
 
 
 def test_halves_of_the_same_windows_agree_unless_noise_decides() -> None:
-    assert halves_agree(Found(made_up())) == 1.0
+    assert halves_agree(CrossResults(made_up())) == 1.0
     table = made_up().table
     odd = (table["replication"] % 2 == 1) & (table["order"] == "FCFS")
     table.loc[odd, "mean_bounded_slowdown"] = 1.0  # the worst is the best in every second window
     factors = {**made_up().factors}
-    assert halves_agree(Found(Results(table=table, factors=factors))) == pytest.approx(0.0)
+    assert halves_agree(CrossResults(Results(table=table, factors=factors))) == pytest.approx(0.0)
 
 
 def test_nothing_is_decided_without_data(results: Results) -> None:
@@ -323,7 +323,7 @@ def test_a_table_says_what_a_plain_computation_gives(results: Results) -> None:
     assert rows.loc[tuple(at.values()), "bounded slowdown, geometric mean"] == pytest.approx(mean)
     placed = tables["ranks of the orders"].set_index(["workload", "capacity", "decider"])
     assert sorted(placed.loc[("log", "steady", "conservative")]) == [1, 2, 3]
-    assert Found(results).changing == ["walk 1200"]
+    assert CrossResults(results).changing == ["walk 1200"]
 
 
 # -- from end to end --------------------------------------------------------------------------------

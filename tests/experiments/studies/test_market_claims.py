@@ -10,7 +10,7 @@ import simmodels as sm
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.studies.market import Market
-from experiments.studies.market_found import MarketResults, NotMeasuredError
+from experiments.studies.market_measurements import MarketResults, NotMeasuredError
 from experiments.studies.market_paper import crossing, leads_up_to, printed_numbers
 from experiments.studies.market_results import PROTOTYPE, grid
 

@@ -19,8 +19,8 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Submitted
 from simmodels.entities.outages import Maintenance
+from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
-from simmodels.entities.scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.policies.bids import Bid, find_bid

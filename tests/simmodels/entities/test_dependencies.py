@@ -135,8 +135,8 @@ def test_a_bandit_learns_from_tasks_too() -> None:
     tuner = sm.Tuner(env, queue, sm.FullFeedback(orders=["FCFS", "LCFS"]), period_s=100.0)
     schedule = run(env)
     assert np.isfinite(schedule.start_s).all()
-    assert tuner.course.memory.periods > 2
-    assert tuner.course.memory.cost.min() > 0
+    assert tuner.tuning_run.memory.periods > 2
+    assert tuner.tuning_run.memory.cost.min() > 0
 
 
 # -- data that travel -----------------------------------------------------------------------------------

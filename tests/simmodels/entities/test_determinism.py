@@ -157,7 +157,7 @@ def tuned(clusters: int) -> list[list[int]]:
         sm.Source(env, log, into=queue)
         tuners.append(sm.Tuner(env, queue, sm.RandomOrder()))
     env.run()
-    return [tuner.course.used for tuner in tuners]
+    return [tuner.tuning_run.used for tuner in tuners]
 
 
 @pytest.mark.parametrize("drawn", [walked, removed, filled, queued, auctioned, tuned])
@@ -199,6 +199,6 @@ def test_tuners_of_other_names_draw_as_if_alone() -> None:
             sm.Source(env, log, into=queue)
             tuner = sm.Tuner(env, queue, sm.RandomOrder(), name=name)
         env.run()
-        return tuner.course.used
+        return tuner.tuning_run.used
 
     assert used("b") == used("a", "b") != used("b", "b")

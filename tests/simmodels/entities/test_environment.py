@@ -9,7 +9,7 @@ from simpy.events import Event
 
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, POWER, Environment
-from simmodels.entities.scheduler import QueueScheduler
+from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.errors import RequestError
 from simmodels.streams import stream
 from simmodels.workload import Job

@@ -59,7 +59,7 @@ def test_a_scheduler_alone_stands_for_its_order(work: sm.Workload, second: str |
         tuner = sm.Tuner(one.env, knob(one), sm.EpsilonGreedy(), period_s=PERIOD_S)
         schedule = run(one.env, work, one)
         assert one.backfill_order is (None if second is None else sm.orders()[second])
-        found.append((schedule.start_s.tolist(), tuner.course.used, tuner.course.memory.cost.tolist()))
+        found.append((schedule.start_s.tolist(), tuner.tuning_run.used, tuner.tuning_run.memory.cost.tolist()))
     assert found[0] == found[1]
 
 
@@ -78,8 +78,8 @@ def test_numbers_and_none_are_choices_too() -> None:
     schedule = run(one.env, LOG, one)
     (about,) = schedule.about["tuned"]  # type: ignore[misc]
     assert about["option"] == "threshold_s"
-    assert about["periods"] == {name: tuner.course.used.count(k) for k, name in enumerate(("None", "5.0", "50.0"))}
-    assert one.options.threshold_s == strategy.choices[tuner.course.used[-1]]
+    assert about["periods"] == {name: tuner.tuning_run.used.count(k) for k, name in enumerate(("None", "5.0", "50.0"))}
+    assert one.options.threshold_s == strategy.choices[tuner.tuning_run.used[-1]]
 
 
 FLOWS = st.lists(flows(), min_size=1, max_size=12)
@@ -118,11 +118,11 @@ def test_lost_value_can_be_recomputed_from_the_schedule(
     lost = (table["most_value"] - table["value"]).to_numpy()
     when = np.array(ends_s(schedule)) // PERIOD_S
     cost, count = np.zeros(3), np.zeros(3)
-    for period, place in enumerate(tuner.course.used[:-1]):  # the last one is not over
+    for period, place in enumerate(tuner.tuning_run.used[:-1]):  # the last one is not over
         cost[place] += lost[when == period].sum()
         count[place] += (when == period).sum()
-    np.testing.assert_allclose(tuner.course.memory.cost, cost, rtol=1e-9, atol=1e-9)
-    assert tuner.course.memory.count.tolist() == count.tolist()
+    np.testing.assert_allclose(tuner.tuning_run.memory.cost, cost, rtol=1e-9, atol=1e-9)
+    assert tuner.tuning_run.memory.count.tolist() == count.tolist()
 
 
 def test_what_is_rejected_loses_all_its_value() -> None:
@@ -131,7 +131,7 @@ def test_what_is_rejected_loses_all_its_value() -> None:
     jobs = [sm.Workflow(k, 0.0, [10.0], 4, curve=ValueCurve.linear(2, 6)) for k in range(4)]
     run(one.env, [*jobs, sm.Workflow(9, 60.0, [10.0], 4)], one, until=60.0)
     # The third is finished at an SLR of 3 and worth 3/4 of 40; the fourth is rejected.
-    assert tuner.course.memory.cost.tolist() == [(10 + 40) / 4]
+    assert tuner.tuning_run.memory.cost.tolist() == [(10 + 40) / 4]
 
 
 @given(jobs=FLOWS)
@@ -141,11 +141,11 @@ def test_an_order_can_be_tuned_by_the_value_that_workflows_lose(jobs: list[sm.Wo
     strategy = sm.EpsilonGreedy(choices=("FCFS", SHORTEST), epsilon=0.0)
     tuner = sm.Tuner(one.env, (one, "order"), strategy, cost="lost_value", period_s=PERIOD_S)
     table = run(one.env, jobs, one).workflows
-    until_s = PERIOD_S * (len(tuner.course.used) - 1)
+    until_s = PERIOD_S * (len(tuner.tuning_run.used) - 1)
     over = table[table["finish_s"] < until_s]
     lost = (over["most_value"] - over["value"]).sum()
-    assert tuner.course.memory.cost.sum() == pytest.approx(lost, rel=1e-9, abs=1e-9)
-    assert tuner.course.memory.count.sum() == len(over)
+    assert tuner.tuning_run.memory.cost.sum() == pytest.approx(lost, rel=1e-9, abs=1e-9)
+    assert tuner.tuning_run.memory.count.sum() == len(over)
 
 
 def test_a_cost_may_be_a_function_of_the_attempts_of_a_period() -> None:
@@ -161,7 +161,7 @@ def test_a_cost_may_be_a_function_of_the_attempts_of_a_period() -> None:
     for period, jobs in enumerate(seen):
         inside = (schedule.end_s >= period * PERIOD_S) & (schedule.end_s < (period + 1) * PERIOD_S)
         assert sorted(jobs) == sorted(LOG.job_id[inside])
-    assert tuner.course.memory.cost.sum() > 0
+    assert tuner.tuning_run.memory.cost.sum() > 0
     assert schedule.about["tuned"][0]["cost"] == "slowdowns"  # type: ignore[index]
     other = queue()
     sm.Tuner(other.env, (other, "order"), sm.UCB1(), cost=lambda _: math.nan, period_s=PERIOD_S)
@@ -205,8 +205,8 @@ def test_a_bandit_over_bids_of_an_auction_on_machines_that_are_switched() -> Non
     tuner = sm.Tuner(env, (auctioneer, "bid"), strategy, period_s=sm.DAY, cost="lost_value")
     env.run(until=6 * sm.DAY)
     schedule = recorder.schedule().validate()
-    assert set(tuner.course.used) == {0, 1, 2}
-    assert (tuner.course.memory.count > 0).all()
+    assert set(tuner.tuning_run.used) == {0, 1, 2}
+    assert (tuner.tuning_run.memory.count > 0).all()
     (about,) = schedule.about["tuned"]  # type: ignore[misc]
     assert about == {
         "of": ["a", "b", "c"],
@@ -214,9 +214,9 @@ def test_a_bandit_over_bids_of_an_auction_on_machines_that_are_switched() -> Non
         "strategy": "EpsilonGreedy",
         "cost": "lost_value",
         "period_s": sm.DAY,
-        "periods": {name: tuner.course.used.count(place) for place, name in enumerate(("PVR", "SRTF", "learned"))},
+        "periods": {name: tuner.tuning_run.used.count(place) for place, name in enumerate(("PVR", "SRTF", "learned"))},
     }
-    assert tuner.course.memory.cost.sum() > 0
+    assert tuner.tuning_run.memory.cost.sum() > 0
     assert not tuner.process.is_alive, "it ends with the work, though machines are switched forever"
 
 
@@ -230,7 +230,7 @@ def test_a_router_is_tuned_until_what_it_sends_is_done() -> None:
     work = workload([(float(k), 9.0, 1 + k % 2) for k in range(40)])
     schedule = run(env, work, auctioneer)
     last = math.floor(schedule.end_s.max() / PERIOD_S)
-    assert [len(each.course.used) for each in (first, *others)] == [last + 1] * 3
+    assert [len(each.tuning_run.used) for each in (first, *others)] == [last + 1] * 3
     assert [about["option"] for about in schedule.about["tuned"]] == ["bid", "order", "order"]  # type: ignore[union-attr]
 
 

@@ -11,15 +11,15 @@ from numba.extending import overload
 import simmodels
 from simmodels.ground import compiled as module
 from simmodels.ground.compiled import compiled, source_stamp
-from simmodels.passes import queueing as queue
-from simmodels.replay import clock
-from simmodels.structures import ordered
+from simmodels.passes import queue_events as queue
+from simmodels.replay import queue_loop
+from simmodels.structures import sorted_blocks
 
 PACKAGE = Path(simmodels.__file__).parent
 CALLED = [
     *(path for room in ("structures", "passes") for path in (PACKAGE / room).glob("*.py")),
     *(PACKAGE / f"{name}.py" for name in ("ground/linking", "ground/signals", "curve", "graph")),
-    *(PACKAGE / "replay" / f"{name}.py" for name in ("power", "runs", "yard")),
+    *(PACKAGE / "replay" / f"{name}.py" for name in ("power", "runs", "occupancy")),
 ]
 
 
@@ -52,7 +52,7 @@ def test_a_stamp_changes_when_a_source_comes_or_goes(sources: list[Path]) -> Non
     assert len({source_stamp(sources), source_stamp(sources[:2]), source_stamp(sources[1:])}) == 3
 
 
-@pytest.mark.parametrize("function", [ordered.insert, queue.decide, clock.replay])
+@pytest.mark.parametrize("function", [sorted_blocks.insert, queue.decide, queue_loop.replay])
 def test_what_is_compiled_carries_the_stamp_of_its_file_and_of_all_that_it_may_call(function) -> None:  # noqa: ANN001
     own = Path(function.py_func.__code__.co_filename)
     stamp = function._cache._cache_file._source_stamp
@@ -69,10 +69,10 @@ def test_what_is_compiled_is_the_function_it_was() -> None:
 
 
 SCRIPT = """
-from simmodels.structures.ordered import insert, new_ordered
+from simmodels.structures.sorted_blocks import insert, new_sorted_blocks
 from simmodels.passes.backfilling import start_fitting
 import numpy as np
-queue = new_ordered(1)
+queue = new_sorted_blocks(1)
 insert(queue, 0.0, 0, 1, 1.0)
 hits = sum(start_fitting.stats.cache_hits.values())
 started = start_fitting(4, queue, np.empty(4, np.int64))
@@ -98,7 +98,7 @@ def test_a_change_in_another_file_is_not_hidden_by_the_cache(tmp_path: Path) -> 
 
     assert run() == "1 0"
     assert run() == "1 1"  # compiled once
-    changed = tmp_path / "simmodels" / "structures" / "ordered.py"
+    changed = tmp_path / "simmodels" / "structures" / "sorted_blocks.py"
     changed.write_text(changed.read_text() + OTHER_RULE)
     assert run() == "0 0"  # the caller's own file is as it was
     assert run() == "0 1"

@@ -15,7 +15,7 @@ from numba.core.runtime import _nrt_python, rtsys
 import simmodels
 from simmodels.ground import compiled as module
 from simmodels.ground.compiled import compiled, inlined
-from simmodels.structures.ordered import insert, new_ordered
+from simmodels.structures.sorted_blocks import insert, new_sorted_blocks
 
 
 @pytest.fixture(params=[True, False], ids=["linked", "as numba does"])
@@ -81,7 +81,7 @@ def test_whoever_calls_it_gets_all_that_it_calls(own: Callable[..., Any], linked
 
     @own
     def outer(n):  # noqa: ANN001, ANN202
-        queue = new_ordered(1)
+        queue = new_sorted_blocks(1)
         for i in range(n):
             insert(queue, -float(i), i, 1, 1.0)
         return last(1.0, n), queue.size, queue.slot[queue.chain[0], 0]
@@ -92,7 +92,7 @@ def test_whoever_calls_it_gets_all_that_it_calls(own: Callable[..., Any], linked
 def test_no_memory_is_kept(linked: bool) -> None:
     @compiled
     def fill(n):  # noqa: ANN001, ANN202
-        queue = new_ordered(1)
+        queue = new_sorted_blocks(1)
         for i in range(n):
             insert(queue, -float(i), i, 1, 1.0)
         return queue.size

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.passes.backfilling import reservation, start_easy, start_fitting, start_heads
-from simmodels.structures.ordered import Ordered, insert, new_ordered
+from simmodels.structures.sorted_blocks import SortedBlocks, insert, new_sorted_blocks
 
 ALL = np.iinfo(np.int64).max
 
@@ -29,14 +29,14 @@ class Scene:
     def order(self, key: np.ndarray) -> list[int]:
         return sorted(range(len(key)), key=lambda slot: (key[slot], slot))
 
-    def waiting(self, key: np.ndarray) -> Ordered:
-        ordered = new_ordered(1)
+    def waiting(self, key: np.ndarray) -> SortedBlocks:
+        ordered = new_sorted_blocks(1)
         for slot in np.random.default_rng(0).permutation(len(key)).tolist():
             insert(ordered, key[slot], slot, self.cores[slot], self.estimate[slot])
         return ordered
 
-    def running_list(self) -> Ordered:
-        ordered = new_ordered(1)
+    def running_list(self) -> SortedBlocks:
+        ordered = new_sorted_blocks(1)
         for number, (end, cores) in enumerate(self.running):
             insert(ordered, end, number, cores, 0.0)
         return ordered

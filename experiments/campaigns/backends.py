@@ -1,0 +1,349 @@
+"""Backends: where batches of cells are run, each behind an executor of `concurrent.futures`.
+
+All places give the same results; they differ in how a worker starts, how it gets what the cells share, and how one
+learns that it died.
+"""
+
+import atexit
+import logging
+import os
+import threading
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any, Final, Self
+
+from experiments.campaigns.batches import Job, Outcome, run_batch
+from experiments.campaigns.plan import Shipment
+from experiments.campaigns.workers import Call, Worker, WorkerDiedError, without_interrupts
+from experiments.inputs import describe_error
+from simmodels.errors import RequestError, StoppedError
+
+_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+KEPT: Final = "what was finished is kept, and the same command goes on"
+NEEDED: Final = "schedlab must be installed there"
+_PATIENCE_S: Final = 60.0
+_CONNECTING_S: Final = 30.0
+_TALKERS: Final = ("distributed", "distributed.client", "tornado.application")
+_STILLBORN: Final = 5
+"""If this many workers in a row die before they are ready, it is not by chance."""
+
+
+class Backend(ABC):
+    """Where batches are run; a context, which on leaving drops what is still under way.
+
+    Parameters
+    ----------
+    shipment
+        What the cells share; each worker is sent it once.
+    """
+
+    lost: tuple[type[BaseException], ...] = ()
+    """The errors of a batch that mean that its worker died."""
+    workers: int = 1
+    """How many batches are run at a time."""
+
+    def __init__(self, shipment: Shipment) -> None:
+        self.shipment = shipment
+
+    @abstractmethod
+    def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
+        """Have a batch run."""
+
+    def restart(self) -> None:  # noqa: B027  most places see to it themselves
+        """Make it fit for use again, after a worker died.
+
+        Raises
+        ------
+        StoppedError
+            That is not possible.
+        """
+
+    @abstractmethod
+    def __enter__(self) -> Self: ...
+
+    @abstractmethod
+    def __exit__(self, *_: object) -> None: ...
+
+
+class InProcess(Backend):
+    """In this process: one batch at a time, while it is submitted; for a debugger."""
+
+    def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
+        """Run a batch."""
+        future: Future[Outcome] = Future()
+        try:
+            future.set_result(run_batch(self.shipment, jobs))
+        except Exception as error:  # noqa: BLE001  it is for the one who waits for the future
+            future.set_exception(error)
+        return future
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+# -- processes of this machine ----------------------------------------------------------------------
+
+
+class Processes(Backend):
+    """Processes of this machine, started afresh (spawned); they end when this process does, however it ends.
+
+    Parameters
+    ----------
+    shipment
+        What the cells share.
+    workers
+        How many processes, >= 1.
+    limit_s
+        How long a cell may run, in seconds; None for as long as it takes.
+    """
+
+    lost = (WorkerDiedError, CancelledError)
+
+    def __init__(self, shipment: Shipment, workers: int, *, limit_s: float | None = None) -> None:
+        super().__init__(shipment)
+        if workers < 1:
+            raise RequestError(f"{workers} workers", "an integer >= 1 is allowed; 0 runs the cells in this process")
+        self.workers = workers
+        self._limit_s = limit_s
+        self._pool: _ProcessPool | None = None
+        self._outside: dict[str, str | None] = {}
+
+    def __enter__(self) -> Self:
+        # A worker has one core: libraries with threads of their own would only stand in each other's way.
+        self._outside = {name: os.environ.get(name) for name in _THREADS}
+        os.environ.update({name: "1" for name, value in self._outside.items() if value is None})
+        self._pool = _ProcessPool(self.shipment, self.workers, self._limit_s)
+        # Ctrl-C may come here too, or just before the caller is ready to leave. Python would then wait, as it ends, for
+        # workers that nobody ends.
+        atexit.register(self._pool.shutdown, cancel_futures=True)
+        try:
+            self._pool.begin()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            atexit.unregister(self._pool.shutdown)
+        for name, value in self._outside.items():
+            if value is None:
+                os.environ.pop(name, None)
+
+    def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
+        """Have a batch run."""
+        if self._pool is None:
+            raise RuntimeError("the backend is not entered")
+        return self._pool.submit(run_batch, jobs)
+
+
+class _ProcessPool(Executor):
+    """Processes, each at the end of a line of its own, with a thread here that holds the other end.
+
+    Why not `ProcessPoolExecutor`: its workers share one line. One that is killed while it tells a result leaves half a
+    message there, for the rest of which the runner waits forever; and when one dies, all others are ended.
+
+    Parameters
+    ----------
+    shipment
+        What the cells share: the first argument of all that is submitted.
+    workers
+        How many processes.
+    limit_s
+        How long a cell may run, in seconds; None for as long as it takes.
+    """
+
+    def __init__(self, shipment: Shipment, workers: int, limit_s: float | None) -> None:
+        self._shipment = shipment
+        self._limit_s = limit_s
+        self._calls: SimpleQueue[tuple[Future[Any], Call] | None] = SimpleQueue()
+        self._changing = threading.Lock()
+        self._workers: set[Worker] = set()
+        self._ended = False
+        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(workers)]
+
+    def begin(self) -> None:
+        """Start the workers."""
+        with without_interrupts():  # the threads inherit this, and from them the workers: Ctrl-C is for the runner
+            for thread in self._threads:
+                thread.start()
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ANN401
+        """Have a function called in a worker, with what the cells share before its own arguments."""
+        future: Future[Any] = Future()
+        self._calls.put((future, (function, args, kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  its base's
+        """End the workers; at once if what is under way is given up."""
+        if cancel_futures:
+            with self._changing:
+                self._ended = True
+                for worker in self._workers:
+                    worker.kill()
+        for _ in self._threads:
+            self._calls.put(None)
+        if wait:
+            for thread in self._threads:
+                if thread.ident is not None:  # it was started
+                    thread.join()
+
+    def _serve(self) -> None:
+        """Keep a worker, and have it do one call after the other."""
+        worker, fault = self._begun()
+        while (call := self._calls.get()) is not None:
+            future, what = call
+            if self._ended:
+                future.cancel()
+            if not future.set_running_or_notify_cancel():
+                continue
+            if worker is None:
+                future.set_exception(StoppedError(f"no worker can be started: {fault}", KEPT))
+                continue
+            try:
+                done, answer = worker.ask(what)
+            except Exception as error:  # noqa: BLE001  it is for the one who waits for the future
+                self._end(worker)
+                worker, fault = self._begun()
+                future.set_exception(error)
+            else:
+                future.set_result(answer) if done else future.set_exception(answer)
+        self._end(worker)
+
+    def _begun(self) -> tuple[Worker | None, str]:
+        """Return a worker that is ready; or None, and why there is none."""
+        for _ in range(_STILLBORN):
+            worker = None
+            try:
+                with self._changing:
+                    if self._ended:
+                        return None, ""
+                    worker = Worker(self._limit_s)
+                    self._workers.add(worker)
+                worker.begin(self._shipment)
+            except WorkerDiedError:
+                self._end(worker)
+            except Exception as error:  # noqa: BLE001  there is nobody here to tell it
+                self._end(worker)
+                return None, describe_error(error)
+            else:
+                return worker, ""
+        return None, f'{_STILLBORN} died as they began (a script that calls run needs if __name__ == "__main__")'
+
+    def _end(self, worker: Worker | None) -> None:
+        """End a worker, if there is one."""
+        if worker is not None:
+            with self._changing:
+                self._workers.discard(worker)
+            worker.end()
+
+
+# -- dask -------------------------------------------------------------------------------------------
+
+
+class Dask(Backend):
+    """The workers of a running scheduler of `dask.distributed`.
+
+    Parameters
+    ----------
+    shipment
+        What the cells share.
+    address
+        The scheduler's, such as ``tcp://node7:8786``.
+    limit_s
+        How long a cell may run, in seconds; None for as long as it takes.
+    """
+
+    def __init__(self, shipment: Shipment, address: str, *, limit_s: float | None = None) -> None:
+        super().__init__(shipment)
+        self._limit_s = limit_s
+        self.address = address
+        try:
+            import distributed  # noqa: PLC0415  an extra, which only those have who use it
+
+            from experiments.campaigns import shipping  # noqa: PLC0415  it needs that
+        except ImportError as error:
+            raise RequestError("--dask needs the package distributed", "pip install 'schedlab[dask]'") from error
+        self._distributed, self._shipping = distributed, shipping
+        self._name = f"schedlab-{uuid.uuid4().hex}"
+        self.lost = (distributed.KilledWorker, WorkerDiedError, CancelledError)
+        self._client: Any = None
+        self._executor: Any = None
+        self._levels: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        try:
+            self._client = self._connected()
+        except RequestError:
+            raise
+        except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: TLS is required, and this is no TLS
+            raise RequestError(f"no dask scheduler answers at {self.address}: {describe_error(error)}") from error
+        try:
+            self._client.wait_for_workers(1, timeout=_PATIENCE_S)
+        except TimeoutError as error:
+            self._client.close()
+            what = f"the dask scheduler at {self.address} has no workers after {_PATIENCE_S:g} s"
+            raise RequestError(what, "dask worker ADDRESS starts one") from error
+        self._executor = self._client.get_executor(pure=False)
+        try:
+            self._client.register_plugin(self._shipping.Shipping(self._name, self.shipment))
+            self._count()
+        except BaseException as error:
+            self.__exit__()
+            if isinstance(error, OSError | TimeoutError):
+                what = f"the dask workers at {self.address} cannot be sent anything: {describe_error(error)}"
+                raise StoppedError(what, KEPT) from error
+            if isinstance(error, ImportError):
+                raise RequestError(f"a dask worker cannot run cells: {error}", NEEDED) from error
+            raise
+        # It tells at length, with tracebacks, that a scheduler has gone; we do in a line.
+        self._levels = {name: logging.getLogger(name).level for name in _TALKERS}
+        for name in _TALKERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        return self
+
+    def _connected(self) -> Any:  # noqa: ANN401  dask's
+        """Return a client of the scheduler; what it needs for TLS is in dask's configuration."""
+        security: Any = self._distributed.Security()  # type: ignore[no-untyped-call]
+        if self.address.startswith("tls:") and not security.get_connection_args("client").get("ssl_context"):
+            what = f"{self.address} needs TLS, and dask is configured with no certificate"
+            raise RequestError(what, "see distributed.comm.tls in dask's configuration")
+        return self._distributed.Client(  # type: ignore[no-untyped-call]
+            self.address, timeout=_CONNECTING_S, set_as_default=False, security=security
+        )
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(wait=False)
+        if self._client.status == "running":
+            with suppress(OSError, TimeoutError):  # it has gone just now
+                self._client.unregister_worker_plugin(self._name)
+        self._client.close(timeout=5)
+        for name, level in self._levels.items():
+            logging.getLogger(name).setLevel(level)
+
+    def restart(self) -> None:
+        """Count the workers again: dask itself starts others in place of those that died, and ships to them."""
+        if self._client.status != "running":
+            raise StoppedError(f"the dask scheduler at {self.address} has gone", KEPT)
+        try:
+            self._count()
+        except (OSError, TimeoutError) as error:
+            raise StoppedError(
+                f"the dask scheduler at {self.address} has gone: {describe_error(error)}", KEPT
+            ) from error
+
+    def _count(self) -> None:
+        self.workers = max(1, sum(self._client.nthreads().values()))
+
+    def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
+        """Have a batch run."""
+        future: Future[Outcome] = self._executor.submit(self._shipping.run_there, self._name, jobs, self._limit_s)
+        return future

@@ -1,0 +1,169 @@
+"""Capacity source: how many machines there are over time, and how jobs write checkpoints, as the options say."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from simmodels.capacity import CAPACITY_MODES, Capacity, Mode
+from simmodels.errors import RequestError, require_known
+from simmodels.ground.durations import seconds
+from simmodels.policies.checkpoints import Checkpoints
+from workloads.capacities import capacity_from, capacity_walk, read_series
+
+_WALK: Final = re.compile(r"\s*([0-9]{1,6})\s*:\s*([0-9]{1,6})\s*:([^:]+)")
+_OF_SERIES: Final = {
+    "column": None, "per_machine": 1.0, "min_machines": 0, "max_machines": None, "series_from_s": 0.0, "repeat": False
+}  # fmt: skip
+"""What goes with a series only, and what it is by default."""
+_MOST: Final = 1_000_000  # machines: more are those of a series whose unit was forgotten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacitySource:
+    """How many machines there are over time, as the options say: a walk, or a series.
+
+    Parameters
+    ----------
+    walk
+        ``MEAN:RADIUS:PERIOD``, or None.
+    series, column
+        The file of a series, or None; and which column of it.
+    per_machine, min_machines, max_machines
+        As `per_machine`, `least` and `most` of `workloads.capacity_from`.
+    series_from_s
+        The offset into the series at which the window begins.
+    repeat
+        Whether the series starts again where it ends.
+    notice_s, mode
+        As in `simmodels.CapacityChange`.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        Both a walk and a series are given, or none; or an option is not what is allowed.
+    """
+
+    walk: str | None = None
+    series: Path | None = None
+    column: str | None = None
+    per_machine: float = 1.0
+    min_machines: int = 0
+    max_machines: int | None = None
+    series_from_s: float = 0.0
+    repeat: bool = False
+    notice_s: float = 0.0
+    mode: Mode = "kill"
+
+    def __post_init__(self) -> None:
+        """Check the options, before anything is read."""
+        if (self.walk is None) == (self.series is None):
+            given = "neither --walk nor --series" if self.walk is None else "--walk with --series"
+            raise RequestError(given, "one of them is needed")
+        require_known("mode", self.mode, CAPACITY_MODES)
+        low, high = self.min_machines, self.max_machines
+        if not 0 <= low <= (low if high is None else high):
+            raise RequestError(f"--min-machines {low} and --max-machines {high}", "0 <= least <= most is allowed")
+        without = [name for name, default in _OF_SERIES.items() if getattr(self, name) != default]
+        if self.walk is not None and without:
+            raise RequestError(f"--{without[0].removesuffix('_s').replace('_', '-')} with --walk", "--series is needed")
+        self._walk()
+
+    @property
+    def mean(self) -> int | None:
+        """Return the mean number of machines of a walk; None of a series."""
+        walk = self._walk()
+        return None if walk is None else walk[0]
+
+    def _walk(self) -> tuple[int, int, float] | None:
+        """Return mean, radius and period of the walk."""
+        if self.walk is None:
+            return None
+        found = _WALK.fullmatch(self.walk)
+        if found is None:
+            raise RequestError(f"--walk {self.walk!r}", "MEAN:RADIUS:PERIOD is allowed, such as 24:8:20min")
+        mean, radius = int(found[1]), int(found[2])
+        period_s = seconds(found[3], "period of --walk")
+        if not (radius <= mean and mean >= 1 and period_s > 0 and (radius == 0 or radius >= 4)):
+            allowed = "a radius of 0 or from 4 (a step is a quarter of it) to the mean, and a period > 0 are allowed"
+            raise RequestError(f"--walk {self.walk!r}", allowed)
+        return mean, radius, period_s
+
+    def over(
+        self, window_s: tuple[float, float], *, seed: int, whole: bool = True
+    ) -> tuple[Capacity, Mapping[str, int]]:
+        """Return how many machines there are in a window, and what was left out of the series, each with its count.
+
+        Parameters
+        ----------
+        window_s
+            From when to when.
+        seed
+            Of the walk.
+        whole
+            Whether a series must last as long as the window; else what it says at its end holds from then on.
+
+        Raises
+        ------
+        FileFormatError, RequestError
+            The series cannot be read, does not keep to its format, or is over before the window is.
+        """
+        begin, end = window_s
+        known_s = end + self.notice_s  # what is announced by the end is known
+        walk = self._walk()
+        if walk is not None:
+            mean, radius, period_s = walk
+            drawn = capacity_walk(
+                mean=mean,
+                radius=radius,
+                period_s=period_s,
+                begin_s=begin,
+                until_s=known_s,
+                notice_s=self.notice_s,
+                mode=self.mode,
+                seed=seed,
+            )
+            return drawn, {}
+        assert self.series is not None  # noqa: S101  one of the two is there
+        table = read_series(self.series, column=self.column)
+        lasts_s = float(table["time_s"].iloc[-1]) - self.series_from_s
+        if whole and not self.repeat and lasts_s < end - begin:
+            what = (
+                f"{self.series} goes on for {max(lasts_s, 0):g} s after --series-from, the window for {end - begin:g} s"
+            )
+            raise RequestError(what, "--repeat, or a shorter window (--until) is allowed")
+        made = capacity_from(
+            table,
+            per_machine=self.per_machine,
+            most=self.max_machines,
+            least=self.min_machines,
+            start_s=self.series_from_s,
+            until_s=known_s,
+            repeat=self.repeat,
+            begin_s=begin,
+            notice_s=self.notice_s,
+            mode=self.mode,
+        )
+        if made.machines.max() > _MOST:
+            what = f"{made.machines.max():,} machines by {self.series}"
+            raise RequestError(what, f"--per-machine X, --max-machines N, or a series of up to {_MOST:,} is allowed")
+        return made, {"blank lines": table.attrs["counts"]["blank lines"]}
+
+
+def made_checkpoints(cost: str | None, every: str | None, restart: str) -> Checkpoints | None:
+    """Return how jobs write checkpoints, as the options say; None if they say nothing.
+
+    Raises
+    ------
+    RequestError
+        A time is none, or checkpoints are asked for and their cost is not.
+    """
+    restart_s = seconds(restart, "--restart")
+    if cost is None:
+        if every is not None or restart_s:
+            raise RequestError("--checkpoint-every or --restart", "--checkpoint-cost TIME is needed too")
+        return None
+    every_s = math.inf if every is None else seconds(every, "--checkpoint-every")
+    return Checkpoints(interval_s=every_s, cost_s=seconds(cost, "--checkpoint-cost"), restart_s=restart_s)

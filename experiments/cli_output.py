@@ -1,0 +1,259 @@
+"""Answering: how a command ends (its exit status), and what it says where (answer on stdout, the rest on stderr)."""
+
+import contextlib
+import functools
+import inspect
+import json
+import math
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Annotated, Any, Final, Self
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from experiments.cli_options import OUT, flag
+
+DONE: Final = 0
+FAILED: Final = 1
+WRONG: Final = 2
+INTERRUPTED: Final = 130
+NO_READER: Final = 141
+"""Exit statuses; the last two are what a shell says of a program that SIGINT or SIGPIPE ended."""
+
+_WIDTH: Final = 160
+_AGAIN_S: Final = 0.05
+
+_QUIET: Final[ContextVar[bool]] = ContextVar("quiet", default=False)
+_OPTION: Final = inspect.Parameter(
+    "quiet",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, flag(OUT, "Print results and errors only.", "--quiet", "-q")],
+)
+"""What `cli_command` adds to the options of each command."""
+
+
+def cli_command(command: Callable[..., int]) -> Callable[..., None]:
+    """Return a command that ends with the exit status that it returns, and tells a user's mistake in one line.
+
+    With ``json=True`` among its arguments, a mistake is also told as a JSON object on stdout. It has an option more:
+    with ``--quiet``, it prints results and errors only.
+    """
+
+    @functools.wraps(command)
+    def answered(*, quiet: bool = False, **given: Any) -> None:  # noqa: ANN401  what the command line says
+        before = _QUIET.set(quiet)
+        try:
+            _answer(**given)
+        finally:
+            _QUIET.reset(before)
+
+    def _answer(**given: Any) -> None:  # noqa: ANN401  the same
+        try:
+            from experiments.inputs import describe_error  # noqa: PLC0415  the help does not wait for the models
+            from simmodels.errors import SimModelsError, StoppedError  # noqa: PLC0415  the same
+
+            try:
+                with _interrupts_kept():
+                    status = command(**given)
+            except (SimModelsError, OSError, MemoryError) as error:
+                if isinstance(error, BrokenPipeError):
+                    raise
+                ours = isinstance(error, SimModelsError)
+                text = str(error) if ours else describe_error(error)
+                print_error(text)
+                if given.get("json"):
+                    print_json({"error": text})
+                status = WRONG if ours and not isinstance(error, StoppedError) else FAILED
+            if sys.stdout is not None:  # it is None if the shell closed it
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            print_error("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or else Python complains when it flushes at its end
+            raise typer.Exit(NO_READER) from None
+        raise typer.Exit(status)
+
+    own = inspect.signature(command)
+    answered.__signature__ = own.replace(  # type: ignore[attr-defined]  # read by inspect.signature
+        parameters=[*own.parameters.values(), _OPTION], return_annotation=None
+    )
+    return answered
+
+
+def is_quiet() -> bool:
+    """Return whether the command that runs prints results and errors only."""
+    return _QUIET.get()
+
+
+@contextlib.contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """Interrupt again, a moment later, what an interrupt did not reach.
+
+    Where no error can be raised (a ``__del__``, a callback from C), Python prints a KeyboardInterrupt and goes on.
+    """
+    before = sys.unraisablehook
+    timers: list[threading.Timer] = []
+
+    def interrupt_again(about: Any) -> None:  # noqa: ANN401  the type is not public
+        if issubclass(about.exc_type, KeyboardInterrupt):
+            main = threading.main_thread().ident or 0
+            timers.append(threading.Timer(_AGAIN_S, signal.pthread_kill, (main, signal.SIGINT)))
+            timers[-1].start()  # at once would be in here
+        else:
+            before(about)
+
+    sys.unraisablehook = interrupt_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        still = [timer for timer in timers if timer.is_alive()]
+        for timer in still:
+            timer.cancel()
+    if still:  # the command was done first
+        raise KeyboardInterrupt
+
+
+def usage_error(error: Any, *, json: bool) -> int:  # noqa: ANN401  click is not always to be had under that name
+    """Tell an error of click, about the command line itself; return the exit status."""
+    text = " ".join(error.format_message().split())
+    where = getattr(error, "ctx", None)
+    if where is not None and not sys.argv[1:]:  # the help, for one who gave no command
+        error.show()
+        return WRONG
+    print_error(text if where is None else f"{text.rstrip('.')}; see {where.command_path} --help")
+    if json:
+        print_json({"error": text})
+    return WRONG
+
+
+# -- stderr -----------------------------------------------------------------------------------------
+
+
+class _Console(Console):
+    """A console that prints texts as they are, and leaves a broken pipe to `cli_command`.
+
+    Names come from files: brackets in them are no markup, and what a terminal would obey is escaped, here, where all
+    tables and sentences pass. So cells and sentences are handed to it as plain texts.
+    """
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401  those of rich
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401  those of rich
+        """Return a text as it is to be shown."""
+        return super().render_str(_escaped(text), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Raise what rich would end the program for, with a status of its own."""
+        raise BrokenPipeError
+
+
+def _escaped(text: str) -> str:
+    """Return a text as a terminal may have it."""
+    if text.replace("\n", "").isprintable():
+        return text
+    from simmodels.errors import printable  # noqa: PLC0415  what is printed early does not wait for the models
+
+    return printable(text, keep="\n")
+
+
+def print_note(text: str, console: Console | None = None) -> None:
+    """Print a line to stderr, unless the command is quiet."""
+    if is_quiet():
+        return
+    (console or _Console(stderr=True)).print(text, soft_wrap=True)
+
+
+def print_error(text: str) -> None:
+    """Print to stderr what went wrong."""
+    _Console(stderr=True).print(Text("error:", style="bold red"), text, soft_wrap=True)
+
+
+class Steps:
+    """The steps of a command, shown as a progress bar on stderr if that is a terminal; a context.
+
+    Parameters
+    ----------
+    count
+        How many steps there will be.
+    """
+
+    def __init__(self, count: int) -> None:
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        self.count = count
+        # A terminal only: rich would also take FORCE_COLOR for one, and fill a log file with bars.
+        seen = sys.stderr is not None and sys.stderr.isatty() and not is_quiet()
+        self._bar = Progress(*columns, console=_Console(stderr=True), transient=True, disable=not seen)
+        self._task = self._bar.add_task("", total=count)
+        self._begun = 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def begin(self, what: str) -> None:
+        """Show that a step begins, and that the one before it is done."""
+        self._bar.update(self._task, description=_escaped(what), completed=self._begun, refresh=True)
+        self._begun += 1
+
+    def print_note(self, text: str) -> None:
+        """Print a line to stderr, above the bar."""
+        print_note(text, self._bar.console)
+
+
+# -- stdout -----------------------------------------------------------------------------------------
+
+
+def print_table(title: str, table: Table) -> None:
+    """Print a table under its title to stdout; where that is no terminal, as wide as it needs to be."""
+    console = _Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = _Console(width=_WIDTH)
+    console.print(title, style="bold")
+    console.print(table)
+
+
+def print_line(sentence: str) -> None:
+    """Print a sentence to stdout, as a point of a list."""
+    console = _Console()
+    points = Table.grid(padding=(0, 1))
+    points.add_row("-", sentence)
+    console.print(points)
+
+
+def print_json(answer: Mapping[str, object]) -> None:
+    """Print one JSON object to stdout."""
+    typer.echo(json.dumps(plain(answer), indent=2, allow_nan=False))
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  JSON is any of its kinds
+    """Return a value as JSON holds it: numbers that are not finite are null."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -1,0 +1,322 @@
+"""What is told of advice: its tables, and its sentences."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from experiments.calibration import Calibration, causes_of, doubt_of_size, sentences_of
+from experiments.campaigns.results import Results
+from experiments.inputs import notes_of, without_limit
+from experiments.studies.advice_policies import FIXED
+from experiments.studies.advice_verdict import Option, Verdict, worse_for
+from experiments.studies.advice_verdict import sentences_of as verdict_in_sentences
+from simmodels.logged import AS_LOGGED
+from simmodels.policies.orders import TWELVE_ORDERS
+from simmodels.schedule import Schedule
+from simmodels.units import HOUR, WEEK
+from simmodels.workload import Workload
+
+LOG: Final = "the log"
+RESAMPLE: Final = "a resample"
+AUTO: Final = "auto"
+"""The current policy is the one whose waits are nearest to the log's."""
+_NEAR: Final = 0.05
+"""An order is good if its waits are at most this much longer than those of the best."""
+_MOST_OF_CALIBRATION: Final = 2
+"""How many sentences say how far the replay is from the log; all causes are in a table."""
+_SETTLED: Final = 0.8
+"""A tuner has found it when from then on it uses good orders in this share of the weeks ..."""
+_LEAST_LEFT: Final = 0.25
+"""... and this share of the weeks is left then: at the end, luck would do."""
+_OVERLOAD: Final = 1.1
+"""This many times the work that the machine could do while it came is a mistake in the number of cores, or hopeless."""
+_WAITS: Final = {
+    "mean wait (h)": "mean_wait_s",
+    "median wait (h)": "median_wait_s",
+    "95 % wait (h)": "p95_wait_s",
+    "longest wait (h)": "max_wait_s",
+}
+_MANY: Final = 0.05
+"""A larger share of jobs that are left out, or without a limit, is worth a warning."""
+
+
+class AdviceResults(NamedTuple):
+    """What all that is said rests on."""
+
+    options: list[Option]
+    """All that a machine can have and that was run on the log."""
+    calibration: Calibration | None
+    """How far the replay under what there is now is from the log; None if the log does not say."""
+    verdict: Verdict
+    """What to do."""
+
+
+# -- tables -----------------------------------------------------------------------------------------
+
+
+def _whole(results: Results) -> pd.DataFrame:
+    """Return the rows of whole simulations, without those of the weeks of a tuner."""
+    return results.table.dropna(subset=["mean_wait_s"]) if "mean_wait_s" in results.table else results.table
+
+
+def _at(table: pd.DataFrame, trace: str, policy: str, threshold_h: object) -> pd.DataFrame:
+    """Return the rows of a policy on a trace with a threshold (None: without), by replication."""
+    if table.empty:
+        return table
+    limit = table["threshold_h"].isna() if threshold_h is None else table["threshold_h"] == threshold_h
+    return table[(table["trace"] == trace) & (table["policy"] == policy) & limit].set_index("replication")
+
+
+def options_of(results: Results) -> tuple[list[Option], Option | None]:
+    """Return all that a machine can have and that was run on the log, and which of it there is now.
+
+    With ``--current auto`` there is now what gives waits nearest to those of the log.
+    """
+    whole = _whole(results)
+    base_h = results.factors["threshold_h"][-1]
+    options = []
+    for policy in (str(name) for name in results.factors["policy"] if name in FIXED):
+        for threshold_h in results.factors["threshold_h"] if policy in TWELVE_ORDERS else (base_h,):
+            on_log = _at(whole, LOG, policy, threshold_h)
+            if not on_log.empty:
+                options.append(_option(on_log.iloc[0], policy, threshold_h))
+    current = str(results.parameters["current"])
+    if current == AUTO:
+        now = min(options, key=lambda option: (option.apart, option.threshold_h is not None), default=None)
+    else:
+        with_h = base_h if current in TWELVE_ORDERS else None
+        mine = (option for option in options if option.policy == current and option.threshold_h == with_h)
+        now = next(mine, None)
+    if now is None:
+        return options, None
+
+    def on_resamples_s(option: Option) -> pd.Series:
+        # What has no threshold is run beside the last.
+        with_h = option.threshold_h if option.policy in TWELVE_ORDERS else base_h
+        return _at(whole, RESAMPLE, option.policy, with_h)["mean_wait_s"]
+
+    before_s = on_resamples_s(now)
+    compared = {option: replace(option, changes=_changes(before_s, on_resamples_s(option))) for option in options}
+    return list(compared.values()), compared[now]
+
+
+def _option(measured: pd.Series, policy: str, threshold_h: object) -> Option:
+    """Return how a policy did on the log."""
+    return Option(
+        policy=policy,
+        threshold_h=None if threshold_h is None or policy not in TWELVE_ORDERS else float(str(threshold_h)),
+        mean_h=float(measured["mean_wait_s"]) / HOUR,
+        p95_h=float(measured["p95_wait_s"]) / HOUR,
+        p99_h=float(measured["p99_wait_s"]) / HOUR,
+        longest_h=float(measured["max_wait_s"]) / HOUR,
+        slowdown=float(measured["mean_bounded_slowdown"]),
+        changes=np.zeros(0),
+        apart=float(measured.get("apart", np.nan)),
+    )
+
+
+def _changes(before_s: pd.Series, after_s: pd.Series) -> NDArray[np.float64]:
+    """Return how much longer mean waits are, as a part of them: of each resample on which anybody waits."""
+    before_s, after_s = before_s.align(after_s, join="inner")
+    waited = before_s > 0.0
+    found: NDArray[np.float64] = (after_s[waited] / before_s[waited] - 1.0).to_numpy(dtype=np.float64)
+    return found
+
+
+def calibration_tables(calibration: Calibration, log: Workload, now: Option) -> dict[str, pd.DataFrame]:
+    """Return the waits that the log records beside those of its replay, and what may be the cause of a difference."""
+    rows = []
+    for name, of in ((AS_LOGGED, calibration.logged), (f"replayed, {now}", calibration.replayed)):
+        rows.append({"": name, **{heading: of[key] / HOUR for heading, key in _WAITS.items()}})
+    causes = pd.DataFrame({"what the log shows": list(causes_of(calibration, log))})
+    return {
+        "as logged, and replayed": pd.DataFrame(rows),
+        **({"why the replay may differ from the log": causes} if len(causes) else {}),
+    }
+
+
+def options_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
+    """Return one row per option: on the log, and against what there is now on resamples."""
+    rows: list[dict[str, Any]] = []
+    # Of equal waits, what there is now comes first: nothing else is better.
+    for option in sorted(options, key=lambda option: (option.mean_h, option is not now)):
+        changes = option.changes
+        low, middle, high = 100.0 * np.percentile(changes, (10, 50, 90)) if len(changes) else (None,) * 3
+        rows.append(
+            {
+                "policy": f"{option}{' (now)' if option is now else ''}",
+                "mean wait (h)": option.mean_h,
+                "95 % wait (h)": option.p95_h,
+                "99 % wait (h)": option.p99_h,
+                "longest wait (h)": option.longest_h,
+                "mean bounded slowdown": option.slowdown,
+                "change of the mean wait on resamples (%), median": middle,
+                "10 % of them below": low,
+                "90 % below": high,
+                "shorter in": f"{int((changes < 0.0).sum())} of {len(changes)}",
+                **({} if np.isnan(option.apart) else {"waits differ from the log's (factor)": 10.0**option.apart}),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def tuners_of(results: Results) -> pd.DataFrame:
+    """Return one row per tuner: its waits against each resample's best fixed order, and when it found a good one."""
+    table = results.table[results.table["trace"] == RESAMPLE] if len(results.table) else results.table
+    if "used" not in table:
+        return pd.DataFrame()
+    first = results.factors["threshold_h"][0]
+    rows = []
+    whole = table.dropna(subset=["mean_wait_s"])
+    limit = whole["threshold_h"].isna() if first is None else whole["threshold_h"] == first
+    fixed = whole[whole["policy"].isin(TWELVE_ORDERS) & limit]
+    waits = fixed.pivot_table(index="replication", columns="policy", values="mean_wait_s")
+    for name in (name for name in results.factors["policy"] if "tuner" in str(name)):
+        settled, regrets, used_well = [], [], []
+        for replication, of in table[table["policy"] == name].groupby("replication"):
+            if replication not in waits.index:
+                continue
+            of_orders = dict(zip(waits.columns, waits.loc[[replication]].to_numpy()[0], strict=True))
+            best = float(min(of_orders.values()))
+            if best <= 0.0:
+                continue
+            good = {order for order, wait_s in of_orders.items() if wait_s <= (1.0 + _NEAR) * best}
+            weeks = of.dropna(subset=["used"]).sort_values("week")
+            hits = weeks["used"].isin(good).to_numpy()
+            settled.append(_settled(hits))
+            used_well.append(hits.mean())
+            regrets.append(float(of["mean_wait_s"].dropna().iloc[0]) / best - 1.0)
+        if regrets:
+            found = np.array(settled, dtype=np.float64)
+            rows.append(
+                {
+                    "tuner": name,
+                    "threshold (h)": first,
+                    "waits against the best order with it (%, median)": 100 * float(np.median(regrets)),
+                    "weeks with a good order (%)": 100 * float(np.mean(used_well)),
+                    "settled on good orders in (% of resamples)": 100 * float(np.mean(~np.isnan(found))),
+                    "in week (median of these)": float(np.nanmedian(found)) if not np.isnan(found).all() else None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _settled(hits: NDArray[np.bool_]) -> float:
+    """Return the first week (from 1) that has a good order, and from which on most do; NaN if there is none."""
+    left = np.arange(len(hits), 0, -1)
+    part = np.cumsum(hits[::-1])[::-1] / left
+    found = np.flatnonzero(hits & (part >= _SETTLED) & (left >= _LEAST_LEFT * len(hits)))
+    return float(found[0] + 1) if len(found) else np.nan
+
+
+# -- sentences --------------------------------------------------------------------------------------
+
+
+def advice_of(
+    results: Results, log: Workload, found: AdviceResults, simulated: Callable[[Option], Schedule]
+) -> Iterator[str]:
+    """Hand out the verdict, for whom a change is worse, what that is worth, and what was run: at most ten lines.
+
+    Parameters
+    ----------
+    results
+        Of the cells that are done.
+    log
+        The log.
+    found
+        What came of them.
+    simulated
+        Returns the schedule of the log under an option.
+    """
+    options, calibration, verdict = found
+    now = verdict.now
+    yield from verdict_in_sentences(verdict)
+    if verdict.then is not None:
+        yield from _line(worse_for(simulated(now), simulated(verdict.then)))
+    if results.done < results.cells:
+        yield f"Only {results.done:,} of {results.cells:,} simulations are done: another verdict may come of all."
+    elif not len(now.changes):
+        yield "Nothing says how far this is luck: the log has no whole week, or nobody waits in any resample of it."
+    elif not results.judged:
+        yield "This is a first impression, of few and short resamples: --scale small has ten as long as the log."
+    if calibration is None:
+        yield "The log does not say when its jobs started: nothing says how far this replay is from your machine."
+    else:
+        fitted = _fitted(options, now) if results.parameters["current"] == AUTO else ()
+        said = islice(sentences_of(calibration, log, str(now)), _MOST_OF_CALIBRATION)
+        yield from _line(chain(fitted, said))
+    yield from _line(_about_the_log(log))
+    yield from _line(doubts_of(log))
+    yield (
+        "What this cannot know: users would submit otherwise if they waited otherwise; and priorities, partitions and "
+        "reservations of your machine were not modelled."
+    )
+
+
+def _line(sentences: Iterable[str]) -> Iterator[str]:
+    """Hand out sentences as one line; nothing if there are none."""
+    if line := " ".join(sentences):
+        yield line
+
+
+def _fitted(options: Sequence[Option], now: Option) -> Iterator[str]:
+    """Say how near to the log's waits those of what was taken for the current policy are."""
+    alike = sum(option.apart == now.apart for option in options) - 1
+    others = [option.apart for option in options if option.apart > now.apart]
+    yield (
+        f"Of the {len(options)} policies that were tried, {now} gives waits nearest to the log's"
+        + (f" (so do {alike} others): " if alike else ": ")
+        + f"on average, a job's two waits differ by a factor of {10**now.apart:.3g}"
+        + (f", and under the next one by {10 ** min(others):.3g}." if others else ".")
+    )
+
+
+def _about_the_log(log: Workload) -> Iterator[str]:
+    """Say what was run, and what of it was left out."""
+    weeks = np.ptp(log.submit_s) / WEEK
+    length = f"{weeks:.0f} weeks" if weeks >= 2 else f"{7 * weeks:.1f} days"
+    without = without_limit(log).mean()
+    limits = "with the limits that the users gave" if without < 1.0 else "without any limits: the log has none"
+    yield (
+        f"{log.name}: {len(log):,} jobs in {length} on {log.max_cores:,} cores. The orders were run as orders of EASY "
+        f"backfilling, {limits}."
+    )
+    if said := notes_of(log.counts):
+        yield f"Of the file: {'; '.join(said)}."
+    asked = [f"{what} ({share:.0%} of the jobs ask for some)".replace("%", " %") for what, share in _not_modelled(log)]
+    if asked:
+        yield f"Not modelled: {' and '.join(asked)}."
+
+
+def _not_modelled(log: Workload) -> Iterator[tuple[str, float]]:
+    """Hand out what jobs ask for beside cores and time, and the share of them that do."""
+    for what, name in (("memory", "requested_memory_kb"), ("GPUs", "gpus")):
+        share = float((np.asarray(log.extras[name]) > 0).mean()) if name in log.extras else 0.0
+        if share > 0:
+            yield what, share
+
+
+def doubts_of(log: Workload) -> Iterator[str]:
+    """Say why a log may not be believed."""
+    gone = sum(count for key, count in log.counts.items() if key.startswith(("dropped", "left out", "bad lines")))
+    if gone > _MANY * (gone + len(log)):
+        yield f"{gone:,} of {gone + len(log):,} jobs were left out, which is much: the advice is about the rest only."
+    if doubt := doubt_of_size(log, log.max_cores or 0):
+        yield doubt
+    without = without_limit(log).mean()
+    if without > _MANY:
+        yield (
+            f"{100 * without:.0f} % of the jobs have no limit; their runtime, or the longest limit, stood for it: "
+            "orders by limit could be better or worse than here."
+        )
+    work_s = float((log.runtime_s * log.cores)[log.known()].sum()) / (log.max_cores or 1)
+    if work_s > _OVERLOAD * np.ptp(log.submit_s):
+        yield (
+            "The jobs are more work than the machine can do in the time in which they came: waits only grow. Is the "
+            "number of cores right?"
+        )

@@ -1,0 +1,59 @@
+"""From the state of an auction to the schedule that it made; for both clocks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simmodels.passes.auction_events import found
+from simmodels.policies.auction_options import AuctionOptions
+from simmodels.results.attempts import WORKFLOW_OUTCOMES
+from simmodels.results.place import ClusterSpec
+from simmodels.schedule import Schedule
+from simmodels.structures.auction_state import ACTIVE, EXPECTED, FINISHED, REJECTED, STARVED, AuctionState
+from simmodels.workload import Workload
+
+_OUTCOME: Final[NDArray[np.int8]] = np.empty(5, np.int8)
+for _state, _name in (
+    (EXPECTED, "unfinished"),
+    (ACTIVE, "unfinished"),
+    (FINISHED, "finished"),
+    (STARVED, "starved"),
+    (REJECTED, "rejected"),
+):
+    _OUTCOME[_state] = WORKFLOW_OUTCOMES.index(_name)
+
+
+def judged(state: AuctionState) -> NDArray[np.int8]:
+    """Return int8[workflows], what became of each so far; see `WORKFLOW_OUTCOMES`."""
+    found_: NDArray[np.int8] = _OUTCOME[found(state)[-1]]
+    return found_
+
+
+def schedule_of(
+    state: AuctionState,
+    workload: Workload,
+    clusters: Sequence[ClusterSpec],
+    critical_path_s: NDArray[np.float64],
+    options: AuctionOptions,
+    about: Mapping[str, object],
+    *,
+    modelled: bool = False,
+) -> Schedule:
+    """Return the schedule of the workflows of a workload so far."""
+    start_s, end_s, cluster, price, _ = found(state)
+    return Schedule(
+        workload,
+        sum(place.cores for place in clusters),
+        start_s,
+        end_s,
+        executed_s=end_s - start_s,
+        clusters=clusters,
+        cluster=cluster,
+        workflow_outcome=judged(state),
+        critical_path_s=critical_path_s,
+        price=price if options.prices else None,
+        terms=options.terms(modelled=modelled),
+        about={**options.about(), **about},
+    )

@@ -1,0 +1,183 @@
+"""Saving: machines that are switched off while they have nothing to do."""
+
+from simmodels.entities.attempt import Attempt
+from simmodels.entities.base_scheduler import Scheduler
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.decider import Decider
+from simmodels.entities.environment import END, Environment, Process
+from simmodels.entities.events import Ended, Powered, Routed, Started, Submitted
+from simmodels.entities.machine import Machine
+from simmodels.entities.outages import require_machines, require_seconds
+from simmodels.entities.router import Router
+from simmodels.errors import RequestError
+from simmodels.ground.numbers import is_whole
+from simmodels.workload import Job
+
+
+class SleepWhenIdle:
+    """Switches off each machine that has been idle for some time while no job waits, and on again for jobs that wait.
+
+    After the decisions of an instant, machines are woken, the lowest numbers first, until those that wait have as many
+    cores, of machines that are on or about to be.
+
+    Parameters
+    ----------
+    env, cluster
+        The environment, and the cluster.
+    after_s
+        How long a machine is idle before it is switched off, in seconds.
+    boot_s
+        How long it takes to come back, in seconds.
+    awake
+        How many machines stay on, whatever there is to do.
+
+    Raises
+    ------
+    RequestError
+        The cluster has no machines, or a number is out of its range.
+    """
+
+    def __init__(
+        self, env: Environment, cluster: Cluster, *, after_s: float, boot_s: float = 0.0, awake: int = 0
+    ) -> None:
+        require_machines(cluster)
+        self.env = env
+        self.cluster = cluster
+        self.after_s = require_seconds("after_s", after_s, positive=False)
+        self.boot_s = require_seconds("boot_s", boot_s, positive=False)
+        if not is_whole(awake, 0, len(cluster.machines)):
+            raise RequestError(f"awake must be an integer from 0 to {len(cluster.machines)} (got {awake})")
+        self.awake = int(awake)
+        on = [machine for machine in cluster.machines if machine.is_on]
+        self._idle = dict.fromkeys(on, float(env.now))  # since when, the longest first
+        self._heard: Decider | None = None
+        self._looks = False  # whether it will look at the end of this instant
+        self._waits = False  # whether it will look when the first of those that are idle has been for long enough
+        env.on(Started, lambda event: self._see_start(event.attempt))
+        env.on(Ended, lambda event: self._see_end(event.attempt))
+        env.on(Powered, lambda event: self._see_power(event.machine))
+        env.on(Submitted, lambda _: self._ring())
+        env.on(Routed, lambda _: self._ring())
+        env.enter(self)
+        self._ring()
+
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<SleepWhenIdle of {self.cluster.name!r}: {len(self.asleep)} machines asleep>"
+
+    @property
+    def wakes_after_s(self) -> float:
+        """How long a machine takes to come when a job asks for it, in seconds."""
+        return self.boot_s
+
+    @property
+    def asleep(self) -> list[Machine]:
+        """Return the machines that it holds off, those that boot too."""
+        return [machine for machine in self.cluster.machines if self in machine.holders]
+
+    def _see_start(self, attempt: Attempt) -> None:
+        if attempt.cluster is self.cluster:
+            for machine, _ in attempt.places:
+                self._idle.pop(machine, None)
+            self._ring()
+
+    def _see_end(self, attempt: Attempt) -> None:
+        if attempt.cluster is self.cluster:
+            for machine, _ in attempt.places:
+                if machine.is_on and not machine.running:
+                    self._idle[machine] = float(self.env.now)
+            self._ring()
+
+    def _see_power(self, machine: Machine) -> None:
+        if machine.cluster is self.cluster:
+            self._idle.pop(machine, None)
+            if machine.is_on:
+                self._idle[machine] = float(self.env.now)
+            self._ring()
+
+    def _ring(self) -> None:
+        """Look at the end of this instant, when all has been decided."""
+        if not self._looks:
+            self._looks = True
+            self.env.ring(END).callbacks.append(lambda _: self._look())
+
+    def _look(self) -> None:
+        """Wake machines for jobs that wait, or see when the next one is to sleep."""
+        self._looks = False
+        self._hear()
+        wanted = sum(job.cores for job in self._waiting)
+        self._wake(wanted - self.cluster.free_cores if wanted else 0, -self._may_sleep)
+        if not wanted and self._idle and not self._waits and self._may_sleep > 0:
+            self._waits = True
+            due_s = next(iter(self._idle.values())) + self.after_s
+            self.env.process(self._sleep(max(due_s, float(self.env.now))))
+
+    def _hear(self) -> None:
+        """Hear what is decided for the cluster: a task may be ready, and wait, though nothing was submitted here."""
+        by = self.cluster.served_by
+        if isinstance(by, Decider) and by is not self._heard:
+            self._heard = by
+            by.routers = (*by.routers, self)
+
+    def note_end(self, _: Attempt) -> None:
+        """Take note that an attempt has ended where jobs of the cluster come from."""
+        self._ring()
+
+    def note_decision(self) -> None:
+        """Take note that somebody has decided where jobs of the cluster come from."""
+        self._ring()
+
+    def note_room(self) -> None:
+        """Take note that jobs may find cores, of which decisions follow."""
+
+    @property
+    def _waiting(self) -> list[Job]:
+        """Return the jobs that wait for the cluster, at its scheduler or at a router that found no room behind it."""
+        found: dict[int, Job] = {}
+        ahead: list[object] = [self.cluster.served_by]
+        for each in ahead:
+            if isinstance(each, Scheduler | Router):
+                found |= {id(job): job for job in each.waiting}
+                ahead.extend(each.routers)
+        return list(found.values())
+
+    @property
+    def _may_sleep(self) -> int:
+        """Return how many more machines may sleep."""
+        return sum(machine.takes_jobs for machine in self.cluster.machines) - self.awake
+
+    def _wake(self, cores: int, machines: int) -> None:
+        """Wake machines until at least `cores` more cores and `machines` more machines are on their way.
+
+        Those that something else holds off come when that lets them; they do not count.
+        """
+        asleep = sorted(self.asleep, key=lambda machine: (len(machine.holders) > 1, machine.index))
+        coming = [machine for machine in asleep if machine.boots and len(machine.holders) == 1]
+        cores -= sum(machine.cores for machine in coming)
+        machines -= len(coming)
+        for machine in asleep:
+            if (cores > 0 or machines > 0) and not machine.boots:
+                machine.boots = True
+                self.env.process(self._boot(machine))
+                if len(machine.holders) == 1:
+                    cores -= machine.cores
+                    machines -= 1
+
+    def _boot(self, machine: Machine) -> Process:
+        if self.boot_s:
+            yield self.env.timeout(self.boot_s)
+        yield self.env.powering()
+        machine.boots = False
+        machine.release(self)
+        self._ring()
+
+    def _sleep(self, at_s: float) -> Process:
+        """Let the machines sleep that have been idle for long enough, if nothing waits by then."""
+        yield self.env.at(at_s)
+        yield self.env.powering()
+        self._waits = False
+        if not self._waiting:
+            due = [machine for machine, since_s in self._idle.items() if since_s + self.after_s <= self.env.now]
+            for machine in sorted(due, key=lambda machine: -machine.index)[: max(self._may_sleep, 0)]:
+                machine.hold(self)
+        self._ring()

@@ -1,0 +1,437 @@
+"""QueueScheduler: one queue in front of one cluster; it wakes once per instant and asks a pass."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.base_scheduler import Scheduler
+from simmodels.entities.cluster import Cluster
+from simmodels.entities.environment import Environment
+from simmodels.entities.events import Backfilled, Reason, Reserved, Submitted
+from simmodels.entities.going import Going
+from simmodels.entities.machine import Machine
+from simmodels.errors import RequestError
+from simmodels.passes import queue_events as queue
+from simmodels.passes.under_notice import instant_under_notice
+from simmodels.policies.options import takes_options
+from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import Backfilling, QueueOptions, raise_refused
+from simmodels.policies.rows import Rows, require_columns, row_of
+from simmodels.results.place import Terms
+from simmodels.streams import stream
+from simmodels.structures import queue_state as state
+from simmodels.structures.structure import address_of
+from simmodels.window import run_on
+from simmodels.workload import Job, Workload
+
+_ROOM: Final = 1024  # slots at first
+_REASONS: Final[dict[Backfilling, Reason]] = {
+    "greedy": "fits",
+    "easy": "ends in time",
+    "conservative": "delays no reservation",
+}
+
+
+@takes_options(QueueOptions)
+class QueueScheduler(Scheduler):
+    """A scheduler with a queue; the order says who is first, the backfilling who may go before.
+
+    It is a process: at the end of each instant at which something was submitted, ended or powered,
+    it asks the compiled pass (`simmodels.passes.queue_events`) what starts, and starts it. Extend it by
+    overriding `submit`, `start` or `ended`, or by calling `set_order` from a process of yours.
+
+    Parameters
+    ----------
+    env, cluster
+        The environment, and where jobs run.
+    options
+        As in `simmodels.policies.queue_options.QueueOptions`.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        An option is not what is allowed.
+    """
+
+    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see QueueOptions
+        self.options = QueueOptions.checked(**options)
+        super().__init__(env, cluster)
+        self.order_changes = 0
+        self.changes = 0  # of other options
+        self._overruns = {self.options.overrun}
+        self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
+        self._kill = self.options.overrun == "kill"
+        self._by_event = self.options.decide == "event"
+        self._draws: np.random.Generator | None = None  # made when an order first asks for it
+        self._draw = np.empty(0)
+        self._room = _ROOM
+        columns = (np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64))
+        self._submit, self._runtime, self._estimate, self._cores = columns
+        self._rows = self.options.rows(_ROOM)
+        self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM), rows=self._rows)
+        self._address = int(address_of(self._queue))
+        self._jobs: dict[int, Job] = {}  # by slot, those not yet done
+        self._waiting = 0  # how many wait
+        self._turn = 0
+        self._slots = np.empty(64, np.int64)  # what ended, then what starts
+        self._powered = 0  # cores gained (lost) since the last decision
+        self._reserved_s: dict[int, float] = {}  # by slot, as last published
+        self._starts_on: dict[int, list[tuple[Machine, int]]] = {}  # of slots that start where machines are about to go
+        self._shadow_s = math.nan  # the reservation of the first that waits, where machines are about to go
+
+    # -- what happens to it -------------------------------------------------------------------------
+
+    def accept(self, workload: Workload) -> None:
+        """Refuse a workload with a job that can never run here, or without a column that an order names."""
+        super().accept(workload)
+        require_columns(self._rows.names, workload)
+
+    def enqueue(self, job: Job) -> None:
+        """Take a job that was submitted already, to a router; refuse one without a number that an order names."""
+        if self._rows.names:
+            row_of(self._rows.names, job)
+        super().enqueue(job)
+
+    def resume(self, jobs: Sequence[Job]) -> None:
+        """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
+
+        So are those that were killed before, at their estimate. One that loses its machine runs again from its start.
+        """
+        now, before = float(self.env.now), self._arrived
+        for job, runs in zip(jobs, run_on(jobs, now, free=self.cluster.free_cores, kill=self._kill), strict=True):
+            self._require(job)
+            self.env.publish(Submitted, job, self)
+            if runs:
+                self.cluster.ran_before(job, now - job.submit_s)
+                self._enter(job, now)
+        # All fit, so they all start, whatever the order.
+        self._start_all(self._decided(now, 0, self._arrived - before))
+
+    def _note_end(self, attempt: Attempt) -> None:
+        """Take note that an attempt has ended."""
+        self._ended.append(attempt)
+        # With nobody waiting there is nothing to decide: the next submission brings the count of cores up to date.
+        if self._waiting or self._by_event or attempt.outcome is Outcome.LOST:
+            self._ring()
+
+    def note_power(self, machine: Machine, more: int) -> None:
+        """Take note that a machine was switched, and how many more of its cores jobs may have."""
+        self._powered += more
+        super().note_power(machine, more)
+
+    def set_order(self, order: str | Priority, backfill_order: str | Priority | None = None) -> None:
+        """Go over to another order, from the next decision on.
+
+        Raises
+        ------
+        RequestError, UnknownNameError
+            No such order, or a backfill order for a backfilling that has none.
+        """
+        changed = self.options.with_order(order, backfill_order)
+        self._rows = self._filled_rows(changed)
+        self.options = changed
+        self.order_changes += 1
+        self._may_refuse = self.options.may_refuse
+        _, second = self.options.both
+        state.set_rows(self._queue, *self._rows.matrices)
+        state.set_draw(self._queue, self._drawn(self._room))
+        queue.set_order(
+            self._queue,
+            self.order.key_function,
+            second.key_function,
+            self.order.moving,
+            second.moving,
+            second is self.order,
+            float(self.env.now),
+        )
+
+    def reconfigure(self, **options: object) -> None:
+        """Change options by name, from the next decision on; for a decision at this instant, call `wake` too.
+
+        Parameters
+        ----------
+        options
+            ``order``, ``backfilling``, ``backfill_order``, ``threshold_s``, ``overrun``, ``queue_depth``; others stay.
+            Reservations are made again; a changed ``overrun`` applies to jobs that start.
+
+        Raises
+        ------
+        UnknownNameError
+            No such option, order or backfilling.
+        RequestError
+            A number is out of its range, or a backfill order is given where nothing is backfilled by it.
+        """
+        changed = self.options.with_changes(options)
+        if not options:
+            return
+        if not options.keys() - {"order", "backfill_order"}:
+            self.set_order(changed.order, changed.backfill_order)
+            return
+        self._rows = self._filled_rows(changed)
+        self._overruns.add(changed.overrun)
+        self._kill = changed.overrun == "kill"
+        self.options = changed
+        self.changes += 1
+        self._may_refuse = changed.may_refuse
+        start_s = np.full(self._room, float(self.env.now))  # of those that are being started, which have no attempt yet
+        for attempt in (*self.cluster.running, *self._ended):
+            if attempt.decider is self:
+                start_s[attempt.slot] = attempt.start_s
+        columns = (self._submit, self._runtime, self._estimate, self._cores)
+        old, self._queue = self._queue, changed.open(columns, free=0, draw=self._drawn(self._room), rows=self._rows)
+        self._address = int(address_of(self._queue))
+        queue.take_over(self._queue, old, start_s, float(self.env.now))
+
+    # -- what can be seen of it ---------------------------------------------------------------------
+
+    @property
+    def order(self) -> Priority:
+        """Return who is first; `set_order` changes it."""
+        return self.options.order
+
+    @property
+    def backfill_order(self) -> Priority | None:
+        """Return who is backfilled first; None for those who are first in `order`."""
+        return self.options.backfill_order
+
+    @property
+    def waiting(self) -> list[Job]:
+        """Return the jobs that wait: those in the queue, in order, those beyond `queue_depth`, then those that are new.
+
+        The latter were submitted, or lost, at this instant, and enter the queue at its end.
+        """
+        beyond = [] if self.options.queue_depth is None else state.slots_beyond(self._queue).tolist()
+        others = [*beyond, *(attempt.slot for attempt in self._again)]
+        return self.queued + [self._jobs[slot] for slot in others] + self._submitted
+
+    @property
+    def queued(self) -> list[Job]:
+        """Return the jobs in the queue (within `queue_depth`), in order, as of the last decision."""
+        return [self._jobs[slot] for slot in state.waiting_slots(self._queue).tolist()]
+
+    @property
+    def jobs_not_done(self) -> list[Job]:
+        """Return the jobs that were submitted and are not done: about to enter the queue, in it, or running."""
+        done = {attempt.slot for attempt in self._ended if attempt not in self._again}
+        return [job for slot, job in self._jobs.items() if slot not in done] + self._submitted
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job that was submitted here waits or runs."""
+        return not self._submitted and len(self._jobs) == len(self._ended) - len(self._again)
+
+    # -- the process --------------------------------------------------------------------------------
+
+    def _instant(self) -> None:
+        """Decide after all events of the instant, or after the next one."""
+        if self._powered:
+            queue.change_capacity(self._queue, self._powered)
+            self._powered = 0
+        if self._by_event:
+            self._next_event()
+            return
+        now = float(self.env.now)
+        arrivals = len(self._submitted)
+        if arrivals:
+            for job in self._submitted:
+                self._enter(job, now)
+            self._submitted.clear()
+        finished = 0
+        ended = self._ended
+        if ended:
+            if len(ended) > len(self._slots):
+                self._slots = np.empty(2 * len(ended), np.int64)
+            for attempt in ended:
+                if attempt in self._again:
+                    self._requeue(attempt.slot, now)
+                else:
+                    self._slots[finished] = attempt.slot
+                    finished += 1
+                    del self._jobs[attempt.slot]
+            ended.clear()
+            self._again.clear()
+        self._start_all(self._decided(now, finished, arrivals))
+
+    def _decided(self, now: float, finished: int, arrivals: int) -> list[int]:
+        """Let what ended end, and what came arrive; return the slots that start now."""
+        if self.cluster.leaving:
+            return self._decided_under_notice(now, finished, arrivals)
+        starts = queue.instant(self._address, now, self._slots, finished, arrivals)
+        if not starts:
+            return []
+        if starts > len(self._slots):
+            self._slots = state.started_slots(self._queue, starts, 2 * starts)
+        slots: list[int] = self._slots[:starts].tolist()
+        return slots
+
+    def _decided_under_notice(self, now: float, finished: int, arrivals: int) -> list[int]:
+        """Decide as `_decided` does while machines are about to go."""
+        going = Going(self.cluster, self)
+        given = (self._slots, finished, arrivals, going.goes_s, going.free, going.running)
+        started, had, self._shadow_s = instant_under_notice(self._queue, now, *given)
+        self._starts_on = going.places(had)
+        slots: list[int] = started.tolist()
+        return slots
+
+    def _next_event(self) -> None:
+        """Decide after one event: a submission, else a completion in the order of the starts."""
+        now = float(self.env.now)
+        for attempt in self._ended:
+            if attempt.outcome is Outcome.LOST:
+                continue
+            known = now == attempt.start_s + self._estimate[attempt.slot]
+            if known and attempt.slot in self._jobs:
+                del self._jobs[attempt.slot]
+                queue.finish(self._queue, attempt.slot, now)
+        if self._submitted:
+            self._enter(self._submitted.pop(0), now)
+            queue.arrive(self._queue, now)
+        elif self._ended:
+            first = min(range(len(self._ended)), key=lambda i: self._ended[i].turn)
+            attempt = self._ended.pop(first)
+            if attempt in self._again:
+                del self._again[attempt]
+                self._requeue(attempt.slot, now)
+            elif attempt.slot in self._jobs:
+                del self._jobs[attempt.slot]
+                queue.finish(self._queue, attempt.slot, now)
+        self._start_all(self._decided(now, 0, 0))
+        if self._submitted or self._ended:
+            self._ring()
+
+    def _enter(self, job: Job, now: float) -> None:
+        """Give a job the next slot."""
+        slot = self._arrived
+        if slot == self._room:
+            self._room *= 2
+            grown = state.grow(self._queue, self._room, self._drawn(self._room))
+            self._submit, self._runtime, self._estimate, self._cores = grown
+            self._rows.grow(self._room)
+            state.set_rows(self._queue, *self._rows.matrices)
+        if self._rows.names:
+            self._rows.fill(slot, job)
+        self._submit[slot] = now
+        self._cores[slot] = job.cores
+        self._runtime[slot], self._estimate[slot] = self.cluster.lengths_s(job)
+        self._jobs[slot] = job
+        self._arrived = slot + 1
+        self._waiting += 1
+
+    def _filled_rows(self, options: QueueOptions) -> Rows:
+        """Return what orders know of the jobs that are not done, beyond the columns of the queue."""
+        rows = options.rows(self._room)
+        if rows.names:
+            for slot, job in self._jobs.items():
+                rows.fill(slot, job)
+            for job in self._submitted:
+                row_of(rows.names, job)
+        return rows
+
+    def _withdraw(self, job: Job) -> None:
+        """Take a job out of the queue."""
+        slot = next((slot for slot, each in self._jobs.items() if each is job), -1)
+        if slot < 0 or not queue.withdraw(self._queue, slot, float(self.env.now)):
+            self._refuse_withdrawal(job)
+        del self._jobs[slot]
+        self._waiting -= 1
+
+    def _ahead_of(self, job: Job) -> Iterable[Job]:
+        """Return the jobs that wait, in order; for one that does not, those that would stand before it, and the new."""
+        if any(each is job for each in self.waiting):
+            return self.waiting
+        now = float(self.env.now)
+        row = np.array(row_of(self.order.columns, job), np.float64)
+        place = queue.place_of(self._queue, job.estimate_s, job.runtime_s, float(job.cores), row, now)
+        queued = len(self.queued)
+        return self.waiting[:place] + self.waiting[queued:]
+
+    def _requeue(self, slot: int, now: float) -> None:
+        """Let a job that lost its machine wait again: what is left of it."""
+        self._runtime[slot], self._estimate[slot] = self.cluster.lengths_s(self._jobs[slot])
+        queue.requeue(self._queue, slot, now)
+        self._waiting += 1
+
+    def _drawn(self, room: int) -> np.ndarray:
+        """Return a uniform number for each slot, if an order asks for it."""
+        if self.options.draws:
+            if self._draws is None:
+                self._draws = stream(self.env.seed_of("order", self.cluster.name), "order", "draw")
+            self._draw = np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
+        return self._draw
+
+    def _start_all(self, slots: list[int]) -> None:
+        if self._may_refuse:
+            slot, now = state.refused(self._queue)
+            if slot >= 0:
+                raise_refused(self._jobs[slot], now, self.order, self.backfill_order)
+        attempts = []
+        self._waiting -= len(slots)
+        for slot in slots:
+            job = self._jobs[slot]
+            if self._starts_on:
+                self.cluster.places = self._starts_on.pop(slot)
+            attempt = self.start(job)
+            self.cluster.places = ()  # if `start` is overridden, to start it elsewhere
+            if attempt.job is not job:
+                self._note_change(attempt, job)
+            attempt.decider = self
+            attempt.slot = slot
+            attempt.turn = self._turn
+            self._turn += 1
+            if slot < self.options.warm_jobs:
+                attempt.counted = False
+            attempts.append(attempt)
+        observed = self.env.observed
+        if Backfilled in observed or Reserved in observed:
+            self._explain(attempts)
+
+    def _explain(self, attempts: Sequence[Attempt]) -> None:
+        """Publish why jobs were backfilled, and what was reserved."""
+        now, backfilling = float(self.env.now), self.options.backfilling
+        waiting = state.waiting_slots(self._queue).tolist()
+        # Without a pass since the keys were computed, who is first by an order that moves is not known.
+        known = not self.order.moving or bool(attempts) or queue.has_fitting(self._queue)
+        if not waiting or backfilling == "none" or not (known or backfilling == "conservative"):
+            return
+        promised = {"greedy": [], "easy": waiting[:1], "conservative": waiting}[backfilling]
+        starts_s = [float(queue.reserved_start(self._queue, slot, now)) for slot in promised]
+        if self.cluster.leaving and backfilling == "easy":
+            starts_s = [self._shadow_s]
+        held = {slot: start_s for slot, start_s in zip(promised, starts_s, strict=True) if not math.isnan(start_s)}
+        news = [(self._jobs[slot], start_s) for slot, start_s in held.items() if self._reserved_s.get(slot) != start_s]
+        self._reserved_s = held
+        behind = queue.behind_first(self._queue, np.array([attempt.slot for attempt in attempts], np.int64))
+        ahead = self._jobs[waiting[0]]
+        for job, start_s in news:  # an observer may withdraw a job: all that is published is known by now
+            self.env.publish(Reserved, job, start_s, self)
+        for attempt, is_behind in zip(attempts, behind.tolist(), strict=True):
+            if is_behind:
+                reason: Reason = _REASONS[backfilling]
+                if backfilling == "easy" and now + self._estimate[attempt.slot] > held[waiting[0]]:
+                    reason = "extra cores"
+                self.env.publish(Backfilled, attempt, ahead, reason)
+
+    @staticmethod
+    def _note_change(attempt: Attempt, job: Job) -> None:
+        """Take note that `start` was overridden to start a changed job."""
+        attempt.submitted = job
+        if attempt.job.cores != job.cores:
+            raise RequestError(
+                f"job {job.job_id} was started on {attempt.job.cores} cores", f"the pass gave it {job.cores}"
+            )
+
+    def about(self) -> dict[str, object]:
+        """Return the options by name, as a schedule keeps them; the order is that of the last decision."""
+        counts = {"order_changes": self.order_changes, "changes": self.changes}
+        return {**self.options.about(), **{name: count for name, count in counts.items() if count}}
+
+    def terms(self) -> Terms:
+        """Return what a schedule of this queue is proved by."""
+        return Terms(overrun=self.options.overrun if len(self._overruns) == 1 else None)
+
+    def start(self, job: Job) -> Attempt:  # type: ignore[override]  # the machines are always the lowest
+        """Start a job that the pass chose; if overridden, with as many cores as it asked for."""
+        return self.cluster.start(job, limit_work_s=job.estimate_s if self._kill else None, then=self.ended)

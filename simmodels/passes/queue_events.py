@@ -1,0 +1,493 @@
+"""Queue events: what each event does to the state of a queue, and what then starts.
+
+Both clocks say what arrives, ends, or is powered, and ask `decide` what starts. It reads the state,
+asks the pass of the backfilling, and applies its answer; so each rule (threshold, queue depth, warm
+jobs) is written once.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
+from simmodels.passes.backfilling import reservation, start_easy, start_fitting, start_heads
+from simmodels.passes.conservative import start_reserved
+from simmodels.passes.keys import key_of, refuse
+from simmodels.structures.arrays import grown
+from simmodels.structures.profile import add, copy_profile, lasts_until
+from simmodels.structures.queue_state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING, queue_at
+from simmodels.structures.sorted_blocks import insert, least_cores, new_sorted_blocks, refill, remove, sort_pairs
+
+_AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all others, among themselves by slot
+
+
+# -- keys ---------------------------------------------------------------------------------------
+
+
+@compiled
+def _key(queue, order, row, slot, now):
+    """Return the key of a waiting job in an order; `row` says where the rows are that the order reads."""
+    if slot < queue.warm or slot < queue.judged:
+        return _AHEAD
+    draw = queue.draw[slot] if slot < queue.draw.size else 0.0
+    at = row[0] + slot * row[1]
+    submit, estimate, runtime = queue.submit[slot], queue.estimate[slot], queue.runtime[slot]
+    key = key_of(order, submit, estimate, runtime, queue.cores[slot], draw, now, at)
+    return refuse(queue, slot, now) if np.isnan(key) else key
+
+
+@compiled
+def place_of(queue, estimate, runtime, cores, row, now):
+    """Return how many of those that wait, as last sorted, stand before a job that would be submitted now (draw 0.5)."""
+    key = queue.order(now, estimate, runtime, cores, 0.0, now, 0.5, np.int64(row.ctypes.data))
+    before = 0
+    for c in range(queue.waiting.blocks):
+        b = queue.waiting.chain[c]
+        for i in range(queue.waiting.count[b]):
+            before += not queue.key[queue.waiting.slot[b, i]] > key  # a key that is no number comes last
+    return before
+
+
+@compiled
+def behind_first(queue, slots):
+    """Return bool[slots]: which of these started although the first that waits, as last sorted, precedes them."""
+    found = np.zeros(slots.size, np.bool_)
+    if queue.waiting.size:
+        first = queue.waiting.slot[queue.waiting.chain[0], 0]
+        for k in range(slots.size):
+            key, ahead = queue.key[slots[k]], queue.key[first]
+            found[k] = key > ahead or (key == ahead and slots[k] > first)
+    return found
+
+
+@compiled
+def reserved_start(queue, slot, now):
+    """Return the start that is reserved for a waiting job: the first (EASY), or any (conservative)."""
+    if queue.backfilling == CONSERVATIVE:
+        return queue.reserved[slot]
+    start, _ = reservation(now, queue.free, queue.cores[slot], queue.running, queue.ends, queue.slots, queue.cores, 0)
+    return start
+
+
+@compiled
+def has_fitting(queue):
+    """Return whether a waiting job needs no more cores than are free."""
+    return queue.waiting.size > 0 and least_cores(queue.waiting) <= queue.free
+
+
+@compiled
+def sort_again(queue, ordered, order, row, key, now):
+    """Recompute the keys of an ordered list, and sort it."""
+    n = 0
+    for c in range(ordered.blocks):
+        heed_signals()
+        b = ordered.chain[c]
+        for i in range(ordered.count[b]):
+            slot = ordered.slot[b, i]
+            value = _key(queue, order, row, slot, now)
+            key[slot] = value
+            queue.ends[n] = value
+            queue.slots[n] = slot
+            n += 1
+    sort_pairs(queue.ends, queue.slots, queue.ends2, queue.slots2, n)
+    refill(ordered, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+
+
+@compiled
+def make_scratch(queue):
+    """Begin a decision: nothing has started, and the scratch is as long as the queue."""
+    queue.begun = 0
+    if queue.waiting.size > queue.placed.size:
+        room = 2 * queue.waiting.size
+        queue.placed = np.empty(room, np.int64)
+        queue.slots = np.empty(room, np.int64)
+        queue.slots2 = np.empty(room, np.int64)
+        queue.ends = np.empty(room, np.float64)
+        queue.ends2 = np.empty(room, np.float64)
+
+
+@compiled
+def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
+    """Go over to another order; what waits is sorted again."""
+    queue.refused = -1
+    queue.stale = True
+    queue.order = order
+    queue.backfill_order = backfill_order
+    queue.moving = moving
+    queue.backfill_moving = backfill_moving
+    make_scratch(queue)
+    if same:
+        queue.backfill = queue.waiting
+    else:
+        if queue.backfill_key.size < queue.key.size:
+            queue.backfill_key = np.empty(queue.key.size, np.float64)
+        backfill = new_sorted_blocks(64)
+        n = 0
+        for c in range(queue.waiting.blocks):
+            b = queue.waiting.chain[c]
+            for i in range(queue.waiting.count[b]):
+                queue.slots[n] = queue.waiting.slot[b, i]
+                queue.ends[n] = 0.0
+                n += 1
+        refill(backfill, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+        queue.backfill = backfill
+        sort_again(queue, backfill, backfill_order, queue.backfill_row, queue.backfill_key, now)
+    queue.same = same
+    sort_again(queue, queue.waiting, order, queue.row, queue.key, now)
+
+
+@compiled
+def take_over(queue, old, start, now):
+    """Take over what arrived, waits and runs in another queue on the same columns, which is not used again.
+
+    Parameters
+    ----------
+    queue
+        An empty queue with other options.
+    old
+        The queue whose place it takes.
+    start
+        float64[slots], when each running slot started.
+    now
+        The instant, in seconds.
+    """
+    queue.free = old.free
+    queue.phase = old.phase
+    queue.arrived = old.arrived
+    queue.warm_started = old.warm_started
+    if queue.backfilling >= EASY:
+        for slot in range(queue.arrived):
+            if queue.phase[slot] == RUNNING:
+                _expect(queue, slot, start[slot])
+    admit(queue, now)
+
+
+@compiled
+def _copy_list(queue, ordered, old, place):
+    """Hold what another list holds, by new slots: place[slot]; the order stays."""
+    n = 0
+    for c in range(old.blocks):
+        b = old.chain[c]
+        for i in range(old.count[b]):
+            queue.ends[n] = old.key[b, i]
+            queue.slots[n] = place[old.slot[b, i]]
+            n += 1
+    refill(ordered, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+
+
+@compiled
+def carry_on(queue, old, kept):
+    """Be where another queue is, which stays as it is.
+
+    Parameters
+    ----------
+    queue
+        A queue in which nothing has arrived, with the options of the other except the number of its warm jobs. Its
+        first slots are the jobs that wait or run in the other, its further ones those that are to come.
+    old
+        The other queue.
+    kept
+        int64[k], the slots that wait or run in it, increasing.
+    """
+    place = np.full(max(old.arrived, 1), -1)
+    for k in range(kept.size):
+        slot = kept[k]
+        place[slot] = k
+        queue.phase[k] = old.phase[slot]
+        queue.key[k] = old.key[slot]
+        if not queue.same:
+            queue.backfill_key[k] = old.backfill_key[slot]
+        if queue.backfilling >= EASY:
+            queue.expected_end[k] = old.expected_end[slot]
+        if queue.backfilling == CONSERVATIVE:
+            queue.reserved[k] = old.reserved[slot]
+        queue.judged += slot < old.judged
+        queue.admitted += slot < old.admitted
+    queue.arrived = kept.size
+    queue.warm_started = queue.warm - (old.warm - old.warm_started)
+    queue.free = old.free
+    room = max(queue.placed.size, old.waiting.size, old.running.size)
+    queue.ends, queue.slots = np.empty(room, np.float64), np.empty(room, np.int64)
+    queue.ends2, queue.slots2 = np.empty(room, np.float64), np.empty(room, np.int64)
+    queue.placed = np.empty(room, np.int64)
+    _copy_list(queue, queue.waiting, old.waiting, place)
+    if not queue.same:
+        _copy_list(queue, queue.backfill, old.backfill, place)
+    _copy_list(queue, queue.running, old.running, place)
+    copy_profile(queue.profile, old.profile)
+    queue.due = old.due
+    queue.gained_until = old.gained_until
+    queue.fresh = old.fresh
+    queue.stale = old.stale
+
+
+# -- in and out of the lists ----------------------------------------------------------------------
+
+
+@compiled
+def _enter(queue, slot, now):
+    """Put a job into the queue's lists."""
+    key = _key(queue, queue.order, queue.row, slot, now)
+    queue.key[slot] = key
+    insert(queue.waiting, key, slot, queue.cores[slot], queue.estimate[slot])
+    if not queue.same:
+        key = _key(queue, queue.backfill_order, queue.backfill_row, slot, now)
+        queue.backfill_key[slot] = key
+        insert(queue.backfill, key, slot, queue.cores[slot], queue.estimate[slot])
+    if queue.backfilling == CONSERVATIVE:
+        queue.reserved[slot] = np.nan
+        queue.fresh = True
+
+
+@compiled
+def _leave(queue, slot):
+    """Take a job out of the queue's lists."""
+    remove(queue.waiting, queue.key[slot], slot)
+    if not queue.same:
+        remove(queue.backfill, queue.backfill_key[slot], slot)
+
+
+@compiled
+def admit(queue, now):
+    """Let the earliest-submitted jobs into the window of `depth` jobs."""
+    while queue.admitted < queue.arrived and (queue.depth == 0 or queue.waiting.size < queue.depth):
+        slot = queue.admitted
+        queue.admitted += 1
+        if queue.phase[slot] == WAITING:
+            _enter(queue, slot, now)
+
+
+@compiled
+def judge(queue, now):
+    """Move the jobs that wait longer than the threshold ahead of the others."""
+    while queue.judged < queue.arrived and now - queue.submit[queue.judged] > queue.threshold:
+        slot = queue.judged
+        listed = queue.phase[slot] == WAITING and slot < queue.admitted
+        if listed:
+            _leave(queue, slot)
+        held = queue.reserved[slot] if queue.backfilling == CONSERVATIVE else np.nan
+        queue.judged += 1
+        if listed:
+            _enter(queue, slot, now)
+            if queue.backfilling == CONSERVATIVE:
+                queue.reserved[slot] = held
+
+
+# -- events ---------------------------------------------------------------------------------------
+
+
+@compiled
+def arrive(queue, now):
+    """Let the next slot arrive; its columns are filled in."""
+    queue.phase[queue.arrived] = WAITING
+    queue.arrived += 1
+    admit(queue, now)
+
+
+@compiled
+def finish(queue, slot, now):
+    """Let a running job end and free its cores."""
+    queue.phase[slot] = DONE
+    _release(queue, slot, now)
+
+
+@compiled
+def _release(queue, slot, now):
+    queue.free += queue.cores[slot]
+    if queue.backfilling >= EASY:
+        end = queue.expected_end[slot]
+        remove(queue.running, end, slot)
+        if queue.backfilling == CONSERVATIVE and end > now:
+            add(queue.profile, now, end, queue.cores[slot])
+            queue.gained_until = max(queue.gained_until, end)
+
+
+@compiled
+def requeue(queue, slot, now):
+    """Let a job that lost its machine wait again, at its old place; its cores are freed."""
+    _release(queue, slot, now)
+    queue.phase[slot] = WAITING
+    queue.stale = True
+    if slot < queue.warm:
+        queue.warm_started -= 1
+    if queue.depth == 0 or queue.waiting.size < queue.depth:
+        _enter(queue, slot, now)
+        return
+    last = np.int64(-1)  # the window is full: the latest job in it gives way, if it is later
+    for c in range(queue.waiting.blocks):
+        b = queue.waiting.chain[c]
+        for i in range(queue.waiting.count[b]):
+            last = max(last, queue.waiting.slot[b, i])
+    if last > slot:
+        _leave(queue, last)
+        queue.admitted = last
+        _enter(queue, slot, now)
+    else:
+        queue.admitted = min(queue.admitted, slot)
+
+
+@compiled
+def withdraw(queue, slot, now):
+    """Let a waiting job go, as if it had never come; return whether it waited."""
+    if queue.phase[slot] != WAITING:
+        return False
+    if slot < queue.warm:
+        queue.warm_started += 1
+    if slot < queue.admitted:
+        _leave(queue, slot)
+    queue.phase[slot] = DONE
+    queue.stale = True
+    admit(queue, now)
+    return True
+
+
+@compiled
+def change_capacity(queue, cores):
+    """Add free cores (take some away, if negative)."""
+    queue.free += cores
+    queue.stale = True
+
+
+@compiled
+def _expect(queue, slot, start):
+    """Note when a running job is expected to end."""
+    end = start + queue.estimate[slot]
+    if queue.backfilling == CONSERVATIVE:
+        end = lasts_until(start, queue.estimate[slot])
+    queue.expected_end[slot] = end
+    insert(queue.running, end, slot, queue.cores[slot], queue.estimate[slot])
+
+
+@compiled
+def start_placed(queue, first, n, now):
+    """Let placed[first:n] run from now on."""
+    queue.begun += n - first
+    for k in range(first, n):
+        slot = queue.placed[k]
+        _leave(queue, slot)
+        queue.phase[slot] = RUNNING
+        queue.free -= queue.cores[slot]
+        if queue.backfilling >= EASY:
+            _expect(queue, slot, now)
+
+
+@compiled
+def _pass(queue, now, placed):
+    """Write the slots that start now into `placed`; return how many."""
+    if queue.moving:
+        sort_again(queue, queue.waiting, queue.order, queue.row, queue.key, now)
+    if not queue.same and queue.backfill_moving:
+        sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_row, queue.backfill_key, now)
+    if queue.backfilling == NONE:
+        return start_heads(queue.free, queue.waiting, placed, queue.arrived)
+    if queue.backfilling == GREEDY:
+        return start_fitting(queue.free, queue.waiting, placed)
+    if queue.backfilling == EASY:
+        return start_easy(
+            now,
+            queue.free,
+            queue.waiting,
+            queue.backfill,
+            queue.same,
+            queue.running,
+            queue.key,
+            queue.cores,
+            queue.estimate,
+            placed,
+            queue.ends,
+            queue.slots,
+            queue.ends2,
+            queue.slots2,
+        )
+    n, queue.due = start_reserved(
+        now,
+        queue.free,
+        queue.waiting,
+        queue.running,
+        queue.estimate,
+        queue.profile,
+        queue.reserved,
+        queue.due,
+        queue.gained_until,
+        queue.fresh,
+        queue.stale,
+        placed,
+    )
+    queue.gained_until = -np.inf
+    queue.fresh = False
+    queue.stale = False
+    return n
+
+
+@compiled
+def make_room(queue, slots):
+    """Grow `placed` to at least `slots` entries, keeping its contents."""
+    if slots > queue.placed.size:
+        queue.placed = grown(queue.placed, 2 * slots)
+
+
+@compiled
+def most_starts(queue):
+    """Return how many jobs may start before the queue is looked at again."""
+    left = queue.most_starts - queue.begun
+    if queue.admitted < queue.arrived:  # the next job enters the window as soon as one starts, so they start one by one
+        return min(left, 1)
+    return min(left, queue.waiting.size)
+
+
+@compiled
+def decide(queue, now):
+    """Decide which jobs start now, and start them; return how many: the slots are in `placed`."""
+    if queue.waiting.size == 0:
+        return 0
+    if queue.threshold < np.inf:
+        judge(queue, now)
+    if queue.backfilling != CONSERVATIVE and least_cores(queue.waiting) > queue.free:
+        return 0  # no job fits, whatever the order
+    make_scratch(queue)
+    n = 0
+    while queue.warm_started < queue.warm:
+        make_room(queue, n + queue.waiting.size)
+        more = min(start_heads(queue.free, queue.waiting, queue.placed[n:], queue.warm), most_starts(queue))
+        start_placed(queue, n, n + more, now)
+        n += more
+        queue.warm_started += more
+        queue.stale = True
+        admit(queue, now)  # the window slides
+        if more == 0:
+            return n
+    while True:
+        heed_signals()
+        make_room(queue, n + queue.waiting.size)
+        more = _pass(queue, now, queue.placed[n:])
+        sliding = queue.admitted < queue.arrived
+        most = most_starts(queue)
+        if more > most:
+            more = most
+            queue.due = now  # conservative: the others may still start at this instant
+        start_placed(queue, n, n + more, now)
+        n += more
+        if more == 0 or not sliding:
+            return n
+        admit(queue, now)
+
+
+@compiled
+def instant(address, now, slots, ends, arrivals):
+    """Let slots[:ends] end and the next `arrivals` slots arrive, decide, and return how many start.
+
+    Those that start are in slots[:starts] then, if they have room there; else in queue.placed alone. `address` is that
+    of the queue, see `simmodels.structures.structure.address_of`.
+
+    One call an instant: it saves the process clock a crossing from Python for each event, and an array that is made.
+    """
+    queue = queue_at(address)
+    for k in range(ends):
+        finish(queue, slots[k], now)
+    for _ in range(arrivals):
+        arrive(queue, now)
+    starts = decide(queue, now)
+    if starts <= slots.size:
+        slots[:starts] = queue.placed[:starts]
+    return starts

@@ -1,0 +1,186 @@
+"""Placement by risk: long jobs on safe machines; each job gets a target machine and a planned start.
+
+Perotin, Zhang, Wijayawardana, Benoit, Robert, Chien: Risk-aware scheduling algorithms for variable capacity
+resources, SC-W 2023 (doi 10.1145/3624062.3624194), section 4: TargetStretch, TargetASAP and PackedTargetASAP.
+Lengths are known exactly, so a planned start holds until the number of machines changes; then all is planned
+again. A job may go before jobs that were planned earlier where there is a hole, and delays none.
+
+A placement looks at no more than 2 x distance + 1 machines, whatever their number; a change of the number of
+machines costs O(machines + running jobs) and a placement for each job that has not started.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from simmodels.ground.compiled import compiled
+from simmodels.passes.machines import alter, count_load, load_of, make_room, rebuild, run
+from simmodels.passes.planned_starts import plan
+from simmodels.structures import heap
+from simmodels.structures.arrays import grown
+from simmodels.structures.placement_state import NOWHERE
+from simmodels.structures.sorted_blocks import copy_slots, insert, remove
+
+_CLOSE: Final = 1e-9  # to a threshold of U: there its rounding counts
+
+
+# -- how many machines are used -------------------------------------------------------------------
+
+
+@compiled
+def update(state, now):
+    """Use more machines while U is high, or fewer while it is low (section 4.2); nothing is moved.
+
+    U is the mean of u over the machines used; u is 1 where a job is planned that has not started, else the
+    share of the cores in use.
+    """
+    tick(state, now)
+    if state.alive == 0:
+        return
+    if state.use == 0:
+        state.use = 1
+        state.load = load_of(state, state.ranked[0])
+    if busy(state) > state.rules.raise_above:
+        while state.use < state.alive and busy(state) > state.rules.raise_above:
+            state.load += load_of(state, state.ranked[state.use])
+            state.use += 1
+    else:
+        while state.use > max(state.rules.least, 1) and busy(state) < state.rules.lower_below:
+            state.use -= 1
+            state.load -= load_of(state, state.ranked[state.use])
+
+
+@compiled
+def tick(state, now):
+    """Add to the integral of the machines used."""
+    state.use_sum += state.use * (now - state.use_since)
+    state.use_since = now
+
+
+@compiled
+def busy(state):
+    """Return U.
+
+    It is the sum of u over the machines used, in their order, divided by how many they are, each step rounded.
+    Close to a threshold this decides (the mean of 1/3, 2/3 and 1 may be above or below that of 8, 16 and 24 of
+    24 cores), so there it is computed so; elsewhere from the sum of cores that is kept, in O(1).
+    """
+    share = state.load / (state.size * state.use)
+    if abs(share - state.rules.raise_above) > _CLOSE and abs(share - state.rules.lower_below) > _CLOSE:
+        return share
+    total = 0.0
+    for rank in range(state.use):
+        total += load_of(state, state.ranked[rank]) / state.size
+    return total / state.use
+
+
+# -- where a job goes -----------------------------------------------------------------------------
+
+
+@compiled
+def weigh(state, slot):
+    """Find a job's category (section 4.2): the share of the reference's work that is in jobs at least as long.
+
+    A long job has few that are longer, so a small share, so a target of low rank: a safe machine.
+    """
+    length = min(state.length[slot], state.rules.length_cap)
+    low = 0
+    high = state.lengths.size
+    while low < high:  # the first length of the reference that is at least (or more than) the job's
+        middle = (low + high) // 2
+        if state.lengths[middle] < length or (state.rules.longer_only and state.lengths[middle] == length):
+            low = middle + 1
+        else:
+            high = middle
+    state.weight[slot] = state.weights[low]
+
+
+# -- placing --------------------------------------------------------------------------------------
+
+
+@compiled
+def place(state, slot, now):
+    """Start a job that has just been submitted, or plan its start."""
+    insert(state.waiting, 0.0, slot, state.cores[slot], state.left[slot])
+    if state.alive > 0:
+        place_all(state, np.array([slot]), now, True)
+
+
+@compiled
+def place_all(state, slots, now, fresh):
+    """Place these jobs, one after the other; those that can start now do."""
+    done = 0
+    while done < slots.size:
+        done = plan(state, slots, done, now, fresh)
+        if done < slots.size:
+            make_room(state)
+    if state.heap_size + slots.size > state.heap.size:
+        state.heap = grown(state.heap, 2 * (state.heap_size + slots.size))
+    waits, start, machine, plans = state.heap, state.start, state.machine, state.plans
+    size = state.heap_size
+    for slot in slots:
+        if start[slot] != now:
+            if fresh:
+                alter(state, machine[slot], 0, 1)
+            else:
+                plans[machine[slot]] += 1  # the load is counted below, once for all
+            waits[size] = slot
+            size += 1
+    if slots.size == 1 and size > state.heap_size:
+        heap.push(waits, state.heap_size, start, state.place, slots[0])
+    elif size > state.heap_size:
+        heap.order(waits, size, start, state.place)
+    if size - state.heap_size < slots.size:
+        for k in range(slots.size):
+            slot = slots[k]
+            if start[slot] == now:
+                remove(state.waiting, 0.0, slot)
+                run(state, slot, machine[slot], now, 0)
+    state.heap_size = size
+    if not fresh:
+        count_load(state)
+
+
+@compiled
+def note_stretch(state, slot, end):
+    """Take note of the stretch of a job that ends then."""
+    state.stretch = max(state.stretch, (end - state.submit[slot]) / state.length[slot])
+
+
+@compiled
+def replan(state, now):
+    """Place again all jobs that have not started, in order of submission."""
+    waits, at, machine, start = state.heap, state.place, state.machine, state.start
+    for k in range(state.heap_size):
+        slot = waits[k]
+        at[slot] = NOWHERE
+        machine[slot] = NOWHERE
+        start[slot] = np.inf
+    state.heap_size = 0
+    rebuild(state, now)
+    if state.alive == 0:
+        return
+    waiting = state.waiting
+    again = np.empty(waiting.size, np.int64)
+    copy_slots(waiting, again)
+    place_all(state, again, now, False)
+
+
+@compiled
+def unplan(state, slot):
+    """Forget the planned start of a job; the profile of its machine is not right until all is planned again."""
+    state.heap_size = heap.take(state.heap, state.heap_size, state.start, state.place, slot)
+    alter(state, state.machine[slot], 0, -1)
+    state.machine[slot] = NOWHERE
+    state.start[slot] = np.inf
+
+
+@compiled
+def start_planned(state, now):
+    """Start the jobs whose planned start is now."""
+    while state.heap_size > 0 and state.start[state.heap[0]] <= now:
+        slot = state.heap[0]
+        state.heap_size = heap.take(state.heap, state.heap_size, state.start, state.place, slot)
+        remove(state.waiting, 0.0, slot)
+        run(state, slot, state.machine[slot], now, -1)
+        update(state, now)

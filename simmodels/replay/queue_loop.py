@@ -1,0 +1,231 @@
+"""The compiled clock: an event loop for rigid jobs on one pool of cores, for campaigns by the million.
+
+It keeps no rule of its own: what an event does and what starts is `simmodels.passes.queue_events`, the
+same that the process clock calls. One event costs O(log running jobs) here, and what the pass costs.
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
+from simmodels.passes.queue_events import arrive, decide, finish
+from simmodels.structures.agenda import pop, push
+from simmodels.structures.arrays import grown
+from simmodels.structures.structure import Handle, Structure
+
+
+@structref.register
+class ClockType(Structure):
+    """The numba type of `Clock`."""
+
+
+class Clock(Handle):
+    """A Python handle on a clock: where a replay is; made by `new_clock`."""
+
+
+structref.define_boxing(ClockType, Clock)
+
+_F1 = types.float64[::1]
+_I1 = types.int64[::1]
+CLOCK: Final = ClockType(
+    [
+        ("ends", _F1),  # a heap of the ends of what runs
+        ("slots", _I1),
+        ("size", types.int64),
+        ("coming", types.int64),  # slots from this on have not arrived
+        # by event only
+        ("turn", _I1),  # the slots in the order they started
+        ("turns", types.int64),
+        ("due", _I1),  # the turns that end at this instant and had no pass yet, increasing
+        ("first_due", types.int64),
+        ("last_due", types.int64),
+        ("now", types.float64),
+    ]
+)
+
+
+@compiled
+def new_clock(slots, by_event):
+    """Return a clock at which nothing has happened yet.
+
+    Parameters
+    ----------
+    slots
+        How many slots the queue has.
+    by_event
+        As for `replay`.
+    """
+    clock = structref.new(CLOCK)
+    clock.ends = np.empty(64, np.float64)
+    clock.slots = np.empty(64, np.int64)
+    clock.size = 0
+    clock.coming = 0
+    clock.turn = np.empty(slots if by_event else 0, np.int64)
+    clock.turns = 0
+    clock.due = np.empty(64, np.int64)
+    clock.first_due = 0
+    clock.last_due = 0
+    clock.now = 0.0
+    return clock
+
+
+@compiled
+def carry_on_clock(clock, old, by_event, kept, ended):
+    """Be where another clock is, which stays as it is.
+
+    Parameters
+    ----------
+    clock
+        A clock at which nothing has happened yet.
+    old
+        The other; it has stopped between two instants.
+    by_event
+        As for `replay`.
+    kept
+        int64[k], the slots of the other's queue that wait or run, increasing: here they are the first k slots.
+    ended
+        float64[k], when those that run end.
+    """
+    clock.coming = kept.size
+    clock.now = old.now
+    # What runs, in the order in which it started where that counts: `slots` holds turns then.
+    running = np.sort(old.slots[: old.size])
+    clock.ends = np.empty(2 * (old.size + 32), np.float64)
+    clock.slots = np.empty(2 * (old.size + 32), np.int64)
+    for k in range(old.size):
+        slot = np.searchsorted(kept, old.turn[running[k]] if by_event else running[k])
+        own = slot
+        if by_event:
+            clock.turn[k] = slot
+            own = k
+        push(clock.ends, clock.slots, k, ended[slot], own)
+    clock.size = old.size
+    clock.turns = old.size if by_event else 0
+
+
+@compiled
+def clock_now(clock):
+    """Return the instant of the last event, in seconds; 0 before the first."""
+    return clock.now
+
+
+@compiled
+def replay(queue, clock, by_event, kill, until, stop, watched, started, ended):
+    """Go on with the jobs of a queue whose columns are filled in; return whether no job was refused.
+
+    Parameters
+    ----------
+    queue
+        The state (`simmodels.structures.queue_state.open_queue`); columns by slot, in (submit, input) order.
+    clock
+        Where the replay is; it goes on from there.
+    by_event
+        One pass after each event (at equal times submissions in slot order, then completions in the
+        order in which the jobs started), instead of one pass after all events of an instant. A job
+        that ends just when it was expected to end frees its cores at the first event of that instant.
+    kill
+        A job is stopped at its estimate, instead of running on.
+    until
+        It stops before the first instant at or after this.
+    stop
+        Only slots below this arrive. When they all have ended, it stops: the next call may let others
+        arrive, even at earlier instants, at an empty queue.
+    watched
+        It stops after the instant at which this slot starts; -1 for none.
+    started, ended
+        float64[n], written by slot when a job starts; `ended` may be later than `until`.
+
+    Returns
+    -------
+    bool
+        False if an order gave no number for the job of slot ``queue.refused``.
+    """
+    ends = clock.ends
+    slots = clock.slots
+    size = clock.size
+    coming = clock.coming
+    turn = clock.turn
+    turns = clock.turns
+    due = clock.due
+    first_due = clock.first_due
+    last_due = clock.last_due
+    now = clock.now
+    fine = True
+    while coming < stop or size > 0 or first_due < last_due:
+        heed_signals()
+        submit = queue.submit[coming] if coming < stop else np.inf
+        if first_due == last_due:
+            coming_now = min(submit, ends[0] if size > 0 else np.inf)
+            if coming_now >= until:
+                break
+            now = coming_now
+            first_due = 0
+            last_due = 0
+        if by_event:
+            while size > 0 and ends[0] == now:
+                own = pop(ends, slots, size)
+                size -= 1
+                slot = turn[own]
+                if now == started[slot] + queue.estimate[slot]:
+                    finish(queue, slot, now)  # its end was expected: it counts from the first event of the instant
+                if last_due == due.size:
+                    due = grown(due, 2 * last_due)
+                k = last_due
+                while k > first_due and due[k - 1] > own:
+                    due[k] = due[k - 1]
+                    k -= 1
+                due[k] = own
+                last_due += 1
+            if coming < stop and submit == now:
+                arrive(queue, now)
+                coming += 1
+            else:
+                slot = turn[due[first_due]]
+                first_due += 1
+                if now != started[slot] + queue.estimate[slot]:
+                    finish(queue, slot, now)
+        else:
+            while size > 0 and ends[0] == now:
+                finish(queue, pop(ends, slots, size), now)
+                size -= 1
+            while coming < stop and queue.submit[coming] == now:
+                heed_signals()
+                arrive(queue, now)
+                coming += 1
+        placed = decide(queue, now)
+        if queue.refused >= 0:
+            fine = False
+            break
+        if size + placed > ends.size:
+            ends = grown(ends, 2 * (size + placed))
+            slots = grown(slots, 2 * (size + placed))
+        for k in range(placed):
+            slot = queue.placed[k]
+            runs = queue.runtime[slot]
+            if kill:
+                runs = min(runs, queue.estimate[slot])
+            started[slot] = now
+            ended[slot] = now + runs
+            own = slot
+            if by_event:
+                turn[turns] = slot
+                own = turns
+                turns += 1
+            push(ends, slots, size, now + runs, own)
+            size += 1
+        if watched >= 0 and started[watched] == now and first_due == last_due:
+            break
+    clock.ends = ends
+    clock.slots = slots
+    clock.size = size
+    clock.coming = coming
+    clock.turns = turns
+    clock.due = due
+    clock.first_due = first_due
+    clock.last_due = last_due
+    clock.now = now
+    return fine

@@ -1,0 +1,171 @@
+"""The compiled clock of a queue on machines that are switched on and off: its events, in order, as one loop.
+
+It keeps no rule of its own: who starts is `simmodels.passes.queue_events`, and `simmodels.passes.under_notice` while
+machines are about to go; which machines go is `simmodels.passes.switching`, what is saved
+`simmodels.passes.checkpointing`; the same that the process clock calls. One event costs O(log running jobs) and what
+the pass costs; while machines are about to go, a decision costs O(machines + running jobs), too.
+"""
+
+import numpy as np
+
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
+from simmodels.passes import queue_events as passes
+from simmodels.passes import switching
+from simmodels.passes.under_notice import instant_under_notice
+from simmodels.replay.occupancy import begin, lose_all, occupy, occupy_lowest, offer, switch_off, vacate
+from simmodels.replay.power import next_switch, switch
+from simmodels.replay.runs import end_next, kill_next, lasts_by, leave_running, next_end, record_power
+from simmodels.structures.arrays import grown
+
+
+@compiled
+def _classes(power):
+    """Return when the machines go that do not drain, increasing; and the class of each machine, -1 without one."""
+    here = (power.state == switching.OPEN) | (power.state == switching.NOTICED)
+    goes = np.unique(np.append(power.goes[here], np.inf))
+    of = np.full(power.state.size, -1)
+    for machine in np.flatnonzero(here):
+        of[machine] = np.searchsorted(goes, power.goes[machine])
+    return goes, of
+
+
+@compiled
+def _start_under_notice(queue, occupancy, runs, power, now, ended, ends, arrivals, kill):
+    """Let slots end and arrive, decide while machines are about to go, and let start what does."""
+    goes, of = _classes(power)
+    free = np.zeros(goes.size, np.int64)
+    for machine in range(of.size):
+        if of[machine] >= 0:
+            free[of[machine]] += occupancy.free[machine]
+    rows = 0
+    for k in range(runs.size):
+        attempt = runs.heap[k]
+        rows += occupancy.first[attempt + 1] - occupancy.first[attempt]
+    running = np.empty((rows, 3), np.int64)
+    rows = 0
+    for k in range(runs.size):
+        attempt = runs.heap[k]
+        for part in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
+            if of[occupancy.machine[part]] >= 0:
+                running[rows, 0] = runs.slot[attempt]
+                running[rows, 1] = of[occupancy.machine[part]]
+                running[rows, 2] = occupancy.cores[part]
+                rows += 1
+    started, had, _ = instant_under_notice(queue, now, ended, ends, arrivals, goes, free, running[:rows])
+    row = 0
+    for slot in started:
+        while row < had.shape[0] and had[row, 0] == slot:
+            left = had[row, 2]
+            for machine in range(of.size):
+                if left > 0 and of[machine] == had[row, 1] and occupancy.free[machine] > 0:
+                    taken = min(occupancy.free[machine], left)
+                    occupy(occupancy, machine, taken)
+                    if power.state[machine] != switching.OPEN:
+                        occupancy.offered[machine] += taken  # the queue knows
+                    left -= taken
+            row += 1
+        begin(occupancy, runs, slot, now, _lasts(queue, slot, kill))
+
+
+@compiled
+def _lasts(queue, slot, kill):
+    """Return how long an attempt of a job lasts."""
+    return min(queue.runtime[slot], queue.estimate[slot]) if kill else queue.runtime[slot]
+
+
+@compiled
+def _start(queue, occupancy, runs, now, kill):
+    """Decide what starts, and let it, on the lowest machines."""
+    starts = passes.decide(queue, now)  # which may grow `placed`
+    for slot in queue.placed[:starts]:
+        occupy_lowest(occupancy, 0, queue.cores[slot])
+        begin(occupancy, runs, slot, now, _lasts(queue, slot, kill))
+
+
+@compiled
+def replay_queue(queue, occupancy, runs, power, warm, kill, until):
+    """Run a queue through a window: everything that happens up to its end, the end included.
+
+    Parameters
+    ----------
+    queue
+        The state, its columns filled in for all slots; see `simmodels.structures.queue_state`.
+    occupancy
+        The cores of the machines.
+    runs
+        The record, empty.
+    power
+        The machines, as they are when the window begins.
+    warm
+        How many jobs run at the window's begin: the first slots. All fit.
+    kill
+        A job is stopped at its estimate, instead of running on.
+    until
+        The window's end.
+
+    Returns
+    -------
+    bool
+        False if an order gave no number for the job of slot ``queue.refused``.
+    """
+    jobs = queue.submit.size
+    ended = np.empty(64, np.int64)
+    lost = np.empty(0, np.int64)
+    leaving = False
+    record_power(runs, power.state, power.begin)
+    if warm > 0:
+        for _ in range(warm):
+            passes.arrive(queue, power.begin)
+        _start(queue, occupancy, runs, power.begin, kill)
+    while queue.refused < 0:
+        heed_signals()
+        now = next_end(runs)
+        if queue.arrived < jobs:
+            now = min(now, queue.submit[queue.arrived])
+        elif runs.size == 0 and queue.waiting.size == 0 and until == np.inf:
+            break  # nothing is left to do, whatever comes and goes
+        now = min(now, next_switch(power))
+        if now > until or now == np.inf:
+            break
+        ends = 0
+        freed = False
+        while next_end(runs) <= now:
+            if ends == ended.size:
+                ended = grown(ended, 2 * ends)
+            slot = runs.slot[runs.heap[0]]
+            if kill and queue.estimate[slot] < queue.runtime[slot]:
+                attempt = kill_next(runs, queue.estimate[slot])
+            else:
+                attempt = end_next(runs)
+            freed |= vacate(occupancy, attempt)
+            ended[ends] = slot
+            ends += 1
+        switched = switch(power, now)
+        if switched or power.draining:
+            lost = lose_all(occupancy, runs, power, 0, now)
+            freed |= switch_off(occupancy, power, 0)
+        if switched or freed:
+            record_power(runs, power.state, now)
+            more, leaving = offer(occupancy, 0)
+            if more != 0:
+                passes.change_capacity(queue, more)
+        for slot in lost:
+            queue.runtime[slot], queue.estimate[slot] = lasts_by(runs, slot)
+            passes.requeue(queue, slot, now)
+        arrivals = 0
+        while queue.arrived + arrivals < jobs and queue.submit[queue.arrived + arrivals] <= now:
+            arrivals += 1
+        if not (switched or freed or ends > 0 or arrivals > 0):
+            continue  # notice was given that changes nothing
+        if leaving:
+            _start_under_notice(queue, occupancy, runs, power, now, ended, ends, arrivals, kill)
+        else:
+            for k in range(ends):
+                passes.finish(queue, ended[k], now)
+            for _ in range(arrivals):
+                passes.arrive(queue, now)
+            _start(queue, occupancy, runs, now, kill)
+        lost = lost[:0]
+    leave_running(runs, until)
+    return queue.refused < 0

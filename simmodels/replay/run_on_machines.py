@@ -1,0 +1,214 @@
+"""A workload on machines that are switched on and off, on the compiled clock."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simmodels.model import Model
+from simmodels.passes.switching import OPEN
+from simmodels.policies.checkpoints import checkpoint_numbers
+from simmodels.policies.placement_options import PLACED, PlacementOptions
+from simmodels.policies.queue_options import QueueOptions, raise_refused
+from simmodels.policies.rows import Rows
+from simmodels.replay.occupancy import new_occupancy, parts_of
+from simmodels.replay.placer_on_machines import replay_powered
+from simmodels.replay.queue_on_machines import replay_queue
+from simmodels.replay.runs import Runs, fill_lengths, new_runs, record
+from simmodels.replay.site_machines import SiteMachines
+from simmodels.results.attempts import numbered
+from simmodels.results.place import Terms
+from simmodels.schedule import UNFINISHED, Schedule
+from simmodels.streams import stream
+from simmodels.structures.placement_state import columns as columns_of
+from simmodels.structures.placement_state import refused, standing
+from simmodels.structures.queue_state import refused as refused_by_queue
+from simmodels.window import Windowed, run_on, windowed
+
+
+class Window:
+    """What a window on machines needs on the compiled clock, whoever decides.
+
+    Parameters
+    ----------
+    model
+        A model of rigid jobs on one site; each that is known must be able to run.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.workload, self.seed = model.work, model.seed
+        self.begin_s, self.end_s = model.begin_s, model.end_s
+        self.site = model.site.known_by(self.end_s)
+        self.cores_per_machine = self.site.place.cores_per_machine
+        self.jobs = windowed(self.workload, (self.begin_s, self.end_s))
+        self.machines = SiteMachines(self.site, self.begin_s, seed=model.seed)
+
+    def runs(self, jobs: Windowed) -> Runs:
+        """Return an empty record of these jobs."""
+        rows, warm = np.concatenate(jobs), len(jobs.warm)
+        earlier_s = np.zeros(len(rows))
+        earlier_s[:warm] = self.begin_s - self.workload.submit_s[rows[:warm]]
+        made: Runs = new_runs(
+            self.workload.runtime_s[rows],
+            self.workload.estimate_s[rows],
+            earlier_s,
+            self.machines.machines,
+            checkpoint_numbers(self.site.checkpoints),
+        )
+        return made
+
+    def drawn(self, slots: int, *, asked: bool) -> NDArray[np.float64]:
+        """Return a uniform number for each slot, if an order asks for it."""
+        return stream(self.seed, "order", "draw").random(slots) if asked else np.empty(0)
+
+    def found(self, jobs: Windowed, runs: Runs) -> "_RunColumns":
+        """Return what was recorded, in order of start."""
+        rows = np.concatenate(jobs)
+        (slot, machine, start_s, end_s, work_s, outcome), dark = record(runs)
+        order = np.lexsort((slot, start_s))  # as a recorder has them
+        slot, outcome, end_s = slot[order], outcome[order], end_s[order]
+        last_s = self.end_s
+        if last_s == math.inf:
+            last_s = max(float(np.nanmax(end_s, initial=self.begin_s)), self.begin_s)
+            arriving = np.arange(len(jobs.warm), len(rows))
+            if (outcome != UNFINISHED).sum() < len(np.union1d(slot, arriving)):  # some wait in the dark
+                submit_s = self.workload.submit_s[rows]
+                last_s = max(last_s, float(submit_s.max()), self.machines.last_s)
+        counted = np.zeros(len(self.workload), np.bool_)
+        counted[jobs.arriving] = True
+        counted[rows[slot]] = True
+        attempts = {"start_s": start_s[order], "end_s": end_s, "outcome": outcome, "machine": machine[order]}
+        left_out = len(self.workload) - int(counted.sum())
+        return _RunColumns(rows[slot], order, attempts | {"work_s": work_s[order]}, dark, last_s, counted, left_out)
+
+    def schedule(
+        self, found: "_RunColumns", terms: Terms, about: dict[str, object], parts: pd.DataFrame | None = None
+    ) -> Schedule:
+        """Return the schedule of what was found; `parts` are those of attempts on several machines."""
+        machine, from_s, to_s = found.dark
+        return Schedule.from_attempts(
+            self.workload,
+            [self.site.place],
+            found.rows,
+            found.attempts,
+            off=(np.zeros_like(machine), machine, from_s, to_s),
+            window=(self.begin_s, found.last_s),
+            counted=found.counted,
+            terms=terms,
+            about={**about, "engine": "compiled", "seed": self.seed, "left_out": found.left_out},
+            parts=parts,
+        )
+
+
+class _RunColumns(NamedTuple):
+    """What a replay recorded: of each attempt, in order of start, its row, its number, and what else is known of it."""
+
+    rows: NDArray[np.int64]
+    number: NDArray[np.int64]
+    attempts: dict[str, NDArray[np.generic]]
+    dark: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+    last_s: float
+    counted: NDArray[np.bool_]
+    left_out: int
+
+
+def replay_placer(model: Model, options: PlacementOptions) -> Schedule:
+    """Return the schedule of jobs inside one machine each.
+
+    Raises
+    ------
+    RequestError
+        An order gave no number for a job; what a Python order raised is raised again.
+    """
+    window = Window(model)
+    workload, jobs = window.workload, window.jobs
+    rows = np.concatenate(jobs)
+    submit_s, length_s, estimate_s = workload.submit_s[rows], workload.runtime_s[rows], workload.estimate_s[rows]
+    of_order = Rows((options.order_of_queue.columns, ()), len(rows))
+    of_order.fill_all(workload, rows)
+    state = options.open(
+        (submit_s, length_s, estimate_s.copy()),
+        workload.cores[rows].copy(),
+        known=(window.drawn(len(rows), asked=options.order_of_queue.draws), of_order.matrices[0]),
+        size=window.cores_per_machine,
+        is_open=(window.machines.states == OPEN).tolist(),
+        least=window.machines.least,
+        now=window.begin_s,
+        seed=window.seed,
+    )
+    runs = window.runs(jobs)
+    fill_lengths(runs, *columns_of(state)[2:4])
+    power = window.machines.power(window.machines.states)
+    replay_powered(state, runs, power, len(jobs.warm), window.end_s)
+    if options.may_refuse:
+        slot, now = refused(state)
+        if slot >= 0:
+            raise_refused(workload.job(int(rows[slot])), now, options.order_of_queue, None)
+    found = window.found(jobs, runs)
+    about = options.about()
+    if options.heuristic != "FirstFit" and found.last_s > window.begin_s:
+        use, _, use_sum, since = standing(state)
+        about["mean_machines_used"] = (use_sum + use * (found.last_s - since)) / (found.last_s - window.begin_s)
+    return window.schedule(found, PLACED, about)
+
+
+def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
+    """Return the schedule of a queue on machines that are switched on and off.
+
+    Raises
+    ------
+    RequestError
+        An order gave no number for a job; what a Python order raised is raised again.
+    """
+    window = Window(model)
+    workload = window.workload
+    kill, free = options.overrun == "kill", window.machines.at_begin * window.cores_per_machine
+    ran = [workload.job(row) for row in window.jobs.warm.tolist()]
+    jobs = window.jobs._replace(
+        warm=window.jobs.warm[np.array(run_on(ran, window.begin_s, free=free, kill=kill), np.bool_)]
+    )
+    rows, warm = np.concatenate(jobs), len(jobs.warm)
+    submit_s = workload.submit_s[rows]
+    submit_s[:warm] = window.begin_s
+    lengths = np.empty((2, len(rows)))
+    runs = window.runs(jobs)
+    fill_lengths(runs, *lengths)
+    of_orders = options.rows(len(rows))
+    of_orders.fill_all(workload, rows)
+    queue = options.open(
+        (submit_s, *lengths, workload.cores[rows].copy()),
+        free=free,
+        draw=window.drawn(len(rows), asked=options.draws),
+        rows=of_orders,
+    )
+    states = window.machines.states
+    occupancy = new_occupancy(states, np.full(states.size, window.cores_per_machine), np.array([0, states.size]))
+    power = window.machines.power(states)
+    if not replay_queue(queue, occupancy, runs, power, warm, kill, window.end_s):
+        slot, now = refused_by_queue(queue)
+        raise_refused(workload.job(int(rows[slot])), now, options.order, options.backfill_order)
+    found = window.found(jobs, runs)
+    found.counted[np.intersect1d(rows[: options.warm_jobs], found.rows)] = False
+    terms = Terms(overrun=options.overrun, modelled=True, adds_up=True)
+    return window.schedule(found, terms, options.about(), spread(found.rows, found.number, parts_of(occupancy)))
+
+
+def spread(rows: NDArray[np.int64], at: NDArray[np.int64], parts: NDArray[np.int64]) -> pd.DataFrame:
+    """Return the parts of the attempts that have several machines.
+
+    Parameters
+    ----------
+    rows, at
+        int64[k], the row of each attempt, and its number, in the order of a schedule.
+    parts
+        int64[m, 3]: number of the attempt, machine and cores.
+    """
+    number, machine, cores = parts.T
+    several = np.isin(number, number[1:][np.diff(number) == 0])
+    place = np.empty(len(at), np.int64)
+    place[at] = np.arange(len(at))
+    kept = place[number[several]]
+    columns = {"row": rows[kept], "attempt": numbered(rows)[kept]}
+    return pd.DataFrame({**columns, "machine": machine[several], "cores": cores[several]}).astype(np.int64)

@@ -1,0 +1,65 @@
+"""SiteMachines: the machines of a site as a window begins with them, and what will be done to them."""
+
+import numpy as np
+
+from simmodels.ground.numbers import Floats, Ints
+from simmodels.passes.switching import MODES, OFF, OPEN
+from simmodels.replay.power import Changes, Power, new_power
+from simmodels.site import Site
+from simmodels.streams import stream
+
+
+class SiteMachines:
+    """The machines of a site.
+
+    Parameters
+    ----------
+    site
+        The site; a pool of cores is one machine that is always on.
+    begin_s
+        When the window begins.
+    seed
+        Of what is drawn.
+
+    Attributes
+    ----------
+    states
+        int64[machines], which are on at first.
+    at_begin, least
+        How many these are; the fewest there will be.
+    last_s
+        When the last change is made.
+    """
+
+    def __init__(self, site: Site, begin_s: float, *, seed: int) -> None:
+        self.site, self.begin_s, self.seed = site, begin_s, seed
+        machines = self.machines = site.place.machines
+        self.at_begin = machines
+        self._time_s: Floats = np.empty(0)
+        self._notice_s: Floats = np.empty(0)
+        self._wanted: Ints = np.empty(0, np.int64)
+        self._mode: Ints = np.empty(0, np.int64)
+        capacity = site.capacity
+        if capacity is not None:
+            self.at_begin = capacity.machines_at(begin_s)
+            later = capacity.time_s > begin_s
+            self._time_s, self._notice_s = capacity.time_s[later], capacity.notice_s[later]
+            self._wanted = capacity.machines[later]
+            modes = [MODES[each] for each, kept in zip(capacity.mode, later, strict=True) if kept]
+            self._mode = np.array(modes, np.int64)
+        self.least = min(self.at_begin, int(self._wanted.min(initial=machines)))
+        self.last_s = float(self._time_s.max(initial=begin_s))
+        self.states: Ints = np.where(np.arange(machines) < self.at_begin, OPEN, OFF).astype(np.int64)
+
+    def power(self, states: Ints) -> Power:
+        """Return the machines, as they are when the window begins; `states` are those that will be switched."""
+        noticed = np.flatnonzero(self._notice_s > 0)
+        notices = noticed[np.argsort((self._time_s - self._notice_s)[noticed], kind="stable")]
+        draws = np.empty(0)
+        if self.site.removes == "random":
+            # A machine that leaves takes a draw, and can leave again once it has come again.
+            comes = int(np.diff(self._wanted, prepend=self.at_begin).clip(0).sum())
+            draws = stream(self.seed, "capacity", "removed").random(self.at_begin + 2 * comes + 1)
+        changes = Changes(self._time_s, self._wanted, self._notice_s, self._mode, notices)
+        made: Power = new_power(states, changes, draws, self.begin_s)
+        return made

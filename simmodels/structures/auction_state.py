@@ -1,0 +1,396 @@
+"""AuctionState: the state of an auction of cores, one structure that compiled code reads and changes.
+
+Tasks and jobs are numbered in the order in which they were made known (input order), so that ties fall to the smaller
+number. Times are in seconds where they are instants and durations of the clock, and in ticks where bids are made of
+them; a *group* is a queue of its own: the tasks of a kind, or all tasks if a blocked head blocks every kind.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import Ints
+from simmodels.structures.arrays import grown
+from simmodels.structures.signatures import BID_FUNCTION
+from simmodels.structures.structure import Handle, Structure, found_at
+
+# What a task is doing.
+COMING: Final = 0  # its job has not arrived, or a predecessor has not ended
+TRAVELLING: Final = 1  # its data are on their way
+WAITING: Final = 2
+RUNNING: Final = 3
+ENDED: Final = 4
+REMOVED: Final = 5  # its job starved or was rejected
+
+# What a job is doing.
+EXPECTED: Final = 0
+ACTIVE: Final = 1
+FINISHED: Final = 2
+STARVED: Final = 3
+REJECTED: Final = 4
+
+NETWORKS: Final = {"cluster": 0, "kind": 1, "none": 2}
+TRENDS: Final = {"fixed": 0, "worsens": 1, "improves": 2, "any": 3}
+BACKFILLINGS: Final = {"none": 0, "greedy": 1, "easy": 2}
+FIXED, WORSENS, IMPROVES, ANY = TRENDS.values()
+BY_CLUSTER, BY_KIND, _ = NETWORKS.values()
+_, _, EASY = BACKFILLINGS.values()
+
+
+@structref.register
+class AuctionStateType(Structure):
+    """The numba type of `AuctionState`."""
+
+
+class AuctionState(Handle):
+    """A Python handle on the state of an auction; made by `new_auction_state`."""
+
+
+structref.define_boxing(AuctionStateType, AuctionState)
+
+_F1 = types.float64[::1]
+_I1 = types.int64[::1]
+_I2 = types.int64[:, ::1]
+_B1 = types.int8[::1]
+AUCTION_STATE: Final = AuctionStateType(
+    [
+        # columns by task
+        ("job", _I1),
+        ("runtime", _F1),  # seconds
+        ("cores", _I1),
+        ("kind", _I1),
+        ("rank", _F1),  # ticks
+        ("successor_sum", _F1),  # core-ticks
+        ("delay", _F1),  # seconds that its data travel
+        ("missing", _I1),  # predecessors that have not ended
+        ("phase", _B1),
+        ("start", _F1),
+        ("end", _F1),
+        ("cluster", _I1),
+        ("price", _F1),
+        ("ready", _F1),  # when its data are wherever it could run
+        ("bound", _F1),  # what its key is at least, until `expiry`
+        ("expiry", _F1),
+        ("ahead", _F1),  # how many ticks after the bound was set it expires
+        ("key", _F1),  # at the present auction; the least wins
+        ("place", _I1),  # in the heap of its group, by bound
+        ("fresh_place", _I1),  # in the heap of the auction, by key
+        ("turn", _I1),  # in the heap by expiry
+        ("first_successor", _I1),
+        ("successor", _I1),
+        ("first_predecessor", _I1),
+        ("predecessor", _I1),
+        # columns by job
+        ("first_task", _I1),
+        ("submit", _F1),  # seconds
+        ("critical_path", _F1),  # ticks
+        ("value", _F1),
+        ("deadline", _F1),  # ticks
+        ("first_point", _I1),
+        ("state", _B1),
+        ("left", _I1),  # tasks that have not ended
+        # the same, by job x groups + group, if the bid asks for the longest critical path in the queue
+        ("queued", _I1),  # tasks that wait
+        ("by_length", _I1),  # place in the heap of jobs with waiting tasks, longest critical path first
+        ("shortness", _F1),  # - critical path
+        # columns by job again
+        ("finish", _F1),  # when it was done, starved or was rejected
+        ("purse", _F1),  # what it has left to pay with
+        # columns by point of a value curve
+        ("slr", _F1),
+        ("factor", _F1),
+        ("tail", _F1),
+        # how many there are
+        ("tasks", types.int64),
+        ("jobs", types.int64),
+        # the clusters
+        ("free", _I1),
+        ("offers", types.boolean[:, ::1]),  # [kind, cluster]
+        ("apart", types.boolean[:, ::1]),  # [kind, kind]
+        ("size", _I1),  # cores that a kind can have, of all its clusters
+        # the queues
+        ("group", _I1),  # by kind
+        ("heap", _I2),  # [group, entry]
+        ("waiting", _I1),  # how many entries
+        ("least", _I1),  # no task of the group needs fewer cores
+        ("fresh", _I1),
+        ("fresh_size", types.int64),
+        ("timetable", _I1),  # waiting tasks by expiry
+        ("timetable_size", types.int64),
+        ("lengths", _I2),  # [group, entry]: jobs by critical path
+        ("lengths_size", _I1),
+        ("longest_bound", _F1),  # by group: the bounds hold while the longest critical path is no shorter
+        # what is to come
+        ("data_time", _F1),  # a heap of (instant, task)
+        ("data_task", _I1),
+        ("data_size", types.int64),
+        ("due_time", _F1),  # a heap of (instant, job)
+        ("due_job", _I1),
+        ("due_size", types.int64),
+        # when what runs ends, for EASY alone: a heap of (instant, task); -1 for what was lost
+        ("ends_time", _F1),
+        ("ends_task", _I1),
+        ("ends_size", types.int64),
+        # the options
+        ("bid", BID_FUNCTION),
+        ("high", types.boolean),
+        ("trend", types.int64),
+        ("needs_slr", types.boolean),
+        ("needs_factor", types.boolean),
+        ("needs_area", types.boolean),
+        ("needs_longest", types.boolean),
+        ("needs_draw", types.boolean),
+        ("plus", types.float64),
+        ("network", types.int64),
+        ("backfilling", types.int64),
+        ("best_fit", types.boolean),
+        ("admission", types.float64),
+        ("prices", types.boolean),
+        ("budgets", types.boolean),
+        ("every_deadline", types.boolean),  # an auction is held also at the deadlines of jobs that are done
+        ("seed", types.int64),
+        ("tick", types.float64),
+        ("unit", types.float64),  # of the bid's times, in seconds
+        # the work that is promised, by kind: for admission
+        ("promised", _F1),  # core-seconds that have not started
+        ("busy_cores", _F1),
+        ("busy_until", _F1),  # sum of cores x end of what runs
+        # what happened
+        ("placed", _I1),
+        ("placed_size", types.int64),
+        ("refused", types.int64),  # the task for which the bid gave no number; -1 when none
+        ("refused_at", types.float64),
+    ]
+)
+
+
+auction_state_at = found_at(AUCTION_STATE)
+
+
+class AuctionRules(NamedTuple):
+    """The rules of an auction, as compiled code takes them.
+
+    Parameters
+    ----------
+    group, groups
+        int64[kinds], the queue in which tasks of each kind wait; how many queues there are.
+    bid
+        The C function, of the type `BID_FUNCTION`.
+    high
+        Whether the highest bid wins.
+    needs_slr, needs_factor, needs_area, needs_longest, needs_draw
+        What the bid names.
+    prices, budgets, every_deadline
+        Whether who starts pays, can bid no more than it has, and whether an auction is held at each deadline.
+    plus, admission, tick, unit
+        How many ticks ahead projected SLRs look; the least share of its value that a job must hope for; the tick, in
+        seconds; the unit of the times that the bid gets, in seconds.
+    trend, network, backfilling
+        Codes of `TRENDS`, `NETWORKS` and `BACKFILLINGS`.
+    best_fit
+        Whether a task meets the cluster with the fewest free cores of those on which it fits.
+    seed
+        Of bids that draw.
+    """
+
+    group: Ints
+    groups: int
+    bid: object
+    high: bool
+    needs_slr: bool
+    needs_factor: bool
+    needs_area: bool
+    needs_longest: bool
+    needs_draw: bool
+    prices: bool
+    budgets: bool
+    every_deadline: bool
+    plus: float
+    admission: float
+    tick: float
+    unit: float
+    trend: int
+    network: int
+    backfilling: int
+    best_fit: bool
+    seed: int
+
+
+@compiled
+def new_auction_state(free, offers, apart, size, rules):
+    """Return the state of an auction that knows no job yet; see `simmodels.passes.auction_events` for who calls it."""
+    made = structref.new(AUCTION_STATE)
+    no_floats = np.empty(0, np.float64)
+    no_numbers = np.empty(0, np.int64)
+    made.job = no_numbers
+    made.cores = no_numbers
+    made.kind = no_numbers
+    made.missing = no_numbers
+    made.cluster = no_numbers
+    made.place = no_numbers
+    made.fresh_place = no_numbers
+    made.turn = no_numbers
+    made.runtime = no_floats
+    made.rank = no_floats
+    made.successor_sum = no_floats
+    made.delay = no_floats
+    made.start = no_floats
+    made.end = no_floats
+    made.price = no_floats
+    made.ready = no_floats
+    made.bound = no_floats
+    made.expiry = no_floats
+    made.ahead = no_floats
+    made.key = no_floats
+    made.phase = np.empty(0, np.int8)
+    made.state = np.empty(0, np.int8)
+    made.first_successor = np.zeros(1, np.int64)
+    made.first_predecessor = np.zeros(1, np.int64)
+    made.first_task = np.zeros(1, np.int64)
+    made.first_point = np.zeros(1, np.int64)
+    made.successor = no_numbers
+    made.predecessor = no_numbers
+    made.submit = no_floats
+    made.critical_path = no_floats
+    made.value = no_floats
+    made.deadline = no_floats
+    made.finish = no_floats
+    made.purse = no_floats
+    made.slr = no_floats
+    made.factor = no_floats
+    made.tail = no_floats
+    made.left = no_numbers
+    made.tasks = 0
+    made.jobs = 0
+    made.free = free
+    made.offers = offers
+    made.apart = apart
+    made.size = size
+    made.fresh = np.empty(64, np.int64)
+    made.fresh_size = 0
+    made.data_time = np.empty(64)
+    made.data_task = np.empty(64, np.int64)
+    made.data_size = 0
+    made.due_time = np.empty(64)
+    made.due_job = np.empty(64, np.int64)
+    made.due_size = 0
+    made.ends_time = np.empty(64)
+    made.ends_task = np.empty(64, np.int64)
+    made.ends_size = 0
+    made.promised = np.zeros(size.size)
+    made.busy_cores = np.zeros(size.size)
+    made.busy_until = np.zeros(size.size)
+    made.placed = np.empty(64, np.int64)
+    made.placed_size = 0
+    made.refused_at = 0.0
+    set_rules(made, rules)
+    return made
+
+
+@compiled
+def set_rules(state, rules):
+    """Set the rules of an auction in which no task waits, or all that do will enter again."""
+    m = state
+    groups = rules.groups
+    m.bid, m.high, m.trend = rules.bid, rules.high, rules.trend
+    m.needs_slr, m.needs_factor, m.needs_area = rules.needs_slr, rules.needs_factor, rules.needs_area
+    m.needs_longest, m.needs_draw, m.seed = rules.needs_longest, rules.needs_draw, rules.seed
+    m.prices, m.budgets, m.every_deadline = rules.prices, rules.budgets, rules.every_deadline
+    m.plus, m.admission, m.tick, m.unit = rules.plus, rules.admission, rules.tick, rules.unit
+    m.network, m.backfilling, m.group = rules.network, rules.backfilling, rules.group
+    m.best_fit = rules.best_fit
+    m.heap = np.empty((groups, 64), np.int64)
+    m.waiting = np.zeros(groups, np.int64)
+    m.least = np.zeros(groups, np.int64)
+    m.timetable = np.empty(64, np.int64)
+    m.timetable_size = 0
+    m.lengths = np.empty((groups, 64), np.int64)
+    m.lengths_size = np.zeros(groups, np.int64)
+    m.longest_bound = np.zeros(groups)
+    rows = m.jobs if m.needs_longest else 0
+    m.queued = np.zeros(rows * groups, np.int64)
+    m.by_length = np.full(rows * groups, -1)
+    m.shortness = np.repeat(-m.critical_path[:rows], groups)
+    m.refused = -1
+
+
+@compiled
+def _written(column, at, values):
+    """Return the column with the values from `at` on; a longer one if it has no room."""
+    if at + values.size > column.size:
+        column = grown(column, at + values.size if column.size < 2 else max(2 * column.size, at + values.size))
+    for i in range(values.size):
+        column[at + i] = values[i]
+    return column
+
+
+@compiled
+def _filled(column, at, rows, value):
+    """Return the column with `rows` rows of a value from `at` on; a longer one if it has no room."""
+    if at + rows > column.size:
+        column = grown(column, at + rows if column.size < 2 else max(2 * column.size, at + rows))
+    for i in range(at, at + rows):
+        column[i] = value
+    return column
+
+
+@compiled
+def append(state, tasks, edges, jobs, points):
+    """Make jobs known; the columns are those of `simmodels.passes.auction_events.Known`."""
+    runtime, cores, kind, rank, successor_sum, delay, job = tasks
+    first_successor, successor, first_predecessor, predecessor = edges
+    first_task, submit, critical_path, value, deadline, first_point = jobs
+    slr, factor, tail = points
+    m = state
+    n, rows = m.tasks, runtime.size
+    m.runtime = _written(m.runtime, n, runtime)
+    m.cores = _written(m.cores, n, cores)
+    m.kind = _written(m.kind, n, kind)
+    m.rank = _written(m.rank, n, rank)
+    m.successor_sum = _written(m.successor_sum, n, successor_sum)
+    m.delay = _written(m.delay, n, delay)
+    m.job = _written(m.job, n, job + m.jobs)
+    m.missing = _written(m.missing, n, first_predecessor[1:] - first_predecessor[:-1])
+    m.phase = _filled(m.phase, n, rows, COMING)
+    m.start = _filled(m.start, n, rows, np.nan)
+    m.end = _filled(m.end, n, rows, np.nan)
+    m.cluster = _filled(m.cluster, n, rows, -1)
+    m.price = _filled(m.price, n, rows, np.nan)
+    m.ready = _filled(m.ready, n, rows, -np.inf)
+    m.bound = _filled(m.bound, n, rows, 0.0)
+    m.expiry = _filled(m.expiry, n, rows, np.inf)
+    m.ahead = _filled(m.ahead, n, rows, 1.0)
+    m.key = _filled(m.key, n, rows, 0.0)
+    m.place = _filled(m.place, n, rows, -1)
+    m.fresh_place = _filled(m.fresh_place, n, rows, -1)
+    m.turn = _filled(m.turn, n, rows, -1)
+    before = m.first_successor[n]
+    m.first_successor = _written(m.first_successor, n, first_successor + before)
+    m.successor = _written(m.successor, before, successor + n)
+    m.first_predecessor = _written(m.first_predecessor, n, first_predecessor + before)
+    m.predecessor = _written(m.predecessor, before, predecessor + n)
+    k, more = m.jobs, submit.size
+    curves = m.first_point[k]
+    m.first_task = _written(m.first_task, k, first_task + n)
+    m.submit = _written(m.submit, k, submit)
+    m.critical_path = _written(m.critical_path, k, critical_path)
+    m.value = _written(m.value, k, value)
+    m.deadline = _written(m.deadline, k, deadline)
+    m.first_point = _written(m.first_point, k, first_point + curves)
+    m.state = _filled(m.state, k, more, EXPECTED)
+    m.left = _written(m.left, k, first_task[1:] - first_task[:-1])
+    if m.needs_longest:
+        groups = m.waiting.size
+        m.queued = _filled(m.queued, k * groups, more * groups, 0)
+        m.by_length = _filled(m.by_length, k * groups, more * groups, -1)
+        m.shortness = _written(m.shortness, k * groups, np.repeat(-critical_path, groups))
+    m.finish = _filled(m.finish, k, more, np.nan)
+    m.purse = _written(m.purse, k, value)
+    m.slr = _written(m.slr, curves, slr)
+    m.factor = _written(m.factor, curves, factor)
+    m.tail = _written(m.tail, curves, tail)
+    m.tasks = n + rows
+    m.jobs = k + more

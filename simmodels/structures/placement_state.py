@@ -1,0 +1,205 @@
+"""Placement state: the machines of a cluster, which are switched on and off, and the jobs that wait or run there.
+
+Both clocks keep their state in this structure. `simmodels.passes.placement_events` handles the events;
+`simmodels.passes.machines` creates the structure and has the elementary steps. A *slot* is a
+job's number in order of (submit, input), which is also the order of the queue. A machine is *open* while it
+takes jobs: it is on, and no notice of its removal has been given. Its *rank* is its place among the open
+machines, safest first; without holes in the numbering a machine's rank is its number.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.ground.compiled import compiled
+from simmodels.structures.arrays import grown
+from simmodels.structures.signatures import KEY_FUNCTION
+from simmodels.structures.sorted_blocks import SORTED_BLOCKS
+from simmodels.structures.structure import Handle, Structure
+
+FIRST_FIT: Final = 0
+TARGET_STRETCH: Final = 1
+TARGET_ASAP: Final = 2
+
+NOWHERE: Final = -1
+
+OCTAVES: Final = 24
+"""Classes of jobs by length: to an octave, up to 2^24 s (then all are of the last)."""
+
+
+class PlacementRules(NamedTuple):
+    """How jobs are placed, as compiled code takes it; see `simmodels.policies.placement_options.PlacementOptions`.
+
+    Parameters
+    ----------
+    kind
+        FIRST_FIT, TARGET_STRETCH or TARGET_ASAP.
+    by_event, best_fit
+        Whether first fit refills after each completion, and gives a job the machine with the fewest free cores.
+    least, use
+        The least number of machines used, and how many are at first.
+    raise_above, lower_below, distance, length_cap
+        As there.
+    stay, requeue_immediate, first_that_stays, by_plan, by_rank, beyond_use, left_first, replan_if_full, longer_only
+        Whether a job stays on its target; is placed at once again; goes to the first machine on which its stretch stays
+        below the longest; whether that is the longest planned; ties fall to the lowest index; all open machines are
+        searched; the left one is tried first; all is planned again only if all machines were used; and whether only
+        longer jobs count for the categories.
+    pack, packing
+        How many machines make a pack (0: none), and how targets are rounded to packs.
+    """
+
+    kind: int
+    by_event: bool
+    best_fit: bool
+    least: int
+    use: int
+    raise_above: float
+    lower_below: float
+    distance: int
+    length_cap: float
+    stay: bool
+    requeue_immediate: bool
+    first_that_stays: bool
+    by_plan: bool
+    by_rank: bool
+    beyond_use: bool
+    left_first: bool
+    replan_if_full: bool
+    longer_only: bool
+    pack: int
+    packing: int
+
+
+_TYPES: Final = {int: types.int64, bool: types.boolean, float: types.float64}
+_RULES: Final = types.NamedTuple([_TYPES[each] for each in PlacementRules.__annotations__.values()], PlacementRules)
+
+
+@structref.register
+class PlacementStateType(Structure):
+    """The numba type of `PlacementState`."""
+
+
+class PlacementState(Handle):
+    """A Python handle on a state's state; made by `new_placement_state`."""
+
+
+structref.define_boxing(PlacementStateType, PlacementState)
+
+_F1 = types.float64[::1]
+_I1 = types.int64[::1]
+_B1 = types.boolean[::1]
+PLACEMENT_STATE: Final = PlacementStateType(
+    [
+        # columns by slot
+        ("submit", _F1),
+        ("length", _F1),
+        ("left", _F1),  # how long its next run takes
+        ("estimate", _F1),  # how long it may take, by its estimate
+        ("cores", _I1),
+        ("weight", _F1),  # the share of the reference's work in jobs at least as long: its category
+        ("machine", _I1),  # where it runs or is planned; NOWHERE while it waits
+        ("start", _F1),  # when it is planned to start
+        ("place", _I1),  # its place in the heap of planned starts
+        ("before", _I1),  # its neighbours among those that run on its machine
+        ("after", _I1),
+        ("arrived", types.int64),  # slots below this have arrived
+        # machines
+        ("size", types.int64),  # the cores of each
+        ("open", _B1),
+        ("rank", _I1),  # by machine; NOWHERE for those that are not open
+        ("ranked", _I1),  # the open machines, in order
+        ("alive", types.int64),  # how many are open
+        ("free", _I1),
+        ("first", _I1),  # the first of those that run there
+        # the queue: what waits (first fit), or what is planned and has not started (targets)
+        ("waiting", SORTED_BLOCKS),
+        ("placed", _I1),  # the slots that start
+        ("count", types.int64),
+        ("rules", _RULES),
+        # first fit
+        ("key", _F1),  # by slot, of those that wait; 0 by submission
+        ("ordered", types.boolean),  # whether the queue has an order other than that of submission
+        ("order", KEY_FUNCTION),
+        ("moving", types.boolean),  # it is computed again whenever jobs could start
+        ("draw", _F1),  # by slot, a uniform number, for orders that ask for it
+        ("rows", types.float64[:, ::1]),  # what the order names beyond these, see `simmodels.policies.rows`
+        ("refused", types.int64),  # the slot for which it gave no number; NOWHERE when none
+        ("refused_at", types.float64),  # when that was
+        ("fill", _I1),  # the place of each machine in the fill order
+        ("filled", _I1),  # the machines in fill order
+        ("tree", _I1),  # the most cores free among the machines below each node; leaves in fill order
+        # targets
+        ("time", _F1),  # a profile a machine, in `room` entries each, see `simmodels.structures.profile`
+        ("cores_free", _I1),
+        ("room", types.int64),
+        ("segments", _I1),
+        ("bound", types.float64[:, ::1]),  # [class, rank]: before it no job of the class can start, see `planning`
+        ("exact", types.boolean[:, ::1]),  # [width, rank]: whether one could then, when it was last looked at
+        ("shortest", types.int64),  # the least and the greatest class of length so far
+        ("longest", types.int64),
+        ("likely", _F1),  # scratch: the bounds of a job's search window
+        ("plans", _I1),  # how many jobs are planned on each machine and have not started
+        ("heap", _I1),  # of planned jobs, by start
+        ("heap_size", types.int64),
+        ("use", types.int64),  # this many ranks, the first ones, are used (M_use)
+        ("load", types.int64),  # the sum of u over these, in cores
+        ("stretch", types.float64),  # the longest stretch so far
+        ("use_sum", types.float64),  # the integral of `use` ...
+        ("use_since", types.float64),  # ... up to this instant
+        # the reference: lengths, and the share of its work in jobs of at least (or more than) each
+        ("lengths", _F1),
+        ("weights", _F1),
+    ]
+)
+
+
+@compiled
+def grow(state, slots):
+    """Make room for `slots` slots; return the columns that the caller fills in, as `columns` does."""
+    old = state.submit.size
+    state.submit = grown(state.submit, slots)
+    state.length = grown(state.length, slots)
+    state.left = grown(state.left, slots)
+    state.estimate = grown(state.estimate, slots)
+    state.key = grown(state.key, slots)
+    state.cores = grown(state.cores, slots)
+    state.weight = grown(state.weight, slots)
+    state.machine = grown(state.machine, slots)
+    state.start = grown(state.start, slots)
+    state.place = grown(state.place, slots)
+    state.before = grown(state.before, slots)
+    state.after = grown(state.after, slots)
+    for slot in range(old, slots):
+        state.machine[slot] = NOWHERE
+        state.start[slot] = np.inf
+        state.place[slot] = NOWHERE
+        state.key[slot] = 0.0
+    return state.submit, state.length, state.left, state.estimate, state.cores
+
+
+@compiled
+def columns(state):
+    """Return the columns that the caller fills in: submit, length, left, estimate, cores."""
+    return state.submit, state.length, state.left, state.estimate, state.cores
+
+
+@compiled
+def set_known(state, draw, rows):
+    """Give the state what its order may ask of the slots: drawn numbers and rows."""
+    state.draw = draw
+    state.rows = rows
+
+
+@compiled
+def refused(state):
+    """Return the slot for which the order gave no number (NOWHERE when there is none), and when."""
+    return state.refused, state.refused_at
+
+
+@compiled
+def standing(state):
+    """Return the machines used (M_use), the longest stretch, and the integral of the machines used and its instant."""
+    return state.use, state.stretch, state.use_sum, state.use_since

@@ -1,0 +1,325 @@
+"""State: what a queue on one pool of cores is, as one structure that compiled code reads and changes.
+
+Both clocks keep their state in it; `simmodels.passes.queue_events` says what events do to it. A *slot* is
+a job's number in order of arrival; every column is indexed by slot.
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import MOST, Floats, Ints
+from simmodels.structures.arrays import grown
+from simmodels.structures.profile import PROFILE, new_profile
+from simmodels.structures.signatures import KEY_FUNCTION, QueueOrder
+from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks
+from simmodels.structures.structure import Handle, Structure, found_at
+
+NONE: Final = 0
+GREEDY: Final = 1
+EASY: Final = 2
+CONSERVATIVE: Final = 3
+BACKFILLINGS: Final = {"none": NONE, "greedy": GREEDY, "easy": EASY, "conservative": CONSERVATIVE}
+
+# What a slot is doing.
+COMING: Final = 0
+WAITING: Final = 1
+RUNNING: Final = 2
+DONE: Final = 3
+
+
+@structref.register
+class QueueStateType(Structure):
+    """The numba type of `QueueState`."""
+
+
+class QueueState(Handle):
+    """A Python handle on a queue's state; made by `open_queue`."""
+
+
+structref.define_boxing(QueueStateType, QueueState)
+
+_F1 = types.float64[::1]
+_F2 = types.float64[:, ::1]
+_I1 = types.int64[::1]
+_AT = types.UniTuple(types.int64, 2)
+QUEUE_STATE: Final = QueueStateType(
+    [
+        # columns by slot
+        ("submit", _F1),
+        ("runtime", _F1),
+        ("estimate", _F1),
+        ("cores", _I1),
+        ("draw", _F1),  # a uniform number a job, for orders that ask for it
+        ("key", _F1),
+        ("backfill_key", _F1),
+        ("expected_end", _F1),
+        ("reserved", _F1),
+        ("phase", types.int8[::1]),
+        # what orders name beyond these: one row per slot, see `simmodels.policies.rows`
+        ("rows", _F2),
+        ("backfill_rows", _F2),
+        ("row", _AT),  # the address of the first row, and how many bytes a row has
+        ("backfill_row", _AT),
+        # the lists
+        ("waiting", SORTED_BLOCKS),
+        ("backfill", SORTED_BLOCKS),
+        ("running", SORTED_BLOCKS),
+        ("profile", PROFILE),
+        # the options
+        ("backfilling", types.int64),
+        ("same", types.boolean),  # backfill order = order
+        ("order", KEY_FUNCTION),
+        ("backfill_order", KEY_FUNCTION),
+        ("moving", types.boolean),  # the order is computed again at every pass that could start something
+        ("backfill_moving", types.boolean),
+        ("threshold", types.float64),
+        ("depth", types.int64),
+        ("warm", types.int64),
+        ("most_starts", types.int64),  # of one decision
+        # the state
+        ("free", types.int64),
+        ("arrived", types.int64),  # slots below this have arrived
+        ("admitted", types.int64),  # slots below this have been let into the window of queue_depth
+        ("judged", types.int64),  # slots below this starve (or no longer wait)
+        ("warm_started", types.int64),
+        ("begun", types.int64),  # how many jobs the decision that is being made has started
+        ("due", types.float64),  # conservative: the earliest reserved start of a waiting job
+        ("gained_until", types.float64),
+        ("fresh", types.boolean),
+        ("stale", types.boolean),
+        ("refused_at", types.float64),  # when that was
+        ("refused", types.int64),  # the slot for which an order gave no number; -1 when none
+        # scratch, as long as the queue
+        ("placed", _I1),
+        ("slots", _I1),
+        ("slots2", _I1),
+        ("ends", _F1),
+        ("ends2", _F1),
+    ]
+)
+
+
+queue_at = found_at(QUEUE_STATE)
+
+
+@compiled
+def set_rows(queue, rows, backfill_rows):
+    """Give the queue the rows of its slots, for both orders."""
+    queue.rows = rows
+    queue.backfill_rows = backfill_rows
+    queue.row = np.int64(rows.ctypes.data), 8 * rows.shape[1]
+    queue.backfill_row = np.int64(backfill_rows.ctypes.data), 8 * backfill_rows.shape[1]
+
+
+@compiled
+def _new_queue(
+    free,
+    cores,
+    columns,
+    rows,
+    made_columns,
+    phase,
+    backfilling,
+    same,
+    order,
+    backfill_order,
+    moving,
+    backfill_moving,
+    threshold,
+    depth,
+    warm,
+    most_starts,
+):
+    made = structref.new(QUEUE_STATE)
+    made.submit, made.runtime, made.estimate, made.draw = columns
+    made.key, made.backfill_key, made.expected_end, made.reserved = made_columns
+    made.cores = cores
+    made.phase = phase
+    set_rows(made, rows[0], rows[1])
+    made.waiting = new_sorted_blocks(64)
+    made.backfill = made.waiting if same else new_sorted_blocks(64)
+    made.running = new_sorted_blocks(64)
+    made.profile = new_profile(0.0, 0)
+    made.backfilling = backfilling
+    made.same = same
+    made.order = order
+    made.backfill_order = backfill_order
+    made.moving = moving
+    made.backfill_moving = backfill_moving
+    made.threshold = threshold
+    made.depth = depth
+    made.warm = warm
+    made.most_starts = most_starts
+    made.free = free
+    made.arrived = 0
+    made.admitted = 0
+    made.judged = 0
+    made.warm_started = 0
+    made.begun = 0
+    made.due = np.inf
+    made.gained_until = -np.inf
+    made.fresh = False
+    made.stale = True
+    made.refused = -1
+    made.refused_at = 0.0
+    made.placed = np.empty(64, np.int64)
+    made.slots = np.empty(64, np.int64)
+    made.slots2 = np.empty(64, np.int64)
+    made.ends = np.empty(64, np.float64)
+    made.ends2 = np.empty(64, np.float64)
+    return made
+
+
+@compiled
+def grow(queue, slots, draw):
+    """Make room for `slots` slots; return the columns that the caller fills in."""
+    old = queue.submit.size
+    queue.submit = grown(queue.submit, slots)
+    queue.runtime = grown(queue.runtime, slots)
+    queue.estimate = grown(queue.estimate, slots)
+    queue.cores = grown(queue.cores, slots)
+    queue.key = grown(queue.key, slots)
+    if queue.backfill_key.size:
+        queue.backfill_key = grown(queue.backfill_key, slots)
+    if queue.expected_end.size:
+        queue.expected_end = grown(queue.expected_end, slots)
+    if queue.reserved.size:
+        queue.reserved = grown(queue.reserved, slots)
+    queue.phase = grown(queue.phase, slots)
+    for slot in range(old, slots):
+        queue.phase[slot] = COMING
+    queue.draw = draw
+    return queue.submit, queue.runtime, queue.estimate, queue.cores
+
+
+@compiled
+def set_draw(queue, draw):
+    """Give the queue the drawn numbers of its slots."""
+    queue.draw = draw
+
+
+@compiled
+def refused(queue):
+    """Return the slot for which an order gave no number (-1 when there is none), and when."""
+    return queue.refused, queue.refused_at
+
+
+@compiled
+def present_slots(queue):
+    """Return int64[k], the slots that wait or run, increasing."""
+    return np.flatnonzero((queue.phase == WAITING) | (queue.phase == RUNNING))
+
+
+@compiled
+def arrived_slots(queue):
+    """Return how many slots have arrived: the first ones."""
+    return queue.arrived
+
+
+@compiled
+def warm_left(queue):
+    """Return how many warm jobs there are among those that wait, run or are still to come."""
+    left = max(queue.warm - queue.arrived, 0)
+    for slot in range(min(queue.warm, queue.arrived)):
+        left += queue.phase[slot] == WAITING or queue.phase[slot] == RUNNING
+    return left
+
+
+@compiled
+def waiting_slots(queue):
+    """Return int64[waiting], the slots that wait (in the window of queue_depth), in order."""
+    out = np.empty(queue.waiting.size, np.int64)
+    copy_slots(queue.waiting, out)
+    return out
+
+
+@compiled
+def started_slots(queue, starts, room):
+    """Return int64[room]: first the slots that the last decision started."""
+    out = np.empty(room, np.int64)
+    out[:starts] = queue.placed[:starts]
+    return out
+
+
+@compiled
+def slots_beyond(queue):
+    """Return int64[k], the slots that wait outside the window of queue_depth, in order of arrival."""
+    out = np.empty(queue.arrived - queue.admitted, np.int64)
+    n = 0
+    for slot in range(queue.admitted, queue.arrived):
+        if queue.phase[slot] == WAITING:
+            out[n] = slot
+            n += 1
+    return out[:n]
+
+
+@compiled
+def reservations(queue):
+    """Return float64[slots], the reserved starts under conservative backfilling (a copy)."""
+    return queue.reserved.copy()
+
+
+_EMPTY: Final = np.empty(0, np.float64)
+
+
+def open_queue(
+    columns: tuple[Floats, Floats, Floats, Ints],
+    *,
+    free: int,
+    order: QueueOrder,
+    backfilling: str,
+    backfill_order: QueueOrder | None = None,
+    threshold_s: float | None = None,
+    queue_depth: int | None = None,
+    warm_jobs: int = 0,
+    max_starts: int | None = None,
+    draw: Floats | None = None,
+    rows: tuple[Floats, Floats] | None = None,
+) -> QueueState:
+    """Return the state of an empty queue.
+
+    Parameters
+    ----------
+    columns
+        submit, runtime, estimate (float64[n], seconds) and cores (int64[n]) by slot. The compiled
+        clock fills them in beforehand; the process clock as jobs arrive.
+    free
+        Cores free at first.
+    order, backfilling, backfill_order, threshold_s, queue_depth, warm_jobs, max_starts
+        As in `simmodels.simulate`.
+    draw
+        float64[n], a uniform number a slot, for orders that ask for it.
+    rows
+        float64[n, k] for either order, see `simmodels.policies.rows`; None if they name nothing of it.
+    """
+    submit, runtime, estimate, cores = columns
+    slots = len(submit)
+    code = BACKFILLINGS[backfilling]
+    same = backfill_order is None or backfill_order is order
+    second = order if backfill_order is None else backfill_order
+    queue: QueueState = _new_queue(
+        free,
+        cores,
+        (submit, runtime, estimate, _EMPTY if draw is None else draw),
+        (np.empty((slots, 0)),) * 2 if rows is None else rows,
+        tuple(
+            np.full(slots if needed else 0, np.nan) for needed in (True, not same, code >= EASY, code == CONSERVATIVE)
+        ),
+        np.zeros(slots, np.int8),
+        code,
+        same,
+        order.key_function,
+        second.key_function,
+        order.moving,
+        second.moving,
+        math.inf if threshold_s is None else float(threshold_s),
+        queue_depth or 0,
+        warm_jobs,
+        MOST if max_starts is None else max_starts,
+    )
+    return queue

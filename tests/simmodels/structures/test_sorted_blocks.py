@@ -1,0 +1,217 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+
+from simmodels.structures.sorted_blocks import (
+    BLOCK,
+    SortedBlocks,
+    clear,
+    insert,
+    least_cores,
+    new_sorted_blocks,
+    next_fitting,
+    refill,
+    remove,
+    sort_pairs,
+)
+
+Entry = tuple[float, int, int, float]  # key, slot, cores, estimate
+
+
+@njit
+def slot_at(ordered, c: int, i: int) -> int:  # noqa: ANN001
+    return ordered.slot[ordered.chain[c], i]
+
+
+@njit
+def summaries(ordered):  # noqa: ANN001, ANN201
+    """Each block's count, least cores, least estimate and sum of cores, as kept and as counted."""
+    kept = np.empty((ordered.blocks, 4))
+    counted = np.empty((ordered.blocks, 4))
+    for c in range(ordered.blocks):
+        b = ordered.chain[c]
+        n = ordered.count[b]
+        kept[c, 0], kept[c, 1] = n, ordered.min_cores[b]
+        kept[c, 2], kept[c, 3] = ordered.min_estimate[b], ordered.sum_cores[b]
+        counted[c, 0], counted[c, 1] = n, ordered.cores[b, :n].min()
+        counted[c, 2], counted[c, 3] = ordered.estimate[b, :n].min(), ordered.cores[b, :n].sum()
+    return kept, counted, len(np.unique(ordered.chain)) == ordered.chain.size
+
+
+def fitting(ordered: SortedBlocks, free: int, extra: int, now: float, shadow: float) -> list[int]:
+    """Every job that may start, in order, as `next_fitting` finds them."""
+    found = []
+    c, i = next_fitting(ordered, 0, 0, free, extra, now, shadow)
+    while c >= 0:
+        found.append(int(slot_at(ordered, c, i)))
+        c, i = next_fitting(ordered, c, i + 1, free, extra, now, shadow)
+    return found
+
+
+def assert_same(ordered: SortedBlocks, plain: list[Entry], rng: np.random.Generator) -> None:
+    plain.sort()
+    assert ordered.size == len(plain)
+    assert ordered.slots().tolist() == [slot for _, slot, _, _ in plain]
+    assert least_cores(ordered) == min((cores for *_, cores, _ in plain), default=np.iinfo(np.int64).max)
+    kept, counted, is_permutation = summaries(ordered)
+    assert kept.tolist() == counted.tolist()
+    assert is_permutation
+    for _ in range(3):
+        free, extra = int(rng.integers(0, 12)), int(rng.integers(0, 4))
+        now, shadow = 5.0, 5.0 + float(rng.integers(0, 9))
+        assert fitting(ordered, free, extra, now, shadow) == [
+            slot for _, slot, cores, estimate in plain if cores <= free and (cores <= extra or now + estimate <= shadow)
+        ]
+
+
+def entry(rng: np.random.Generator, slot: int, keys: str) -> Entry:
+    key = {
+        "few": float(rng.integers(0, 4)),
+        "many": float(rng.random()),
+        "arrival": float(slot),
+        "reversed": float(-slot),
+        "infinite": float(rng.choice([-math.inf, 0.0, math.inf])),
+    }[keys]
+    return key, slot, int(rng.integers(1, 12)), float(rng.integers(0, 9))
+
+
+KEYS = ("few", "many", "arrival", "reversed", "infinite")
+
+
+@given(st.sampled_from(KEYS), st.integers(0, 2**32), st.integers(1, 4), st.integers(0, 300))
+def test_it_equals_a_sorted_list_under_random_changes(keys: str, seed: int, blocks: int, changes: int) -> None:
+    rng = np.random.default_rng(seed)
+    ordered, plain = new_sorted_blocks(blocks), []
+    bias = rng.random()
+    for slot in range(changes):
+        if plain and rng.random() > bias:
+            gone = plain.pop(int(rng.integers(len(plain))))
+            assert remove(ordered, *gone[:2])
+        else:
+            plain.append(entry(rng, slot, keys))
+            insert(ordered, *plain[-1])
+    assert_same(ordered, plain, rng)
+
+
+@pytest.mark.parametrize("keys", KEYS)
+def test_it_equals_a_sorted_list_while_thousands_come_and_go(keys: str) -> None:
+    rng = np.random.default_rng(1)
+    ordered, plain = new_sorted_blocks(1), []
+    for slot in range(6000):  # blocks fill, split, and the room grows from 1 block to more than 64
+        plain.append(entry(rng, slot, keys))
+        insert(ordered, *plain[-1])
+    assert_same(ordered, plain, rng)
+    rng.shuffle(plain)
+    slot = 6000
+    for size in (4500, 2000, 300, 65, 64, 63, 1, 0):  # blocks empty and join
+        while len(plain) > size:
+            assert remove(ordered, *plain.pop()[:2])
+            if rng.random() < 0.2:
+                plain.insert(int(rng.integers(len(plain) + 1)), entry(rng, slot, keys))
+                insert(ordered, *plain[plain.index(max(plain, key=lambda e: e[1]))])
+                slot += 1
+        assert_same(ordered, plain, rng)
+        rng.shuffle(plain)
+
+
+@pytest.mark.parametrize("at", [0, BLOCK // 2 - 1, BLOCK // 2, BLOCK // 2 + 1, BLOCK - 1, BLOCK])
+def test_a_full_block_splits_wherever_the_next_entry_falls(at: int) -> None:
+    rng = np.random.default_rng(at)
+    ordered = new_sorted_blocks(2)
+    plain = [(float(key), key, 3, 1.0) for key in range(2 * BLOCK + 1) if key != at]
+    for job in plain:
+        insert(ordered, *job)
+    plain.append((float(at), at, 1, 0.0))
+    insert(ordered, *plain[-1])
+    assert_same(ordered, plain, rng)
+
+
+def test_it_can_be_emptied_and_filled_again_from_either_end() -> None:
+    rng = np.random.default_rng(3)
+    ordered = new_sorted_blocks(1)
+    for backwards in (False, True, False):
+        plain = [entry(rng, slot, "arrival") for slot in range(500)]
+        for job in plain:
+            insert(ordered, *job)
+        while plain:
+            assert remove(ordered, *plain.pop(-1 if backwards else 0)[:2])
+            if len(plain) % 100 == 7:
+                assert_same(ordered, plain, rng)
+        assert_same(ordered, [], rng)
+
+
+@pytest.mark.parametrize("size", [0, 1, 47, 48, 49, 64, 65, 1000, 5000])
+def test_refill_holds_just_the_jobs_given(size: int) -> None:
+    rng = np.random.default_rng(size)
+    ordered = new_sorted_blocks(2)
+    insert(ordered, 0.5, 3, 1, 1.0)
+    plain = sorted(entry(rng, slot, "few") for slot in rng.permutation(size).tolist())
+    key, slot, _, _ = (np.array(column) for column in zip(*plain, strict=True)) if plain else np.empty((4, 0))
+    cores, estimate = np.empty(size, np.int64), np.empty(size)
+    for _, one, needs, lasts in plain:
+        cores[one], estimate[one] = needs, lasts
+    longer = np.append(key, [9.0, 9.0])  # scratch is longer than what it holds
+    refill(ordered, longer, np.append(slot, [0, 0]).astype(np.int64), cores, estimate, size)
+    assert_same(ordered, plain, rng)
+    plain.append(entry(rng, size, "few"))
+    insert(ordered, *plain[-1])
+    assert_same(ordered, plain, rng)
+
+
+def test_only_what_is_there_can_be_removed() -> None:
+    ordered = new_sorted_blocks(1)
+    assert not remove(ordered, 1.0, 1)
+    insert(ordered, 1.0, 1, 2, 3.0)
+    assert not remove(ordered, 1.0, 2)
+    assert not remove(ordered, 2.0, 1)
+    assert remove(ordered, 1.0, 1)
+    assert not remove(ordered, 1.0, 1)
+    assert ordered.size == 0
+
+
+def test_clear_takes_everything_out() -> None:
+    ordered = new_sorted_blocks(1)
+    for slot in range(200):
+        insert(ordered, 0.0, slot, 1, 1.0)
+    clear(ordered)
+    assert_same(ordered, [], np.random.default_rng(0))
+    insert(ordered, 0.0, 7, 1, 1.0)
+    assert ordered.slots().tolist() == [7]
+
+
+# -- sort_pairs -------------------------------------------------------------------------------------
+
+keys = st.sampled_from([-math.inf, -1.5, 0.0, 2.0, math.inf])
+pairs = st.lists(st.tuples(keys, st.integers(0, 200)), max_size=80, unique_by=lambda pair: pair[1])  # no slot twice
+
+
+def sorted_by_us(given_pairs: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    n = len(given_pairs)
+    key, slot = np.full(n + 3, -9.0), np.full(n + 3, -9)  # what lies behind the first n stays
+    for i, (a, b) in enumerate(given_pairs):
+        key[i], slot[i] = a, b
+    sort_pairs(key, slot, np.empty(n + 3), np.empty(n + 3, np.int64), n)
+    assert (key[n:] == -9).all()
+    assert (slot[n:] == -9).all()
+    return list(zip(key[:n].tolist(), slot[:n].tolist(), strict=True))
+
+
+@given(pairs)
+def test_sort_pairs_sorts_by_key_then_slot(given_pairs: list[tuple[float, int]]) -> None:
+    assert sorted_by_us(given_pairs) == sorted(given_pairs)
+
+
+@pytest.mark.parametrize("swaps", [0, 1, 30, 5000])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_sort_pairs_sorts_thousands_that_are_nearly_in_order(swaps: int, backwards: bool) -> None:
+    rng = np.random.default_rng(swaps)
+    given_pairs = [(float(key // 3), key) for key in range(5000)]
+    if backwards:
+        given_pairs.reverse()
+    for a, b in rng.integers(0, len(given_pairs), (swaps, 2)):
+        given_pairs[a], given_pairs[b] = given_pairs[b], given_pairs[a]
+    assert sorted_by_us(given_pairs) == sorted(given_pairs)
