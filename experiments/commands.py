@@ -97,9 +97,9 @@ def simulate(asked: ScenarioRequest, setup: Setup, policy: Policy, wanted: Outpu
         scenario = asked.read()
         _check(scenario, setup, [policy], wanted)
         for line in scenario.notes:
-            shown.note(line)
+            shown.print_note(line)
         if warning := _tie_warning(policy.priority, scenario):
-            shown.note(warning)
+            shown.print_note(warning)
         shown.begin(policy.name)
         cell = setup.run(scenario, policy)
         if cell.schedule is not None:
@@ -183,7 +183,7 @@ def _remark_left_out(cells: Sequence[Cell], scenario: Scenario, shown: Steps) ->
     for count in sorted(set(left_out.values()) - {0}):
         alike = len(set(left_out.values())) == 1
         whose = "" if alike else f" ({', '.join(name for name in left_out if left_out[name] == count)})"
-        shown.note(f"{count_of(count, 'job')} did not take part from {begin:,.10g} s to {end:,.10g} s{whose}")
+        shown.print_note(f"{count_of(count, 'job')} did not take part from {begin:,.10g} s to {end:,.10g} s{whose}")
 
 
 def _left_out(cell: Cell) -> int:
@@ -214,10 +214,10 @@ def compare_policies(
         scenario = asked.read()
         _check(scenario, setup, policies, wanted)
         for line in scenario.notes:
-            shown.note(line)
+            shown.print_note(line)
         for policy in policies:
             if warning := _tie_warning(policy.priority, scenario):
-                shown.note(warning)
+                shown.print_note(warning)
         if out is None:
             files: tuple[str, ...] = ()
             cells = run_all(scenario, policies, setup, shown.begin)
@@ -243,7 +243,7 @@ def demo(*, jobs: int, cores: int, seed: int, out: Path, command: Sequence[str],
     with Steps(1 + steps(chosen)) as shown:
         shown.begin("generating the workload")
         workload = demo_workload(jobs=jobs, cores=cores, seed=seed)
-        shown.note(
+        shown.print_note(
             f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores, of Lublin and Feitelson's model"
         )
         write_swf(workload, made_folder(out) / "workload.swf.gz")

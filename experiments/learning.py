@@ -147,9 +147,9 @@ def learn(log: WorkloadFile, lesson: LearningSettings, *, out: Path, command: Se
     with Steps(3 + len(AGAINST)) as shown:
         shown.begin("reading the workload")
         workload = log.read()
-        shown.note(f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores")
+        shown.print_note(f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores")
         for line in notes_of(workload.counts):
-            shown.note(f"  {line}")
+            shown.print_note(f"  {line}")
         jobs, held_out = lesson.parts(workload)
         shown.begin(f"{lesson.pairs:,} pairs of {lesson.trials:,} trials")
         fit = lesson.fit(jobs)
