@@ -17,7 +17,7 @@ from experiments.cli_options import IN, OUT, POLICY, RUN, flag, of
 from experiments.cli_output import cli_command
 from experiments.inputs import WorkloadFile, named_priority, parts
 from experiments.on_machines import TARGETED
-from experiments.outputs import Outputs
+from experiments.outputs import Outputs, parse_power
 from experiments.policy import AUCTION, HEURISTICS, ROUTERS, Kind, Policy, chosen_policies, policy
 from experiments.scenario import ScenarioRequest
 from experiments.setup import Setup
@@ -324,6 +324,12 @@ def simulate(
     graph: Annotated[Path | None, options.file("The graph of a workflow, by rank: .svg, .png or .pdf.")] = None,
     graph_job: Annotated[int | None, of(OUT, "N", "The workflow whose graph is drawn.", "0")] = None,
     view: Annotated[Path | None, options.file("A page to pan, zoom and search the Gantt chart: .html.")] = None,
+    trace: Annotated[
+        Path | None, options.file("A trace for ui.perfetto.dev: .json (Chrome's format) or .pftrace, also with .gz.")
+    ] = None,
+    power: Annotated[
+        str | None, of(OUT, "W:W", "The trace counts power: watts of a machine that is on, of a core in use.")
+    ] = None,
 ) -> int:
     """Simulate a log, workflows, or both under one policy, and print the metrics."""
     words, chosen = asked.words, asked.chosen
@@ -331,7 +337,8 @@ def simulate(
         chosen.setdefault("bid", named_priority("PVR", "bid"))  # workflows bid, unless another policy is named
     wanted = Outputs(
         jobs=jobs_out, tasks=tasks_out, attempts=words["attempts_out"], batsim=batsim_out, gantt=words["gantt"],
-        figure=figure, graph=graph, graph_job=graph_job, view=view, window=(words["draw_from"], words["draw_to"]),
+        figure=figure, graph=graph, graph_job=graph_job, view=view, trace=trace,
+        power=None if power is None else parse_power(power), window=(words["draw_from"], words["draw_to"]),
     )  # fmt: skip
     main = _main(chosen, words["heuristic"])
     return commands.simulate(asked.scenario([main]), asked.setup(), main, wanted, json=words["json"])

@@ -14,6 +14,8 @@ from simmodels.schedule import KILLED, UNFINISHED, Schedule
 Flags = NDArray[np.bool_]
 
 GAP: Final = 0.08  # of a row, between machines
+KINDS: Final = ("completed", "killed at its estimate", "came to nothing", "lost its machine, work saved")
+"""What became of an attempt that ended, by number."""
 
 
 class Panel(NamedTuple):
@@ -64,6 +66,11 @@ class Boxes(NamedTuple):
     right_s: Floats
     bottom: Floats
     top: Floats
+
+    @property
+    def kind(self) -> Ints:
+        """Return the number in `KINDS` of each rectangle's attempt; 0, too, if it still runs at the end."""
+        return np.asarray(1 * self.killed + 2 * self.lost + 3 * self.saved, np.int64)
 
     def area(self) -> Floats:
         """Return the size of each rectangle."""
@@ -128,7 +135,7 @@ def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
         (outcome == UNFINISHED) & ended & ~saved,
         (outcome == UNFINISHED) & ended & saved,
         brief,
-        ended & (end_s < high_s),
+        ended & (end_s <= high_s),
         np.maximum(start_s, low_s),
         np.minimum(end_s, high_s),
         bottom,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import pandas as pd
 
 from experiments.inputs import reason
-from simmodels.errors import RequestError
+from simmodels.energy import Power
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import seconds
 from simmodels.ground.files import replacing, write_csv
 from simmodels.schedule import Schedule
@@ -125,6 +126,35 @@ def view_writer(path: Path) -> Writer:
     return view.write_view
 
 
+def trace_writer(path: Path, power: Power | None) -> Writer:
+    """Return what writes a schedule as a trace for Perfetto or Chrome, by the name's ending.
+
+    Raises
+    ------
+    RequestError
+        The name ends otherwise than a trace's may.
+    """
+    from experiments.viewer import trace, trace_formats  # noqa: PLC0415  it imports matplotlib, which is slow to import
+
+    trace_formats.trace_writer(path)
+    return lambda schedule, path: trace.write_trace(schedule, path, power=power)
+
+
+def parse_power(text: str) -> Power:
+    """Return what machines draw: ``120:8`` watts of a machine that is on, and of a core in use.
+
+    Raises
+    ------
+    RequestError
+        The text is no such pair.
+    """
+    try:
+        machine_w, core_w = map(float, text.split(":"))
+    except ValueError:
+        raise RequestError(must_be("--power", "watts of a machine and of a core, as in 120:8", text)) from None
+    return Power(machine_w, core_w)
+
+
 def batsim_writer(path: Path) -> Writer:
     """Return what writes a schedule as Batsim's ``jobs.csv``.
 
@@ -150,8 +180,10 @@ class Outputs:
         Figures: the Gantt chart, cores and queue over time, a workflow's graph.
     graph_job
         The number of the workflow whose graph is drawn.
-    view
-        The page to pan, zoom and search.
+    view, trace
+        The page to pan, zoom and search; the trace for Perfetto.
+    power
+        What machines draw, for the trace's counter.
     window
         The texts of --draw-from and --draw-to.
     """
@@ -165,12 +197,16 @@ class Outputs:
     graph: Path | None = None
     graph_job: int | None = None
     view: Path | None = None
+    trace: Path | None = None
+    power: Power | None = None
     window: tuple[str | None, str | None] = (None, None)
 
     def __post_init__(self) -> None:
         """Refuse what says something of a file that is not asked for."""
         if self.graph_job is not None and self.graph is None:
             raise RequestError("--graph-job", "--graph FILE is needed with it")
+        if self.power is not None and self.trace is None:
+            raise RequestError("--power", "--trace FILE is needed with it")
         if self.window != (None, None) and self.gantt is None and self.figure is None:
             raise RequestError("--draw-from or --draw-to", "--gantt FILE or --figure FILE is needed with it")
         if self.graph_job is None:
@@ -179,7 +215,17 @@ class Outputs:
     @property
     def paths(self) -> tuple[Path, ...]:
         """Return the files."""
-        found = (self.jobs, self.tasks, self.attempts, self.batsim, self.gantt, self.figure, self.graph, self.view)
+        found = (
+            self.jobs,
+            self.tasks,
+            self.attempts,
+            self.batsim,
+            self.gantt,
+            self.figure,
+            self.graph,
+            self.view,
+            self.trace,
+        )
         return tuple(path for path in found if path is not None)
 
     def of_one(self, *, rigid: bool, data: Mapping[str, float]) -> dict[Path, Writer]:
@@ -214,6 +260,8 @@ class Outputs:
             found[self.graph] = figure_writer(self.graph, _graph(self.graph_job or 0, data))
         if self.view is not None:
             found[self.view] = view_writer(self.view)
+        if self.trace is not None:
+            found[self.trace] = trace_writer(self.trace, self.power)
         return found
 
     def of_several(self, kind: str) -> dict[Path, Callable[[Mapping[str, Schedule], Path], None]]:

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import simmodels as sm
+from experiments.viewer.trace import write_trace
 from simmodels.capacity import Mode
 from simmodels.policies.queue_options import Backfilling
+from tests.experiments.viewer.test_trace import assert_attempts, read_binary
 from tests.own_schedulers import ShortestThatFits
 
 CLUSTERS, MACHINES, CORES = 2, 4, 4
@@ -114,7 +117,7 @@ class Meter:
 @pytest.mark.parametrize("capacity", CAPACITIES)
 @pytest.mark.parametrize("decider", DECIDERS)
 @pytest.mark.parametrize("work", WORK)
-def test_every_part_combines_with_every_other(work: str, decider: str, capacity: str) -> None:
+def test_every_part_combines_with_every_other(work: str, decider: str, capacity: str, tmp_path: Path) -> None:
     env = sm.Environment(seed=5)
     many, make = DECIDERS[decider]
     saving = sm.Checkpoints(interval_s=40, cost_s=2, restart_s=3) if "checkpoint" in capacity else None
@@ -149,6 +152,8 @@ def test_every_part_combines_with_every_other(work: str, decider: str, capacity:
     if capacity in {"walk, kill", "failures and walk"} and work != "workflows":  # which may have safe machines only
         assert lost > 0
     assert (meter.off == 0) == (capacity == "fixed")
+    write_trace(schedule, tmp_path / "out.pftrace")
+    assert_attempts(schedule, read_binary(tmp_path / "out.pftrace"))
 
 
 def on_processes(decider: str, work: str) -> sm.Schedule:

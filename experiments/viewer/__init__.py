@@ -1,1 +1,1 @@
-"""Viewer: a schedule as one HTML page in which one can pan, zoom and search."""
+"""Viewer: a schedule as one HTML page to pan, zoom and search, or as a trace for Perfetto."""

@@ -12,9 +12,9 @@ import numpy as np
 from experiments.campaigns.pages import page
 from experiments.drawing import OTHERS, OUTSIDE, PALETTE, headline
 from experiments.gantt import LOWEST, simulated_window
-from experiments.gantt_boxes import Boxes, Panel, boxes_of, heights_of
+from experiments.gantt_boxes import KINDS, Boxes, Panel, boxes_of, heights_of
 from experiments.viewer.packing import Packed
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.files import replacing
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.schedule import OUTCOMES, Schedule
@@ -22,8 +22,6 @@ from simmodels.units import HOUR
 from simmodels.version import __version__
 
 SUFFIX: Final = ".html"
-KINDS: Final = ("ran", "killed at its estimate", "came to nothing", "lost its machine, work saved")
-"""What became of an attempt, by number."""
 _STEP: Final = 4096
 """Rectangles inside machines are drawn to this part of a machine's row; those of pools are whole cores."""
 _TEMPLATE: Final = "view.html.j2"
@@ -79,7 +77,7 @@ def require_html(path: str | os.PathLike[str]) -> None:
         It does not.
     """
     if Path(path).suffix.lower() != SUFFIX:
-        raise RequestError(f"page '{os.fspath(path)}'", f"a name ending in {SUFFIX} is allowed")
+        raise RequestError(must_be("the page's name", f"one that ends in {SUFFIX}", os.fspath(path)))
 
 
 def view_page(schedule: Schedule, *, title: str | None = None) -> str:
@@ -158,13 +156,12 @@ class _Runs(NamedTuple):
         order = np.lexsort((boxes.bottom, boxes.left_s, boxes.row))
         row, left_s = boxes.row[order], boxes.left_s[order]
         first = np.flatnonzero(np.append(True, (row[1:] != row[:-1]) | (left_s[1:] != left_s[:-1]))[: len(row)])
-        kind = (1 * boxes.killed + 2 * boxes.lost + 3 * boxes.saved)[order][first]
         edges = [np.rint(side[order] * step).astype(np.int64) for side in (boxes.bottom, boxes.top)]
         return cls(
             row[first],
             left_s[first],
             boxes.right_s[order][first],
-            kind,
+            boxes.kind[order][first],
             boxes.ends[order][first].astype(np.int64),
             np.diff(np.append(first, len(row))),
             *edges,

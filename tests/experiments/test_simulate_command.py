@@ -15,7 +15,10 @@ import simmodels as sm
 import workloads as wl
 from experiments.cli import late_command, main
 from experiments.cli_derived import PANELS
+from experiments.viewer.trace import write_trace
+from experiments.viewer.view import view_page
 from simmodels.policies.checkpoints import Checkpoints
+from tests.experiments.viewer.test_view import parts
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -120,10 +123,36 @@ def test_any_work_runs_on_any_clusters_under_any_policy(run: Run, name: str) -> 
     status, out, err = run("simulate", *words, "--validate", "--json")
     assert status == 0, err
     assert json.loads(out)["metrics"] == metrics_of(wanted())
-    status, out, err = run("simulate", *words, "--attempts-out", "a.csv", "--gantt", "gantt.svg")
+    files = ("--attempts-out", "a.csv", "--gantt", "gantt.svg", "--view", "view.html", "--trace", "a.json")
+    status, out, err = run("simulate", *words, *files, "--power", "120:8")
     assert status == 0, err
     assert "of the " in out
     assert len(pd.read_csv("a.csv")) == len(wanted().runs)
+    write_trace(wanted(), "wanted.json", power=sm.Power(120.0, 8.0))
+    shown, same = (json.loads(Path(name).read_text("utf-8"))["traceEvents"] for name in ("a.json", "wanted.json"))
+    assert shown == same
+    found, own = (parts(text)[1] for text in (Path("view.html").read_text("utf-8"), view_page(wanted())))
+    assert {name: column.tolist() for name, column in found.items()} == {
+        name: column.tolist() for name, column in own.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--trace", "a.txt"), "the trace's name must be one that ends in .json, .json.gz, .pftrace, .pftrace.gz"),
+        (("--power", "120:8"), "--power"),
+        (("--trace", "a.json", "--power", "120"), "--power must be watts of a machine and of a core, as in 120:8"),
+        (("--trace", "a.json", "--power", "120:-8"), "core_w"),
+    ],
+)
+def test_a_trace_that_cannot_be_written_is_refused_before_the_simulation(
+    run: Run, words: tuple[str, ...], message: str
+) -> None:
+    status, out, err = run("simulate", *LOG, *words)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
 
 
 COMPARED = {

@@ -84,7 +84,7 @@ def test_attempts_are_those_of_the_schedule(schedule: sm.Schedule) -> None:
     runs = runs[runs["start_s"].notna() & (runs["start_s"] < high_s) & ~(runs["end_s"] < low_s)]
     wanted = runs.assign(
         start_s=runs["start_s"].clip(low_s),
-        ends=runs["end_s"] < high_s,
+        ends=runs["end_s"] <= high_s,
         end_s=runs["end_s"].fillna(high_s).clip(upper=high_s),
     )
     wanted = wanted.sort_values(["row", "start_s"])
@@ -154,5 +154,5 @@ def test_times_are_dates_where_the_zero_is_known() -> None:
 
 
 def test_a_page_has_a_name_that_says_so(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"a name ending in \.html"):
+    with pytest.raises(RequestError, match=r"the page's name must be one that ends in \.html"):
         write_view(sm.simulate(log(5)), tmp_path / "out.svg")
