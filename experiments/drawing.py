@@ -212,6 +212,15 @@ def save(figure: mpl_figure.Figure, path: str | os.PathLike[str]) -> None:
         The name ends otherwise.
     FileNotFoundError
         The folder does not exist.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from matplotlib.figure import Figure
+    >>> from experiments.figures import save
+    >>> save(Figure(), "empty.svg")
+    >>> Path("empty.svg").exists()
+    True
     """
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in FORMATS:

@@ -78,6 +78,16 @@ def utilisation_and_queue(
     ------
     RequestError
         The window is empty or the schedule has no jobs.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> from experiments.figures import save, utilisation_and_queue
+    >>> schedule = sm.simulate(wl.lublin(jobs=50, cores=16, load=0.9, seed=1))
+    >>> figure = utilisation_and_queue(schedule)
+    >>> len(figure.axes)
+    2
     """
     window_s = window_of(schedule, start_s, end_s)
     used, queue = _Steps.of(schedule.cores_used(), window_s), _Steps.of(schedule.queue_length(), window_s)
@@ -214,6 +224,14 @@ def distributions(
     RequestError
         There are no schedules, one has no counted job that ended, `what` is none of the three, or
         `tau_s` is not a finite number > 0.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> from experiments.figures import distributions, save
+    >>> log = wl.lublin(jobs=50, cores=16, load=0.9, seed=1)
+    >>> save(distributions({name: sm.simulate(log, order=name) for name in ("FCFS", "SAF")}), "waits.png")
     """
     if not schedules:
         raise RequestError("distributions of no schedules", "at least one is needed")

@@ -94,6 +94,14 @@ def gantt(
         `colour` is none of the four.
     IllegalScheduleError
         More cores are in use at some instant than a machine has.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> from experiments.figures import gantt, save
+    >>> schedule = sm.simulate(wl.lublin(jobs=50, cores=16, load=0.9, seed=1))
+    >>> save(gantt(schedule, colour="wait"), "gantt.svg")
     """
     several = isinstance(schedules, Mapping)
     shown = dict(schedules) if isinstance(schedules, Mapping) else {"": schedules}

@@ -51,6 +51,14 @@ def graph_by_rank(workflow: Workflow, *, ccr: float = 0.2, tick_s: float = 1.0, 
         As for `Workflow.upward_rank_s`.
     title
         None: what the workflow is called, and how many tasks it has.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> from experiments.figures import save
+    >>> from experiments.graph_drawing import graph_by_rank
+    >>> save(graph_by_rank(sm.Workflow.from_graph(wl.fork_join(4, seed=1))), "ranks.svg")
     """
     figure = draw_graph(workflow.to_graph(ccr, tick_s=tick_s), x="rank", title=title).get_figure(root=True)
     assert isinstance(figure, Figure), "axes of a figure"  # noqa: S101  made for these axes
@@ -92,6 +100,14 @@ def draw_graph(
         and as for `Workflow.from_graph`.
     ImpossibleJobError
         As for `Workflow.from_graph`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> from experiments.figures import save
+    >>> from experiments.graph_drawing import draw_graph
+    >>> save(draw_graph(sm.Workflow.from_graph(wl.cholesky(3))).figure, "cholesky.svg")
     """
     drawn = graph.graph if isinstance(graph, Workflow) else graph
     if "critical_path_s" not in drawn.graph:

@@ -40,6 +40,12 @@ class CapacityChange:
     ------
     RequestError, UnknownNameError
         A number is out of its range, or there is no such mode.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> sm.CapacityChange(time_s=3600, machines=2, notice_s=600, mode="drain")
+    CapacityChange(time_s=3600, machines=2, notice_s=600, mode='drain')
     """
 
     time_s: float
@@ -86,6 +92,15 @@ class Capacity:
     ------
     RequestError, UnknownNameError
         The table is empty, not sorted or not of one length, or a change is not what is allowed.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> day = sm.Capacity.of([(0, 4), (8 * sm.HOUR, 2), (20 * sm.HOUR, 4)])
+    >>> day.machines_at(12 * sm.HOUR)
+    2
+    >>> day.machine_seconds(0, sm.DAY) / sm.HOUR
+    72.0
     """
 
     time_s: Floats

@@ -79,7 +79,8 @@ class ValueCurve:
 
     Examples
     --------
-    >>> curve = ValueCurve([(2, 1), (6, 0)])
+    >>> import simmodels as sm
+    >>> curve = sm.ValueCurve([(2, 1), (6, 0)])
     >>> curve.factor(3), curve.area(3), curve.area(1)
     (0.75, 1.125, 3.0)
     """

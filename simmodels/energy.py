@@ -30,6 +30,13 @@ class Signal:
     ------
     RequestError
         It is empty, not sorted, not of one length, or not finite.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> price = sm.Signal([0, 3600], [0.30, 0.10])
+    >>> float(price.integral(0, 7200)) / 3600
+    0.4
     """
 
     time_s: Floats
@@ -77,6 +84,14 @@ class Power:
     ------
     RequestError
         A number is below 0 or not finite.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> jobs = {"submit_s": [0], "runtime_s": [3600], "cores": [4]}
+    >>> schedule = sm.simulate(jobs, capacity=[(0, 1)], cores_per_machine=4)
+    >>> schedule.energy(sm.Power(machine_w=100, core_w=10))
+    {'energy_kwh': 0.14}
     """
 
     machine_w: float

@@ -93,7 +93,23 @@ def must_be(name: str, expected: str, given: object) -> str:
 
 
 class SimModelsError(Exception):
-    """An error that schedlab raises on purpose; its text is one line."""
+    """An error that schedlab raises on purpose; its text is one line.
+
+    Parameters
+    ----------
+    args
+        What the text is made of, in order: what was wrong, and what must hold.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> log = {"submit_s": [0], "runtime_s": [10], "cores": [1]}
+    >>> try:
+    ...     sm.simulate(log, cores=1, order="SAV")
+    ... except sm.SimModelsError as error:
+    ...     print(type(error).__name__)
+    UnknownNameError
+    """
 
     def __str__(self) -> str:
         """Return the text of the error."""
@@ -109,6 +125,15 @@ class RequestError(SimModelsError, ValueError):
         What is wrong, with the value; that of a value out of range is made by `must_be`.
     remedy
         What to do instead, if `what` does not say so.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> try:
+    ...     sm.Power(machine_w=-1, core_w=5)
+    ... except sm.RequestError as error:
+    ...     print(isinstance(error, ValueError))
+    True
     """
 
     def __init__(self, what: str, remedy: str = "") -> None:
@@ -132,6 +157,16 @@ class UnknownNameError(RequestError):
         The name as given.
     known
         All known names.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> log = {"submit_s": [0], "runtime_s": [10], "cores": [1]}
+    >>> try:
+    ...     sm.simulate(log, cores=1, order="SAV")
+    ... except sm.UnknownNameError as error:
+    ...     print(error.near)
+    ('SAF',)
     """
 
     def __init__(self, kind: str, name: str, known: tuple[str, ...]) -> None:
@@ -212,6 +247,18 @@ class FileFormatError(SimModelsError, ValueError):
         The line's number, from 1; None when the whole file is meant.
     what
         What must hold, and what the file has.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> _ = Path("log.swf").write_text("1 0 10")
+    >>> try:
+    ...     wl.read_swf("log.swf")
+    ... except sm.FileFormatError as error:
+    ...     print(error.line)
+    1
     """
 
     def __init__(self, path: str, line: int | None, what: str) -> None:
@@ -237,6 +284,15 @@ class ImpossibleJobError(SimModelsError, ValueError):
         What is impossible about it, with its value and the limit.
     others
         How many more jobs of the same input are impossible.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> try:
+    ...     sm.simulate({"submit_s": [0], "runtime_s": [10], "cores": [8]}, cores=4)
+    ... except sm.ImpossibleJobError as error:
+    ...     print(error.job_id)
+    1
     """
 
     def __init__(self, job_id: int, what: str, others: int = 0) -> None:
@@ -261,6 +317,17 @@ class IllegalScheduleError(SimModelsError, ValueError):
         The rule that is broken, for example ``"capacity"``.
     what
         Where it is broken: the job, the instant, the values.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> from dataclasses import replace
+    >>> schedule = sm.simulate({"submit_s": [5], "runtime_s": [10], "cores": [1]}, cores=1)
+    >>> try:
+    ...     replace(schedule, start_s=schedule.start_s - 6, end_s=schedule.end_s - 6).validate()
+    ... except sm.IllegalScheduleError as error:
+    ...     print(error.rule)
+    submit
     """
 
     def __init__(self, rule: str, what: str) -> None:
@@ -282,6 +349,12 @@ class StoppedError(SimModelsError, RuntimeError):
         What stopped it.
     then
         What is kept, and how to go on.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> str(sm.StoppedError("the disk is full", "what is finished is kept"))
+    'the disk is full; what is finished is kept'
     """
 
     def __init__(self, what: str, then: str = "") -> None:

@@ -27,6 +27,13 @@ class Job:
         The number of its user; -1 when unknown.
     extras
         Further numbers by name, which orders may name; None for none.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> job = sm.Job(job_id=1, submit_s=0.0, runtime_s=60.0, estimate_s=100.0, cores=4)
+    >>> sm.simulate([job], cores=4).end_s.tolist()
+    [60.0]
     """
 
     job_id: int

@@ -41,6 +41,11 @@ def as_logged(workload: Workload, *, cores: int | None = None) -> Schedule:
     cores
         The size of the machine; None for ``workload.max_cores``.
 
+    Returns
+    -------
+    Schedule
+        One row per job. A job without a known wait has NaN as its start and end.
+
     Raises
     ------
     RequestError
@@ -48,9 +53,9 @@ def as_logged(workload: Workload, *, cores: int | None = None) -> Schedule:
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> jobs = pd.DataFrame({"submit_s": [0, 0], "runtime_s": [60, 60], "cores": [4, 4], "wait_s": [0, 90]})
-    >>> as_logged(Workload.from_frame(jobs, max_cores=4)).metrics()["mean_wait_s"]
+    >>> import simmodels as sm
+    >>> jobs = {"submit_s": [0, 0], "runtime_s": [60, 60], "cores": [4, 4], "wait_s": [0, 90]}
+    >>> sm.as_logged(sm.Workload.of(jobs), cores=4).metrics()["mean_wait_s"]
     45.0
     """
     wait_s = logged_wait_s(workload)

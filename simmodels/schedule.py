@@ -134,6 +134,18 @@ class Schedule:
     RequestError
         A column has the wrong length, an outcome is none of the three, `cores` is below 1 or not those of the clusters,
         or the attempts lack a column or name a job that the workload does not have (or has twice).
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> log = {"submit_s": [0, 1, 2], "runtime_s": [10, 10, 5], "cores": [1, 2, 1]}
+    >>> schedule = sm.simulate(log, cores=2).validate()
+    >>> schedule.start_s.tolist()
+    [0.0, 10.0, 2.0]
+    >>> schedule.jobs["wait_s"].tolist()
+    [0.0, 9.0, 0.0]
+    >>> schedule.metrics()["mean_wait_s"]
+    3.0
     """
 
     workload: Workload

@@ -80,6 +80,12 @@ def simulate(
         `heuristic`: those of `simmodels.policies.placement_options.PlacementOptions`. With a ``bid``: those of
         `simmodels.policies.auction_options.AuctionOptions`.
 
+    Returns
+    -------
+    Schedule
+        One row per job or task, in the order of the workload: when and where it ran, with the figures of merit, the
+        tables and the charts of `Schedule`.
+
     Raises
     ------
     ImpossibleJobError
@@ -90,10 +96,11 @@ def simulate(
 
     Examples
     --------
-    >>> trace = Workload.from_frame(pd.DataFrame({"submit_s": [0, 1, 2], "runtime_s": [10, 10, 5], "cores": [1, 2, 1]}))
-    >>> simulate(trace, cores=2).start_s.tolist()
+    >>> import simmodels as sm
+    >>> log = {"submit_s": [0, 1, 2], "runtime_s": [10, 10, 5], "cores": [1, 2, 1]}
+    >>> sm.simulate(log, cores=2).start_s.tolist()
     [0.0, 10.0, 2.0]
-    >>> simulate(trace, on=[2, Site(name="b", cores=1)], router="LeastLoaded", order="SPF").cluster.tolist()
+    >>> sm.simulate(log, on=[2, sm.Site(name="b", cores=1)], router="LeastLoaded", order="SPF").cluster.tolist()
     [0, 0, 1]
     """
     require_engine(engine, seed)
@@ -165,6 +172,11 @@ def simulate_on_machines(
     options
         As in `simmodels.policies.placement_options.PlacementOptions`.
 
+    Returns
+    -------
+    Schedule
+        One row per job; ``runs`` has one row per attempt, with its machine.
+
     Raises
     ------
     ImpossibleJobError
@@ -174,8 +186,9 @@ def simulate_on_machines(
 
     Examples
     --------
-    >>> jobs = Workload.from_frame(pd.DataFrame({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 2]}))
-    >>> schedule = simulate_on_machines(jobs, [(0, 2), (4, 1)], cores_per_machine=2)
+    >>> import simmodels as sm
+    >>> jobs = {"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 2]}
+    >>> schedule = sm.simulate_on_machines(jobs, [(0, 2), (4, 1)], cores_per_machine=2)
     >>> schedule.start_s.tolist(), schedule.metrics()["kills"]
     ([0.0, 10.0], 1)
     """
@@ -219,6 +232,11 @@ def simulate_workflows(
     rules
         The other rules of `simmodels.Auctioneer`: ccr, network, hol, tick_s, end and so on.
 
+    Returns
+    -------
+    Schedule
+        One row per task.
+
     Raises
     ------
     ImpossibleJobError
@@ -228,8 +246,9 @@ def simulate_workflows(
 
     Examples
     --------
-    >>> job = Workflow(1, 0.0, [10, 20], 2, [(0, 1)])
-    >>> simulate_workflows([job], clusters=[("a", 4)], bid="SRTF").start_s.tolist()
+    >>> import simmodels as sm
+    >>> job = sm.Workflow(1, 0.0, [10, 20], 2, [(0, 1)])
+    >>> sm.simulate_workflows([job], clusters=[("a", 4)], bid="SRTF").start_s.tolist()
     [0.0, 10.0]
     """
     return simulate(workflows, on=tuple(clusters), bid=bid, engine=engine, seed=seed, **rules)

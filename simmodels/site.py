@@ -40,6 +40,14 @@ class Site:
     RequestError, UnknownNameError
         Neither a pool nor machines are given, or both; a size is no whole number from 1 to 2^53; or the capacity asks
         for more machines than there are.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> jobs = {"submit_s": [0, 0], "runtime_s": [10, 10], "cores": [4, 4]}
+    >>> sites = [sm.Site(name="a", cores=4), sm.Site(name="b", machines=2, cores_per_machine=8)]
+    >>> sm.simulate(jobs, on=sites, router="RoundRobin").cluster.tolist()
+    [0, 1]
     """
 
     name: str = "cluster"

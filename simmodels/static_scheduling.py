@@ -305,10 +305,22 @@ def plan(
     method, ccr, tick_s
         As for `solve` and `simmodels.Auctioneer`.
 
+    Returns
+    -------
+    Schedule
+        One row per task, with planned start, end (seconds) and cluster; as legal as any schedule.
+
     Raises
     ------
     ImpossibleJobError
         A task can never run on the clusters.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> job = sm.Workflow(1, 0.0, [10, 20, 30], edges=[(0, 1), (0, 2)])
+    >>> sm.plan(job, [("a", 1), ("b", 1)], method="HEFT").start_s.tolist()
+    [0.0, 12.0, 10.0]
     """
     places = [ClusterSpec(*cluster) for cluster in clusters]
     if not places:

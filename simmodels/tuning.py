@@ -136,10 +136,16 @@ class Tuner(KnobTuner):
 
     Examples
     --------
-    >>> from simmodels import Auctioneer, Cluster, EpsilonGreedy, Environment
-    >>> env = Environment()
-    >>> auctioneer = Auctioneer(env, [Cluster(env, "a", cores=64)])
-    >>> tuner = Tuner(env, (auctioneer, "bid"), EpsilonGreedy(choices=("PVR", "SRTF")), cost="lost_value")
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> env = sm.Environment(seed=1)
+    >>> queue = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=64))
+    >>> tuner = sm.Tuner(env, queue, sm.EpsilonGreedy(choices=("FCFS", "SAF")), period_s=sm.HOUR)
+    >>> source = sm.Source(env, wl.lublin(jobs=100, cores=64, load=0.9, seed=1), into=queue)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> len(recorder.schedule().validate().jobs)
+    100
     """
 
     def _prepare_simulations(self) -> None:
@@ -264,10 +270,26 @@ def replay_tuned(
     feedback
         Of this workload, machine, options, orders and periods, to be shared by strategies; None for one of its own.
 
+    Returns
+    -------
+    Tuned
+        The schedule, and what the strategy chose in each period.
+
     Raises
     ------
     RequestError
         The period is no number of seconds > 0, or an order gave no number for a job.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> from simmodels.policies.queue_options import QueueOptions
+    >>> log = wl.lublin(jobs=200, cores=64, load=0.9, seed=1)
+    >>> strategy = sm.FullFeedback(choices=("FCFS", "SAF"))
+    >>> tuned = sm.replay_tuned(log, strategy, cores=64, options=QueueOptions.checked())
+    >>> len(tuned.schedule.validate().jobs)
+    200
     """
     require_period(period_s)
     replay = Replay(workload, cores=cores, options=options, seed=seed)

@@ -39,6 +39,14 @@ class Task:
         The kind of cluster that it needs; None for any.
     name
         What it is called; empty for its number.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> prepare, solve = sm.Task(60, cores=2, name="prepare"), sm.Task(600, cores=8, name="solve")
+    >>> job = sm.Workflow.of([prepare, solve], job_id=1, submit_s=0.0, edges=[(0, 1)])
+    >>> job.critical_path_s()
+    660.0
     """
 
     runtime_s: float
@@ -86,7 +94,8 @@ class Workflow:
 
     Examples
     --------
-    >>> job = Workflow(1, 0.0, [10, 20, 5, 30], [2, 1, 4, 3], [(0, 1), (0, 2), (1, 3), (2, 3)], "Kind1")
+    >>> import simmodels as sm
+    >>> job = sm.Workflow(1, 0.0, [10, 20, 5, 30], [2, 1, 4, 3], [(0, 1), (0, 2), (1, 3), (2, 3)], "Kind1")
     >>> job.upward_rank_s().tolist(), job.critical_path_s(), job.volume_core_s
     ([60.0, 50.0, 35.0, 30.0], 60.0, 150.0)
     """
@@ -277,10 +286,11 @@ class Workflow:
         Examples
         --------
         >>> import networkx as nx
+        >>> import simmodels as sm
         >>> drawn = nx.DiGraph([("split", "solve")], job_id=7)
         >>> drawn.add_node("split", runtime_s=10)
         >>> drawn.add_node("solve", runtime_s=60, cores=8)
-        >>> Workflow.from_graph(drawn).upward_rank_s().tolist()
+        >>> sm.Workflow.from_graph(drawn).upward_rank_s().tolist()
         [70.0, 60.0]
         """
         return cls(**(workflow_columns(given, job_id, submit_s) | about))

@@ -234,6 +234,19 @@ class Workload:
     -----
     An array that can still be written to is copied, so that no later change of it reaches the workload; an array that
     is read-only, down to the memory it is a view of, is kept as it is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import simmodels as sm
+    >>> table = pd.DataFrame({"submit_s": [0, 1, 2], "runtime_s": [10, 10, 5], "cores": [1, 2, 1]})
+    >>> log = sm.Workload.from_frame(table, max_cores=2)
+    >>> log
+    <Workload 'workload': 3 jobs, max_cores=2>
+    >>> log.head(2).job(1)
+    Job(job_id=2, submit_s=1.0, runtime_s=10.0, estimate_s=10.0, cores=2, user_id=-1)
+    >>> log.scale_load(0.9).submit_s.round(2).tolist()
+    [0.0, 1.11, 2.22]
     """
 
     job_id: NDArray[np.int64]
@@ -341,7 +354,8 @@ class Workload:
 
         Examples
         --------
-        >>> Workload.of([{"submit_s": 0, "runtime_s": 10, "cores": 2}, {"submit_s": 5, "runtime_s": 3, "cores": 1}])
+        >>> import simmodels as sm
+        >>> sm.Workload.of([{"submit_s": 0, "runtime_s": 10, "cores": 2}, {"submit_s": 5, "runtime_s": 3, "cores": 1}])
         <Workload 'workload': 2 jobs>
         """
         if isinstance(given, Workload):

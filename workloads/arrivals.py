@@ -45,12 +45,28 @@ def read_workflows(
     tick_s, kind, cores, curve
         As for `read_wfformat`.
 
+    Returns
+    -------
+    list of Workflow
+        One per file.
+
     Raises
     ------
     FileFormatError
         The folder cannot be read or has no such file; or as for `read_wfformat` and `read_dax`, with the file.
     RequestError
         As for these.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> Path("flows").mkdir()
+    >>> for width in (2, 3):
+    ...     wl.write_wfformat(sm.Workflow.from_graph(wl.fork_join(width, seed=1)), f"flows/{width}.json")
+    >>> [len(job) for job in wl.read_workflows("flows")]
+    [4, 5]
     """
     where = Path(folder)
     try:
@@ -118,6 +134,11 @@ def arrivals(
     tick_s
         Submissions are at whole multiples of this, in seconds: instants are rounded to the nearest, once each.
 
+    Returns
+    -------
+    list of Workflow
+        In the order of their submission, numbered from 0.
+
     Raises
     ------
     RequestError
@@ -128,9 +149,10 @@ def arrivals(
 
     Examples
     --------
-    >>> from simmodels import Workflow
-    >>> kinds = [Workflow(0, 0.0, [30.0, 10.0], [2, 1], [(0, 1)]), Workflow(1, 0.0, [60.0])]
-    >>> [job.submit_s for job in arrivals(kinds, 4, gap_s=90)]
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> kinds = [sm.Workflow(0, 0.0, [30.0, 10.0], [2, 1], [(0, 1)]), sm.Workflow(1, 0.0, [60.0])]
+    >>> [job.submit_s for job in wl.arrivals(kinds, 4, gap_s=90)]
     [0.0, 90.0, 180.0, 270.0]
     """
     given = read_workflows(instances) if isinstance(instances, str | PathLike) else list(instances)

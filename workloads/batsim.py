@@ -54,6 +54,16 @@ def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, 
         profile.
     RequestError
         `flops_per_s` is not a finite number > 0.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import workloads as wl
+    >>> text = '''{"nb_res": 4, "jobs": [{"id": "1", "subtime": 0, "walltime": 100, "res": 2, "profile": "p"}],
+    ...           "profiles": {"p": {"type": "delay", "delay": 60}}}'''
+    >>> _ = Path("jobs.json").write_text(text)
+    >>> wl.read_batsim("jobs.json").job(0)
+    Job(job_id=1, submit_s=0.0, runtime_s=60.0, estimate_s=100.0, cores=2, user_id=-1)
     """
     if flops_per_s is not None:
         flops_per_s = as_number("flops_per_s", flops_per_s, above=0, also="None")

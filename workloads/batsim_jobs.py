@@ -54,6 +54,11 @@ def batsim_jobs(schedule: Schedule) -> pd.DataFrame:
     schedule
         A legal schedule; its cores are given by `simmodels.allocation.allocate`.
 
+    Returns
+    -------
+    DataFrame
+        One row per job in input order, the 17 columns in Batsim's order.
+
     Raises
     ------
     IllegalScheduleError
@@ -62,6 +67,14 @@ def batsim_jobs(schedule: Schedule) -> pd.DataFrame:
     References
     ----------
     Batsim's documentation, page *Jobs* of its output files.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> schedule = sm.simulate({"submit_s": [0, 0], "runtime_s": [10, 10], "cores": [1, 2]}, cores=2)
+    >>> wl.batsim_jobs(schedule)["waiting_time"].tolist()
+    [0.0, 10.0]
     """
     work, jobs, outcome = schedule.workload, schedule.jobs, schedule.outcome
     waiting = (outcome == UNFINISHED) & np.isnan(schedule.start_s)
@@ -111,6 +124,16 @@ def write_batsim_jobs(schedule: Schedule, path: str | os.PathLike[str]) -> None:
         More cores are in use at some instant than the machine has.
     FileNotFoundError
         The folder of `path` does not exist.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> schedule = sm.simulate({"submit_s": [0, 0], "runtime_s": [10, 10], "cores": [1, 2]}, cores=2)
+    >>> wl.write_batsim_jobs(schedule, "jobs.csv")
+    >>> len(Path("jobs.csv").read_text().splitlines())
+    3
     """
     write_csv(batsim_jobs(schedule), path)
 

@@ -41,11 +41,26 @@ def read_borg_slice(path: str | PathLike[str], *, name: str | None = None) -> Wo
     name
         What figures and tables shall call it; None for the file's name without suffixes.
 
+    Returns
+    -------
+    Workload
+        One job per line; release and length in seconds.
+
     Raises
     ------
     FileFormatError
         The file cannot be read, or holds no job; or a line is not of five fields (four whole numbers, then
         ``release`` or ``running``), or has a length or cores of 0. The text names the line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import workloads as wl
+    >>> _ = Path("slice.txt").write_text('''188166 881100 2100 4 release
+    ... 804769 854700 11700 2 running
+    ... ''')
+    >>> wl.read_borg_slice("slice.txt").cores.tolist()
+    [4, 2]
     """
     where = Path(path)
     rows: list[tuple[int, int, int, int]] = []

@@ -61,6 +61,11 @@ def capacity_walk(
     seed
         The seed, an integer >= 0.
 
+    Returns
+    -------
+    Capacity
+        One change per period in which the number of machines changes.
+
     Raises
     ------
     RequestError, UnknownNameError
@@ -69,6 +74,13 @@ def capacity_walk(
     References
     ----------
     Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194.
+
+    Examples
+    --------
+    >>> import workloads as wl
+    >>> walk = wl.capacity_walk(mean=24, radius=8, period_s=1200, until_s=86_400, seed=1)
+    >>> int(walk.machines.min()), int(walk.machines.max())
+    (22, 32)
     """
     period_s = as_number("period_s", period_s, above=0, unit="seconds")
     begin_s, until_s = (
@@ -114,6 +126,17 @@ def read_series(path: str | PathLike[str], *, column: str | None = None) -> pd.D
         number >= 0. The text names the line.
     RequestError
         The table has no such column, or none was named and it has several.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import workloads as wl
+    >>> _ = Path("wind.csv").write_text('''time,kW
+    ... 2024-05-01 00:00,9
+    ... 2024-05-01 01:00,4
+    ... ''')
+    >>> wl.read_series("wind.csv").to_numpy().tolist()
+    [[0.0, 9.0], [3600.0, 4.0]]
     """
     where = Path(path)
     try:
@@ -245,11 +268,24 @@ def capacity_from(
     notice_s, mode
         See `simmodels.CapacityChange`.
 
+    Returns
+    -------
+    Capacity
+        Changes of the number of machines at the instants of the series.
+
     Raises
     ------
     RequestError
         A number is out of its range, a row of the series is not of finite numbers or its instants do not increase,
         or the series is empty there.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import workloads as wl
+    >>> power_kw = pd.DataFrame({"time_s": [0, 3600, 7200], "value": [9.0, 4.0, 12.0]})
+    >>> wl.capacity_from(power_kw, per_machine=2.5, least=2).machines.tolist()
+    [3, 2, 4]
     """
     per_machine = as_number("per_machine", per_machine, above=0)
     if repeat and until_s is None:

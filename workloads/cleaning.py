@@ -98,9 +98,10 @@ def clean(workload: Workload, filters: str | Sequence[str] = "strong", *, cores:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> jobs = Workload(job_id=[1, 2], submit_s=[0, 0], runtime_s=[5, -1], estimate_s=[9, 9], cores=[1, 1])
-    >>> clean(jobs, "strong", cores=4).counts["dropped: runtime < 0"]
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> log = sm.Workload(job_id=[1, 2], submit_s=[0, 0], runtime_s=[5, -1], estimate_s=[9, 9], cores=[1, 1])
+    >>> wl.clean(log, "strong", cores=4).counts["dropped: runtime < 0"]
     1
     """
     if cores is not None:

@@ -59,6 +59,11 @@ def read_dax(
     name
         What the workflow is called; None for the file's name without suffixes.
 
+    Returns
+    -------
+    Workflow
+        Runtimes in seconds; dependencies as ``edges``.
+
     Raises
     ------
     FileFormatError
@@ -71,6 +76,16 @@ def read_dax(
     See Also
     --------
     workloads.read_wfformat : the same for WfFormat.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import workloads as wl
+    >>> text = '''<adag name="two"><job id="a" name="split" runtime="10"/><job id="b" name="merge" runtime="5"/>
+    ... <child ref="b"><parent ref="a"/></child></adag>'''
+    >>> _ = Path("two.dax").write_text(text)
+    >>> wl.read_dax("two.dax").critical_path_s(ccr=0)
+    15.0
     """
     options = ImportOptions(
         tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=job_id, submit_s=submit_s, name=name

@@ -76,8 +76,9 @@ def layers(
 
     Examples
     --------
-    >>> from simmodels import Workflow
-    >>> Workflow.from_graph(layers(30, seed=1), job_id=4)
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> sm.Workflow.from_graph(wl.layers(30, seed=1), job_id=4)
     <Workflow 4 'layers': 30 tasks, submitted at 0 s>
     """
     tasks, out_degree = as_integer("tasks", tasks, 1), as_integer("out_degree", out_degree, 1)
@@ -133,6 +134,13 @@ def erdos_renyi_levels(
     ----------
     The layer-by-layer method of Tobita, Kasahara 2002, doi 10.1002/jos.116, as in Cordeiro et al. 2010, doi
     10.4108/ICST.SIMUTOOLS2010.8667, but with given widths: there each task falls into a random level.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> sm.Workflow.from_graph(wl.erdos_renyi_levels([1, 4, 4, 1], 0.5, seed=1))
+    <Workflow 1 'erdos_renyi_levels': 10 tasks, submitted at 0 s>
     """
     given: Any = widths
     if not isinstance(given, Sequence) or not len(given) or not all(is_whole(each, 1, MOST) for each in given):
@@ -183,6 +191,13 @@ def fork_join(
     References
     ----------
     Nelson, Tantawi 1988, doi 10.1109/12.2213.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> sm.Workflow.from_graph(wl.fork_join(8, stages=2, seed=1))
+    <Workflow 1 'fork_join': 19 tasks, submitted at 0 s>
     """
     import networkx as nx  # noqa: PLC0415  only who draws graphs waits for the library
 
@@ -230,8 +245,9 @@ def cholesky(tiles: int, *, runtime_s: Laws = KERNELS_S, cores: Laws = 1, kind: 
 
     Examples
     --------
-    >>> from simmodels import Workflow
-    >>> job = Workflow.from_graph(cholesky(3))
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> job = sm.Workflow.from_graph(wl.cholesky(3))
     >>> [job.label(task) for task in job.critical_path()]
     ['POTRF(0)', 'TRSM(1,0)', 'GEMM(2,1,0)', 'TRSM(2,1)', 'SYRK(2,1)', 'POTRF(2)']
     """

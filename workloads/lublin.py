@@ -63,6 +63,13 @@ class LublinParameters:
     longest_log_runtime, longest_log_gap
         ln of the runtime, and of the time between arrivals, beyond which a value is drawn again: 12 is
         45 hours, 13 is 5 days.
+
+    Examples
+    --------
+    >>> import workloads as wl
+    >>> powers = wl.LublinParameters(power_of_two_probability=0.756)  # the rest are serial
+    >>> sorted(set(wl.lublin(jobs=100, cores=64, seed=1, parameters=powers).cores.tolist()))
+    [1, 2, 4, 8, 16, 32, 64]
     """
 
     serial_probability: float = 0.244
@@ -186,6 +193,11 @@ def lublin(
     name
         What figures and tables shall call it.
 
+    Returns
+    -------
+    Workload
+        Jobs in order of submission; times in whole seconds, `max_cores` the size of the machine.
+
     Raises
     ------
     RequestError
@@ -197,6 +209,12 @@ def lublin(
     O(jobs log jobs) time. Deviations from the authors' generator, which takes a machine of 2**uHi
     cores: on another machine a power of two beyond it becomes the largest that fits; arrivals are
     rounded down to whole seconds once, not at each job, so the fractions do not add up.
+
+    Examples
+    --------
+    >>> import workloads as wl
+    >>> wl.lublin(jobs=500, cores=64, load=0.9, seed=1)
+    <Workload 'lublin': 500 jobs, max_cores=64>
     """
     jobs = as_integer("jobs", jobs, 1)
     cores = as_integer("cores", cores, 2)

@@ -56,6 +56,11 @@ def read(
     name
         What figures and tables call it; None for the file's name without suffixes.
 
+    Returns
+    -------
+    Workload
+        Its `counts` say what was read, and what of it was changed or left out.
+
     Raises
     ------
     FileFormatError
@@ -65,12 +70,15 @@ def read(
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "mine.csv")
-    ...     _ = path.write_text("submit_s,runtime_s,cores\n0,10,1\n5,10,2\n")
-    ...     read(path)
-    <Workload 'mine': 2 jobs>
+    >>> from pathlib import Path
+    >>> import workloads as wl
+    >>> table = '''submit_s,runtime_s,cores
+    ... 0,10,1
+    ... 5,10,2
+    ... '''
+    >>> _ = Path("mine.csv").write_text(table)
+    >>> wl.read("mine.csv")
+    <Workload 'mine.csv': 2 jobs>
     """
     where = Path(path)
     plain = where.name.lower()

@@ -74,6 +74,13 @@ def resample(
     Notes
     -----
     A week is a slice of submits, half open. Cost: linear in the jobs made and in users x weeks.
+
+    Examples
+    --------
+    >>> import workloads as wl
+    >>> log = wl.lublin(jobs=2000, cores=64, load=0.5, seed=1)
+    >>> wl.resample(log, weeks=4, seed=1).name
+    'lublin, resample 0'
     """
     weeks = as_integer("weeks", weeks, 1)
     require_known("how", how, get_args(How))

@@ -164,6 +164,17 @@ def read_sacct(
     -----
     A file of n bytes takes O(n) time; compiled code reads pieces of it (see benchmarks/). A ``|`` within a job's name
     does no harm if JobName is the last column; else the line has too many fields, and is counted as bad.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import workloads as wl
+    >>> text = '''JobID|User|State|Submit|Start|ElapsedRaw|Timelimit|AllocCPUS
+    ... 7|ann|COMPLETED|2024-05-01T08:00:00|2024-05-01T08:10:00|3600|02:00:00|16
+    ... '''
+    >>> _ = Path("sacct.txt").write_text(text)
+    >>> wl.read_sacct("sacct.txt").job(0)
+    Job(job_id=7, submit_s=0.0, runtime_s=3600.0, estimate_s=7200.0, cores=16, user_id=1)
     """
     zone = _checked(keep, submit, cores, unlimited_s, timezone)
     where = Path(path)

@@ -155,10 +155,23 @@ def at_load(
     tick_s
         Submissions are at whole multiples of this, in seconds.
 
+    Returns
+    -------
+    list of Workflow
+        The workflows in the order given, with another ``submit_s``.
+
     Raises
     ------
     RequestError
         The load, the cores, a weight or the tick is out of its range.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> jobs = [sm.Workflow(number, 0.0, [3600.0], cores=8) for number in range(4)]
+    >>> [job.submit_s for job in wl.at_load(jobs, load=0.5, cores=16, week=None)]
+    [0.0, 3600.0, 7200.0, 10800.0]
     """
     clock = WeekClock(week, tick_s=tick_s)
     given = list(workflows)

@@ -71,6 +71,14 @@ def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
     -----
     A log of n bytes takes O(n) time: lines of numbers are parsed by compiled code (see benchmarks/),
     and only what that refuses is gone through line by line, to mend it or to name the line at fault.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> wl.write_swf(sm.Workload.of({"submit_s": [0, 5], "runtime_s": [10, 10], "cores": [1, 2]}), "log.swf.gz")
+    >>> wl.read_swf("log.swf.gz")
+    <Workload 'log': 2 jobs>
     """
     where = Path(path)
     data = read_whole(where)
@@ -173,6 +181,15 @@ def write_swf(log: Workload | Schedule, path: str | PathLike[str]) -> None:
     RequestError
         The workload is empty, an extra that the format has a field for is not of finite numbers, or
         the file cannot be written.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> log = sm.Workload.of({"submit_s": [0, 5], "runtime_s": [10, 10], "cores": [1, 2]})
+    >>> wl.write_swf(sm.simulate(log, cores=2), "scheduled.swf")
+    >>> wl.read_swf("scheduled.swf").extras["wait_s"].tolist()
+    [0, 5]
     """
     where = Path(path)
     workload = log if isinstance(log, Workload) else log.workload

@@ -77,6 +77,15 @@ class TsafrirParameters:
     times
         (p, q): of K distinct estimates the x-th (in parts of K) is (a - 1) x / (a - x) of the largest,
         with a = 1 + p * K ** q.
+
+    Examples
+    --------
+    >>> import workloads as wl
+    >>> log = wl.lublin(jobs=500, cores=64, seed=1)
+    >>> all_popular = wl.TsafrirParameters(head_share=1.0)
+    >>> estimates = wl.tsafrir_estimates(log, seed=1, parameters=all_popular).estimate_s
+    >>> len(set(estimates.tolist())) < 50
+    True
     """
 
     head_share: float = 0.89
@@ -159,6 +168,13 @@ def tsafrir_estimates(
     head, and counted. (2) It cuts runtimes at the largest estimate; here they are refused. (3) The
     numbers of jobs are rounded by largest remainders. (4) A largest estimate below 100 minutes leaves
     fewer than 20 round values, with which the program stops.
+
+    Examples
+    --------
+    >>> import workloads as wl
+    >>> log = wl.tsafrir_estimates(wl.lublin(jobs=500, cores=64, seed=1), seed=1)
+    >>> bool((log.estimate_s >= log.runtime_s).all())
+    True
     """
     chosen = parameters or TsafrirParameters()
     if not len(workload):

@@ -70,6 +70,11 @@ def read_wfformat(
     name
         What the workflow is called; None for the file's name without suffixes.
 
+    Returns
+    -------
+    Workflow
+        Runtimes in seconds; dependencies as ``edges``.
+
     Raises
     ------
     FileFormatError
@@ -83,6 +88,14 @@ def read_wfformat(
     -----
     A file that `write_wfformat` has written is read as it was: kinds, value curve, submission and numbers
     too, where the arguments do not ask for others.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> wl.write_wfformat(sm.Workflow.from_graph(wl.cholesky(3)), "cholesky.json")
+    >>> wl.read_wfformat("cholesky.json", tick_s=60).critical_path_s(ccr=0) / 60
+    7.0
     """
     options = ImportOptions(
         tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=job_id, submit_s=submit_s, name=name
@@ -269,6 +282,14 @@ def write_wfformat(
     ------
     RequestError
         The file cannot be written there; `makespan_s` is no finite number >= 0, or `executed_at` is empty.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> wl.write_wfformat(sm.Workflow.from_graph(wl.fork_join(3, seed=1)), "flow.json")
+    >>> len(wl.read_wfformat("flow.json"))
+    5
     """
     if makespan_s is not None:
         makespan_s = as_number("makespan_s", makespan_s, least=0, unit="seconds", also="None")

@@ -57,6 +57,13 @@ class MarketParameters:
     ------
     RequestError
         Parameters that make no distribution.
+
+    Examples
+    --------
+    >>> import workloads as wl
+    >>> small = wl.MarketParameters(tasks=(2, 3), core_sizes=(1, 4))
+    >>> [len(job) for job in wl.market_workload(5, seed=1, parameters=small)]
+    [3, 2, 3, 2, 3]
     """
 
     log10_volume: tuple[float, float] = (0.569, 5.719)
@@ -171,6 +178,11 @@ def market_workload(
         The weights of equal slices of the week, from Monday 00:00 on; None: the same load at all hours.
     parameters
         Others than those of the study.
+
+    Returns
+    -------
+    list of Workflow
+        In the order of their submission, numbered from 0.
 
     Raises
     ------

@@ -35,6 +35,15 @@ class Cell:
         The values that all cells of the campaign share.
     inputs
         What `Study.inputs` made, by name; only there while the cell is run.
+
+    Examples
+    --------
+    >>> from experiments.campaigns import Cell
+    >>> low, high = (Cell({"load": load}, replication=3, seed=1) for load in (0.7, 0.9))
+    >>> low["load"]
+    0.7
+    >>> low.stream("jobs").random() == high.stream("jobs").random()  # common random numbers
+    True
     """
 
     factors: Mapping[str, Value]

@@ -55,6 +55,14 @@ class Claim:
     ------
     RequestError
         There is no bound, one is not finite, or no value keeps to them.
+
+    Examples
+    --------
+    >>> from experiments.campaigns import Claim, Effect
+    >>> effect = Effect(estimate=0.12, low=0.08, high=0.16, replications=30)
+    >>> claim = Claim(text="SAF waits less", source="section 4", measure="mean wait saved", effect=effect, more_than=0)
+    >>> claim.verdict
+    'holds'
     """
 
     text: str

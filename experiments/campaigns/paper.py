@@ -18,6 +18,19 @@ class Paper:
         As they are cited; without a venue, an empty text.
     url
         Where the paper is found: ``https://doi.org/...`` where it has a DOI.
+
+    Examples
+    --------
+    >>> from experiments.campaigns import Paper
+    >>> paper = Paper(
+    ...     authors="D. A. Lifka",
+    ...     year=1995,
+    ...     title="The ANL/IBM SP scheduling system",
+    ...     venue="JSSPP",
+    ...     url="https://doi.org/10.1007/3-540-60153-8_35",
+    ... )
+    >>> paper.doi
+    '10.1007/3-540-60153-8_35'
     """
 
     authors: str
@@ -54,6 +67,13 @@ class Element:
         Whether ours has the same shape as the paper's.
     why
         Why not, or what differs; where it is alike, what there is to compare.
+
+    Examples
+    --------
+    >>> from experiments.campaigns import Element
+    >>> figure = Element(number="fig. 1", shows="mean waits", file="figures/waits-*.svg", alike="yes", why="same ranks")
+    >>> figure.among(["figures/waits-kth.svg", "figures/queue.svg"])
+    ['figures/waits-kth.svg']
     """
 
     number: str

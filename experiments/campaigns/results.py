@@ -36,6 +36,17 @@ class Results:
         How many are done.
     judged
         Whether claims get a verdict at the campaign's scale.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from experiments.campaigns import Results
+    >>> table = pd.DataFrame({"order": ["FCFS", "SAF"], "replication": [0, 0], "wait_s": [9.0, 4.0]})
+    >>> results = Results(table=table, factors={"order": ["FCFS", "SAF"]})
+    >>> results.measures
+    ('wait_s',)
+    >>> results.where(order="SAF")["wait_s"].tolist()
+    [4.0]
     """
 
     table: pd.DataFrame

@@ -199,6 +199,11 @@ def run(
     quiet
         Whether no progress is shown.
 
+    Returns
+    -------
+    Campaign
+        Its cells, how many are done, and which failed.
+
     Raises
     ------
     RequestError
@@ -206,6 +211,24 @@ def run(
         another study; a place cannot be had.
     StoppedError
         The disk is full, or the place has gone; what was finished is kept.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from experiments.campaigns import run
+    >>> study = '''from experiments.campaigns import Study
+    ...
+    ... class Dice(Study):
+    ...     "How many eyes does a throw show?"
+    ...     factors = {"sides": [6, 20]}
+    ...
+    ...     def run_cell(self, cell):
+    ...         return {"eyes": cell.stream("throw").integers(1, cell["sides"] + 1)}
+    ... '''
+    >>> _ = Path("dice.py").write_text(study)
+    >>> campaign = run("dice.py", out="results/dice", scale="smoke", workers=0)
+    >>> len(campaign.results().table)  # two values of sides, two replications
+    4
     """
     plan = Plan.of(study, scale, seed, chosen)
     part = Shard.parse(shard) if isinstance(shard, str) else shard

@@ -43,6 +43,12 @@ class Effect:
         The confidence of the interval; 1 for what is counted and not estimated.
     needed
         Of how many independent values an interval is given.
+
+    Examples
+    --------
+    >>> from experiments.campaigns import Effect
+    >>> Effect.exact(3)
+    Effect(estimate=3.0, low=3.0, high=3.0, replications=1, confidence=1.0, needed=10)
     """
 
     estimate: float
@@ -98,6 +104,11 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
     seed
         The seed of the resampling.
 
+    Returns
+    -------
+    Effect
+        The estimate with both ends of its interval, in the unit of the values.
+
     Raises
     ------
     RequestError
@@ -107,6 +118,13 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
     ----------
     Efron 1987, "Better bootstrap confidence intervals", doi:10.1080/01621459.1987.10478410; Efron and Tibshirani 1993,
     "An introduction to the bootstrap", chapter 12; `scipy.stats.bootstrap`.
+
+    Examples
+    --------
+    >>> from experiments.campaigns import bootstrap
+    >>> effect = bootstrap([3.1, 2.7, 3.4, 2.9, 3.0, 3.3, 2.8, 3.2, 3.1, 2.9])
+    >>> round(effect.estimate, 2), round(effect.low, 2), round(effect.high, 2)
+    (3.04, 2.88, 3.21)
     """
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or not len(found):
@@ -320,6 +338,14 @@ def paired(
     -------
     pandas.Series
         The values by replication; empty if there are no such cells.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from experiments.campaigns import paired
+    >>> table = pd.DataFrame({"order": ["FCFS", "SAF"], "replication": [0, 0], "wait_s": [9.0, 4.0]})
+    >>> paired(table, "wait_s", factors=["order"], of={"order": "SAF"}, against={"order": "FCFS"}).tolist()
+    [-5.0]
     """
     if measure not in table:
         require_known("measure", measure, [name for name in table.columns if name not in {*factors, REPLICATION}])

@@ -52,6 +52,12 @@ class Scale:
         What differs from the study's own at this scale.
     judged
         Whether claims get a verdict: False where the scale only shows that everything runs.
+
+    Examples
+    --------
+    >>> from experiments.campaigns import Scale
+    >>> Scale(replications=5, factors={"load": [0.7, 0.9]}).replications
+    5
     """
 
     replications: int = 1
@@ -97,6 +103,23 @@ class Study(ABC):
     RequestError
         A name is neither a parameter nor a factor, a factor has no values or one twice, or the study says something
         that is not allowed.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> from experiments.campaigns import Scale, Study
+    >>> class Waits(Study):
+    ...     '''Does a small area first shorten waits?'''
+    ...     factors = {"order": ["FCFS", "SAF"]}
+    ...     scales = {"smoke": Scale(replications=2)}
+    ...     def run_cell(self, cell):
+    ...         log = wl.lublin(jobs=100, cores=64, load=0.9, seed=cell.replication)
+    ...         return {"mean_wait_s": sm.simulate(log, order=cell["order"]).metrics()["mean_wait_s"]}
+    >>> study = Waits()
+    >>> cells = list(study.cells("smoke", seed=1))
+    >>> len(cells), cells[0]["order"], list(study.run_cell(cells[0]))
+    (4, 'FCFS', ['mean_wait_s'])
     """
 
     name: str = ""

@@ -55,12 +55,9 @@ def write_view(schedule: Schedule, path: str | os.PathLike[str], *, title: str |
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import simmodels as sm
-    >>> jobs = sm.Workload.from_frame(pd.DataFrame({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 1]}))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_view(sm.simulate(jobs, cores=2), Path(folder, "out.html"))
+    >>> from experiments.viewer.view import write_view
+    >>> write_view(sm.simulate({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 1]}, cores=2), "out.html")
     """
     require_html(path)
     content = view_page(schedule, title=title)

@@ -16,7 +16,28 @@ if TYPE_CHECKING:
 
 
 class Outcome(Enum):
-    """How an attempt ended."""
+    """How an attempt ended.
+
+    Attributes
+    ----------
+    COMPLETED
+        It ran for the job's runtime.
+    KILLED
+        It was stopped at its limit, the job's estimate.
+    LOST
+        Its machine was switched off.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> log = {"submit_s": [0], "runtime_s": [10], "estimate_s": [6], "cores": [1]}
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=1), overrun="kill")
+    >>> source = sm.Source(env, log, into=scheduler)
+    >>> env.on(sm.Ended, lambda event: print(env.now, event.attempt.outcome is sm.Outcome.KILLED))
+    >>> env.run()
+    6.0 True
+    """
 
     COMPLETED = "completed"
     KILLED = "killed"  # stopped at its limit
@@ -96,6 +117,18 @@ class Attempt:
         What was left of its job when it started; None for all of it.
     process
         The SimPy process, if the cluster's `execute` is overridden; else None.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4))
+    >>> source = sm.Source(env, {"submit_s": [0], "runtime_s": [10], "cores": [2]}, into=scheduler)
+    >>> ended = []
+    >>> env.on(sm.Ended, lambda event: ended.append(event.attempt))
+    >>> env.run()
+    >>> ended[0].start_s, ended[0].end_s, ended[0].outcome
+    (0.0, 10.0, <Outcome.COMPLETED: 'completed'>)
     """
 
     __slots__ = (

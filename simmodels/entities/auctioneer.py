@@ -78,6 +78,18 @@ class Auctioneer(Router):
     References
     ----------
     Burkimsher, Soares Indrusiak 2016, "Bidding policies for market-based HPC workflow scheduling", arXiv 1601.07047.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> auctioneer = sm.Auctioneer(env, [sm.Cluster(env, "ours", cores=4)], bid="SRTF")
+    >>> job = sm.Workflow(1, 0.0, [10, 20], cores=2, edges=[(0, 1)])
+    >>> source = sm.Source(env, job, into=auctioneer)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().start_s.tolist()
+    [0.0, 10.0]
     """
 
     takes_workflows = True

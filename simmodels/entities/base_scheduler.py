@@ -31,6 +31,25 @@ class Placement:
         The job, one of those that wait.
     machines
         The machines whose free cores it gets, one after the other; None for the lowest ones that have any.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> class LastMachine(sm.Scheduler):
+    ...     def decide(self, now):
+    ...         machine = self.cluster.machines[-1]
+    ...         free = machine.free_cores
+    ...         for job in self.waiting:
+    ...             if job.cores <= free:
+    ...                 free -= job.cores
+    ...                 yield sm.Placement(job, [machine])
+    >>> env = sm.Environment()
+    >>> scheduler = LastMachine(env, sm.Cluster(env, "ours", machines=2, cores_per_machine=4))
+    >>> source = sm.Source(env, {"submit_s": [0, 0], "runtime_s": [10, 10], "cores": [3, 2]}, into=scheduler)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().runs["machine"].tolist(), recorder.schedule().start_s.tolist()
+    ([1, 1], [0.0, 10.0])
     """
 
     job: Job
@@ -54,13 +73,21 @@ class Scheduler(Decider):
 
     Examples
     --------
-    >>> class ShortestFirst(Scheduler):
+    >>> import simmodels as sm
+    >>> class ShortestFirst(sm.Scheduler):
     ...     def decide(self, now):
     ...         free = self.cluster.free_cores
     ...         for job in sorted(self.waiting, key=lambda job: job.estimate_s):
     ...             if job.cores <= free:
     ...                 free -= job.cores
-    ...                 yield Placement(job)
+    ...                 yield sm.Placement(job)
+    >>> env = sm.Environment()
+    >>> scheduler = ShortestFirst(env, sm.Cluster(env, "ours", cores=4))
+    >>> source = sm.Source(env, {"submit_s": [0, 0], "runtime_s": [20, 10], "cores": [4, 4]}, into=scheduler)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().start_s.tolist()
+    [10.0, 0.0]
     """
 
     def __init__(self, env: Environment, cluster: Cluster) -> None:

@@ -46,6 +46,21 @@ class CapacityProcess:
     ------
     UnknownNameError, RequestError
         Machines cannot be removed so; or the cluster is a pool, or has fewer machines.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> class Nights(sm.CapacityProcess):
+    ...     def changes(self):
+    ...         for day in range(365):
+    ...             yield sm.CapacityChange(day * sm.DAY + 20 * sm.HOUR, machines=4)
+    ...             yield sm.CapacityChange((day + 1) * sm.DAY + 8 * sm.HOUR, machines=1)
+    >>> env = sm.Environment()
+    >>> cluster = sm.Cluster(env, "ours", machines=4, cores_per_machine=8)
+    >>> process = Nights(env, cluster, machines=1)
+    >>> env.run(until=sm.DAY)
+    >>> sum(machine.is_on for machine in cluster.machines)
+    4
     """
 
     def __init__(
@@ -186,6 +201,16 @@ class TraceCapacity(CapacityProcess):
     ------
     RequestError
         The table is not what is allowed, or asks for more machines than the cluster has.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> cluster = sm.Cluster(env, "ours", machines=4, cores_per_machine=8)
+    >>> process = sm.TraceCapacity(env, cluster, [(0, 4), (3600, 1)])
+    >>> env.run(until=2 * sm.HOUR)
+    >>> sum(machine.is_on for machine in cluster.machines)
+    1
     """
 
     def __init__(
@@ -270,6 +295,16 @@ class MarkovCapacity(CapacityProcess):
     ------
     RequestError, UnknownNameError
         An argument is out of its range, or there is no such law.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment(seed=1)
+    >>> cluster = sm.Cluster(env, "ours", machines=8, cores_per_machine=8)
+    >>> process = sm.MarkovCapacity(env, cluster, low=4, high=8, step=1, period_s=sm.HOUR)
+    >>> env.run(until=sm.DAY)
+    >>> sum(machine.is_on for machine in cluster.machines)
+    5
     """
 
     def __init__(

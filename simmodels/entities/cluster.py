@@ -64,6 +64,20 @@ class Cluster:
     RequestError
         Neither a pool nor machines are given, or both, or a size that is no whole number from 1 to 2^53, or a speed
         that is not above 0.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> class Slow(sm.Cluster):
+    ...     def runtime_s(self, job):
+    ...         return 2 * job.runtime_s
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, Slow(env, "slow", machines=2, cores_per_machine=8))
+    >>> source = sm.Source(env, {"submit_s": [0], "runtime_s": [10], "cores": [2]}, into=scheduler)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().end_s.tolist()
+    [20.0]
     """
 
     machine_class: type[Machine] = Machine

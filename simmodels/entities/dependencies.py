@@ -67,10 +67,10 @@ class Dependencies(Decider):
 
     Examples
     --------
-    >>> from simmodels import Cluster, QueueScheduler
-    >>> env = Environment()
-    >>> queue = QueueScheduler(env, Cluster(env, "c", cores=4))
-    >>> Dependencies(env, queue).submit(Workflow(1, 0.0, [5.0, 3.0], 4, edges=[(0, 1)]))
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+    >>> sm.Dependencies(env, queue).submit(sm.Workflow(1, 0.0, [5.0, 3.0], 4, edges=[(0, 1)]))
     >>> env.run()
     >>> env.now
     8.0

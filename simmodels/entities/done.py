@@ -18,13 +18,24 @@ def all_done(env: Environment) -> Event:
     env
         The environment; its sources, schedulers and routers must have been made.
 
+    Returns
+    -------
+    Event
+        Happens at that instant; ``env.run(until=all_done(env))`` runs the model until then.
+
+    Raises
+    ------
+    RequestError
+        `env` is no `Environment`.
+
     Examples
     --------
     >>> import simmodels as sm
     >>> env = sm.Environment()
     >>> cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=4)
-    >>> sm.MarkovCapacity(env, cluster, low=1, high=2, step=1, period_s=10)  # without an end
-    >>> sm.Source(env, sm.Workload([1], [0.0], [5.0], [5.0], [4]), into=sm.QueueScheduler(env, cluster))
+    >>> capacity = sm.MarkovCapacity(env, cluster, low=1, high=2, step=1, period_s=10)  # without an end
+    >>> scheduler = sm.QueueScheduler(env, cluster)
+    >>> source = sm.Source(env, {"submit_s": [0], "runtime_s": [5], "cores": [4]}, into=scheduler)
     >>> env.run(until=sm.all_done(env))
     >>> env.now
     5.0

@@ -58,8 +58,10 @@ class Environment(simpy.Environment):
 
     Examples
     --------
-    >>> env = Environment(seed=7)
-    >>> env.stream("failures").integers(10) == Environment(seed=7).stream("failures").integers(10)
+    >>> import simmodels as sm
+    >>> env = sm.Environment(seed=7)
+    >>> draws = env.stream("failures").random(3)
+    >>> bool((draws == sm.Environment(seed=7).stream("failures").random(3)).all())
     True
     """
 
@@ -204,9 +206,9 @@ class Environment(simpy.Environment):
 
         Examples
         --------
-        >>> from simmodels.entities.events import Ended
-        >>> env = Environment()
-        >>> env.on(Ended, lambda event: print(event.attempt.job.job_id, "ended at", env.now))
+        >>> import simmodels as sm
+        >>> env = sm.Environment()
+        >>> env.on(sm.Ended, lambda event: print(event.attempt.job.job_id, "ended at", env.now))
         """
         if not isinstance(kind, type):
             raise RequestError(f"env.on({kind!r}, ...)", "the event must be given as a class, such as simmodels.Ended")

@@ -22,6 +22,17 @@ class Submitted(NamedTuple):
         The job, or the workflow.
     to
         The scheduler or router that got it.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4))
+    >>> source = sm.Source(env, {"submit_s": [0, 5], "runtime_s": [10, 10], "cores": [2, 4]}, into=scheduler)
+    >>> env.on(sm.Submitted, lambda event: print(env.now, event.job.job_id))
+    >>> env.run()
+    0.0 1
+    5.0 2
     """
 
     job: Job | Workflow
@@ -37,6 +48,18 @@ class Routed(NamedTuple):
         The job.
     by, to
         The router, and the scheduler or router that it chose.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> queues = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=4)) for name in ("a", "b")]
+    >>> router = sm.RoundRobin(env, queues)
+    >>> source = sm.Source(env, {"submit_s": [0, 5], "runtime_s": [10, 10], "cores": [2, 4]}, into=router)
+    >>> env.on(sm.Routed, lambda event: print(event.job.job_id, event.to.cluster.name))
+    >>> env.run()
+    1 a
+    2 b
     """
 
     job: Job
@@ -51,6 +74,17 @@ class Started(NamedTuple):
     ----------
     attempt
         The attempt.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4))
+    >>> source = sm.Source(env, {"submit_s": [0, 5], "runtime_s": [10, 10], "cores": [2, 4]}, into=scheduler)
+    >>> env.on(sm.Started, lambda event: print(env.now, event.attempt.job.job_id))
+    >>> env.run()
+    0.0 1
+    10.0 2
     """
 
     attempt: Attempt
@@ -68,6 +102,17 @@ class Backfilled(NamedTuple):
     reason
         Why it may: it ``"fits"`` (greedy); by its estimate it ``"ends in time"`` for the reservation of the first, or
         else runs on ``"extra cores"`` (EASY); it ``"delays no reservation"`` (conservative).
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4))
+    >>> log = {"submit_s": [0, 1, 2], "runtime_s": [10, 10, 5], "cores": [3, 4, 1]}
+    >>> source = sm.Source(env, log, into=scheduler)
+    >>> env.on(sm.Backfilled, lambda event: print(event.attempt.job.job_id, event.reason, "before", event.ahead.job_id))
+    >>> env.run()
+    3 ends in time before 2
     """
 
     attempt: Attempt
@@ -88,6 +133,16 @@ class Reserved(NamedTuple):
         The instant, in seconds; infinity if the cores that are powered on are too few.
     by
         The scheduler.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4))
+    >>> source = sm.Source(env, {"submit_s": [0, 1], "runtime_s": [10, 10], "cores": [3, 4]}, into=scheduler)
+    >>> env.on(sm.Reserved, lambda event: print(env.now, event.job.job_id, "starts by", event.start_s))
+    >>> env.run()
+    1.0 2 starts by 10.0
     """
 
     job: Job
@@ -102,6 +157,17 @@ class Ended(NamedTuple):
     ----------
     attempt
         The attempt.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4))
+    >>> source = sm.Source(env, {"submit_s": [0, 5], "runtime_s": [10, 10], "cores": [2, 4]}, into=scheduler)
+    >>> env.on(sm.Ended, lambda event: print(env.now, event.attempt.job.job_id, event.attempt.outcome.value))
+    >>> env.run()
+    10.0 1 completed
+    20.0 2 completed
     """
 
     attempt: Attempt
@@ -114,6 +180,18 @@ class Lost(NamedTuple):
     ----------
     attempt
         The attempt.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> cluster = sm.Cluster(env, "ours", machines=2, cores_per_machine=4)
+    >>> scheduler = sm.QueueScheduler(env, cluster)
+    >>> source = sm.Source(env, {"submit_s": [0], "runtime_s": [10], "cores": [8]}, into=scheduler)
+    >>> maintenance = sm.Maintenance(env, cluster, start_s=4, duration_s=2, notice_s=0, machines=[1])
+    >>> env.on(sm.Lost, lambda event: print(env.now, event.attempt.job.job_id))
+    >>> env.run()
+    4.0 1
     """
 
     attempt: Attempt
@@ -128,6 +206,18 @@ class Priced(NamedTuple):
         The attempt.
     price
         What it pays: the best other bid.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> auctioneer = sm.Auctioneer(env, [sm.Cluster(env, "ours", cores=4)], bid="SRTF", prices=True)
+    >>> jobs = [sm.Workflow(number, 0.0, [10 * number], cores=4) for number in (1, 2)]
+    >>> source = sm.Source(env, jobs, into=auctioneer)
+    >>> env.on(sm.Priced, lambda event: print(event.attempt.job.job_id, event.price))
+    >>> env.run()
+    1 20.0
+    2 0.0
     """
 
     attempt: Attempt
@@ -141,6 +231,17 @@ class Powered(NamedTuple):
     ----------
     machine
         The machine.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> cluster = sm.Cluster(env, "ours", machines=2, cores_per_machine=4)
+    >>> maintenance = sm.Maintenance(env, cluster, start_s=4, duration_s=2, machines=[1])
+    >>> env.on(sm.Powered, lambda event: print(env.now, event.machine.index, event.machine.is_on))
+    >>> env.run()
+    4.0 1 False
+    6.0 1 True
     """
 
     machine: Machine

@@ -17,6 +17,18 @@ class TaskRun(Job):
         The job that it belongs to; `job_id` and `submit_s` are that job's.
     task
         Its number in the workflow.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> auctioneer = sm.Auctioneer(env, [sm.Cluster(env, "ours", cores=4)])
+    >>> job = sm.Workflow(7, 0.0, [10, 20], cores=2, edges=[(0, 1)])
+    >>> source = sm.Source(env, job, into=auctioneer)
+    >>> env.on(sm.Started, lambda event: print(event.attempt.job.workflow.job_id, event.attempt.job.task))
+    >>> env.run()
+    7 0
+    7 1
     """
 
     workflow: Workflow = None  # type: ignore[assignment]  # always given; fields before it have defaults

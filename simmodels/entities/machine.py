@@ -61,6 +61,20 @@ class Machine:
         How many seconds of a job it does in a second.
     is_on
         Whether it is on. One that takes time to boot is `wanted` before it is.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> cluster = sm.Cluster(env, "ours", machines=2, cores_per_machine=4)
+    >>> cluster.machines[1].hold("inspection")
+    >>> env.run()
+    >>> cluster.machines[1].is_on, cluster.free_cores
+    (False, 4)
+    >>> cluster.machines[1].release("inspection")
+    >>> env.run()
+    >>> cluster.free_cores
+    8
     """
 
     def __init__(self, cluster: Owner, index: int, *, cores: int) -> None:

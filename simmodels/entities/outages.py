@@ -70,6 +70,18 @@ class Failures:
     ----------
     Schroeder, Gibson 2006, A large-scale study of failures in high-performance computing systems,
     doi 10.1109/DSN.2006.5, for the shape.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment(seed=1)
+    >>> cluster = sm.Cluster(env, "ours", machines=4, cores_per_machine=8)
+    >>> failures = sm.Failures(env, cluster, mtbf_s=5 * sm.DAY, repair_s=6 * sm.HOUR)
+    >>> switched = []
+    >>> env.on(sm.Powered, lambda event: switched.append(event.machine.is_on))
+    >>> env.run(until=4 * sm.WEEK)
+    >>> switched.count(False)
+    15
     """
 
     def __init__(
@@ -126,6 +138,19 @@ class Maintenance:
     ------
     RequestError, UnknownNameError
         The cluster has no machines, or not these; a number is out of its range; or there is no such mode.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> cluster = sm.Cluster(env, "ours", machines=2, cores_per_machine=4)
+    >>> scheduler = sm.QueueScheduler(env, cluster)
+    >>> source = sm.Source(env, {"submit_s": [0, 1], "runtime_s": [10, 10], "cores": [4, 8]}, into=scheduler)
+    >>> maintenance = sm.Maintenance(env, cluster, start_s=5, duration_s=20, machines=[1])
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().start_s.tolist()
+    [0.0, 25.0]
     """
 
     def __init__(

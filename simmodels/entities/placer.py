@@ -408,8 +408,26 @@ class Placer(Scheduler):
 class FirstFit(Placer):
     """A queue in order of submission, or in another ``order``, and machines filled in an order of their own.
 
-    `aware`: from the safest machine on; else in a random order. See `PlacementOptions` for ``order``, ``aware``,
-    ``unaware``, ``fill_order``, ``dispatch`` and ``checkpoints``.
+    `aware`: from the safest machine on; else in a random order.
+
+    Parameters
+    ----------
+    env, cluster
+        As for `Placer`.
+    options
+        ``order``, ``aware``, ``unaware``, ``fill_order``, ``dispatch`` and ``checkpoints``; see `PlacementOptions`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> placer = sm.FirstFit(env, sm.Cluster(env, "ours", machines=2, cores_per_machine=4))
+    >>> log = {"submit_s": [0, 0, 0], "runtime_s": [10, 10, 10], "cores": [3, 2, 1]}
+    >>> source = sm.Source(env, log, into=placer)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().runs["machine"].tolist()
+    [0, 1, 0]
     """
 
     heuristic = "FirstFit"
@@ -418,7 +436,24 @@ class FirstFit(Placer):
 class TargetStretch(Placer):
     """Long jobs on safe machines: each waits for its target while its stretch stays below the longest so far.
 
-    See `PlacementOptions` for ``reference`` (needed) and the options of targets.
+    Parameters
+    ----------
+    env, cluster
+        As for `Placer`.
+    options
+        ``reference`` (needed) and the options of targets; see `PlacementOptions`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> before = sm.Workload.of({"submit_s": [0] * 4, "runtime_s": [10, 100, 1000, 10_000], "cores": [4] * 4})
+    >>> env = sm.Environment()
+    >>> placer = sm.TargetStretch(env, sm.Cluster(env, "ours", machines=4, cores_per_machine=4), reference=before)
+    >>> source = sm.Source(env, {"submit_s": [0, 0], "runtime_s": [10, 9000], "cores": [4, 4]}, into=placer)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().runs[["job_id", "machine"]].to_numpy().tolist()
+    [[1, 3], [2, 2]]
     """
 
     heuristic = "TargetStretch"
@@ -427,7 +462,24 @@ class TargetStretch(Placer):
 class TargetAsap(Placer):
     """Long jobs on safe machines, or near there, as soon as possible.
 
-    See `PlacementOptions` for ``reference`` (needed) and the options of targets.
+    Parameters
+    ----------
+    env, cluster
+        As for `Placer`.
+    options
+        ``reference`` (needed) and the options of targets; see `PlacementOptions`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> before = sm.Workload.of({"submit_s": [0] * 4, "runtime_s": [10, 100, 1000, 10_000], "cores": [4] * 4})
+    >>> env = sm.Environment()
+    >>> placer = sm.TargetAsap(env, sm.Cluster(env, "ours", machines=4, cores_per_machine=4), reference=before)
+    >>> source = sm.Source(env, {"submit_s": [0, 0], "runtime_s": [10, 9000], "cores": [4, 4]}, into=placer)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().runs[["job_id", "machine"]].to_numpy().tolist()
+    [[1, 3], [2, 2]]
     """
 
     heuristic = "TargetAsap"
@@ -436,7 +488,25 @@ class TargetAsap(Placer):
 class PackedTargetAsap(Placer):
     """As `TargetAsap`, with the first machines of packs as targets.
 
-    See `PlacementOptions` for ``reference`` (needed), the options of targets, ``packing`` and ``pack_size``.
+    Parameters
+    ----------
+    env, cluster
+        As for `Placer`.
+    options
+        ``reference`` (needed), the options of targets, ``packing`` and ``pack_size``; see `PlacementOptions`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> before = sm.Workload.of({"submit_s": [0] * 4, "runtime_s": [10, 100, 1000, 10_000], "cores": [4] * 4})
+    >>> env = sm.Environment()
+    >>> cluster = sm.Cluster(env, "ours", machines=4, cores_per_machine=4)
+    >>> placer = sm.PackedTargetAsap(env, cluster, reference=before, pack_size=2)
+    >>> source = sm.Source(env, {"submit_s": [0, 0], "runtime_s": [9000, 10], "cores": [4, 4]}, into=placer)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().runs[["job_id", "machine"]].to_numpy().tolist()
+    [[1, 2], [2, 3]]
     """
 
     heuristic = "PackedTargetAsap"

@@ -35,6 +35,19 @@ class SleepWhenIdle:
     ------
     RequestError
         The cluster has no machines, or a number is out of its range.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> cluster = sm.Cluster(env, "ours", machines=2, cores_per_machine=4)
+    >>> scheduler = sm.QueueScheduler(env, cluster)
+    >>> source = sm.Source(env, {"submit_s": [0, 900], "runtime_s": [60, 60], "cores": [4, 8]}, into=scheduler)
+    >>> saving = sm.SleepWhenIdle(env, cluster, after_s=300, boot_s=120)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().start_s.tolist()
+    [0.0, 1020.0]
     """
 
     def __init__(

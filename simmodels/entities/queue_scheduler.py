@@ -54,6 +54,18 @@ class QueueScheduler(Scheduler):
     ------
     RequestError, UnknownNameError
         An option is not what is allowed.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4), order="SAF", threshold_s=40 * sm.HOUR)
+    >>> log = {"submit_s": [0, 1, 2], "runtime_s": [10, 10, 5], "cores": [4, 4, 4]}
+    >>> source = sm.Source(env, log, into=scheduler)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().start_s.tolist()
+    [0.0, 15.0, 10.0]
     """
 
     def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see QueueOptions

@@ -72,6 +72,17 @@ class Recorder:
         The environment.
     cluster
         Record the jobs of this cluster only; None for all of the environment.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4))
+    >>> source = sm.Source(env, {"submit_s": [0, 5], "runtime_s": [10, 10], "cores": [2, 4]}, into=scheduler)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().metrics()["mean_wait_s"]
+    2.5
     """
 
     def __init__(self, env: Environment, cluster: Cluster | None = None) -> None:

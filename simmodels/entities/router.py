@@ -36,10 +36,19 @@ class Router(Decider):
 
     Examples
     --------
-    >>> class WideAndNarrow(Router):
+    >>> import simmodels as sm
+    >>> class WideAndNarrow(sm.Router):
     ...     def route(self, ready, now):
     ...         wide, narrow = self.into
     ...         return [(job, wide if job.cores > 64 else narrow) for job in ready]
+    >>> env = sm.Environment()
+    >>> queues = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=128)) for name in ("wide", "narrow")]
+    >>> router = WideAndNarrow(env, queues)
+    >>> source = sm.Source(env, {"submit_s": [0, 0], "runtime_s": [9, 9], "cores": [8, 96]}, into=router)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().cluster.tolist()
+    [1, 0]
     """
 
     _priority = ROUTE
@@ -137,7 +146,26 @@ class Router(Decider):
 
 
 class RoundRobin(Router):
-    """Sends jobs to one after the other of its schedulers; one on which a job can never run is passed over."""
+    """Sends jobs to one after the other of its schedulers; one on which a job can never run is passed over.
+
+    Parameters
+    ----------
+    env, into
+        As for `Router`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> queues = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=4)) for name in ("a", "b")]
+    >>> router = sm.RoundRobin(env, queues)
+    >>> log = {"submit_s": [0, 1, 2], "runtime_s": [10, 10, 10], "cores": [4, 4, 4]}
+    >>> source = sm.Source(env, log, into=router)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().cluster.tolist()
+    [0, 1, 0]
+    """
 
     _next = 0
 
@@ -156,6 +184,24 @@ class LeastLoaded(Router):
     """Sends each job where the least work is, per core: of jobs that it sent there and that are not done, by estimates.
 
     Of several it is the first.
+
+    Parameters
+    ----------
+    env, into
+        As for `Router`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> queues = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=4)) for name in ("a", "b")]
+    >>> router = sm.LeastLoaded(env, queues)
+    >>> log = {"submit_s": [0, 1, 2], "runtime_s": [100, 10, 10], "cores": [4, 4, 4]}
+    >>> source = sm.Source(env, log, into=router)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().cluster.tolist()
+    [0, 1, 1]
     """
 
     def __init__(self, env: Environment, into: Sequence[Scheduler | Router]) -> None:
@@ -190,6 +236,24 @@ class EarliestStart(Router):
     """Sends each job where it would start first, by what is known then; of several it is the first.
 
     See `Scheduler.predict_start`. Of jobs that are ready at one instant each is predicted behind those before it.
+
+    Parameters
+    ----------
+    env, into
+        As for `Router`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> queues = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=cores)) for name, cores in (("a", 8), ("b", 4))]
+    >>> router = sm.EarliestStart(env, queues)
+    >>> log = {"submit_s": [0, 1, 2], "runtime_s": [100, 10, 10], "cores": [8, 4, 4]}
+    >>> source = sm.Source(env, log, into=router)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().cluster.tolist()
+    [0, 1, 1]
     """
 
     def _instant(self) -> None:

@@ -27,6 +27,13 @@ class Machines:
     ------
     RequestError
         A number is out of its range.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> sm.Cluster(env, "mixed", machines=[sm.Machines(2, cores=64), sm.Machines(1, cores=16, speed=2.0)])
+    <Cluster 'mixed': 144 of 144 cores free>
     """
 
     count: int

@@ -76,6 +76,16 @@ class Source:
         A job can never run there.
     RequestError
         A job was submitted before the clock's now, or a row of a workflow was changed.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4))
+    >>> source = sm.Source(env, {"submit_s": [0, 5], "runtime_s": [10, 10], "cores": [2, 4]}, into=scheduler)
+    >>> env.run(until=3)
+    >>> source.submitted
+    1
     """
 
     def __init__(

@@ -68,6 +68,14 @@ class Pair:
         There are no jobs in S, or none or more than 64 in Q; submits descend; a runtime is 0 or less.
     ImpossibleJobError
         A job can never run on the machine.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> pair = sm.Pair.at(wl.lublin(jobs=100, cores=64, seed=1), 10, initial_jobs=4, trial_jobs=6)
+    >>> pair.number, pair.cores, len(pair.jobs)
+    (10, 64, 10)
     """
 
     number: int
@@ -200,10 +208,23 @@ def draw_pairs(
     seed
         Pair i is drawn from the stream ("pairs", i) of it, however many there are.
 
+    Returns
+    -------
+    tuple of Pair
+        As many as were asked for, in the order drawn.
+
     Raises
     ------
     RequestError
         A number is out of its range, the size of the machine is unknown, or too few jobs take part.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> pairs = sm.draw_pairs(wl.lublin(jobs=500, cores=64, seed=1), 2, initial_jobs=4, trial_jobs=6)
+    >>> [len(pair.jobs) for pair in pairs]
+    [10, 10]
     """
     size = _size(workload, cores)
     for name, value, most in (

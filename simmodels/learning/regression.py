@@ -58,6 +58,19 @@ class Fit:
         How many scores were fitted.
     source
         Where the scores come from.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> log = wl.lublin(jobs=500, cores=64, seed=1)
+    >>> pairs = sm.draw_pairs(log, 4, initial_jobs=4, trial_jobs=6)
+    >>> fit = sm.fit_polynomial(sm.score_jobs(pairs, trials=100, seed=1), "LIN")
+    >>> fit.write("fit.toml")
+    >>> sm.Fit.read("fit.toml").theta == fit.theta
+    True
+    >>> sm.simulate(log, order=fit.order).about["order"]
+    'fit-LIN'
     """
 
     name: str
@@ -184,6 +197,11 @@ def fit_polynomial(
     source
         Where the scores come from.
 
+    Returns
+    -------
+    Fit
+        The polynomial as an order (``fit.order``), with its errors.
+
     Raises
     ------
     UnknownNameError
@@ -198,6 +216,15 @@ def fit_polynomial(
     Powers are computed in float64: in whole numbers of 64 bits, as in the source's program, p^4 overflows, which is
     what the published mean absolute errors of the quartic form are made of. The weighted columns are scaled to length
     1, and the system is solved by the singular value decomposition, in O(rows terms^2).
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> pairs = sm.draw_pairs(wl.lublin(jobs=500, cores=64, seed=1), 4, initial_jobs=4, trial_jobs=6)
+    >>> fit = sm.fit_polynomial(sm.score_jobs(pairs, trials=100, seed=1), "LIN")
+    >>> fit.terms, fit.rows
+    (('1', 'p', 'q', 'r'), 24)
     """
     form = require_form(terms) if isinstance(terms, str) else ""
     names = FORMS[form] if form else as_terms(terms)

@@ -61,12 +61,25 @@ def run_trials(
     workers
         How many threads run trials; by default one for each processor. The results do not depend on it.
 
+    Returns
+    -------
+    ndarray
+        float64[n], the average bounded slowdown of Q under each permutation; dimensionless, at least 1.
+
     Raises
     ------
     RequestError
         A row is no permutation, or a number is out of its range.
     UnknownNameError
         No such initial state.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> pair = sm.Pair.at(wl.lublin(jobs=100, cores=64, seed=1), 10, initial_jobs=16, trial_jobs=3)
+    >>> sm.run_trials(pair, [[0, 1, 2], [2, 1, 0]]).round(2).tolist()
+    [1.0, 1.96]
     """
     problem = _problem(pair, initial_state, dispatch_delay_s, tau_s)
     jobs = len(problem.p)
@@ -150,6 +163,15 @@ def score_jobs(
     Standard errors are those of the delta method. Stratified, with mean m_j of variance v_j (over its trials) and M the
     sum of means: var s_j = ((1 - s_j)^2 v_j + s_j^2 sum of the other v) / M^2. Published, with a the AVGbsld of each of
     N trials and A its mean: var s_j = mean of (a 1[j first] - s_j a)^2 / (N A^2).
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> import workloads as wl
+    >>> pairs = sm.draw_pairs(wl.lublin(jobs=500, cores=64, seed=1), 2, initial_jobs=4, trial_jobs=6)
+    >>> scores = sm.score_jobs(pairs, trials=100, seed=1)
+    >>> scores.columns.tolist(), len(scores)
+    (['pair', 'job', 'p', 'q', 'r', 'score', 'se', 'trials'], 12)
     """
     found = require_pairs(pairs)
     require_known("estimator", estimator, get_args(Estimator))

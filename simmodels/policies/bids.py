@@ -44,6 +44,13 @@ class Bid(Priority):
     -----
     An auction refuses a bid that names what it does not know of tasks. A queue takes bids as orders: times are in
     seconds there.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> edf = sm.bids()["EDF"]
+    >>> edf.name, edf.wins, edf.formula
+    ('EDF', 'low', 'J_arrive + D_final CP')
     """
 
     wins: Wins = "high"
@@ -99,6 +106,11 @@ def bid(
     wins, trend, formula, source
         As for `Bid`.
 
+    Returns
+    -------
+    Bid
+        The bid; of ``@bid(...)`` with keywords alone, the decorator that makes it.
+
     Raises
     ------
     RequestError
@@ -106,7 +118,8 @@ def bid(
 
     Examples
     --------
-    >>> @bid
+    >>> import simmodels as sm
+    >>> @sm.bid
     ... def per_core(value, factor, cores):
     ...     return value * factor / cores
     >>> per_core.trend, per_core.wins
@@ -120,7 +133,14 @@ def bid(
 
 
 def bids() -> Mapping[str, Bid]:
-    """Return every bid of the registry by name: the built-in ones, then the user's."""
+    """Return every bid of the registry by name: the built-in ones, then the user's.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> sorted(sm.bids())[:4]
+    ['EDF', 'EDF:initial', 'EDF:initial-task', 'EDF:task']
+    """
     return _BIDS.all()
 
 

@@ -23,6 +23,16 @@ class Checkpoints:
     ------
     RequestError
         A number is out of its range.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> jobs = {"submit_s": [0], "runtime_s": [100], "cores": [4]}
+    >>> machines = {"capacity": [(0, 1), (70, 0), (80, 1)], "cores_per_machine": 4}
+    >>> sm.simulate(jobs, **machines).end_s.tolist()
+    [180.0]
+    >>> sm.simulate(jobs, **machines, checkpoints=sm.Checkpoints(interval_s=30)).end_s.tolist()
+    [120.0]
     """
 
     interval_s: float = math.inf
@@ -56,6 +66,11 @@ def young_daly_s(cost_s: float, mean_time_between_losses_s: float) -> float:
     mean_time_between_losses_s
         M, how long a machine is on between two times that it is switched off, in the mean (> 0).
 
+    Returns
+    -------
+    float
+        The interval, in seconds.
+
     Raises
     ------
     RequestError
@@ -66,6 +81,12 @@ def young_daly_s(cost_s: float, mean_time_between_losses_s: float) -> float:
     Young (1974), A first order approximation to the optimum checkpoint interval, doi 10.1145/361147.361115;
     Daly (2006), A higher order estimate of the optimum checkpoint interval for restart dumps,
     doi 10.1016/j.future.2004.11.016, equation 9 without its higher terms.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> round(sm.young_daly_s(cost_s=60, mean_time_between_losses_s=6 * sm.HOUR) / sm.MINUTE, 1)
+    26.8
     """
     if not (cost_s > 0 and mean_time_between_losses_s > 0):
         raise RequestError(f"cost_s {cost_s}, mean {mean_time_between_losses_s}", "numbers > 0 are allowed")

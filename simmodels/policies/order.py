@@ -24,6 +24,13 @@ class Order(Priority):
     -----
     A parameter that is no word of the vocabulary is a column of the workload (`Workload.extras`); a job without such a
     number is refused when it is submitted.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> saf = sm.orders()["SAF"]
+    >>> saf.name, saf.formula
+    ('SAF', 'p q')
     """
 
     formula: str = ""

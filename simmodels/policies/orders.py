@@ -40,6 +40,11 @@ def order(
     formula, source
         For tables and docs.
 
+    Returns
+    -------
+    Order
+        The order; of ``@order(...)`` with keywords alone, the decorator that makes it.
+
     Raises
     ------
     RequestError
@@ -47,7 +52,8 @@ def order(
 
     Examples
     --------
-    >>> @order
+    >>> import simmodels as sm
+    >>> @sm.order
     ... def patient(estimate, cores, wait):
     ...     return estimate * cores - 10.0 * wait
     >>> patient.moving
@@ -61,7 +67,14 @@ def order(
 
 
 def orders() -> Mapping[str, Order]:
-    """Return every order of the registry by name: the built-in ones, then the user's."""
+    """Return every order of the registry by name: the built-in ones, then the user's.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> sm.orders()["SAF"].formula
+    'p q'
+    """
     return _ORDERS.all()
 
 

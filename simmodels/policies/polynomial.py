@@ -139,7 +139,8 @@ class Polynomial(Order):
 
     Examples
     --------
-    >>> order = Polynomial([0.5, 2.0, -1e-3], ["1", "pq", "r"])
+    >>> import simmodels as sm
+    >>> order = sm.Polynomial([0.5, 2.0, -1e-3], ["1", "pq", "r"])
     >>> print(order)
     0.5 + 2.0 p q - 0.001 r
     >>> order(estimate=3.0, cores=2.0, submit=1000.0)

@@ -107,6 +107,16 @@ class Strategy:
     ------
     RequestError
         There is nothing to choose, an order is unknown, or something is there twice.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> class Alternating(sm.Strategy):
+    ...     def choose(self, memory, uniforms):
+    ...         return memory.periods % len(self.choices)
+    >>> strategy = Alternating(choices=("FCFS", "SAF"))
+    >>> strategy.choose(strategy.begin(), [0.5, 0.5])
+    0
     """
 
     choices: Sequence[Any] = TWELVE_ORDERS
@@ -159,7 +169,20 @@ class Strategy:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomOrder(Strategy):
-    """Any of the choices, each as likely as the others, again in each period."""
+    """Any of the choices, each as likely as the others, again in each period.
+
+    Parameters
+    ----------
+    choices
+        The orders among which it chooses; see `Strategy`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> strategy = sm.RandomOrder(choices=("FCFS", "SAF"))
+    >>> strategy.choices[strategy.choose(strategy.begin(), [0.3, 0.7])]
+    'SAF'
+    """
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:  # noqa: ARG002  it learns nothing
         """Return the choice of the next period, by its place."""
@@ -190,6 +213,16 @@ class FullFeedback(Strategy):
     ------
     RequestError
         A number is not what is allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simmodels as sm
+    >>> from simmodels.policies.selection import Period
+    >>> strategy = sm.FullFeedback(choices=("FCFS", "SAF"))
+    >>> period = Period(used=0, cost=9000.0, count=10, simulated_s=np.array([9000.0, 4000.0]))
+    >>> strategy.choices[strategy.choose(strategy.observe(strategy.begin(), period), [0.5, 0.5])]
+    'SAF'
     """
 
     decay: float = 1.0
@@ -265,6 +298,16 @@ class EpsilonGreedy(_Bandit):
     ------
     RequestError
         A number is not what is allowed.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> from simmodels.policies.selection import Period
+    >>> strategy = sm.EpsilonGreedy(choices=("FCFS", "SAF"), epsilon=0.1)
+    >>> memory = strategy.observe(strategy.begin(), Period(used=0, cost=9000.0, count=10))
+    >>> memory = strategy.observe(memory, Period(used=1, cost=4000.0, count=10))
+    >>> strategy.choices[strategy.choose(memory, [0.5, 0.5])]
+    'SAF'
     """
 
     epsilon: float = 0.5
@@ -315,6 +358,15 @@ class UCB1(_Bandit):
         See `Strategy`; which jobs a period pays for.
     exploration
         What the square root is multiplied by, >= 0; the authors' is 1.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> from simmodels.policies.selection import Period
+    >>> strategy = sm.UCB1(choices=("FCFS", "SAF"))
+    >>> memory = strategy.observe(strategy.begin(), Period(used=0, cost=9000.0, count=10))
+    >>> strategy.choices[strategy.choose(memory, [0.5, 0.5])]
+    'SAF'
     """
 
     exploration: float = 1.0
@@ -358,6 +410,15 @@ class EXP3(_Bandit):
         See `Strategy`; which jobs a period pays for.
     gamma
         The share of the choices that is left to chance, in (0, 1].
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> from simmodels.policies.selection import Period
+    >>> strategy = sm.EXP3(choices=("FCFS", "SAF"), gamma=0.2)
+    >>> memory = strategy.observe(strategy.begin(), Period(used=0, cost=9000.0, count=10))
+    >>> strategy.probabilities(memory).round(3).tolist()
+    [0.5, 0.5]
     """
 
     gamma: float = 0.1

@@ -21,6 +21,13 @@ class ClusterSpec(NamedTuple):
         How many machines it is made of; a pool of cores is one.
     sizes
         The cores of each machine, if they differ.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> place = sm.ClusterSpec("ours", cores=32, machines=4)
+    >>> place.cores_per_machine
+    8
     """
 
     name: str
@@ -61,6 +68,13 @@ class Terms:
         Whether the work of a job's attempts adds up to its runtime (attempts resume from checkpoints).
     network, ccr, tick_s
         How the data of workflows travelled; see `simmodels.Auctioneer`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> job = sm.Workflow(1, 0.0, [10, 20], cores=2, edges=[(0, 1)])
+    >>> sm.simulate_workflows(job, clusters=[("a", 4)], ccr=0.5).terms
+    Terms(overrun=None, modelled=False, adds_up=False, network='cluster', ccr=0.5, tick_s=1.0)
     """
 
     overrun: Literal["run", "kill"] | None = None
