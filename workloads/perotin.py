@@ -40,10 +40,29 @@ def mean_length_s(jobs_per_week: int, cores_per_machine: int = 24, load: float =
     load
         How many machines they would keep busy.
 
+    Returns
+    -------
+    float
+        The mean length, in seconds.
+
+    Raises
+    ------
+    RequestError
+        A number is out of its range.
+
     Notes
     -----
     The paper prints 209,664/n hours, which leaves out that jobs have 3.5 cores in the mean.
+
+    Examples
+    --------
+    >>> import workloads as wl
+    >>> round(wl.mean_length_s(20_000) / 60)
+    90
     """
+    jobs_per_week = as_integer("jobs_per_week", jobs_per_week, 1)
+    cores_per_machine = as_integer("cores_per_machine", cores_per_machine, int(_CORES[-1]))
+    load = as_number("load", load, above=0, unit="machines")
     return load * cores_per_machine * WEEK / (_MEAN_CORES * jobs_per_week)
 
 
@@ -84,6 +103,11 @@ def variable_capacity_jobs(
     name
         What figures and tables shall call it; None for the family.
 
+    Returns
+    -------
+    Workload
+        Jobs in order of release; lengths in whole seconds, estimates equal to them.
+
     Raises
     ------
     UnknownNameError
@@ -96,19 +120,23 @@ def variable_capacity_jobs(
     By default, the classes of LogScale are as 64:16:4:1; the printed 4P(2) = 4P(3) = 4P(4) is a slip. The load of
     LogScaleU is that of the others (the authors' program makes it that of 16 machines). Lengths are whole seconds, at
     least 1.
+
+    Examples
+    --------
+    >>> import workloads as wl
+    >>> wl.variable_capacity_jobs("LogScale", weeks=0.5, jobs_per_week=1000, seed=1)
+    <Workload 'LogScale': 500 jobs>
     """
     require_known("family", family, RISKY_FAMILIES)
     jobs_per_week = as_integer("jobs_per_week", jobs_per_week, 1)
     weeks = as_number("weeks", weeks, above=0)
-    cores_per_machine = as_integer("cores_per_machine", cores_per_machine, int(_CORES[-1]))
-    load = as_number("load", load, above=0, unit="machines")
+    mean = mean_length_s(jobs_per_week, cores_per_machine, load)
     given: Any = shares
     four = isinstance(given, Sequence) and len(given) == len(_SHARES) and all(map(is_number, given))
     if not (four and min(given) >= 0 and 0 < sum(given) < np.inf):
         raise RequestError(must_be("shares", "four finite numbers >= 0, not all 0", given))
     jobs = int(np.ceil(weeks * jobs_per_week))
     release_s = np.floor(np.arange(jobs) * (WEEK / jobs_per_week))
-    mean = mean_length_s(jobs_per_week, cores_per_machine, load)
     length_s = np.maximum(np.rint(_lengths(family, jobs, mean, shares, seed)), 1.0)
     return Workload(
         job_id=np.arange(1, jobs + 1),
