@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import tomli_w
+
 from simmodels.errors import FileFormatError, brief
 from simmodels.ground.files import open_regular, replacing
 
@@ -36,18 +38,13 @@ def toml_text(document: Document, about: str = "") -> str:
     about
         A line to put before it, as a comment.
     """
-    lines = [f"# {about}"] if about else []
-    plain = {name: value for name, value in document.items() if not isinstance(value, Mapping)}
-    lines += [f"{name} = {_toml(value)}" for name, value in plain.items() if value is not None]
-    for name, value in document.items():
-        if isinstance(value, Mapping):
-            lines += ["", f"[{name}]", toml_text(value).rstrip("\n")]
-    return "\n".join(lines) + "\n"
+    heading = f"# {about}\n" if about else ""
+    return heading + tomli_w.dumps(_present(document))
 
 
 def json_text(document: Document) -> str:
     """Return a document as JSON; a number that is not finite is a text there, as ``float`` reads it."""
-    return json.dumps(_plain(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    return json.dumps(_finite(_present(document)), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def write_document(path: str | os.PathLike[str], document: Document, about: str = "") -> None:
@@ -174,17 +171,15 @@ def _suffix(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def _toml(value: Any) -> str:  # noqa: ANN401  whatever a document holds
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return repr(value).lower()  # of a float, the shortest text that is read as the same; True is true
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401  whatever a document holds
+def _present(value: Any) -> Any:  # noqa: ANN401  whatever a document holds
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items() if one is not None}
+        return {name: _present(one) for name, one in value.items() if one is not None}
+    return value
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401  as above
+    if isinstance(value, Mapping):
+        return {name: _finite(one) for name, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(one) for one in value]
+        return [_finite(one) for one in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -33,7 +33,7 @@ def test_a_document_is_read_back_to_the_last_bit(document: dict[str, Any]) -> No
 
 def test_numbers_that_are_not_finite_are_kept() -> None:
     document = {"x": [math.inf, -math.inf, math.nan]}
-    assert toml_text(document) == "x = [inf, -inf, nan]\n"
+    assert same_bits(tomllib.loads(toml_text(document)), document)
     assert same_bits([float(x) for x in json.loads(json_text(document))["x"]], document["x"])
 
 
