@@ -308,7 +308,8 @@ def _draw_boxes(
         axes.add_collection(shapes, autolim=False)
         if label:
             entries.append(Patch(facecolor="white", edgecolor=edge, hatch=hatch, label=label))
-    crossed = (boxes.lost | boxes.saved) & boxes.ends
+    # What is lost at the window's very end still runs in all of the window.
+    crossed = (boxes.lost | boxes.saved) & boxes.ends & (boxes.right_s / unit_s < axes.get_xlim()[1])
     if crossed.any():
         middle = (boxes.bottom + boxes.top)[crossed] / 2
         axes.plot(boxes.right_s[crossed] / unit_s, middle, "x", color=_LOST, markersize=3.5, markeredgewidth=1.0)

@@ -14,7 +14,7 @@ from simmodels.schedule import KILLED, UNFINISHED, Schedule
 Flags = NDArray[np.bool_]
 
 GAP: Final = 0.08  # of a row, between machines
-KINDS: Final = ("completed", "killed at its estimate", "came to nothing", "lost its machine, work saved")
+KINDS: Final = ("completed", "killed at its estimate", "lost its machine, work lost", "lost its machine, work saved")
 """What became of an attempt that ended, by number."""
 
 
@@ -61,7 +61,7 @@ class Boxes(NamedTuple):
     lost: Flags  # whether the attempt came to nothing
     saved: Flags  # whether it lost its machine, and a part of its work was saved
     brief: Flags  # whether it has no length
-    ends: Flags  # whether it ends within the window
+    ends: Flags  # whether it ends in the window, or with it
     left_s: Floats
     right_s: Floats
     bottom: Floats
