@@ -49,12 +49,10 @@ def write_trace(schedule: Schedule, path: str | os.PathLike[str], *, power: Powe
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import simmodels as sm
-    >>> jobs = sm.Workload.from_frame(pd.DataFrame({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 1]}))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_trace(sm.simulate(jobs, cores=2), Path(folder, "out.json.gz"), power=sm.Power(100.0, 5.0))
+    >>> from experiments.viewer.trace import write_trace
+    >>> schedule = sm.simulate({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 1]}, cores=2)
+    >>> write_trace(schedule, "out.json.gz", power=sm.Power(100.0, 5.0))
     """
     write = trace_writer(path)
     write(event_trace(schedule, power=power), Path(path))
