@@ -1,8 +1,11 @@
-"""What all tests share: the shared data beside the checkout, and how hypothesis draws its examples."""
+"""What all tests share: the shared data beside the checkout, a browser, and how hypothesis draws its examples."""
 
 import os
+import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,3 +43,33 @@ def shared() -> Path:
     if IN_CI:
         pytest.fail(message)
     pytest.skip(message)
+
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Yield a headless Chromium; skip the test without it (Debian: chromium and chromium-driver), or fail in CI."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    browser, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or chromedriver is None:
+        message = "no chromium and chromedriver: Debian's packages are chromium and chromium-driver"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
+    yield started
+    started.quit()
