@@ -74,6 +74,11 @@ def utilisation_and_queue(
     size_in
         Width and height in inches.
 
+    Returns
+    -------
+    Figure
+        A figure with the axes of the two panels.
+
     Raises
     ------
     RequestError
@@ -218,6 +223,11 @@ def distributions(
         None: the quantity and the workload.
     width_in
         Width in inches; the height follows from the number of schedules.
+
+    Returns
+    -------
+    Figure
+        A figure with the axes of the two panels.
 
     Raises
     ------

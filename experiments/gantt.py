@@ -86,6 +86,11 @@ def gantt(
     width_in
         Its width in inches; the height follows from the panels.
 
+    Returns
+    -------
+    Figure
+        A figure of matplotlib that belongs to no window; `save` writes it.
+
     Raises
     ------
     RequestError

@@ -52,6 +52,16 @@ def graph_by_rank(workflow: Workflow, *, ccr: float = 0.2, tick_s: float = 1.0, 
     title
         None: what the workflow is called, and how many tasks it has.
 
+    Returns
+    -------
+    Figure
+        A figure of matplotlib that belongs to no window; `save` writes it.
+
+    Raises
+    ------
+    RequestError
+        `ccr` is negative or not finite.
+
     Examples
     --------
     >>> import simmodels as sm
@@ -92,6 +102,11 @@ def draw_graph(
         Where to draw. None: axes of a figure of their own, ``axes.figure``, which `save` writes.
     title
         None: what the workflow is called, and how many tasks it has.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on: `ax`, or those of a figure of their own.
 
     Raises
     ------

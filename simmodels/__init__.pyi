@@ -1,4 +1,5 @@
 from simmodels.capacity import Capacity, CapacityChange
+from simmodels.curve import FOREVER, ValueCurve
 from simmodels.energy import Power, Signal
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
@@ -47,7 +48,7 @@ from simmodels.static_scheduling import plan
 from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.version import __version__
-from simmodels.workflow import FOREVER, Task, ValueCurve, Workflow
+from simmodels.workflow import Task, Workflow
 from simmodels.workload import Job, Workload
 
 __all__ = [

@@ -1,5 +1,7 @@
 """The docstrings run: every ``>>>`` example of every module; and every public name says all that a user needs.
 
+Public is what the facades offer and what the pages of docs/reference/api list.
+
 The examples of a public name stand alone, as a user would copy them; those of other names may use what their module
 has.
 """
@@ -14,6 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("simmodels", "workloads", "experiments")
+API = ROOT / "docs" / "reference" / "api"
 FACADES = ("simmodels", "workloads", "experiments.campaigns")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.DONT_ACCEPT_BLANKLINE
 WITH_EXAMPLES = [
@@ -24,14 +27,25 @@ WITH_EXAMPLES = [
 ]
 
 
+def listed() -> list[tuple[str, str]]:
+    """Return the modules and names that the pages of the reference list, in their order."""
+    found: list[tuple[str, str]] = []
+    for page in sorted(API.glob("*.rst")):
+        for block in page.read_text("utf-8").split(".. api:: ")[1:]:
+            module, *names = block.split()
+            found += [(module, name) for name in names]
+    return found
+
+
 def public() -> dict[str, object]:
     """Return all public names with what they name."""
-    return {
-        f"{facade}.{name}": getattr(module, name)
-        for facade in FACADES
-        for module in [importlib.import_module(facade)]
-        for name in module.__all__
-    }
+    return {f"{module}.{name}": getattr(importlib.import_module(module), name) for module, name in listed()}
+
+
+def test_the_reference_lists_each_name_of_the_facades_once() -> None:
+    offered = [(facade, name) for facade in FACADES for name in importlib.import_module(facade).__all__]
+    assert sorted(each for each in listed() if each[0] in FACADES) == sorted(offered)
+    assert len(set(listed())) == len(listed())
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)

@@ -20,6 +20,7 @@ from simmodels.workload import Workload
 
 Family = Literal["Uniform", "LogScale", "LogScaleU", "3types"]
 RISKY_FAMILIES: Final[tuple[str, ...]] = get_args(Family)
+"""The families that `variable_capacity_jobs` knows."""
 
 _CORES: Final = np.array([1, 2, 4, 8])
 _CORE_SHARES: Final = np.array([1, 2, 2, 1]) / 6

@@ -7,6 +7,8 @@ by the module that defines it, or bare: both lead to the one place.
 
 import importlib
 import inspect
+import reprlib
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -15,6 +17,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.ext.napoleon import NumpyDocstring
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 
 FACADES = ("simmodels", "workloads", "experiments.campaigns")
@@ -29,17 +32,29 @@ class Api(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Put other directives in place of this one."""
         [module] = self.arguments
-        names = " ".join(self.content).split()
-        lines = [f".. currentmodule:: {module}", "", ".. autosummary::", ""]
-        lines += [f"   {name}" for name in names] + [""]
-        for name in names:
-            value = getattr(importlib.import_module(module), name)
+        values = {name: getattr(importlib.import_module(module), name) for name in " ".join(self.content).split()}
+        table, described = list[str](), list[str]()
+        for name, value in values.items():
             if inspect.isclass(value):
-                lines += [f".. autoclass:: {module}.{name}", "   :members:", "   :show-inheritance:", ""]
+                table += [f"   {name}"]
+                described += [f".. autoclass:: {module}.{name}", "   :members:", "   :show-inheritance:", ""]
+            elif callable(value):
+                table += [f"   {name}"]
+                described += [f".. autofunction:: {module}.{name}", ""]
             else:
-                lines += [f".. autofunction:: {module}.{name}", ""]
+                described += constant(module, name, value)
+        head = [f".. currentmodule:: {module}", ""]
+        lines = [*head, *([".. autosummary::", "", *table, ""] if table else []), *described]
         self.state_machine.insert_input(lines, f"{self.env.docname} (api {module})")
         return []
+
+
+def constant(module: str, name: str, value: object) -> list[str]:
+    """Return the lines that document a constant, whose text stands below it in the module that a facade has it from."""
+    home, there = importlib.import_module(module)._sources[name]  # noqa: SLF001  it knows where its names come from
+    shown = reprlib.repr(dict(value) if isinstance(value, Mapping) else value)
+    text = ModuleAnalyzer.for_module(home).find_attr_docs()["", there]
+    return [f".. py:data:: {name}", f"   :value: {shown}", "", *(f"   {line}" for line in text), ""]
 
 
 @cache
@@ -80,7 +95,7 @@ def exists(target: str) -> bool:
     """Return whether a dotted name names something of ours or of a library, down to an attribute of an instance."""
     first, _, rest = target.partition(".")
     parts = [*public().get(first, first).split("."), *rest.split(".")]
-    for length in range(len(parts) - 1, 0, -1):
+    for length in range(len(parts), 0, -1):
         try:
             value: Any = importlib.import_module(".".join(parts[:length]))
             for name in parts[length:]:

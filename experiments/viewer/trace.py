@@ -52,7 +52,7 @@ def write_trace(schedule: Schedule, path: str | os.PathLike[str], *, power: Powe
     >>> import simmodels as sm
     >>> from experiments.viewer.trace import write_trace
     >>> schedule = sm.simulate({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 1]}, cores=2)
-    >>> write_trace(schedule, "out.json.gz", power=sm.Power(100.0, 5.0))
+    >>> write_trace(schedule, "out.json.gz", power=sm.Power(machine_w=100, core_w=5))
     """
     write = trace_writer(path)
     write(event_trace(schedule, power=power), Path(path))
