@@ -14,6 +14,8 @@ one script would, each console block as one bash script of its lines that start 
     The block is not run.
 
 A Python block that starts with ``>>>`` runs as a doctest, and must show what it shows.
+
+A picture of docs/figures/PAGE is the file of its name that the blocks of PAGE write.
 """
 
 import doctest
@@ -26,7 +28,9 @@ import types
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if path.is_file()]
@@ -38,6 +42,7 @@ FOLDERS = ("traces", "capacity", "traces/borg")  # of the shared data, where a p
 STAND_INS = ROOT / "tests" / "stand_ins"  # for the commands of batch systems
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})\s*(?P<language>[\w+-]*)")
+_FIGURE = re.compile(r"!\[[^]]*\]\((?P<path>[^)]*\bfigures/(?P<page>[\w-]+)/(?P<name>[\w-]+\.png))\)")
 _DIRECTIVE = re.compile(r"^\s*<!--\s*test:\s*(?P<text>.*?)\s*-->\s*$")
 _WORDS = ("file", "output", "exit", "save", "skip")
 
@@ -195,6 +200,16 @@ def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, request: pytes
     )
     if done.returncode != 0:
         pytest.fail(f"{page.relative_to(ROOT)}:\n{done.stdout[-6000:]}", pytrace=False)
+    for figure in _FIGURE.finditer(page.read_text("utf-8")):
+        made, shown = tmp_path / figure["name"], page.parent / figure["path"]
+        assert figure["page"] == page.stem, f"{figure['path']} belongs to another page"
+        assert looks_like(made, shown), f"{shown.relative_to(ROOT)} is not what the page draws: {made}"
+
+
+def looks_like(one: Path, other: Path) -> bool:
+    """Return whether two pictures are the same, but for what machines round differently."""
+    a, b = imread(one), imread(other)
+    return a.shape == b.shape and float(np.abs(a - b).mean()) < 1e-3
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
