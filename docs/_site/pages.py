@@ -3,6 +3,7 @@
 - README.md of this folder is the map. It becomes the site's index, and its lists of links the navigation.
 - README, CONTRIBUTING and CHANGELOG of the checkout become pages too, and links to them lead there.
 - A link to another file of the checkout becomes plain text: the checkout has no public address.
+- A DOI becomes a link.
 - ``<!-- test: ... -->`` is a mark for the tests (tests/test_docs.py), and leaves no trace.
 """
 
@@ -26,6 +27,7 @@ SHOWN = {
 _FENCE = re.compile(r" *(?P<fence>`{3,}|~{3,})")
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\]\[`]|`[^`]*`)*)\]\((?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 _MARK = re.compile(r"^ *<!-- test: .* -->$", re.MULTILINE)
+DOI = re.compile(r"(?<![\w/.'\"`])10\.\d{4,9}/(?:\([^\s()]*\)|[^\s(),;|<>'\"`])*[^\s(),;|<>'\"`.:]")
 _ENTRY = re.compile(r"^(?:- .*?|  \[.*?)\]\((?P<path>[^)#:\s]+)\)")
 
 logger = logging.getLogger(__name__)
@@ -61,7 +63,7 @@ def relinked(text: str, file: Path, docname: str) -> str:
         path = Path(os.path.relpath(target, folder)).as_posix()
         return f"{found['image']}[{found['text']}]({path}{found['anchor'] or ''})"
 
-    return _LINK.sub(link, text)
+    return DOI.sub(r"[\g<0>](https://doi.org/\g<0>)", _LINK.sub(link, text))
 
 
 def navigation(text: str) -> str:
