@@ -7,6 +7,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from simmodels.errors import printable
+from simmodels.units import HOUR, MINUTE
 
 
 def page(template: str, **values: Any) -> str:  # noqa: ANN401  what the template shows
@@ -24,7 +25,7 @@ def page(template: str, **values: Any) -> str:  # noqa: ANN401  what the templat
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    made = Environment(
         loader=ChoiceLoader([PackageLoader("experiments", room) for room in ("campaigns", "viewer")]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -32,6 +33,27 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_escaped,
     )
+    made.filters.update(plain=plain, lasted=lasted)
+    return made
+
+
+def plain(value: object) -> str:
+    """Return a value of a study as a reader writes it: ``none``, ``yes``, ``0.5, 2``."""
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return ", ".join(map(plain, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def lasted(value_s: float) -> str:
+    """Return how long something took, in its fitting unit."""
+    for unit_s, unit in ((HOUR, "h"), (MINUTE, "min")):
+        if value_s >= unit_s:
+            return f"{value_s / unit_s:,.1f} {unit}"
+    return f"{value_s:.1f} s"
 
 
 def _escaped(value: object) -> object:

@@ -4,13 +4,17 @@ import math
 from typing import Final
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.campaigns.cell import REPLICATION
+from experiments.campaigns.hours import hourly, is_duration
+from experiments.campaigns.pages import plain
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import having
 from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
 from simmodels.errors import RequestError
+from simmodels.units import HOUR
 
 _LINE: Final = 0.9
 
@@ -40,7 +44,8 @@ def boxes(
     within
         A factor whose values stand side by side, in colours; None for none.
     label
-        What the axis of the measure is called; by default the measure's name.
+        What the axis of the measure is called; by default the measure's name, and a duration (a measure named ``*_s``)
+        is shown in hours.
     logarithmic
         Whether that axis is.
 
@@ -54,8 +59,7 @@ def boxes(
             raise RequestError(f"boxes by {name!r}", f"a factor is allowed: {', '.join(results.factors)}")
     if measure not in results.measures:
         raise RequestError(f"boxes of {measure!r}", f"a measure is allowed: {', '.join(results.measures)}")
-    means = results.table.groupby([*results.factors, REPLICATION], dropna=False, sort=False)[measure].mean()
-    table = means.reset_index()
+    table, label = _means(results, measure, label)
     values = results.factors[by]
     hues = tuple(results.factors[within]) if within is not None else (None,)
     width = 0.8 / len(hues)
@@ -81,13 +85,13 @@ def boxes(
                 box.set_facecolor(PALETTE[number % len(PALETTE)])
                 box.set_alpha(0.85)
             if within is not None and drawn["boxes"]:
-                drawn["boxes"][0].set_label(as_label(f"{within} {hue}"))
-        axes.set_xticks(range(len(values)), [as_label(str(value)) for value in values])
+                drawn["boxes"][0].set_label(as_label(f"{within} {plain(hue)}"))
+        axes.set_xticks(range(len(values)), [as_label(plain(value)) for value in values])
         axes.set_xlim(-0.6, len(values) - 0.4)
-        if max(len(str(value)) for value in values) * len(values) > 60:
+        if max(len(plain(value)) for value in values) * len(values) > 60:
             axes.tick_params(axis="x", rotation=45)
         axes.set_xlabel(as_label(by))
-        axes.set_ylabel(as_label(label or measure))
+        axes.set_ylabel(as_label(label))
         axes.grid(axis="y")
         if logarithmic and (table[measure] > 0).all():
             axes.set_yscale("log")
@@ -96,3 +100,13 @@ def boxes(
             axes.legend(ncols=math.ceil(len(hues) / 2), loc="upper center", bbox_to_anchor=(0.5, 1.22))
         figure.tight_layout()
     return figure
+
+
+def _means(results: Results, measure: str, label: str | None) -> tuple[pd.DataFrame, str]:
+    """Return the means of a measure in each cell, in hours if it is a duration without a label; and its label."""
+    means = results.table.groupby([*results.factors, REPLICATION], dropna=False, sort=False)[measure].mean()
+    table = means.reset_index()
+    if label is None and is_duration(measure):
+        table[measure] /= HOUR
+        label = hourly(measure).replace("_", " ")
+    return table, label or measure

@@ -2,6 +2,8 @@
 
 import base64
 import math
+import os
+import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from experiments.campaigns.claims import OPEN, Claim
-from experiments.campaigns.pages import page
+from experiments.campaigns.hours import in_hours
+from experiments.campaigns.pages import page, plain
 from experiments.campaigns.results import Results
-from experiments.campaigns.running import Campaign
+from experiments.campaigns.running import RUNNING, Campaign
 from experiments.campaigns.statistics import ENOUGH
 from experiments.campaigns.store import MANIFEST, read_json
 from experiments.campaigns.study import Study, asked
@@ -30,6 +33,8 @@ RESULTS: Final = "results"
 _TEMPLATE: Final = "report.html.j2"
 _MOST_ROWS: Final = 200
 """A table of more rows is shown by its first ones, with a link to all."""
+_MOST_OPEN_ROWS: Final = 40
+"""A table of more rows is folded."""
 _MOST_CSV_ROWS: Final = 500_000
 """Of more rows there is no CSV: it would be slow to write, and too long for what opens it."""
 _MOST_FAILURES: Final = 20
@@ -235,7 +240,7 @@ def _page(
 ) -> str:
     """Return the page."""
     manifest = read_json(campaign.store.folder / MANIFEST)
-    runs = campaign.store.history()
+    runs = [{**run, "state": _state(run)} for run in campaign.store.history()]
     failures = [campaign.failed[key] for key in campaign.plan.keys if key in campaign.failed]
     return page(
         _TEMPLATE,
@@ -250,6 +255,7 @@ def _page(
         to_decide=_TO_DECIDE,
         undecided=OPEN,
         enough=ENOUGH,
+        most_open=_MOST_OPEN_ROWS,
         elements=[(element, element.among(files)) for element in campaign.plan.study.elements],
         figures=[
             (name, path, f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}")
@@ -263,8 +269,25 @@ def _page(
     )
 
 
+def _state(run: Mapping[str, Any]) -> str:
+    """Return how a run ended. One that recorded no end was killed, if its process is not on its machine any more."""
+    if run["state"] != RUNNING:
+        return str(run["state"])
+    process = run["machine"].get("process")
+    if not isinstance(process, int) or not 0 < process < 2**31 or run["machine"]["name"] != platform.node():
+        return "no end recorded: running, or killed"
+    try:
+        os.kill(process, 0)  # sends nothing: it asks whether there is such a process
+    except ProcessLookupError:
+        return "killed"
+    except PermissionError:
+        return RUNNING  # as another user
+    return "killed" if process == os.getpid() else RUNNING  # this process runs no cells while it writes a report
+
+
 def _shown(name: str, slug: str, table: pd.DataFrame) -> dict[str, Any]:
     """Return a table as the page shows it: of each value its text, and what it is sorted by if it is a number."""
+    written, table = table, in_hours(table)
     rows = [[_cell(value) for value in row] for row in table.head(_MOST_ROWS).itertuples(index=False, name=None)]
     numeric = [pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]
     return {
@@ -273,6 +296,7 @@ def _shown(name: str, slug: str, table: pd.DataFrame) -> dict[str, Any]:
         "columns": list(zip(map(str, table.columns), numeric, strict=True)),
         "rows": rows,
         "all": len(table),
+        "hours": not table.equals(written),
     }
 
 
@@ -283,7 +307,7 @@ def _cell(value: object) -> tuple[str, object]:
     if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return "-", ""
     if isinstance(value, bool):
-        return str(value), int(value)
+        return plain(value), int(value)
     if isinstance(value, int):
         return f"{value:,}", value
     if isinstance(value, float):

@@ -30,6 +30,8 @@ from experiments.inputs import reason
 from simmodels.errors import FileFormatError, RequestError, StoppedError, brief
 from simmodels.version import __version__
 
+RUNNING: Final = "running"
+"""The state of a run that has recorded no end."""
 _PACKAGES: Final = ("numpy", "numba", "scipy", "pandas", "pyarrow", "simpy", "networkx", "matplotlib")
 _NEEDED: Final = {
     "study": str,
@@ -251,7 +253,7 @@ def run(
         then = "" if path.parent == store.runs else ", and its cells are run again"
         counting.note(f"{path} is damaged: {what}; it is set aside{then}")
     if todo:
-        kept.write("running", counting)
+        kept.write(RUNNING, counting)
         where: Backend
         if dask is not None:
             where = Dask(plan.shipment, dask, limit_s=cell_timeout_s)
@@ -444,7 +446,8 @@ class _Run:
                 "begun": f"{self.begun:%Y-%m-%dT%H:%M:%SZ}",
                 "wall_s": round(time.monotonic() - self.clock, 3),
                 "cells_s": round(counting.cells_s, 3),
-                "machine": {"name": platform.node(), "system": platform.platform(), "cores": os.cpu_count()},
+                "machine": {"name": platform.node(), "system": platform.platform(), "cores": os.cpu_count(),
+                            "process": os.getpid()},
                 "versions": {"schedlab": __version__, "python": platform.python_version(),
                              **{name: metadata.version(name) for name in _PACKAGES}},
             },

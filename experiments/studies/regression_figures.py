@@ -141,8 +141,8 @@ def priorities(orders: Mapping[str, Mapping[str, Priority]]) -> Figure:
                 axes.set_xlabel("runtime (h)" if row == len(sets) - 1 else "")
             panels[row][0].set_ylabel(f"{as_label(train)}\ncores", fontsize=8)
         if drawn is not None:
-            bar = figure.colorbar(drawn, ax=panels, shrink=0.8, aspect=30, pad=0.01)
-            bar.set_label("goes first (0, dark) to last (1)")
+            bar = figure.colorbar(drawn, ax=panels, aspect=15 * len(sets), pad=0.01)
+            bar.set_label("place: 0 first, 1 last")
     return figure
 
 

@@ -146,10 +146,11 @@ class Replay(Study):
             return {}
         by, *others = dict.fromkeys([*(["order"] if "order" in results.factors else []), *varied, *results.factors])
         within = next((name for name in others if name in varied), None)
-        names = {"mean_wait_s": "mean wait (s)", "mean_bounded_slowdown": "mean bounded slowdown"}
         return {
-            f"{label.capitalize()} by {by}": boxes(results, name, by=by, within=within, label=label)
-            for name, label in names.items()
+            f"Mean wait by {by}": boxes(results, "mean_wait_s", by=by, within=within),
+            f"Mean bounded slowdown by {by}": boxes(
+                results, "mean_bounded_slowdown", by=by, within=within, label="mean bounded slowdown"
+            ),
         }
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,11 @@ def size(driver: Driver, width: int, height: int) -> None:
     """Have the page seen as on a screen of this size."""
     about = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", about)
+
+
+def unfold(page: Driver) -> None:
+    for details in page.find_elements("css selector", "details"):
+        page.execute_script("arguments[0].open = true", details)
 
 
 def table(page: Driver, title: str) -> Element:
@@ -166,6 +172,7 @@ def test_rows_stay_whole_and_only_one_heading_says_that_it_sorts(page: Driver) -
 
 
 def test_claims_are_sorted_by_what_was_found_and_those_that_found_nothing_stand_last(page: Driver) -> None:
+    unfold(page)
     found = page.find_element("css selector", "table.claims")
     assert len(column(found, "verdict")) == 3
     for _ in range(2):
@@ -185,6 +192,7 @@ def test_the_keyboard_sorts_too(key: str, page: Driver) -> None:
 
 
 def test_all_that_sorts_can_be_reached_by_the_tab_key(page: Driver) -> None:
+    unfold(page)
     buttons = len(page.find_elements("css selector", "th button"))
     reached = set()
     for _ in range(3 * buttons):
@@ -195,15 +203,38 @@ def test_all_that_sorts_can_be_reached_by_the_tab_key(page: Driver) -> None:
     assert len(reached) == buttons
 
 
-@pytest.mark.parametrize("width", [400, 800])
-def test_on_a_phone_the_page_does_not_scroll_sideways(width: int, page: Driver, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [400, 800, 1200])
+def test_the_page_does_not_scroll_sideways(width: int, page: Driver, tmp_path: Path) -> None:
     size(page, width, 800)
-    for details in page.find_elements("css selector", "details"):
-        page.execute_script("arguments[0].open = true", details)
+    unfold(page)
     wide, inner = page.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
     assert inner == width
     assert wide <= inner
     page.save_screenshot(str(tmp_path / f"{width}.png"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_light_or_dark_as_the_system_says(scheme: str, page: Driver, tmp_path: Path) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    try:
+        unfold(page)
+        ground = luminance(page.find_element("css selector", "body").value_of_css_property("background-color"))
+        assert (ground < 0.1) == (scheme == "dark")
+        for what in ("body", "p.pale", "a", ".verdict", "p.warning", "dt", "figcaption", "summary"):
+            ink = luminance(page.find_element("css selector", what).value_of_css_property("color"))
+            contrast = (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05)
+            assert contrast >= 4.5, what  # WCAG 2.2, level AA
+        page.save_screenshot(str(tmp_path / f"{scheme}.png"))
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a CSS colour, from 0 to 1 (WCAG 2.2)."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_it_can_be_printed(page: Driver, tmp_path: Path) -> None:
@@ -222,7 +253,7 @@ def test_it_can_be_printed(page: Driver, tmp_path: Path) -> None:
 
 
 def test_failed_cells_are_shown_with_their_traceback(page: Driver) -> None:
-    [details] = page.find_elements("css selector", "details")
+    [details] = page.find_elements("css selector", "details:not(.fold)")
     assert "order SPF, load 0.9, replication 4: ArithmeticError" in details.text
     details.find_element("css selector", "summary").click()
     assert "raise ArithmeticError" in details.find_element("css selector", "pre").text

@@ -31,9 +31,17 @@ def test_a_box_goes_from_quartile_to_quartile_of_the_means_of_cells() -> None:
 def test_values_of_a_second_factor_stand_side_by_side_with_a_legend() -> None:
     figure = boxes(RESULTS, "wait", by="order", within="threshold", label="wait (s)", logarithmic=True)
     axes = figure.axes[0]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["threshold 1", "threshold None"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["threshold 1", "threshold none"]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["FCFS", "SAF"]
     assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == ("order", "wait (s)", "log")
+
+
+def test_a_duration_without_a_label_is_in_hours() -> None:
+    table = RESULTS.table.assign(mean_wait_s=3600.0 * RESULTS.table["wait"])
+    axes = boxes(Results(table=table, factors=RESULTS.factors), "mean_wait_s", by="order").axes[0]
+    boxed = [patch for patch in axes.patches if isinstance(patch, PathPatch)]
+    assert [(p.get_path().vertices[:, 1].min(), p.get_path().vertices[:, 1].max()) for p in boxed] == [(2.0, 4.0)] * 2
+    assert axes.get_ylabel() == "mean wait (h)"
 
 
 def test_an_axis_with_zeros_is_not_logarithmic() -> None:

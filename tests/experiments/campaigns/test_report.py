@@ -1,6 +1,7 @@
 import base64
 import json
 import math
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaigns import Claim, Effect, run
+from experiments.campaigns.pages import lasted, plain
 from experiments.campaigns.report import PAGE, _slugs, claims_table, write_report
 from experiments.campaigns.running import Campaign, opened
 from simmodels.errors import RequestError
@@ -238,8 +240,8 @@ def test_a_long_table_is_shown_by_its_first_rows_with_a_link_to_all(write: Write
 def test_numbers_are_shown_short_and_sorted_in_full(write: Write, out: Path) -> None:
     _, page, _ = reported(write(TELLING), out)
     shown = {text: attrs.get("data-value") for attrs, text in page.cells}
-    assert {name: shown[name] for name in ("True", "inf", "12,346", "10,000", "-")} == {
-        "True": "1",
+    assert {name: shown[name] for name in ("yes", "inf", "12,346", "10,000", "-")} == {
+        "yes": "1",
         "inf": "Infinity",
         "12,346": "12345.6",
         "10,000": "9999.7",
@@ -251,14 +253,66 @@ def test_numbers_are_shown_short_and_sorted_in_full(write: Write, out: Path) -> 
         assert value in {None, "", "Infinity"} or math.isfinite(float(value or ""))
 
 
+def test_durations_are_shown_in_hours_and_written_in_seconds(write: Write, out: Path) -> None:
+    odd = '"odd": pd.DataFrame('
+    durations = '"durations": pd.DataFrame({"order": ["SAF"], "mean_wait_s": [9000.0], "jobs_per_s": [7.5]}),'
+    _, page, text = reported(write(TELLING.replace(odd, durations + odd)), out)
+    assert {"mean_wait (h)", "jobs_per_s"} <= set(page.texts["th"])
+    assert {"2.5", "7.5"} <= {shown for _, shown in page.cells}
+    assert 'tables/durations.csv">tables/durations.csv</a>, in seconds' in text
+    assert pd.read_csv(out / "tables" / "durations.csv")["mean_wait_s"].tolist() == [9000.0]
+
+
+def test_a_long_table_and_claims_without_a_verdict_are_folded(write: Write, out: Path) -> None:
+    _, page, _ = reported(write(TELLING), out)
+    assert {"200 rows", "1 of 1 claims without a verdict"} <= set(page.texts["summary"])
+    assert not [summary for summary in page.texts["summary"] if summary == "1 rows"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "shown"),
+    [
+        ({"process": os.getpid()}, "killed"),  # its number was given to another process, which is this one
+        ({"process": os.getppid()}, "running"),
+        ({"process": 2**31 - 1}, "killed"),
+        ({"process": -1}, "no end recorded: running, or killed"),
+        ({}, "no end recorded: running, or killed"),
+        ({"process": os.getpid(), "name": "elsewhere"}, "no end recorded: running, or killed"),
+    ],
+)
+def test_a_run_that_was_killed_is_said_to_be_killed(
+    machine: dict[str, Any], shown: str, write: Write, out: Path
+) -> None:
+    campaign, page, _ = reported(write(), out)
+    assert "finished" in page.texts["td"]
+    store = campaign.store
+    [about] = store.history()
+    del about["machine"]["process"]
+    store.write("runs/killed.json", {**about, "state": "running", "machine": {**about["machine"], **machine}})
+    write_report(campaign)
+    assert shown in Page((out / PAGE).read_text("utf-8")).texts["td"]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(None, "none"), ("", "none"), (True, "yes"), (40.0, "40"), ([0.7, None], "0.7, none")]
+)
+def test_values_are_shown_as_a_reader_writes_them(value: object, shown: str) -> None:
+    assert plain(value) == shown
+
+
+def test_times_are_shown_in_the_unit_that_fits() -> None:
+    assert [lasted(value_s) for value_s in (0.04, 59.0, 90.0, 7200.0)] == ["0.0 s", "59.0 s", "1.5 min", "2.0 h"]
+
+
 def test_failures_are_shown_with_their_tracebacks(write: Write, out: Path) -> None:
     mark = "drawn = float"
     fault = f"if cell['size'] == 1:\n                raise ValueError({HOSTILE!r} + '\\udcff')\n            {mark}"
     _, page, text = reported(write(COUNTING.replace(mark, fault)), out)
     assert "4 of 8 cells done,\n4 failed" in text
     assert "This campaign is not complete" in text
-    assert page.tags.count("details") == 4
-    assert page.texts["summary"][0].startswith(f"kind a, size 1, replication 0: ValueError: {HOSTILE}")
+    failed = [summary for summary in page.texts["summary"] if summary.startswith("kind ")]
+    assert len(failed) == 4
+    assert failed[0].startswith(f"kind a, size 1, replication 0: ValueError: {HOSTILE}")
     assert "counting.py" in page.texts["pre"][0]
 
 
@@ -266,7 +320,7 @@ def test_of_many_failures_the_first_are_shown(write: Write, out: Path) -> None:
     mark = "drawn = float"
     fault = f"if cell['size'] == 1:\n                1 / 0\n            {mark}"
     _, page, text = reported(write(COUNTING.replace(mark, fault)), out, chosen={"replications": 15})
-    assert page.tags.count("details") == 20
+    assert sum(summary.startswith("kind ") for summary in page.texts["summary"]) == 20
     assert "and 10 more, in the folder <code>failures</code>" in text
 
 

@@ -75,7 +75,7 @@ def test_the_tables_compare_each_order_with_the_first() -> None:
         first.estimate, first.low, first.high, 5
     ]  # fmt: skip
     assert set(tables["summary"]["measure"]) == set(study.measures)
-    assert list(study.figures(found)) == ["Mean wait (s) by order", "Mean bounded slowdown by order"]
+    assert list(study.figures(found)) == ["Mean wait by order", "Mean bounded slowdown by order"]
 
 
 def test_a_toml_file_may_fix_the_order_and_vary_the_load(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_toml_file_may_fix_the_order_and_vary_the_load(tmp_path: Path) -> None
     path.write_text('study = "replay"\n[parameters]\norder = "SAF"\njobs = 60\n[factors]\nload = [0.5, 0.9]\n')
     report = write_report(run(str(path), out=tmp_path / "out", scale="smoke", workers=0))
     assert "tables/differences.csv" in report.files
-    assert "figures/mean-wait-s-by-load.svg" in report.files
+    assert "figures/mean-wait-by-load.svg" in report.files
 
 
 def test_a_toml_file_may_fix_all(tmp_path: Path) -> None:
