@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 import math
 import os
 import subprocess
@@ -322,6 +323,7 @@ def changed(
     return auctioneer
 
 
+@functools.cache  # each is compiled once, and not for each example
 def named(name: str, trend: str | None) -> Bid:
     """Return a bid, with its trend or with another one that is true of it."""
     return find_bid(name) if trend is None else dataclasses.replace(find_bid(name), trend=trend)
