@@ -26,6 +26,8 @@ from workloads.swf_lines import FIELDS, UNKNOWN, Column, parse_lines
 
 _LINE_WITHOUT_JOB: Final = re.compile(rb"[ \t\v\f]*(?:;[^\n]*)?\n")
 _COMMENT_LINE: Final = re.compile(rb"^[ \t\v\f]*;[^\n]*\n?", re.MULTILINE)
+_LAST_UNIX_S: Final = 253_402_300_799
+"""The last second of the year 9999; a later one is no date."""
 
 # -- reading ----------------------------------------------------------------------------------------
 
@@ -114,7 +116,7 @@ def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
         user_id=columns.pop("user_id"),
         name=stem(where) if name is None else name,
         max_cores=_said(header, "MaxProcs", least=1) or _said(header, "MaxNodes", least=1),
-        start_unix_s=_said(header, "UnixStartTime", least=0),
+        start_unix_s=_zero(header),
         header=header,
         counts=counts,
         extras=columns,
@@ -148,6 +150,12 @@ def _said(header: Sequence[str], key: str, *, least: int) -> int | None:
             number = int(found.group(1))
             return number if number >= least else None
     return None
+
+
+def _zero(header: Sequence[str]) -> int | None:
+    """Return the header's UnixStartTime; None without one, or if it is later than the year 9999."""
+    zero = _said(header, "UnixStartTime", least=0)
+    return zero if zero is not None and zero <= _LAST_UNIX_S else None
 
 
 # -- writing ----------------------------------------------------------------------------------------
@@ -246,7 +254,7 @@ def _header(workload: Workload, max_cores: int | None) -> list[str]:
     lines = [line if line.lstrip(" \t\v\f").startswith(";") else f"; {line}" for line in given]
     if (_said(lines, "MaxProcs", least=1) or _said(lines, "MaxNodes", least=1)) != max_cores:
         lines = _told(lines, ("MaxProcs",) if max_cores else ("MaxProcs", "MaxNodes"), max_cores)
-    if _said(lines, "UnixStartTime", least=0) != workload.start_unix_s:
+    if _zero(lines) != workload.start_unix_s:
         lines = _told(lines, ("UnixStartTime",), workload.start_unix_s)
     return lines
 

@@ -97,6 +97,12 @@ def test_the_header_gives_size_and_start_and_is_kept(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("given", "zero"), [(253_402_300_799, 253_402_300_799), (253_402_300_800, None), (-1, None)])
+def test_a_start_that_is_no_date_is_not_known(given: int, zero: int | None, tmp_path: Path) -> None:
+    jobs = read_swf(written(tmp_path, DRAWN.replace("843480031", str(given))))
+    assert jobs.start_unix_s == zero
+
+
 def test_the_counts_say_what_was_read_and_filled_in(tmp_path: Path) -> None:
     assert dict(read_swf(written(tmp_path, DRAWN)).counts) == {
         "lines": 10,
