@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from experiments.calibration import Calibration, causes_of, doubt_of_size, sentences_of
 from experiments.campaigns.results import Results
+from experiments.dates import date_of
 from experiments.inputs import notes_of, without_limit
 from experiments.studies.advice_policies import FIXED
 from experiments.studies.advice_verdict import Option, Verdict, worse_for
@@ -280,6 +281,9 @@ def _about_the_log(log: Workload) -> Iterator[str]:
     """Say what was run, and what of it was left out."""
     weeks = np.ptp(log.submit_s) / WEEK
     length = f"{weeks:.0f} weeks" if weeks >= 2 else f"{7 * weeks:.1f} days"
+    first, last = (date_of(log, float(time_s)) for time_s in (log.submit_s.min(), log.submit_s.max()))
+    if first is not None and last is not None:
+        length += f" ({first:%Y-%m-%d} to {last:%Y-%m-%d})"
     without = without_limit(log).mean()
     limits = "with the limits that the users gave" if without < 1.0 else "without any limits: the log has none"
     yield (

@@ -3,13 +3,14 @@
 import math
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from experiments.campaigns.pages import page
+from experiments.dates import date_of
 from experiments.drawing import OTHERS, OUTSIDE, PALETTE, headline
 from experiments.gantt import LOWEST, simulated_window
 from experiments.gantt_boxes import KINDS, Boxes, Panel, boxes_of, heights_of
@@ -91,7 +92,7 @@ def view_page(schedule: Schedule, *, title: str | None = None) -> str:
         "title": title,
         "columns": packed.columns,
         "window_s": window_s,
-        "zero_unix_s": schedule.workload.start_unix_s,
+        "zero_unix_s": None if _dates(schedule) is None else schedule.workload.start_unix_s,
         "cores": int(schedule.cores),
         "runs": runs,
         "panels": [_panel(panel, height) for panel, height in zip(panels, heights_of(panels), strict=True)],
@@ -197,6 +198,12 @@ def _add_steps(packed: Packed, schedule: Schedule) -> None:
         packed.add(name, steps[name].to_numpy(), delta=True)
 
 
+def _dates(schedule: Schedule) -> tuple[datetime, datetime] | None:
+    """Return the dates of the window that is shown, if they are known."""
+    first, last = (date_of(schedule.workload, time_s) for time_s in simulated_window(schedule))
+    return None if first is None or last is None else (first, last)
+
+
 def summary(schedule: Schedule) -> tuple[str, ...]:
     """Return a schedule in sentences, for those who cannot see the chart."""
     work, found = schedule.workload, schedule.metrics()
@@ -207,10 +214,11 @@ def summary(schedule: Schedule) -> tuple[str, ...]:
     rows = "jobs" if work.tasks is None else "jobs and tasks"
     sentences = [f"{len(work):,} {rows} of {work.name} on {where}."]
     low_s, high_s = simulated_window(schedule)
-    if work.start_unix_s is None:
+    dates = _dates(schedule)
+    if dates is None:
         sentences.append(f"The chart shows {(high_s - low_s) / HOUR:,.1f} hours.")
     else:
-        first, last = (datetime.fromtimestamp(work.start_unix_s + time_s, UTC) for time_s in (low_s, high_s))
+        first, last = dates
         sentences.append(f"The chart shows {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} (UTC).")
     if "mean_wait_s" in found and math.isfinite(found["mean_wait_s"]):
         mean, p95, most = (found[f"{name}_wait_s"] / HOUR for name in ("mean", "p95", "max"))

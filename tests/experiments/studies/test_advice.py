@@ -143,6 +143,14 @@ def test_a_job_held_for_months_does_not_thin_out_the_resamples(tmp_path: Path) -
     assert any("in a week at an end of the log with hardly a job: 1" in text for text in findings)
 
 
+def test_the_dates_of_the_log_are_shown_where_they_are_known(tmp_path: Path) -> None:
+    log = some(200, 3.0, 3000.0)
+    dated = replace(log, submit_s=log.submit_s - log.submit_s[0], start_unix_s=1_296_571_124)
+    _, findings = advised(tmp_path, dated)
+    last = np.datetime64(1_296_571_124, "s") + np.timedelta64(int(dated.submit_s.max()), "s")
+    assert any(f" (2011-02-01 to {str(last)[:10]}) on " in text for text in findings)
+
+
 @pytest.mark.parametrize("weeks", [0, -1, 1.5])
 def test_a_number_of_weeks_that_is_none_is_refused(tmp_path: Path, weeks: float) -> None:
     with pytest.raises(RequestError, match="weeks is"):

@@ -153,6 +153,14 @@ def test_times_are_dates_where_the_zero_is_known() -> None:
     assert parts(view_page(dated))[0]["zero_unix_s"] == 1_296_571_124
 
 
+@pytest.mark.parametrize("zero_unix_s", [10**18, 253_402_300_799])
+def test_a_zero_that_gives_no_dates_is_not_known(zero_unix_s: int) -> None:
+    jobs = sm.Workload.from_frame(pd.DataFrame({"submit_s": [0.0, 3600.0], "runtime_s": [10.0, 10.0], "cores": [1, 1]}))
+    schedule = sm.simulate(replace(jobs, start_unix_s=zero_unix_s), on=1)
+    assert "The chart shows 1.0 hours." in summary(schedule)
+    assert parts(view_page(schedule))[0]["zero_unix_s"] is None
+
+
 def test_a_page_has_a_name_that_says_so(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"the page's name must be one that ends in \.html"):
         write_view(sm.simulate(log(5)), tmp_path / "out.svg")
