@@ -22,6 +22,8 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 
 FACADES = ("simmodels", "workloads", "experiments.campaigns")
+# Classes that no user makes: their fields are the options that a page lists, and it has an anchor for each class.
+OPTIONS = {"QueueOptions": "of-a-queue", "PlacementOptions": "of-a-placer", "AuctionOptions": "of-an-auction"}
 
 
 class Api(SphinxDirective):
@@ -87,6 +89,11 @@ def resolve(
             found: Any = domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
             if found is not None:
                 return found
+    if target.rpartition(".")[2] in OPTIONS:
+        uri = (
+            f"{app.builder.get_relative_uri(node['refdoc'], 'reference/options')}#{OPTIONS[target.rpartition('.')[2]]}"
+        )
+        return nodes.reference("", "", content, refuri=uri, internal=True)
     bare = node.get("reftype") == "obj" and "." not in target  # in single backticks: a parameter, a column, a term
     return content if bare or exists(target) else None
 
