@@ -16,8 +16,8 @@ def is_duration(name: object) -> bool:
 
 
 def hourly(name: str) -> str:
-    """Return what a duration is called in hours: ``mean_wait (h)``."""
-    return f"{name.removesuffix('_s')} (h)"
+    """Return what a duration is called in hours: ``mean wait (h)``."""
+    return f"{name.removesuffix('_s').replace('_', ' ')} (h)"
 
 
 def in_hours(table: pd.DataFrame) -> pd.DataFrame:
@@ -26,7 +26,7 @@ def in_hours(table: pd.DataFrame) -> pd.DataFrame:
     Examples
     --------
     >>> in_hours(pd.DataFrame({"order": ["SAF"], "mean_wait_s": [7200.0]}))
-      order  mean_wait (h)
+      order  mean wait (h)
     0   SAF            2.0
     """
     table = table.copy()

@@ -108,5 +108,5 @@ def _means(results: Results, measure: str, label: str | None) -> tuple[pd.DataFr
     table = means.reset_index()
     if label is None and is_duration(measure):
         table[measure] /= HOUR
-        label = hourly(measure).replace("_", " ")
+        label = hourly(measure)
     return table, label or measure

@@ -293,7 +293,7 @@ def _shown(name: str, slug: str, table: pd.DataFrame) -> dict[str, Any]:
     return {
         "name": name,
         "path": f"tables/{slug}.csv",
-        "columns": list(zip(map(str, table.columns), numeric, strict=True)),
+        "columns": [(str(name).replace("_", " "), is_number) for name, is_number in zip(table, numeric, strict=True)],
         "rows": rows,
         "all": len(table),
         "hours": not table.equals(written),

@@ -257,7 +257,7 @@ def test_durations_are_shown_in_hours_and_written_in_seconds(write: Write, out: 
     odd = '"odd": pd.DataFrame('
     durations = '"durations": pd.DataFrame({"order": ["SAF"], "mean_wait_s": [9000.0], "jobs_per_s": [7.5]}),'
     _, page, text = reported(write(TELLING.replace(odd, durations + odd)), out)
-    assert {"mean_wait (h)", "jobs_per_s"} <= set(page.texts["th"])
+    assert {"mean wait (h)", "jobs per s"} <= set(page.texts["th"])
     assert {"2.5", "7.5"} <= {shown for _, shown in page.cells}
     assert 'tables/durations.csv">tables/durations.csv</a>, in seconds' in text
     assert pd.read_csv(out / "tables" / "durations.csv")["mean_wait_s"].tolist() == [9000.0]
