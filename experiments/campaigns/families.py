@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -233,19 +233,16 @@ def percentile(values: ArrayLike, share: float, members: int = 1, *, least: floa
 
     References
     ----------
-    H. A. David and H. N. Nagaraja 2003, "Order statistics", section 7.1.
+    H. A. David and H. N. Nagaraja 2003, "Order statistics", section 7.1; `scipy.stats.quantile_test`.
     """
-    found = np.sort(np.asarray(values, dtype=np.float64))
+    found = np.asarray(values, dtype=np.float64)
     count, level = len(found), _MISSED / members
     estimate = float(np.quantile(found, share))
     if count < ENOUGH:
         return Effect(estimate, None, None, count, 1.0 - level)
     from scipy import stats  # noqa: PLC0415  as above
 
-    below = int(stats.binom.ppf(0.5 * level, count, share))  # fewer are below it with a probability of level / 2
-    above = int(stats.binom.ppf(1.0 - 0.5 * level, count, share)) + 1
-    low = float(found[below - 1]) if below else least
-    known = math.isfinite(low) and above <= count
-    return Effect(
-        estimate, low if known else None, float(found[above - 1]) if known else None, count, 1.0 - level
-    )  # fmt: skip
+    ends: Any = stats.quantile_test(found, p=share).confidence_interval(1.0 - level)  # its stubs say a float
+    low = least if math.isnan(ends.low) else float(ends.low)
+    known = math.isfinite(low) and math.isfinite(ends.high)
+    return Effect(estimate, low if known else None, float(ends.high) if known else None, count, 1.0 - level)
