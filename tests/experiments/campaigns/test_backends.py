@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, wait
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,7 @@ def test_to_leave_the_place_ends_cells_that_never_end(
 def test_workers_that_die_before_they_can_begin_are_no_fault_of_the_cells(
     plan: Plan, jobs: Callable[..., list[Job]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    resource_tracker.ensure_running()  # or it would be the first to die
     monkeypatch.setenv("PYTHONHOME", "/nowhere")
     with (
         Processes(plan.shipment, 2) as place,
