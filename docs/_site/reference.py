@@ -89,11 +89,9 @@ def resolve(
             found: Any = domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
             if found is not None:
                 return found
-    if target.rpartition(".")[2] in OPTIONS:
-        uri = (
-            f"{app.builder.get_relative_uri(node['refdoc'], 'reference/options')}#{OPTIONS[target.rpartition('.')[2]]}"
-        )
-        return nodes.reference("", "", content, refuri=uri, internal=True)
+    if anchor := OPTIONS.get(target.rpartition(".")[2]):
+        page = app.builder.get_relative_uri(node["refdoc"], "reference/options")
+        return nodes.reference("", "", content, refuri=f"{page}#{anchor}", internal=True)
     bare = node.get("reftype") == "obj" and "." not in target  # in single backticks: a parameter, a column, a term
     return content if bare or exists(target) else None
 
