@@ -106,7 +106,10 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _json(trace: EventTrace) -> Iterator[bytes]:
-    """Yield the parts of a JSON object: times in microseconds, a process for each group, a thread for each track."""
+    """Yield the parts of a JSON object: times in microseconds, a process for each group, a thread for each track.
+
+    Times are integers. As fractions they would be read as rounded floats, of which neighbours could overlap.
+    """
     head = {
         "displayTimeUnit": "ms",
         "otherData": {"generator": f"schedlab {__version__}", "zero_s": trace.zero_s, **trace.about},
@@ -131,7 +134,7 @@ def _events(trace: EventTrace) -> Iterator[dict[str, Any]]:
                 yield {
                     "ph": "C",
                     "name": track.name,
-                    "ts": 1e6 * (time_s - trace.zero_s),
+                    "ts": round(1e6 * (time_s - trace.zero_s)),
                     **place,
                     "args": {track.unit: value},
                 }
@@ -139,7 +142,8 @@ def _events(trace: EventTrace) -> Iterator[dict[str, Any]]:
         yield {"ph": "M", "name": "thread_name", **place, "args": {"name": track.name}}
         yield {"ph": "M", "name": "thread_sort_index", **place, "args": {"sort_index": tid}}
         for each in track.slices:
-            span = {"ts": 1e6 * (each.start_s - trace.zero_s), "dur": 1e6 * (each.end_s - each.start_s)}
+            begin, end = (round(1e6 * (time_s - trace.zero_s)) for time_s in (each.start_s, each.end_s))
+            span = {"ts": begin, "dur": end - begin}
             yield {"ph": "X", "name": each.name, "cat": each.category, **span, **place, "args": dict(each.about)}
 
 
