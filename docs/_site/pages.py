@@ -3,7 +3,7 @@
 - README.md of this folder is the map. It becomes the site's index, and its lists of links the navigation.
 - README, CONTRIBUTING and CHANGELOG of the checkout become pages too, and links to them lead there.
 - A link to another file of the checkout becomes plain text: the checkout has no public address.
-- A DOI becomes a link.
+- A DOI or a number of arXiv becomes a link.
 - ``<!-- test: ... -->`` is a mark for the tests (tests/test_docs.py), and leaves no trace.
 """
 
@@ -27,7 +27,8 @@ SHOWN = {
 _FENCE = re.compile(r" *(?P<fence>`{3,}|~{3,})")
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\]\[`]|`[^`]*`)*)\]\((?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 _MARK = re.compile(r"^ *<!-- test: .* -->$", re.MULTILINE)
-DOI = re.compile(r"(?<![\w/.'\"`])10\.\d{4,9}/(?:\([^\s()]*\)|[^\s(),;|<>'\"`])*[^\s(),;|<>'\"`.:]")
+_DOI = re.compile(r"(?<![\w/.'\"`])10\.\d{4,9}/(?:\([^\s()]*\)|[^\s(),;|<>'\"`])*[^\s(),;|<>'\"`.:]")
+_ARXIV = re.compile(r"(?<=arXiv[: ])\d{4}\.\d{5}\b")
 _ENTRY = re.compile(r"^(?:- .*?|  \[.*?)\]\((?P<path>[^)#:\s]+)\)")
 
 logger = logging.getLogger(__name__)
@@ -48,6 +49,11 @@ def parts(text: str) -> Iterator[tuple[str, bool]]:
     yield "\n".join(part), False
 
 
+def cited(text: str, link: str) -> str:
+    """Return a text with the numbers of papers as links, for which the template has the address in place of braces."""
+    return _ARXIV.sub(link.format("https://arxiv.org/abs/"), _DOI.sub(link.format("https://doi.org/"), text))
+
+
 def relinked(text: str, file: Path, docname: str) -> str:
     """Return prose of a file with its links as they must be on the page that shows it."""
     folder = (DOCS / docname).parent
@@ -63,7 +69,7 @@ def relinked(text: str, file: Path, docname: str) -> str:
         path = Path(os.path.relpath(target, folder)).as_posix()
         return f"{found['image']}[{found['text']}]({path}{found['anchor'] or ''})"
 
-    return DOI.sub(r"[\g<0>](https://doi.org/\g<0>)", _LINK.sub(link, text))
+    return cited(_LINK.sub(link, text), r"[\g<0>]({}\g<0>)")
 
 
 def navigation(text: str) -> str:

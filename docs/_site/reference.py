@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from docutils import nodes
-from pages import DOI
+from pages import cited
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -119,7 +119,7 @@ def as_fields(app: Sphinx, what: str, name: str, obj: object, options: object, l
     Napoleon does it, but would take the docstring of a property for "type: description" where it has a colon.
     """
     what = "method" if what in {"attribute", "data", "property"} else what
-    lines[:] = [DOI.sub(r"`\g<0> <https://doi.org/\g<0>>`__", line) for line in lines]
+    lines[:] = [cited(line, r"`\g<0> <{}\g<0>>`__") for line in lines]
     lines[:] = NumpyDocstring(lines, app.config, app, what, name, obj, options).lines()
 
 
