@@ -6,6 +6,7 @@ from simmodels.entities.attempt import Attempt
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import END, Environment
 from simmodels.entities.source import Source
+from simmodels.errors import RequestError, must_be
 
 
 def all_done(env: Environment) -> Event:
@@ -40,6 +41,8 @@ def all_done(env: Environment) -> Event:
     >>> env.now
     5.0
     """
+    if not isinstance(env, Environment):
+        raise RequestError(must_be("env", "a simmodels.Environment", env))
     return _Watch(env).done
 
 

@@ -63,3 +63,8 @@ def test_an_auction_that_is_closed_is_done_when_nothing_runs() -> None:
     sm.Source(env, [sm.Workflow(i, 0.0, [5.0, 5.0], 4, [(0, 1)]) for i in (1, 2)], into=auction)
     env.run(until=sm.all_done(env))
     assert env.now == 5
+
+
+def test_what_is_no_environment_is_refused() -> None:
+    with pytest.raises(sm.RequestError, match=r"env must be a simmodels\.Environment \(got 3\)"):
+        sm.all_done(3)  # type: ignore[arg-type]
