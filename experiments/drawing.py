@@ -23,7 +23,7 @@ from simmodels.units import DAY, HOUR, MINUTE, SECOND
 
 # Okabe and Ito (2008): distinct for all common kinds of colour vision; their yellow and black are left out.
 PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7A6A4F")
-OTHERS: Final = "#A6A6A6"
+OTHERS: Final = "#B8B8B8"
 OUTSIDE: Final = "#DEDEDE"
 INK: Final = "#222222"
 PALE_INK: Final = "#666666"
