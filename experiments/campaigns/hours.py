@@ -31,11 +31,12 @@ def in_hours(table: pd.DataFrame) -> pd.DataFrame:
     """
     table = table.copy()
     if table.columns.is_unique and "measure" in table:
-        timed = table["measure"].map(is_duration).astype(bool)
+        measures = table["measure"].tolist()  # the column may be categorical
+        timed = pd.Series([is_duration(name) for name in measures], table.index, bool)
         for name in _OF_MEASURES:
             if name in table and pd.api.types.is_float_dtype(table[name]):
                 table[name] = table[name].where(~timed, table[name] / HOUR)
-        table["measure"] = table["measure"].where(~timed, table["measure"].map(lambda name: hourly(str(name))))
+        table["measure"] = [hourly(name) if is_duration(name) else name for name in measures]
     names = list(table.columns)
     for place, name in enumerate(names):
         if is_duration(name) and pd.api.types.is_numeric_dtype(table.dtypes.iloc[place]):
