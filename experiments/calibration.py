@@ -6,7 +6,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from experiments.inputs import count_of, span
+from experiments.inputs import count_of
+from simmodels.ground.durations import span
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.logged import logged_wait_s
 from simmodels.metrics import describe, step_function, time_sum

@@ -186,12 +186,6 @@ def number(count: int, what: str) -> str:
     return f"{grouped(count)} {what}{'' if count == 1 else 's'}"
 
 
-def duration(value_s: float) -> str:
-    """Return a duration in the largest unit that it holds one of."""
-    unit = next((unit for unit in reversed(_UNITS) if value_s >= unit.length_s), _UNITS[0])
-    return f"{value_s / unit.length_s:.3g} {unit.name}"
-
-
 def save(figure: mpl_figure.Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure as SVG, PNG or PDF, by the name's ending; whole or not at all.
 

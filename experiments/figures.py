@@ -23,7 +23,6 @@ from experiments.drawing import (
     STYLE,
     Figure,
     as_label,
-    duration,
     grouped,
     headline,
     number,
@@ -35,6 +34,7 @@ from experiments.drawing import (
 from experiments.gantt import gantt
 from simmodels import metrics
 from simmodels.errors import RequestError
+from simmodels.ground.durations import duration
 from simmodels.schedule import UNFINISHED, Schedule
 
 __all__ = ["distributions", "gantt", "save", "utilisation_and_queue"]

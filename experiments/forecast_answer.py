@@ -10,9 +10,9 @@ import numpy as np
 
 from experiments.cli_output import DONE, print_json, print_line, print_note
 from experiments.forecasting import Futures, Present
-from experiments.inputs import WorkloadFile, count_of, notes_of, span
+from experiments.inputs import WorkloadFile, count_of, notes_of
 from simmodels.errors import RequestError
-from simmodels.ground.durations import seconds
+from simmodels.ground.durations import seconds, span
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.units import HOUR
 from simmodels.workload import Workload

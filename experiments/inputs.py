@@ -31,20 +31,11 @@ OVERSIZED: Final = "dropped: wider than the machine"
 LEFT_OUT: Final = "left out: cores or runtime unknown"
 ELSEWHERE: Final = "in other partitions"
 _PARTITIONS: Final = ("partition_name", "partition")
-_LONG_H: Final = 999.5  # from here on hours are whole numbers
 
 
 def count_of(count: int, what: str) -> str:
     """Return a count with what is counted: ``1 job``, ``2,000 jobs``."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def span(hours: float) -> str:
-    """Return a duration in the unit that suits it: ``7.13 h``, ``5.2 min``."""
-    for unit, length_h in (("h", 1.0), ("min", 1.0 / 60.0)):
-        if hours >= length_h:
-            return f"{hours / length_h:.3g} {unit}" if hours < _LONG_H else f"{hours:,.0f} h"
-    return f"{hours * 3600:.3g} s"
 
 
 def parts(texts: str | Sequence[str] | None) -> tuple[str, ...]:

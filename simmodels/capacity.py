@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError, require_known
-from simmodels.ground.cards import card, duration, line_chart, sliced
+from simmodels.ground.cards import card, line_chart, sliced
+from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import Floats, Ints
 

@@ -12,7 +12,8 @@ from simmodels import graph
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.ground.cards import card, duration, levels, line_chart, number
+from simmodels.ground.cards import card, levels, line_chart, number
+from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import MOST
 from simmodels.units import HOUR

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.arguments import got, listed
-from simmodels.ground.cards import SLICES, card, duration, line_chart, number, share
+from simmodels.ground.cards import SLICES, card, line_chart, number, share
+from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import ranges
 from simmodels.ground.plugins import plugin

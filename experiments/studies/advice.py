@@ -14,7 +14,7 @@ from experiments.calibration import Calibration, calibrate
 from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
-from experiments.inputs import WorkloadFile, parts, span
+from experiments.inputs import WorkloadFile, parts
 from experiments.studies.advice_front import front, front_figure, front_table
 from experiments.studies.advice_policies import (
     BACKFILLINGS,
@@ -40,6 +40,7 @@ from experiments.studies.advice_report import (
 from experiments.studies.advice_verdict import Option, choices, judge
 from experiments.studies.multifactor import Multifactor
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.durations import span
 from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.calibration import Calibration
-from experiments.inputs import span
 from experiments.studies.advice_policies import BACKFILLINGS, PRIORITIES, policy_in_words
+from simmodels.ground.durations import span
 from simmodels.ground.numbers import Floats
 from simmodels.schedule import Schedule
 from simmodels.units import HOUR, MINUTE

@@ -19,7 +19,8 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.progress import Progress, duration_s, worked_s
 from simmodels.entities.sizes import Machines, groups_of, pool_size, require_speed
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.ground.cards import card, duration, tiles
+from simmodels.ground.cards import card, tiles
+from simmodels.ground.durations import duration
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.results.place import ClusterSpec
 from simmodels.workload import Job

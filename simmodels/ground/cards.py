@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from simmodels.ground.numbers import Floats
-from simmodels.units import DAY, HOUR, MINUTE, SECOND
 
 BLUE: Final = "#0072B2"
 ORANGE: Final = "#D55E00"
@@ -21,7 +20,6 @@ SLICES: Final = 240
 _WIDTH: Final = 720
 _HEIGHT: Final = 56
 _ABOVE: Final = 16  # for the label
-_UNITS: Final = (("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", SECOND))
 
 
 def card(title: str, figures: Mapping[str, str], *charts: str) -> str:
@@ -199,21 +197,7 @@ def number(value: float, digits: int = 3) -> str:
     """
     if not np.isfinite(value):
         return "none" if np.isnan(value) else str(value)
-    return f"{value:,.0f}" if abs(value) >= 10**digits or value == int(value) else f"{value:.{digits}g}"
-
-
-def duration(value_s: float) -> str:
-    """Return a duration in the largest unit that it holds one of.
-
-    Examples
-    --------
-    >>> duration(5400), duration(90), duration(0.0)
-    ('1.5 h', '1.5 min', '0 s')
-    """
-    if not np.isfinite(value_s):
-        return number(value_s)
-    unit, length_s = next((each for each in _UNITS if abs(value_s) >= each[1]), _UNITS[-1])
-    return f"{number(value_s / length_s)} {unit}"
+    return f"{value:,.0f}" if abs(value) >= 10**digits - 0.5 or value == int(value) else f"{value:.{digits}g}"
 
 
 def share(value: float) -> str:

@@ -1,5 +1,6 @@
-"""Durations: a number of seconds, or a text with a unit, as the command line and the functions of Python take it."""
+"""Durations as texts: read, as the command line and the functions of Python accept them, and written, as people do."""
 
+import math
 import re
 from typing import Any, Final
 
@@ -7,6 +8,8 @@ from simmodels.errors import RequestError
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 
 _UNITS: Final = {"": SECOND, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
+_SHOWN: Final = (("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", SECOND))
+_LONG: Final = 999.5  # from here on amounts are whole numbers
 _DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
 
 
@@ -40,3 +43,39 @@ def seconds(text: str, what: str = "duration") -> float:
 def in_seconds(name: str, value: Any) -> Any:  # noqa: ANN401  the owner of the value checks what is no text
     """Return the seconds of a duration that is a text; any other value as it is."""
     return seconds(value, name) if isinstance(value, str) else value
+
+
+def duration(value_s: float, longest_s: float = DAY) -> str:
+    """Return a duration to three digits, in the largest unit that it holds one of.
+
+    Parameters
+    ----------
+    value_s
+        The duration; NaN for none.
+    longest_s
+        The length of the largest unit: ``DAY``, ``HOUR``, ``MINUTE`` or ``SECOND``.
+
+    Examples
+    --------
+    >>> duration(5400.0), duration(90.0), duration(0.0), duration(float("nan"))
+    ('1.5 h', '1.5 min', '0 s', 'none')
+    >>> duration(864_000.0), duration(864_000.0, longest_s=3600.0)
+    ('10 d', '240 h')
+    """
+    if not math.isfinite(value_s):
+        return "none" if math.isnan(value_s) else str(value_s)
+    units = [each for each in _SHOWN if each[1] <= longest_s]
+    unit, length_s = next((each for each in units if abs(value_s) >= each[1]), units[-1])
+    amount = value_s / length_s
+    return f"{amount:,.0f} {unit}" if abs(amount) >= _LONG else f"{amount:.3g} {unit}"
+
+
+def span(hours: float) -> str:
+    """Return a duration in hours as text, in hours, minutes or seconds.
+
+    Examples
+    --------
+    >>> span(7.1334), span(0.1), span(1234.5)
+    ('7.13 h', '6 min', '1,234 h')
+    """
+    return duration(hours * HOUR, longest_s=HOUR)

@@ -5,7 +5,8 @@ from typing import Final
 
 import pandas as pd
 
-from simmodels.ground.cards import ORANGE, card, duration, line_chart, number, share, sliced
+from simmodels.ground.cards import ORANGE, card, line_chart, number, share, sliced
+from simmodels.ground.durations import duration
 
 _SHOWN: Final[Mapping[str, tuple[str, Callable[[float], str]]]] = {
     "mean_wait_s": ("mean wait", duration),

@@ -10,7 +10,8 @@ import simmodels as sm
 import workloads as wl
 from experiments.campaigns import Results
 from experiments.studies.replay import Replay
-from simmodels.ground.cards import SLICES, bars, card, duration, levels, line_chart, number, share, sliced, tiles
+from simmodels.ground.cards import SLICES, bars, card, levels, line_chart, number, share, sliced, tiles
+from simmodels.ground.durations import duration
 
 NAME = "<script>alert('x')</script> & co"
 

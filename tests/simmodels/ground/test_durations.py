@@ -3,7 +3,7 @@
 import pytest
 
 from simmodels.errors import RequestError
-from simmodels.ground.durations import in_seconds, seconds
+from simmodels.ground.durations import duration, in_seconds, seconds, span
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,25 @@ def test_what_is_no_text_is_left_to_whoever_checks_it() -> None:
     assert in_seconds("threshold_s", -3) == -3
     with pytest.raises(RequestError, match="threshold_s 'soon'"):
         in_seconds("threshold_s", "soon")
+
+
+@pytest.mark.parametrize(
+    ("value_s", "text"),
+    [
+        (0.25, "0.25 s"),
+        (59.0, "59 s"),
+        (60.0, "1 min"),
+        (-5400.0, "-1.5 h"),
+        (863_999.0, "10 d"),
+        (999.7 * 86_400.0, "1,000 d"),
+        (1e9, "11,574 d"),
+        (float("inf"), "inf"),
+        (float("nan"), "none"),
+    ],
+)
+def test_a_duration_is_written_in_the_largest_unit_that_it_holds_one_of(value_s: float, text: str) -> None:
+    assert duration(value_s) == text
+
+
+def test_a_wait_is_written_in_hours_at_most() -> None:
+    assert [span(each) for each in (1000.0, 48.0, 1.0, 0.25, 0.001)] == ["1,000 h", "48 h", "1 h", "15 min", "3.6 s"]
