@@ -20,10 +20,12 @@ from experiments.setup import Cell, Setup
 from experiments.tables import comparison_table, listing, metrics_table
 from simmodels.engine import Engine
 from simmodels.errors import RequestError
+from simmodels.ground.durations import duration
 from simmodels.policies.bids import bids
 from simmodels.policies.orders import orders
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, Decide, Overrun
+from simmodels.units import HOUR
 from workloads.cleaning import FILTERS
 from workloads.swf import write_swf
 
@@ -303,7 +305,7 @@ def _title(scenario: Scenario, setup: Setup, policies: Sequence[Policy]) -> str:
         parts.append(f"{backfilling} backfilling" if backfilling != "none" else "no backfilling")
         parts[-1] += f" by {second}" if second is not None else ""
     if isinstance(threshold_s := shared.get("threshold_s"), float):
-        parts.append(f"threshold {threshold_s:,.10g} s")
+        parts.append(f"threshold {duration(threshold_s, HOUR)}")
     return ", ".join(parts)
 
 

@@ -11,19 +11,20 @@ from rich.text import Text
 from experiments.setup import Cell
 from simmodels.logged import AS_LOGGED
 from simmodels.metrics import STATISTICS
+from simmodels.units import HOUR
 
 _JOB_METRICS: Final = {
-    "wait_s": "wait (s)",
-    "response_s": "response (s)",
+    "wait_s": "wait (h)",
+    "response_s": "response (h)",
     "slowdown": "slowdown",
     "bounded_slowdown": "bounded slowdown",
     "per_processor_bounded_slowdown": "bounded slowdown per core",
     "stretch": "stretch",
 }
 _SHOWN: Final = {
-    "mean_wait_s": "mean\nwait (s)",
-    "p95_wait_s": "95 %\nwait (s)",
-    "max_wait_s": "max\nwait (s)",
+    "mean_wait_s": "mean\nwait (h)",
+    "p95_wait_s": "95 %\nwait (h)",
+    "max_wait_s": "max\nwait (h)",
     "mean_bounded_slowdown": "mean\nbsld",
     "median_bounded_slowdown": "median\nbsld",
     "p95_bounded_slowdown": "95 %\nbsld",
@@ -53,15 +54,17 @@ _OF_MACHINES: Final = {
     "aborted": "aborted\n(%)",
     "idle": "idle\n(%)",
     "kills": "jobs\nkilled",
-    "mean_aborted_s": "mean\naborted (s)",
+    "mean_aborted_s": "mean\naborted (h)",
     "mean_stretch": "mean\nstretch",
     "max_stretch": "max\nstretch",
-    "mean_wait_s": "mean\nwait (s)",
+    "mean_wait_s": "mean\nwait (h)",
     "completed_share": "completed\n(%)",
 }
 _BRIEF: Final = ("mean_wait_s", "mean_bounded_slowdown", "utilisation")
 _SHARES: Final = ("utilisation", "goodput", "aborted", "idle", "completed_share", "value", "starved")
 _LARGER_IS_BETTER: Final = ("utilisation", "goodput", "completed_share", "value")
+_FINE: Final = 9.95
+"""From here on changes are whole numbers of per cent."""
 _COUNTS: Final = ("jobs", "finished", "starved_deadline", "unfinished_at_end", "rejected", "tasks", "tasks_started")
 
 
@@ -75,7 +78,7 @@ def metrics_table(metrics: Mapping[str, float], *, tau_s: float) -> Table:
     if rigid:
         for name, heading in _JOB_METRICS.items():
             bound = f", tau {tau_s:g} s" if name.startswith(("bounded", "per")) else ""
-            table.add_row(heading + bound, *(number(metrics[f"{statistic}_{name}"]) for statistic in STATISTICS))
+            table.add_row(heading + bound, *(_shown(f"{statistic}_{name}", metrics) for statistic in STATISTICS))
         table.add_section()
     if workflows:
         if rigid:
@@ -103,7 +106,7 @@ def _add_machine(table: Table, metrics: Mapping[str, float]) -> None:
                 table.add_row(f"{name} (jobs)", number(metrics[name], whole=True))
     else:
         table.add_row("load (%)", number(100 * metrics["effective_load"]))
-    table.add_row("makespan (s)", number(metrics["makespan_s"]))
+    table.add_row("makespan (h)", _shown("makespan_s", metrics))
     if "goodput" in metrics:
         for name in ("goodput", "aborted", "idle"):
             table.add_row(f"{name} (%)", number(100 * metrics[name]))
@@ -111,11 +114,13 @@ def _add_machine(table: Table, metrics: Mapping[str, float]) -> None:
 
 
 def comparison_table(cells: Sequence[Cell]) -> Table:
-    """Return the figures of merit of several policies, one row per policy, in the order given; the best ones bold.
+    """Return the figures of merit of several policies, one row per policy, in the order given.
 
-    What the log itself records is no policy: it is never the best.
+    Times are in hours. Below each figure stands its change against the first policy, in per cent. The best figures of a
+    column are bold and have a star, unless all are equal. What the log itself records is no policy: it is compared with
+    none, and never the best.
     """
-    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1))
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 0, 0, 1), caption_justify="left")
     table.add_column(cells[0].policy.kind if cells else "policy")
     done = [cell for cell in cells if cell.error is None]
     replayed = [cell for cell in done if cell.policy.name != AS_LOGGED]
@@ -124,21 +129,43 @@ def comparison_table(cells: Sequence[Cell]) -> Table:
         columns["unfinished"] = "un-\nfinished"
     for heading in columns.values():
         table.add_column(heading, justify="right")
-    best = {}
-    for name in columns if len(replayed) > 1 else ():
-        found = [cell for cell in replayed if math.isfinite(cell.metrics[name])]
-        choose = max if name in _LARGER_IS_BETTER else min
-        best[name] = _shown(name, choose(found, key=lambda cell: cell.metrics[name])) if found else ""
+    best = {name: _best(name, replayed) for name in columns}
     for cell in cells:
         if cell.error is not None:
             table.add_row(cell.policy.name, Text("failed", style="red"))
             continue
-        shown = {name: _shown(name, cell) for name in columns}
-        table.add_row(
-            cell.policy.name,
-            *(Text(text, style="bold" if text == best.get(name) else "") for name, text in shown.items()),
-        )
+        against = replayed[0] if cell in replayed[1:] else None
+        table.add_row(cell.policy.name, *(_compared(name, cell, against, best[name]) for name in columns))
+    if len(replayed) > 1:
+        table.caption = f"* the best; below each figure: its change against {replayed[0].policy.name}"
     return table
+
+
+def _best(name: str, cells: Sequence[Cell]) -> str:
+    """Return the best of a figure of merit as the table shows it; "" if all are equal."""
+    found = [cell.metrics for cell in cells if math.isfinite(cell.metrics[name])]
+    choose = max if name in _LARGER_IS_BETTER else min
+    shown = _shown(name, choose(found, key=lambda metrics: metrics[name])) if found else ""
+    return shown if any(_shown(name, metrics) != shown for metrics in found) else ""
+
+
+def _compared(name: str, cell: Cell, against: Cell | None, best: str) -> Text:
+    """Return a figure of merit as the table shows it, marked if it is the best, and its change on a line below."""
+    shown = _shown(name, cell.metrics)
+    text = Text(f"{shown}*", style="bold") if shown == best else Text(f"{shown} ")
+    if against is not None:
+        text = Text("\n").join([text, Text(f"{_change(cell.metrics[name], against.metrics[name])} ", style="dim")])
+    return text
+
+
+def _change(value: float, before: float) -> str:
+    """Return a change in per cent; "" where there is none to speak of: from zero, or of what is unknown."""
+    if value == before:
+        return "0 %"
+    if not (math.isfinite(value) and math.isfinite(before)) or before == 0:
+        return ""
+    change = 100 * (value - before) / abs(before)
+    return f"{change:+,.0f} %" if abs(change) >= _FINE else f"{change:+.1f} %"
 
 
 def _columns(metrics: Mapping[str, float]) -> Mapping[str, str]:
@@ -150,9 +177,10 @@ def _columns(metrics: Mapping[str, float]) -> Mapping[str, str]:
     return {name: heading for name, heading in {**workflows, **others}.items() if name in metrics}
 
 
-def _shown(name: str, cell: Cell) -> str:
-    """Return a figure of merit as the table shows it."""
-    return number(cell.metrics[name] * (100 if name in _SHARES else 1), whole=name in {"kills", "unfinished"})
+def _shown(name: str, metrics: Mapping[str, float]) -> str:
+    """Return a figure of merit as a table shows it: times in hours, shares in per cent."""
+    unit = 1 / HOUR if name.endswith("_s") else 100 if name in _SHARES else 1
+    return number(metrics[name] * unit, whole=name in {"kills", "unfinished"})
 
 
 def listing(headings: str, rows: Sequence[Sequence[str]]) -> Table:

@@ -14,7 +14,9 @@ from rich.console import Console
 import simmodels as sm
 import workloads as wl
 from experiments.cli import main
-from experiments.comparing import calibration_of, compare, steps
+from experiments.comparing import calibration_of, compare, run_all, steps
+from experiments.policy import chosen_policies
+from experiments.scenario import Scenario
 from experiments.setup import Setup
 from experiments.tables import comparison_table, number
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
@@ -238,8 +240,30 @@ def test_the_table_fits_a_terminal_and_keeps_the_order_given(trace: sm.Workload,
     rows = [line.split() for line in lines if line.split() and line.split()[0] in {"SAF", "FCFS", "F2", "fails"}]
     assert [row[0] for row in rows] == ["SAF", "FCFS", "fails", "F2"]
     assert rows[2] == ["fails", "failed"]
-    assert rows[0][4] == number(comparison.cells[0].metrics["mean_bounded_slowdown"])
+    assert rows[0][4].rstrip("*") == number(comparison.cells[0].metrics["mean_bounded_slowdown"])
     assert max(map(len, lines)) <= 80
+
+
+def test_the_table_is_in_hours_and_has_changes_against_the_first_policy(trace: sm.Workload) -> None:
+    scenario = Scenario(workload=trace)
+    figures = [(7200.0, 0.5), (3600.0, 0.5), (7164.0, 0.6), (14_400.0, 0.5)]
+    cells = [
+        replace(cell, metrics={**cell.metrics, "mean_wait_s": wait_s, "utilisation": used})
+        for cell, (wait_s, used) in zip(
+            run_all(scenario, chosen_policies("order", ["FCFS", "SAF", "SPF", "LPF"]), Setup()), figures, strict=True
+        )
+    ]
+    table = comparison_table(cells)
+    mean, used = ([str(cell) for cell in table.columns[place].cells] for place in (1, -1))
+    assert mean == ["2.000 ", "1.000*\n-50 % ", "1.990 \n-0.5 % ", "4.000 \n+100 % "]
+    assert used == ["50.00 ", "50.00 \n0 % ", "60.00*\n+20 % ", "50.00 \n0 % "]
+    assert str(table.caption) == "* the best; below each figure: its change against FCFS"
+
+
+def test_nothing_is_the_best_where_all_are_equal(trace: sm.Workload) -> None:
+    cells = run_all(Scenario(workload=trace), chosen_policies("order", ["FCFS"]), Setup()) * 2
+    texts = [str(cell) for column in comparison_table(cells).columns for cell in column.cells]
+    assert not any("*" in text for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +305,7 @@ def test_the_command_prints_a_table_and_keeps_its_own_words(run: Callable[..., t
     status, out, err = run("--orders", "SAF, FCFS", "--orders", "mine.py:mine", "--out", "new/folder")
     assert status == 0
     assert out.splitlines()[0] == "log, 32 cores, easy backfilling"
-    assert [line.split()[0] for line in out.splitlines()[5:] if line.strip()] == ["SAF", "FCFS", "mine"]
+    assert [line.split()[0] for line in out.splitlines()[5:] if line[1:2].isalpha()] == ["SAF", "FCFS", "mine"]
     assert err.splitlines()[-1].endswith("and 3 tables of jobs to new/folder")
     about = json.loads(Path("new/folder/provenance.json").read_text("utf-8"))
     assert about["command"][:3] == ["schedlab", "compare", "--workload"]
