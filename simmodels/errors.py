@@ -188,9 +188,9 @@ class UnknownNameError(RequestError):
 
 
 def near_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the known names that look like a name: those with its letters in another order, else up to three others.
+    """Return the known names that look like a name: those with its letters in another order, else up to three.
 
-    Capitals count as small letters.
+    The nearest come first. Capitals count as small letters.
 
     Examples
     --------
@@ -201,7 +201,8 @@ def near_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
     letters = sorted(name.casefold())
     swapped = [each for each in small.values() if sorted(each) == letters]
     near = swapped or difflib.get_close_matches(name.casefold(), small.values())
-    return tuple(each for each in small if small[each] in near)
+    found = [each for each in small if small[each] in near]
+    return tuple(sorted(found, key=lambda each: -difflib.SequenceMatcher(None, small[each], name.casefold()).ratio()))
 
 
 def require_known(kind: str, name: object, known: Iterable[str]) -> None:

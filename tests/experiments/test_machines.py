@@ -208,12 +208,18 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         ((*WALK, "--gantt", "gantt.svg", "--draw-from", 9, "--draw-to", 9), "--draw-from before --draw-to"),
         ((*WALK, "--attempts-out", "a.txt"), "names ending in .csv"),
         ((*WALK, "--restart", "1"), "--checkpoint-cost TIME is needed"),
-        ((*WALK, "--distance", -1), "distance is -1"),
+        ((*WALK, "--distance", -1), "distance must be an integer from 0 to 2**53 (got -1)"),
         ((*WALK, "--heuristics", "TargetAsap"), "--reference FILE, or --from a week later"),
         ((*WALK, "--from", "2d", "--until", "1d"), "--from before --until"),
         ((*WALK, "--from", "9d", "--until", "10d"), "a window with jobs is needed"),
-        (("--series", "wind.csv", "--heuristics", "FirstFitAware"), "which column"),
-        (("--series", "wind.csv", "--column", "air", "--heuristics", "FirstFitAware"), "has no column 'air'"),
+        (
+            ("--series", "wind.csv", "--heuristics", "FirstFitAware"),
+            "wind.csv has several columns: sea, land; choose one with column=",
+        ),
+        (
+            ("--series", "wind.csv", "--column", "air", "--heuristics", "FirstFitAware"),
+            "unknown column of wind.csv 'air'; known: sea, land",
+        ),
         (("--series", "wind.csv", "--column", "sea", "--heuristics", "FirstFitAware"), "--repeat, or a shorter window"),
         (
             ("--series", "wind.csv", "--column", "sea", "--per-machine", 1e-3, "--repeat", "--heuristics", "EASY"),
@@ -223,7 +229,7 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         (("--series", "wind.csv", "--min-machines", 5, "--max-machines", 4), "0 <= least <= most"),
         (
             ("--series", "wind.csv", "--column", "sea", "--per-machine", 0, "--repeat", "--heuristics", "EASY"),
-            "per_machine is 0",
+            "per_machine must be a finite number > 0 (got 0.0)",
         ),
     ],
 )
