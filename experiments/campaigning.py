@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from rich.text import Text
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, Shard, opened, run
+from experiments.campaigns.study import Study
 from experiments.cli_output import (
     DONE,
     FAILED,
@@ -45,7 +46,7 @@ def run_study(
     **options: Any,  # noqa: ANN401  those of _run
 ) -> int:
     """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
-    chosen = _chosen(settings)
+    chosen = _chosen(settings, _texts(find_study(study)) if settings else ())
     if workers is not None and dask is not None:
         raise RequestError("--workers with --dask", "one of them is allowed: dask has workers of its own")
     if workloads is not None:
@@ -170,8 +171,17 @@ def new_study(name: str, *, toml: bool) -> int:
     return DONE
 
 
-def _chosen(settings: Sequence[str]) -> dict[str, Any]:
-    """Return what settings such as ``order=FCFS,SAF`` say, by name: values as TOML writes them, or plain texts."""
+def _texts(study: Study) -> frozenset[str]:
+    """Return the parameters and factors of a study whose own values are texts."""
+    own = {name: (value,) for name, value in study.parameters.items()} | dict(study.factors)
+    return frozenset(name for name, values in own.items() if all(isinstance(value, str) for value in values))
+
+
+def _chosen(settings: Sequence[str], texts: Collection[str] = ()) -> dict[str, Any]:
+    """Return what settings such as ``order=FCFS,SAF`` say, by name: values as TOML writes them, or plain texts.
+
+    ``none`` is no value, except for the names of `texts`: there it is a text, as backfilling has it.
+    """
     chosen: dict[str, Any] = {}
     for text in settings:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -179,7 +189,8 @@ def _chosen(settings: Sequence[str]) -> dict[str, Any]:
             raise RequestError(f"--set {text!r}", "NAME=VALUE is allowed")
         if name in chosen:
             raise RequestError(f"--set gives {name} twice", "NAME=VALUE,VALUE gives it several values")
-        values = [_value(part.strip()) for part in value.split(",")]
+        parts = [part.strip() for part in value.split(",")]
+        values = [part if name in texts and part == "none" else _value(part) for part in parts]
         chosen[name] = values[0] if len(values) == 1 else values
     return chosen
 

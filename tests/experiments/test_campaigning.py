@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from experiments import campaigning
+from experiments.campaigns.finding import find_study
 from experiments.campaigns.running import Shard
 from experiments.campaigns.study import Study
 from experiments.cli import main
@@ -313,6 +314,15 @@ def test_a_folder_that_holds_another_study_is_refused(run: Run) -> None:
 def test_a_setting_is_as_toml_has_it_or_a_plain_text(text: str, value: object) -> None:
     found = campaigning._chosen([text])["x"]
     assert (found, type(found)) == (value, type(value))
+
+
+def test_none_is_a_text_where_the_own_values_of_a_study_are_texts() -> None:
+    """As in `--set backfilling=none`; a threshold of none is no threshold."""
+    texts = campaigning._texts(find_study("forecasts"))
+    settings = ["backfilling=none", "threshold_h=none", "cores=None", "workload=none,a.swf", "order=None"]
+    found = campaigning._chosen(settings, texts)
+    expected = {"backfilling": "none", "threshold_h": None, "cores": None, "workload": ["none", "a.swf"], "order": None}
+    assert found == expected
 
 
 class Settable(Study):
