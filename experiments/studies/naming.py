@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from workloads.files import stem
+
 
 def name_of(workload: str) -> str:
-    """Return what a workload is called: its file's name without endings."""
-    return Path(workload).name.split(".", maxsplit=1)[0].removesuffix("-cln")
+    """Return what a workload is called: its file's name without its format, its compression and ``-cln`` (cleaned)."""
+    return stem(Path(workload)).removesuffix("-cln")

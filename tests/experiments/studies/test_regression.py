@@ -275,7 +275,7 @@ def test_labels_tell_printed_coefficients_from_learned_ones() -> None:
     assert [
         label_of("SAF", None), label_of("LIN", np.nan), label_of("QUA", "uniform", "generated"),
         label_of("QUA", "uniform", "logs/KTH-SP2-1996-2.1-cln.swf.gz"),
-    ] == ["SAF", "LIN, printed", "QUA, uniform", "QUA, uniform, KTH-SP2-1996-2"]  # fmt: skip
+    ] == ["SAF", "LIN, printed", "QUA, uniform", "QUA, uniform, KTH-SP2-1996-2.1"]  # fmt: skip
 
 
 def test_scores_of_a_file_have_four_columns(tmp_path: Path) -> None:
