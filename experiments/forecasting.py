@@ -38,8 +38,12 @@ class Forecast:
     starts_s: Floats
 
     def waits_s(self, *levels: float) -> Floats:
-        """Return float64[levels], from the instant on: the wait that this part of the futures does not exceed."""
-        found: Floats = np.quantile(self.starts_s - self.at_s, levels)
+        """Return float64[levels], from the instant on: the wait that the job does not exceed with this probability.
+
+        The k-th of n futures is the level k / (n + 1) (Hyndman, Fan 1996, definition 6): a start that is drawn as
+        they are is as likely before the first, in each gap between them, and after the last.
+        """
+        found: Floats = np.quantile(self.starts_s - self.at_s, levels, method="weibull")
         return found
 
 
@@ -88,7 +92,7 @@ class Futures:
         self._at_s = at_s
         self._replay.run(float(np.nextafter(at_s, np.inf)))
         schedule = self._replay.schedule()
-        return Present(at_s, self._replay.snapshot(), Past(self.log, schedule.end_s, at_s), self.seed)
+        return Present(at_s, self._replay.snapshot(), Past(self.log, schedule.start_s, schedule.end_s, at_s), self.seed)
 
 
 def with_limits(log: Workload) -> Workload:

@@ -1,21 +1,32 @@
 """Futures: how long jobs may run, and which may come, drawn from what the users of a log did before an instant.
 
-A runtime is drawn as a part of the limit, from jobs that had ended: of the same user with the same limit and cores, or
-with the same limit, or of the same user, or of any user with a limit of this order of size; the fewer there are, the
-likelier is the next group. What comes is drawn as in `workloads.resampling`: of each user, what one of the last weeks
-had from this hour of the week on.
+A runtime is drawn as a part of the limit, from the jobs that began last: of the same user with the same limit and
+cores, with the same limit, of the same user, of any user with a limit of this order of size, and of all; the fewer
+there are of one group, the more the next one counts. Jobs that still run count, too: their runtimes are longer than
+their age. A job that has outlived its limit is drawn from those that went on for as long; often hardly any is left,
+and a law without a scale counts as ten more. What comes is drawn as in `workloads.resampling`: of each user, what one
+of the last weeks had from this hour of the week on.
 
 References
 ----------
 D. Tsafrir, Y. Etsion, D. Feitelson, "Backfilling using system-generated predictions rather than user runtime
-estimates", 2007: what a user's last jobs did says most about the next. The chain of groups, each left with a
-probability that falls with its size, is that of hierarchical Dirichlet processes.
+estimates", 2007: what a user's last jobs did says most about the next.
+
+E. Kaplan, P. Meier, "Nonparametric estimation from incomplete observations", 1958,
+https://doi.org/10.1080/01621459.1958.10501452: jobs that still run are right-censored.
+
+M. Harchol-Balter, A. Downey, "Exploiting process lifetime distributions for dynamic load balancing", 1997,
+https://doi.org/10.1145/263326.263344: of processes that have run for a time t, half run for another t.
+
+V. Susarla, J. Van Ryzin, "Nonparametric Bayesian estimation of survival curves from incomplete observations", 1976,
+https://doi.org/10.1080/01621459.1976.10480966: the same, given a prior. The prior of a group is the next larger one.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats, Ints
@@ -23,26 +34,92 @@ from simmodels.units import WEEK
 from simmodels.workload import Workload
 
 _LAST: Final = 200
-"""Of each group of a user the last jobs that ended; habits change."""
+"""Of each group of a user the last jobs that began; habits change."""
 _LAST_OF_ALL: Final = 3_000
 """The same of all users."""
 _DOUBT: Final = 10.0
-"""A group of this many jobs is left for the next one with a probability of one half."""
+"""The next larger group counts as this many jobs."""
+_NONE: Final = 1e-9
+"""As good as no job."""
+_OUTLIVED: Final = 1.0 / (1.0 - (np.arange(64) + 0.5) / 64)
+"""Equally likely multiples of the age that a job reaches which has outlived its limit."""
 _ALIKE: Final = 0.9
 """The probability that a job goes as the others of its user do in a future: what users run together is alike."""
 _WEEKS: Final = 8
 """Which weeks are drawn from: the last ones."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """A distribution of lengths.
+
+    Parameters
+    ----------
+    length, weight
+        float64[values], rising, and how likely each is, > 0, up to a common factor.
+    """
+
+    length: Floats
+    weight: Floats
+
+    def given(self, seen: Floats, ended: NDArray[np.bool_], *, trust: float) -> "Lengths":
+        """Return the distribution that follows from this one and lengths that were seen.
+
+        Parameters
+        ----------
+        seen, ended
+            Lengths so far, and which of them are whole; those of others are longer (right-censored).
+        trust
+            As how many lengths this distribution counts, > 0. If it is tiny, what follows is the estimate of Kaplan and
+            Meier (1958), and this distribution where that is open: beyond the longest seen, if that has not ended.
+
+        Notes
+        -----
+        The mean of a Dirichlet process given censored lengths (Susarla, Van Ryzin 1976): at each length, the share of
+        those at risk that end there. Of equal lengths, those that ended come first. It takes O(v + s log s)
+        for v values of this distribution and s lengths.
+        """
+        length = np.concatenate((self.length, np.sort(seen[ended]), np.sort(seen[~ended])))
+        weight = np.concatenate((self.weight * (trust / self.weight.sum()), np.ones(len(seen))))
+        order = np.argsort(length, kind="stable")  # runs that rise are merged
+        ends = order < len(self.length) + int(ended.sum())
+        length, weight = length[order], weight[order]
+        at_risk = np.cumsum(weight[::-1])[::-1]
+        ends[-1] = True  # nobody knows better than that the longest ends just now
+        hazard = np.where(ends, weight / at_risk, 0.0)
+        reached = np.concatenate(([1.0], np.cumprod(1.0 - hazard[:-1])))
+        likely = reached * hazard
+        kept = likely > 0
+        return Lengths(length[kept], likely[kept])
+
+    def drawn(self, level: Floats, longer_than: float) -> Floats:
+        """Return quantiles of the lengths beyond one, which is returned itself if there are none.
+
+        Parameters
+        ----------
+        level
+            float64[n], from 0 to 1.
+        longer_than
+            The length.
+        """
+        first = int(np.searchsorted(self.length, longer_than, side="right"))
+        if first == len(self.length):
+            return np.full(len(level), longer_than)
+        below = np.cumsum(self.weight[first:])
+        place = np.minimum(np.searchsorted(below, level * below[-1]), len(below) - 1)
+        found: Floats = self.length[first:][place]
+        return found
+
+
 class Past:
-    """What was known at an instant: jobs that had ended, and jobs that had come.
+    """What was known at an instant: jobs that had begun, jobs that had ended, and jobs that had come.
 
     Parameters
     ----------
     log
         The jobs, in order of submission; what it says of later instants is not used.
-    end_s
-        float64[n], when each ended; NaN if never.
+    start_s, end_s
+        float64[n], when each began and ended; NaN if never.
     at_s
         The instant, in seconds.
 
@@ -51,31 +128,28 @@ class Past:
     weeks
         How many whole weeks before the instant arrivals are drawn from.
 
-    Notes
-    -----
-    Jobs that still run say nothing of runtimes but their own: where many of a user's jobs began together, those that
-    ended first count as all.
-
     Raises
     ------
     RequestError
-        There is no end for each job, or the log is not in order of submission.
+        There is no start or end for each job, or the log is not in order of submission.
     """
 
-    def __init__(self, log: Workload, end_s: Floats, at_s: float) -> None:
-        if len(end_s) != len(log):
-            raise RequestError(must_be("end_s", f"{len(log)} instants, one per job", len(end_s)))
+    def __init__(self, log: Workload, start_s: Floats, end_s: Floats, at_s: float) -> None:
+        for name, given in (("start_s", start_s), ("end_s", end_s)):
+            if len(given) != len(log):
+                raise RequestError(must_be(name, f"{len(log)} instants, one per job", len(given)))
         if (np.diff(log.submit_s) < 0).any():
             raise RequestError(f"jobs of {log.name!r} are not in order of submission", "sort them first")
         self.log = log
         self.at_s = at_s
-        ended = np.flatnonzero((end_s <= at_s) & log.known())
-        self._ended: Ints = ended[np.argsort(end_s[ended], kind="stable")]
-        self._part = np.maximum(log.runtime_s, 1.0) / np.maximum(log.estimate_s, 1.0)
+        self._has_ended = end_s <= at_s
+        begun = np.flatnonzero((start_s <= at_s) & log.known())
+        self._begun: Ints = begun[np.argsort(start_s[begun], kind="stable")]
+        seen_s = np.where(self._has_ended, log.runtime_s, at_s - start_s)
+        self._part = np.maximum(seen_s, 1.0) / np.maximum(log.estimate_s, 1.0)
         self._class = np.floor(np.log2(np.maximum(log.estimate_s, 1.0))).astype(np.int64)
-        self._users = log.user_id[self._ended]
-        self._drawn: dict[tuple[float, ...], tuple[Ints, ...]] = {}
-        self._whole: dict[tuple[float, ...], tuple[Floats, Floats]] = {}  # runtimes of jobs that have not begun
+        self._begun_of: dict[int, Ints] = {}
+        self._found: dict[tuple[float, ...], Lengths] = {}
 
         # Of these whole weeks before the instant, arrivals are drawn.
         weeks = min(_WEEKS, int((at_s - log.submit_s[0]) // WEEK)) if len(log) else 0
@@ -84,47 +158,43 @@ class Past:
         self._came = np.arange(first, last)[log.known()[first:last]]
         self._week = np.ceil((at_s - log.submit_s[self._came]) / WEEK).astype(np.int64)  # 1: the last one
         self._comers, self._comer = np.unique(log.user_id[self._came], return_inverse=True)
-        self._has_ended = end_s <= at_s
 
-    def _groups(self, user: int, estimate_s: float, cores: int) -> tuple[Ints, ...]:
-        """Return the rows of the groups that a job is in, the narrowest first."""
-        key = (user, estimate_s, cores)
-        if key not in self._drawn:
-            log, ended = self.log, self._ended
-            mine = ended[self._users == user]
-            same_limit = mine[log.estimate_s[mine] == estimate_s]
-            narrowest = same_limit[log.cores[same_limit] == cores]
-            size = int(np.floor(np.log2(max(estimate_s, 1.0))))
-            alike = ended[self._class[ended] == size]
-            groups = (narrowest[-_LAST:], same_limit[-_LAST:], mine[-_LAST:], alike[-_LAST_OF_ALL:])
-            self._drawn[key] = (*groups, ended[-_LAST_OF_ALL:])
-        return self._drawn[key]
+    def _parts(self, beyond: float, *group: float) -> Lengths:
+        """Return the distribution of the part of its limit for which a job runs.
 
-    def _runtimes_of(self, user: int, estimate_s: float, cores: int, ran_s: float) -> tuple[Floats, Floats]:
-        """Return the runtimes that a job may have, increasing, and the probability of at most each."""
-        key = (user, estimate_s, cores)
-        if not ran_s and key in self._whole:
-            return self._whole[key]
-        values, weights, left = [], [], 1.0
-        groups = self._groups(user, estimate_s, cores)
-        for number, rows in enumerate(groups):
-            runtime_s = self._part[rows] * max(estimate_s, 1.0)
-            runtime_s = runtime_s[runtime_s > ran_s]
-            if not len(runtime_s):
-                continue
-            stays = 1.0 if number == len(groups) - 1 else len(runtime_s) / (len(runtime_s) + _DOUBT)
-            values.append(runtime_s)
-            weights.append(np.full(len(runtime_s), left * stays / len(runtime_s)))
-            left *= 1.0 - stays
-        if not values:  # nobody knows better than the limit, or than that it ends just now
-            return np.array([max(estimate_s, ran_s)]), np.ones(1)
-        value_s, weight = np.concatenate(values), np.concatenate(weights)
-        order = np.argsort(value_s, kind="stable")
-        below = np.cumsum(weight[order])
-        found = value_s[order], below / below[-1]
-        if not ran_s:
-            self._whole[key] = found
-        return found
+        Parameters
+        ----------
+        beyond
+            The part for which it has run if that is beyond the limit, or 0.
+        *group
+            What the job has in common with those that it is drawn from: nothing, or the class of its limit, or in
+            place of that its user, or also the limit, or also the cores.
+        """
+        key = (beyond, *group)
+        if key not in self._found:
+            rows, last = self._begun, _LAST if len(group) > 1 else _LAST_OF_ALL
+            if len(group) == 1:
+                rows = rows[self._class[rows] == group[0]]
+            elif group:
+                rows = self._of_user(int(group[1]))
+                for column, value in zip((self.log.estimate_s, self.log.cores), group[2:], strict=False):
+                    rows = rows[column[rows] == value]
+            if group:
+                prior, trust = self._parts(beyond, *group[:-1]), _DOUBT
+            elif beyond:
+                prior, trust = Lengths(beyond * _OUTLIVED, np.ones(len(_OUTLIVED))), _DOUBT
+            else:
+                prior, trust = Lengths(np.ones(1), np.ones(1)), _NONE
+            rows = rows[-last:]
+            rows = rows[self._part[rows] > beyond]
+            self._found[key] = prior.given(self._part[rows], self._has_ended[rows], trust=trust)
+        return self._found[key]
+
+    def _of_user(self, user: int) -> Ints:
+        """Return the rows of the jobs of a user that have begun, in this order."""
+        if user not in self._begun_of:
+            self._begun_of[user] = self._begun[self.log.user_id[self._begun] == user]
+        return self._begun_of[user]
 
     def runtimes_s(self, jobs: Workload, ran_s: Floats, *, futures: int, draws: np.random.Generator) -> Floats:
         """Return float64[futures, jobs], the runtimes of jobs in as many futures.
@@ -143,10 +213,12 @@ class Past:
         level = np.where(draws.random((futures, len(jobs))) < _ALIKE, shared[:, user], own)
         found = np.empty((futures, len(jobs)))
         for k in range(len(jobs)):
-            each = int(jobs.user_id[k]), float(jobs.estimate_s[k]), int(jobs.cores[k])
-            value_s, below = self._runtimes_of(*each, float(ran_s[k]))
-            place = np.minimum(np.searchsorted(below, level[:, k]), len(value_s) - 1)
-            found[:, k] = np.maximum(value_s[place], ran_s[k])
+            limit_s = max(float(jobs.estimate_s[k]), 1.0)
+            size = float(np.floor(np.log2(limit_s)))
+            part = ran_s[k] / limit_s
+            beyond = part if part > 1.0 else 0.0
+            lengths = self._parts(beyond, size, int(jobs.user_id[k]), float(jobs.estimate_s[k]), int(jobs.cores[k]))
+            found[:, k] = np.maximum(lengths.drawn(level[:, k], part) * limit_s, ran_s[k])
         return found
 
     def arrivals(self, jobs: Workload, runtime_s: Floats, *, draws: np.random.Generator) -> Workload:

@@ -18,7 +18,7 @@ from experiments.studies.naming import name_of
 from simmodels.errors import RequestError
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.simulate import simulate
-from simmodels.units import HOUR, MINUTE
+from simmodels.units import HOUR
 from simmodels.workload import Workload
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ _HALF: Final = 0.5
 class Forecasts(Study):
     """Whether jobs start when forecasts say.
 
-    Each log is replayed under a policy. Jobs that wait at least a minute are drawn by chance from its second half; at
-    the submission of each, its start is forecast from the jobs that had ended and come by then. What the replay goes on
-    with is the truth. Beside it stands what the limits alone say.
+    Each log is replayed under a policy. Jobs that do not start at once are drawn by chance from its second half; at the
+    submission of each, its start is forecast from the jobs that had begun, ended and come by then. What the replay goes
+    on with is the truth. Beside it stands what the limits alone say.
     """
 
     parameters = {
@@ -94,7 +94,7 @@ class Forecasts(Study):
         options, cores = _options(cell.parameters), log.max_cores or 1
         truth = simulate(log, cores=cores, **_chosen(cell.parameters))
         wait_s = truth.start_s - log.submit_s
-        waits = np.flatnonzero((np.arange(len(log)) >= len(log) // 2) & (wait_s >= MINUTE))
+        waits = np.flatnonzero((np.arange(len(log)) >= len(log) // 2) & (wait_s > 0))
         if not len(waits):
             return []
         count = min(cell["jobs"], len(waits))
