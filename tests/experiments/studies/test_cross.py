@@ -72,7 +72,7 @@ def test_each_decider_has_the_orders_that_mean_something_for_it() -> None:
 
 def test_what_the_design_leaves_out_could_not_be_run() -> None:
     work = wl.lublin(jobs=20, cores=4, seed=1)
-    with pytest.raises(SimModelsError, match="order with TargetAsap"):
+    with pytest.raises(SimModelsError, match="TargetAsap has no option order; it is one of another heuristic"):
         sm.simulate(work, on=sm.Site(machines=2, cores_per_machine=4), heuristic="TargetAsap", order="SAF",
                     reference=work)  # fmt: skip
     env = sm.Environment()
