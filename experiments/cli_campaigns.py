@@ -16,7 +16,15 @@ _Workers = Annotated[
     int | None,
     of(RUN, "N", "The number of processes; 0: none but this one.", "one per core", flags=("--workers", "-j")),
 ]
-_Scale = Annotated[str, of(_DESIGN, "NAME", "The size of the design: smoke, small or paper.")]
+_Scale = Annotated[
+    str,
+    of(
+        _DESIGN,
+        "NAME",
+        "The size of the design: smoke, small or paper.",
+        autocompletion=options.names(("smoke", "small", "paper")),
+    ),
+]
 _Engine = Annotated[
     str | None,
     of(RUN, "auto|simpy|compiled", "The engine of a study's simulations; all give the same rows.", "auto"),
@@ -27,7 +35,12 @@ _Engine = Annotated[
 def run(
     *,
     study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="A name (see list), or a file: my_study.py, my_study.toml.")
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help="A name (see list), or a file: my_study.py, my_study.toml.",
+            autocompletion=options.names("studies"),
+        ),
     ],
     scale: _Scale = "small",
     workload: Annotated[

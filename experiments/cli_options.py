@@ -1,5 +1,6 @@
 """The options that commands of the command line share."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -46,6 +47,25 @@ def of(
     return typer.Option(*flags, metavar=metavar, rich_help_panel=panel, help=help_, **more)
 
 
+def names(what: str | Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what completes a name, or the last of several between commas, in a shell.
+
+    Parameters
+    ----------
+    what
+        The names, or what `experiments.commands.names_of` calls them.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        from experiments.commands import names_of  # noqa: PLC0415  the help does not wait for the models
+
+        before, comma, last = incomplete.rpartition(",")
+        known = names_of(what) if isinstance(what, str) else what
+        return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
+
+    return complete
+
+
 def flag(panel: str, help_: str, *names: str) -> Any:  # noqa: ANN401  what typer makes
     """Return an option of a panel that is given or not."""
     return typer.Option(*names, rich_help_panel=panel, help=help_)
@@ -66,7 +86,9 @@ _LOG: Final = of(
 Workload = Annotated[Path, _LOG]
 MaybeWorkload = Annotated[Path | None, _LOG]
 Cores = Annotated[int | None, of(IN, "N", "The cores of the machine.", "what the file says")]
-Clean = Annotated[list[str] | None, of(IN, "FILTER,...", "Drop or repair jobs by filters; see list.")]
+Clean = Annotated[
+    list[str] | None, of(IN, "FILTER,...", "Drop or repair jobs by filters; see list.", autocompletion=names("filters"))
+]
 Partition = Annotated[list[str] | None, of(IN, "NAME,...", "Only jobs of these partitions of the log.", "all")]
 Timezone = Annotated[
     str | None, of(IN, "ZONE", "The time zone of the times that sacct printed, such as Europe/Berlin.", "UTC")
@@ -74,12 +96,27 @@ Timezone = Annotated[
 DropOversized = Annotated[bool, flag(IN, "Leave out, and count, jobs wider than the machine.", "--drop-oversized")]
 Flops = Annotated[float | None, of(IN, "X", "The speed of a core, in flop/s, for Batsim profiles that need it.")]
 Backfilling = Annotated[
-    str, of(POLICY, "NAME", "none, greedy, easy or conservative; see list.", flags=("--backfilling", "-b"))
+    str,
+    of(
+        POLICY,
+        "NAME",
+        "none, greedy, easy or conservative; see list.",
+        flags=("--backfilling", "-b"),
+        autocompletion=names("backfillings"),
+    ),
 ]
 WarmJobs = Annotated[
     int, of(POLICY, "N", "The first N jobs are scheduled first come, first served, and left out of the metrics.")
 ]
-Engine = Annotated[str, of(RUN, "auto|simpy|compiled", "Which engine simulates; all give the same schedule.")]
+Engine = Annotated[
+    str,
+    of(
+        RUN,
+        "auto|simpy|compiled",
+        "Which engine simulates; all give the same schedule.",
+        autocompletion=names("engines"),
+    ),
+]
 Seed = Annotated[int, of(RUN, "N", "The seed of all random numbers.")]
 Validate = Annotated[bool, flag(RUN, "Check that each schedule is legal.", "--validate")]
 Tau = Annotated[float, of(RUN, "SECONDS", "The bound of the bounded slowdown.")]

@@ -13,7 +13,7 @@ from experiments import commands
 from experiments.capacity_source import CapacitySource, made_checkpoints
 from experiments.cli_derived import PANELS, Derived, derived
 from experiments.cli_help import command_of, examples
-from experiments.cli_options import IN, OUT, POLICY, RUN, flag, of
+from experiments.cli_options import IN, OUT, POLICY, RUN, flag, names, of
 from experiments.cli_output import cli_command
 from experiments.inputs import WorkloadFile, named_priority, parts
 from experiments.on_machines import TARGETED
@@ -195,10 +195,22 @@ def _shared(
     flops_per_s: options.Flops = None,
     heuristic: Annotated[
         str | None,
-        of(POLICY, "NAME", f"Each job runs inside one machine: {', '.join(HEURISTICS)}.", "a queue"),
+        of(
+            POLICY,
+            "NAME",
+            f"Each job runs inside one machine: {', '.join(HEURISTICS)}.",
+            "a queue",
+            autocompletion=names("heuristics"),
+        ),
     ] = None,
     router: Annotated[
-        str | None, of(POLICY, "NAME", f"How jobs are sent to several clusters: {', '.join(ROUTERS)}.")
+        str | None,
+        of(
+            POLICY,
+            "NAME",
+            f"How jobs are sent to several clusters: {', '.join(ROUTERS)}.",
+            autocompletion=names("routers"),
+        ),
     ] = None,
     rebalance: Annotated[
         str | None,
@@ -372,15 +384,25 @@ def compare(
             "ORDER,...",
             "Queue orders: names (see list), or yours as path/to/file.py:name or path/to/fit.toml.",
             flags=("--orders", "-o"),
+            autocompletion=names("orders"),
         ),
     ] = None,
     heuristics: Annotated[
-        list[str] | None, of(POLICY, "NAME,...", f"Or heuristics on machines: {', '.join(HEURISTICS)}.")
+        list[str] | None,
+        of(
+            POLICY,
+            "NAME,...",
+            f"Or heuristics on machines: {', '.join(HEURISTICS)}.",
+            autocompletion=names("heuristics"),
+        ),
     ] = None,
     bids: Annotated[
-        list[str] | None, of(POLICY, "BID,...", "Or bids of workflows: names (see list), or yours.")
+        list[str] | None,
+        of(POLICY, "BID,...", "Or bids of workflows: names (see list), or yours.", autocompletion=names("bids")),
     ] = None,
-    routers: Annotated[list[str] | None, of(POLICY, "NAME,...", f"Or routers: {', '.join(ROUTERS)}.")] = None,
+    routers: Annotated[
+        list[str] | None, of(POLICY, "NAME,...", f"Or routers: {', '.join(ROUTERS)}.", autocompletion=names("routers"))
+    ] = None,
     out: Annotated[Path | None, of(OUT, "FOLDER", "The folder of tables, figures and provenance.")] = None,
 ) -> int:
     """Simulate a log, workflows, or both under several policies, and compare them: table, files, figures."""
@@ -390,8 +412,8 @@ def compare(
     if len(given) != 1:
         what = f"{len(given)} lists of policies" if given else "a comparison of nothing"
         raise RequestError(what, "one of --orders, --heuristics, --bids and --routers is needed")
-    ((kind, names),) = given.items()
-    policies = chosen_policies(kind, names)
+    ((kind, listed),) = given.items()
+    policies = chosen_policies(kind, listed)
     for name in sorted({name for each in policies for name in each.options} & chosen.keys()):
         raise RequestError(f"--{name.replace('_', '-')} with --{kind}s", "one of them is allowed")
     wanted = Outputs(

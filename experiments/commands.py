@@ -1,7 +1,7 @@
 """Commands: what ``simulate``, ``compare``, ``demo`` and ``list`` do, once their options are read."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -80,6 +80,21 @@ def list_choices(*, json: bool) -> int:
     print_table("studies to run", listing("name about", listed()))
     print_table("filters for --clean", listing("name about", [(f.name, f.about) for f in FILTERS.values()]))
     return DONE
+
+
+def names_of(what: str) -> tuple[str, ...]:
+    """Return the names of all orders, bids, heuristics, routers, backfillings, filters, studies or engines."""
+    known: dict[str, Callable[[], Iterable[str]]] = {
+        "orders": orders,
+        "bids": bids,
+        "heuristics": lambda: HEURISTICS,
+        "routers": lambda: ROUTERS,
+        "backfillings": lambda: BACKFILLINGS,
+        "filters": lambda: FILTERS,
+        "studies": lambda: (name for name, _ in listed()),
+        "engines": lambda: get_args(Engine),
+    }
+    return tuple(known[what]())
 
 
 _OF_CURVES: Final = ("area", "factor", "deadline", "soft_deadline")

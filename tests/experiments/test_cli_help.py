@@ -1,5 +1,6 @@
 """The help: panels, the common options first, and examples that run."""
 
+import contextlib
 import shlex
 import sys
 from collections.abc import Callable
@@ -131,3 +132,31 @@ def test_quiet_prints_results_and_errors_only(
     assert capsys.readouterr().err == "error: none.swf: cannot be read: no such file or directory\n"
     assert run(words, monkeypatch) == 0
     assert "300 jobs" in capsys.readouterr().err, "quiet is that of one command"
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("comp", ["compare"]),
+        ("simulate --backf", ["--backfilling", "--backfill-order"]),
+        ("simulate --backfilling e", ["easy"]),
+        ("simulate --order SA", ["SAF"]),
+        ("simulate --heuristic Packed", ["PackedTargetAsap"]),
+        ("compare --orders FCFS,SA", ["FCFS,SAF"]),
+        ("compare --routers Le", ["LeastLoaded"]),
+        ("compare --clean runn", ["runnable"]),
+        ("run sele", ["selection"]),
+        ("run selection --scale s", ["smoke", "small"]),
+        ("simulate --workload lo", []),  # then bash completes files
+    ],
+)
+def test_bash_completes_commands_options_and_values(
+    words: str, completed: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_SCHEDLAB_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"schedlab {words}")
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
+    monkeypatch.setattr(sys, "argv", ["schedlab"])
+    with contextlib.suppress(SystemExit):
+        main()
+    assert capsys.readouterr().out.split() == completed
