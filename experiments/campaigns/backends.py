@@ -148,8 +148,7 @@ class Processes(Backend):
 class _ProcessPool(Executor):
     """Processes, each at the end of a line of its own, with a thread here that holds the other end.
 
-    Why not `ProcessPoolExecutor`: its workers share one line. One that is killed while it tells a result leaves half a
-    message there, for the rest of which the runner waits forever; and when one dies, all others are ended.
+    Why not `ProcessPoolExecutor`, loky or dask's `LocalCluster`: see ``docs/explanation/adr/0006``.
 
     Parameters
     ----------
