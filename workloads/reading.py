@@ -78,7 +78,7 @@ def read(
     ... '''
     >>> _ = Path("mine.csv").write_text(table)
     >>> wl.read("mine.csv")
-    <Workload 'mine.csv': 2 jobs>
+    <Workload 'mine': 2 jobs>
     """
     where = Path(path)
     plain = where.name.lower()

@@ -446,6 +446,6 @@ def test_advise_cleans_as_the_study_does_and_as_its_help_and_its_page_say(
     assert (Advice.parameters | asked)["clean"] == default == "strong,ends"
     run("advise", "--workload", "log.swf", "--clean", "strong")
     assert asked["clean"] == "strong"
-    assert f"[default: ({default})]" in " ".join(run("advise", "--help").out.replace("│", " ").split())
+    assert f"(default: {default})" in " ".join(run("advise", "--help").out.replace("│", " ").split())
     page = (Path(__file__).resolve().parents[2] / "docs/reference/command-line.md").read_text("utf-8")
     assert f"(the filters `{default}` by default)" in page

@@ -216,7 +216,7 @@ def test_a_change_of_a_fitted_order_is_noticed(tmp_path: Path) -> None:
         ({"order": "none.py:x"}, "no order can be read from none.py: no such file or directory"),
         ({"order": "x.py:y.pyz"}, "no order can be read from x.py: no such file or directory"),
         ({"backfilling": "esay"}, "unknown backfilling 'esay'; did you mean easy? known: none, greedy, easy"),
-        ({"backfilling": 1}, "unknown backfilling '1'; known: none, greedy, easy"),
+        ({"backfilling": 1}, "backfilling must be one of none, greedy, easy, conservative (got 1)"),
         ({"threshold_h": "x"}, "threshold_h is 'x'; a number >= 0 is allowed"),
         ({"threshold_h": -1}, "threshold_h is -1; a number >= 0 is allowed"),
         ({"jobs": "many"}, "jobs is 'many'; an integer >= 0 is allowed"),
