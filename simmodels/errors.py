@@ -105,7 +105,7 @@ class SimModelsError(Exception):
     >>> import simmodels as sm
     >>> log = {"submit_s": [0], "runtime_s": [10], "cores": [1]}
     >>> try:
-    ...     sm.simulate(log, cores=1, order="SAV")
+    ...     sm.simulate(log, cores=1, order="SAFF")
     ... except sm.SimModelsError as error:
     ...     print(type(error).__name__)
     UnknownNameError
@@ -163,7 +163,7 @@ class UnknownNameError(RequestError):
     >>> import simmodels as sm
     >>> log = {"submit_s": [0], "runtime_s": [10], "cores": [1]}
     >>> try:
-    ...     sm.simulate(log, cores=1, order="SAV")
+    ...     sm.simulate(log, cores=1, order="SAFF")
     ... except sm.UnknownNameError as error:
     ...     print(error.near)
     ('SAF',)

@@ -144,7 +144,7 @@ def test_quiet_prints_results_and_errors_only(
         ("simulate --heuristic Packed", ["PackedTargetAsap"]),
         ("compare --orders FCFS,SA", ["FCFS,SAF"]),
         ("compare --routers Le", ["LeastLoaded"]),
-        ("compare --clean runn", ["runnable"]),
+        ("compare --clean runna", ["runnable"]),
         ("run sele", ["selection"]),
         ("run selection --scale s", ["smoke", "small"]),
         ("simulate --workload lo", []),  # then bash completes files
