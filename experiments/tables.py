@@ -128,7 +128,7 @@ def comparison_table(cells: Sequence[Cell]) -> Table:
     if any(cell.metrics.get("unfinished") for cell in done):
         columns["unfinished"] = "un-\nfinished"
     for heading in columns.values():
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)  # a number is whole, or it is another number
     best = {name: _best(name, replayed) for name in columns}
     for cell in cells:
         if cell.error is not None:

@@ -234,7 +234,7 @@ def test_simulate_prints_the_metrics_of_the_schedule(run: Run, trace: sm.Workloa
     assert answer.status == 0
     assert answer.out.splitlines()[0] == "log, 32 cores, SAF, easy backfilling"
     assert number(metrics["mean_bounded_slowdown"]) in answer.out
-    assert number(metrics["makespan_s"]) in answer.out
+    assert number(metrics["makespan_s"] / sm.HOUR) in answer.out
     assert answer.err == "log: 150 jobs for 32 cores\n"
 
 

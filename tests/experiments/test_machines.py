@@ -147,7 +147,7 @@ def test_queues_run_on_the_same_machines(run: Run, more: tuple[str, ...]) -> Non
         assert status == 0
         rows = [line.split() for line in out.splitlines() if line.split()[:1] and line.split()[0] in {"EASY", "FCFS"}]
         assert [row[0] for row in rows] == ["EASY", "FCFS"]
-        assert float(rows[0][1]) > 50
+        assert float(rows[0][1].rstrip("*")) > 50
         found[engine] = rows
     assert found["compiled"] == found["simpy"]
 

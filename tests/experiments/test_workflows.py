@@ -116,7 +116,7 @@ WRONG = {
     "--workflows flows --curve 3": "curve '3'",
     "--workflows flows --jobs 4": "--jobs without a rate of submission; --load or --gap says it",
     "--workflows flows --load 1 --gap 5": "--load with --gap; one of them is allowed",
-    "--workflows flows --clusters 128:Kind1,128:Kind2 --load 0": "load 0",
+    "--workflows flows --clusters 128:Kind1,128:Kind2 --load 0": "load must be a finite number > 0 (got 0.0)",
     "--workflows flows --tick 0": "--tick of 0 s",
     "--workflows flows --jobs-out j.swf": "table file 'j.swf'; names ending in .csv, .parquet",
     "--workflows flows --gantt g.gif": "figure file 'g.gif'",

@@ -113,9 +113,9 @@ def test_a_place_of_a_schedule_is_a_site_of_the_same_machines() -> None:
         sm.simulate(LOG, on=sm.ClusterSpec("x", 8, None, 2, (6, 2)))
 
 
-@pytest.mark.parametrize("work", ["log", None, [LOG, *FLOWS], [LOG.job(0)], 3])
+@pytest.mark.parametrize("work", [None, [LOG, *FLOWS], [LOG.job(0), LOG], 3])
 def test_what_is_no_work_is_refused(work: Any) -> None:  # noqa: ANN401
-    with pytest.raises(sm.RequestError, match="a Workload, or a list of Workflows, is needed"):
+    with pytest.raises(sm.RequestError, match="workload must be a Workload, a path, a table of jobs, or workflows"):
         sm.simulate(work, on=8)
 
 

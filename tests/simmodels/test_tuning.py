@@ -185,7 +185,7 @@ def test_jobs_that_end_at_a_boundary_belong_to_the_period_that_begins() -> None:
 def test_what_ends_with_the_last_period_is_still_told_of_it() -> None:
     log = workload_of([(0, 200, 1, 1)])
     _, tuner = by_processes(log, sm.RandomOrder(), cores=4, period_s=PERIOD_S)
-    assert tuner.tuning_run.used == compiled(log, sm.RandomOrder(), cores=4, period_s=PERIOD_S).course.used
+    assert tuner.tuning_run.used == compiled(log, sm.RandomOrder(), cores=4, period_s=PERIOD_S).tuning_run.used
     assert len(tuner.tuning_run.used) == 3
 
 

@@ -194,5 +194,5 @@ def test_real_instances_arrive_over_time(shared: Path) -> None:
     assert len({job.name for job in made}) > 8
     assert all(job.submit_s % 60 == 0 for job in made)
     assert submits(made) == sorted(submits(made))
-    with pytest.raises(SimModelsError, match=r"no kind for category .*; there are blastall"):
+    with pytest.raises(SimModelsError, match=r"kind has no category 'individuals', of task '.*'; known: blastall"):
         read_workflows(shared / "workflows" / "wfformat", kind={"blastall": "cpu"})

@@ -363,7 +363,7 @@ def test_a_slice_of_two_weeks_is_run_whole_if_the_text_is_read_so(tmp_path: Path
         ({"period_s": 0}, "period_s is 0; a number > 0"),
         ({"window_days": -1.0}, "window_days is -1.0; a number > 0"),
         ({"distance": -1}, "distance is -1; an integer >= 0"),
-        ({"raise_above": 0.5}, "lower_below 0.8, raise_above 0.5"),
+        ({"raise_above": 0.5}, "lower_below and raise_above must be 0 <= lower_below <= raise_above (got (0.8, 0.5))"),
         ({"trace": "a"}, "trace is 'a'"),
         ({"engine": "numba"}, "'numba'"),
     ],

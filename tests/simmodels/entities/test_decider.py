@@ -159,10 +159,13 @@ def test_workflows_wait_in_a_queue_behind_their_dependencies_and_are_never_taken
         sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4)).accept(work)
 
 
-def test_a_source_of_a_list_of_jobs_is_refused() -> None:
-    queue = sm.QueueScheduler(sm.Environment(), sm.Cluster(sm.Environment(), "a", cores=4))
-    with pytest.raises(RequestError, match="a source got a list with a Job; a Workload is needed"):
-        sm.Source(queue.env, [sm.Job(3, 0.0, 1.0, 1.0, 1)], into=queue)  # type: ignore[list-item]
+def test_a_source_takes_a_list_of_jobs() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4))
+    sm.Source(env, [sm.Job(3, 0.0, 1.0, 1.0, 1)], into=queue)  # type: ignore[list-item]
+    recorder = sm.Recorder(env)
+    env.run()
+    assert recorder.schedule().workload.job_id.tolist() == [3]
 
 
 def test_a_workload_of_workflows_alone_goes_into_an_auctioneer() -> None:

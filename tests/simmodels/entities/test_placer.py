@@ -177,9 +177,9 @@ def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
         UnknownNameError, match=r"option that can be changed 'checkpoints'; .*known: heuristic, order, aware"
     ):
         placer.reconfigure(checkpoints=sm.Checkpoints())
-    with pytest.raises(RequestError, match="option distance with FirstFit; it is one of another heuristic"):
+    with pytest.raises(RequestError, match="FirstFit has no option distance; it is one of another heuristic"):
         placer.reconfigure(distance=3)
-    with pytest.raises(RequestError, match="TargetAsap without a reference"):
+    with pytest.raises(RequestError, match="TargetAsap has no reference; add reference="):
         placer.reconfigure(heuristic="TargetAsap")
     with pytest.raises(UnknownNameError, match="unknown heuristic 'TargetASAP'"):
         placer.reconfigure(heuristic="TargetASAP")
@@ -258,7 +258,7 @@ def test_an_order_of_first_fit_that_gives_no_number_is_refused_with_the_job(engi
 
 
 def test_orders_are_of_first_fit_and_know_no_auction() -> None:
-    with pytest.raises(RequestError, match="option order with TargetAsap; it is one of another heuristic"):
+    with pytest.raises(RequestError, match="TargetAsap has no option order; it is one of another heuristic"):
         sm.TargetAsap(sm.Environment(), None, order="SPF")  # type: ignore[arg-type]  # refused before it is looked at
 
     @sm.order

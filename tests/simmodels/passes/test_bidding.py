@@ -368,7 +368,7 @@ def test_a_bid_that_is_no_number_is_refused_by_bid_job_and_task(engine: str) -> 
         ({"admission": 2}, "admission is 2"),
         ({"bid": "SRTF", "budgets": True}, "budgets with bid 'SRTF'"),
         ({"clusters": []}, "no clusters; 1 at least is needed"),
-        ({"clusters": [("a", 0)]}, "cores of cluster 'a' is 0"),
+        ({"clusters": [("a", 0)]}, "cores of cluster 'a' must be an integer from 1 to 2**53 (got 0)"),
         ({"engine": "fast"}, "unknown engine 'fast'"),
     ],
 )
