@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Self
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -229,6 +230,7 @@ def print_table(title: str, table: Table) -> None:
     console = _Console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = _Console(width=_WIDTH)
+    console.width = max(console.width, Measurement.get(console, console.options, table).minimum)
     console.print(title, style="bold")
     console.print(table)
 

@@ -128,7 +128,7 @@ def comparison_table(cells: Sequence[Cell]) -> Table:
     if any(cell.metrics.get("unfinished") for cell in done):
         columns["unfinished"] = "un-\nfinished"
     for heading in columns.values():
-        table.add_column(heading, justify="right", no_wrap=True)  # a number is whole, or it is another number
+        table.add_column(heading, justify="right")
     best = {name: _best(name, replayed) for name in columns}
     for cell in cells:
         if cell.error is not None:
@@ -138,6 +138,8 @@ def comparison_table(cells: Sequence[Cell]) -> Table:
         table.add_row(cell.policy.name, *(_compared(name, cell, against, best[name]) for name in columns))
     if len(replayed) > 1:
         table.caption = f"* the best; below each figure: its change against {replayed[0].policy.name}"
+    for column in table.columns:  # headings may wrap; a figure that is cut is another figure
+        column.min_width = max(len(line) for cell in column.cells for line in str(cell).split("\n")) if cells else None
     return table
 
 

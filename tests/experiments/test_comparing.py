@@ -319,7 +319,9 @@ def test_the_command_says_how_far_the_replay_is_from_the_log(
     wl.write_swf(schedule, "log.swf")
     status, out, _ = run("--orders", "SAF,FCFS", "--cores", "32")
     assert status == 0
-    assert [line.split()[0] for line in out.splitlines()[5:8]] == ["as", "SAF", "FCFS"]
+    lines = out.splitlines()
+    rule = next(number for number, line in enumerate(lines) if line.strip().startswith("─"))
+    assert [line.split()[0] for line in lines[rule + 1 : rule + 4]] == ["as", "SAF", "FCFS"]
     text = " ".join(out.split())
     assert "under SAF (the first is taken for what you have)" in text
     assert "the ranks of the waits correlate by 1.00: where replays differ clearly" in text
