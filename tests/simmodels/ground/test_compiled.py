@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 from numba.extending import overload
 
@@ -132,7 +133,11 @@ print(*[f"{each.category.__name__}: {each.message}" for each in said], sep="\\n"
     assert "NUMBA_CACHE_DIR" in said[0]
 
 
-def test_an_interrupt_that_a_callback_drops_while_it_is_compiled_leaves_the_call() -> None:
+def test_an_interrupt_that_a_callback_drops_while_it_is_compiled_leaves_the_call(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # what an earlier run kept would not be compiled
+
     class Dropping:
         def __del__(self) -> None:
             raise KeyboardInterrupt
