@@ -18,12 +18,7 @@ _Workers = Annotated[
 ]
 _Scale = Annotated[
     str,
-    of(
-        _DESIGN,
-        "NAME",
-        "The size of the design: smoke, small or paper.",
-        autocompletion=options.names(("smoke", "small", "paper")),
-    ),
+    of(_DESIGN, "NAME", "The size of the design: smoke, small or paper.", known=("smoke", "small", "paper")),
 ]
 _Engine = Annotated[
     str | None,
@@ -39,7 +34,7 @@ def run(
         typer.Argument(
             metavar="STUDY",
             help="A name (see list), or a file: my_study.py, my_study.toml.",
-            autocompletion=options.names("studies"),
+            autocompletion=options.completion("studies"),
         ),
     ],
     scale: _Scale = "small",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import typer
 
-from experiments.cli_options import POLICY, names
+from experiments.cli_options import POLICY, completion
 from experiments.inputs import named_priority, parts
 from simmodels.errors import RequestError
 from simmodels.ground.durations import seconds
@@ -98,7 +98,7 @@ def _of(
             rich_help_panel=POLICY if name in _POLICIES else PANELS[kind],
             help=_plainly(said, whole=bool(choices)),
             show_default="; ".join(defaults) if any(defaults) else False,
-            autocompletion=names(f"{'bid' if name == 'bid' else 'order'}s" if of is Priority else values),
+            autocompletion=completion(f"{'bid' if name == 'bid' else 'order'}s" if of is Priority else values),
         )
         kept = inspect.Parameter(
             flag[2:].replace("-", "_"),

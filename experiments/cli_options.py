@@ -23,6 +23,7 @@ def of(
     default: str | None = None,
     *,
     flags: tuple[str, ...] = (),
+    known: str | Sequence[str] = (),
     **more: Any,  # noqa: ANN401  those of typer
 ) -> Any:  # noqa: ANN401  what typer makes
     """Return an option of a panel.
@@ -39,20 +40,24 @@ def of(
         In words, what it is without it; None where the default itself is shown, if there is one.
     flags
         Its names; by default that of the parameter.
+    known
+        The values that a shell completes, or what `experiments.commands.names_of` calls them.
     more
         More of `typer.Option`.
     """
     if default is not None:
         more["show_default"] = default
+    if known:
+        more["autocompletion"] = completion(known)
     return typer.Option(*flags, metavar=metavar, rich_help_panel=panel, help=help_, **more)
 
 
-def names(what: str | Sequence[str]) -> Callable[[str], list[str]]:
+def completion(known: str | Sequence[str]) -> Callable[[str], list[str]]:
     """Return what completes a name, or the last of several between commas, in a shell.
 
     Parameters
     ----------
-    what
+    known
         The names, or what `experiments.commands.names_of` calls them.
     """
 
@@ -60,8 +65,8 @@ def names(what: str | Sequence[str]) -> Callable[[str], list[str]]:
         from experiments.commands import names_of  # noqa: PLC0415  the help does not wait for the models
 
         before, comma, last = incomplete.rpartition(",")
-        known = names_of(what) if isinstance(what, str) else what
-        return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
+        names = names_of(known) if isinstance(known, str) else known
+        return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
 
     return complete
 
@@ -86,9 +91,7 @@ _LOG: Final = of(
 Workload = Annotated[Path, _LOG]
 MaybeWorkload = Annotated[Path | None, _LOG]
 Cores = Annotated[int | None, of(IN, "N", "The cores of the machine.", "what the file says")]
-Clean = Annotated[
-    list[str] | None, of(IN, "FILTER,...", "Drop or repair jobs by filters; see list.", autocompletion=names("filters"))
-]
+Clean = Annotated[list[str] | None, of(IN, "FILTER,...", "Drop or repair jobs by filters; see list.", known="filters")]
 Partition = Annotated[list[str] | None, of(IN, "NAME,...", "Only jobs of these partitions of the log.", "all")]
 Timezone = Annotated[
     str | None, of(IN, "ZONE", "The time zone of the times that sacct printed, such as Europe/Berlin.", "UTC")
@@ -102,7 +105,7 @@ Backfilling = Annotated[
         "NAME",
         "none, greedy, easy or conservative; see list.",
         flags=("--backfilling", "-b"),
-        autocompletion=names("backfillings"),
+        known="backfillings",
     ),
 ]
 WarmJobs = Annotated[
@@ -110,12 +113,7 @@ WarmJobs = Annotated[
 ]
 Engine = Annotated[
     str,
-    of(
-        RUN,
-        "auto|simpy|compiled",
-        "Which engine simulates; all give the same schedule.",
-        autocompletion=names("engines"),
-    ),
+    of(RUN, "auto|simpy|compiled", "Which engine simulates; all give the same schedule.", known="engines"),
 ]
 Seed = Annotated[int, of(RUN, "N", "The seed of all random numbers.")]
 Validate = Annotated[bool, flag(RUN, "Check that each schedule is legal.", "--validate")]

@@ -13,7 +13,7 @@ from experiments import commands
 from experiments.capacity_source import CapacitySource, made_checkpoints
 from experiments.cli_derived import PANELS, Derived, derived
 from experiments.cli_help import command_of, examples
-from experiments.cli_options import IN, OUT, POLICY, RUN, flag, names, of
+from experiments.cli_options import IN, OUT, POLICY, RUN, flag, of
 from experiments.cli_output import cli_command
 from experiments.inputs import WorkloadFile, named_priority, parts
 from experiments.on_machines import TARGETED
@@ -196,21 +196,12 @@ def _shared(
     heuristic: Annotated[
         str | None,
         of(
-            POLICY,
-            "NAME",
-            f"Each job runs inside one machine: {', '.join(HEURISTICS)}.",
-            "a queue",
-            autocompletion=names("heuristics"),
+            POLICY, "NAME", f"Each job runs inside one machine: {', '.join(HEURISTICS)}.", "a queue", known="heuristics"
         ),
     ] = None,
     router: Annotated[
         str | None,
-        of(
-            POLICY,
-            "NAME",
-            f"How jobs are sent to several clusters: {', '.join(ROUTERS)}.",
-            autocompletion=names("routers"),
-        ),
+        of(POLICY, "NAME", f"How jobs are sent to several clusters: {', '.join(ROUTERS)}.", known="routers"),
     ] = None,
     rebalance: Annotated[
         str | None,
@@ -384,24 +375,19 @@ def compare(
             "ORDER,...",
             "Queue orders: names (see list), or yours as path/to/file.py:name or path/to/fit.toml.",
             flags=("--orders", "-o"),
-            autocompletion=names("orders"),
+            known="orders",
         ),
     ] = None,
     heuristics: Annotated[
         list[str] | None,
-        of(
-            POLICY,
-            "NAME,...",
-            f"Or heuristics on machines: {', '.join(HEURISTICS)}.",
-            autocompletion=names("heuristics"),
-        ),
+        of(POLICY, "NAME,...", f"Or heuristics on machines: {', '.join(HEURISTICS)}.", known="heuristics"),
     ] = None,
     bids: Annotated[
         list[str] | None,
-        of(POLICY, "BID,...", "Or bids of workflows: names (see list), or yours.", autocompletion=names("bids")),
+        of(POLICY, "BID,...", "Or bids of workflows: names (see list), or yours.", known="bids"),
     ] = None,
     routers: Annotated[
-        list[str] | None, of(POLICY, "NAME,...", f"Or routers: {', '.join(ROUTERS)}.", autocompletion=names("routers"))
+        list[str] | None, of(POLICY, "NAME,...", f"Or routers: {', '.join(ROUTERS)}.", known="routers")
     ] = None,
     out: Annotated[Path | None, of(OUT, "FOLDER", "The folder of tables, figures and provenance.")] = None,
 ) -> int:
