@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from experiments.campaigns.hours import is_duration
 from experiments.setup import Cell
 from simmodels.logged import AS_LOGGED
 from simmodels.metrics import STATISTICS
@@ -139,7 +140,7 @@ def comparison_table(cells: Sequence[Cell]) -> Table:
     if len(replayed) > 1:
         table.caption = f"* the best; below each figure: its change against {replayed[0].policy.name}"
     for column in table.columns:  # headings may wrap; a figure that is cut is another figure
-        column.min_width = max(len(line) for cell in column.cells for line in str(cell).split("\n")) if cells else None
+        column.min_width = max((len(line) for text in column.cells for line in str(text).split("\n")), default=None)
     return table
 
 
@@ -181,7 +182,7 @@ def _columns(metrics: Mapping[str, float]) -> Mapping[str, str]:
 
 def _shown(name: str, metrics: Mapping[str, float]) -> str:
     """Return a figure of merit as a table shows it: times in hours, shares in per cent."""
-    unit = 1 / HOUR if name.endswith("_s") else 100 if name in _SHARES else 1
+    unit = 1 / HOUR if is_duration(name) else 100 if name in _SHARES else 1
     return number(metrics[name] * unit, whole=name in {"kills", "unfinished"})
 
 
