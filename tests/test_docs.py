@@ -207,7 +207,7 @@ def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, request: pytes
 
 
 def looks_like(one: Path, other: Path) -> bool:
-    """Return whether two pictures are the same, but for what machines round differently."""
+    """Return whether two pictures are the same, except for what machines round differently."""
     a, b = imread(one), imread(other)
     return a.shape == b.shape and float(np.abs(a - b).mean()) < 1e-3
 

@@ -51,3 +51,8 @@ def write(tmp_path: Path) -> Write:
         return str(path)
 
     return written
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"

@@ -13,10 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaigns import Claim, Effect, run
-from experiments.campaigns.pages import lasted, plain
 from experiments.campaigns.report import PAGE, _slugs, claims_table, write_report
 from experiments.campaigns.running import Campaign, opened
-from simmodels.errors import RequestError
 from tests.experiments.campaigns.conftest import COUNTING, Write
 
 HOSTILE = "<script>alert('1')</script>\"&amp;"
@@ -83,11 +81,6 @@ def reported(path: str, out: Path, **more: Any) -> tuple[Campaign, Page, str]:  
     write_report(campaign)
     text = (out / PAGE).read_text("utf-8")
     return campaign, Page(text), text
-
-
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
-    return tmp_path / "out"
 
 
 def test_no_control_character_of_a_name_reaches_the_page_or_a_figure(write: Write, out: Path) -> None:
@@ -293,17 +286,6 @@ def test_a_run_that_was_killed_is_said_to_be_killed(
     assert shown in Page((out / PAGE).read_text("utf-8")).texts["td"]
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"), [(None, "none"), ("", "none"), (True, "yes"), (40.0, "40"), ([0.7, None], "0.7, none")]
-)
-def test_values_are_shown_as_a_reader_writes_them(value: object, shown: str) -> None:
-    assert plain(value) == shown
-
-
-def test_times_are_shown_in_the_unit_that_fits() -> None:
-    assert [lasted(value_s) for value_s in (0.04, 59.0, 90.0, 7200.0)] == ["0.0 s", "59.0 s", "1.5 min", "2.0 h"]
-
-
 def test_failures_are_shown_with_their_tracebacks(write: Write, out: Path) -> None:
     mark = "drawn = float"
     fault = f"if cell['size'] == 1:\n                raise ValueError({HOSTILE!r} + '\\udcff')\n            {mark}"
@@ -342,87 +324,6 @@ def test_the_page_says_where_the_results_come_from(write: Write, out: Path) -> N
     assert f"digest {about['code']}" in told
     assert "seed 5" in text
     assert "schedlab run x" in page.texts["code"]
-
-
-# -- what is refused --------------------------------------------------------------------------------
-
-
-def test_without_a_cell_that_is_done_there_is_no_report(write: Write, out: Path) -> None:
-    campaign = run(
-        write(COUNTING.replace("drawn = float", "1 / 0\n            drawn = float")), out=out, scale="smoke", workers=0
-    )
-    with pytest.raises(RequestError) as caught:
-        write_report(campaign)
-    assert str(caught.value) == f"{out}: no cell of study counting is done; at least one is needed for a report"
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("def tables(self, results):\n    return results.table", "tables of study counting returned kind size"),
-        (
-            "def tables(self, results):\n    return {'x': 1}",
-            "tables of study counting returned {'x': 1}; DataFrames",
-        ),
-        ("def figures(self, results):\n    return [1]", "figures of study counting returned [1]; Figures by name are"),
-        ("def figures(self, results):\n    return {'x': 1}", "figures of study counting returned {'x': 1}; Figures by"),
-        (
-            "def claims(self, results):\n    return 1",
-            "claims of study counting returned 1; a list of Claims is allowed",
-        ),
-        (
-            "def claims(self, results):\n    yield 1",
-            "claims of study counting returned (1,); a list of Claims is allowed",
-        ),
-        (
-            "def files(self, results):\n    return {'x.txt': 1}",
-            "files of study counting returned {'x.txt': 1}; texts by names of files are allowed",
-        ),
-        (
-            "def files(self, results):\n    return {'../x.txt': ''}",
-            "files of study counting returned {'../x.txt': ''}; texts by names of files are allowed",
-        ),
-        ("def answer(self, results):\n    return 1", "answer of study counting returned 1; values by name are allowed"),
-        ("def claims(self, results):\n    yield 1 / 0", "claims of study counting: {path}, line 20: ZeroDivisionError"),
-        (
-            "def figures(self, results):\n    return x",
-            "figures of study counting: {path}, line 20: NameError: name",
-        ),
-        (
-            "def claims(self, results):\n    results.level('waitt')",
-            "unknown measure 'waitt'; known: drawn, found",
-        ),
-    ],
-)
-@pytest.mark.parametrize("toml", [False, True])
-def test_a_mistake_in_what_a_study_tells_is_told_in_a_line(
-    body: str, message: str, toml: bool, write: Write, out: Path
-) -> None:
-    lines = COUNTING.rstrip().partition("        def claims")[0].rstrip().splitlines()
-    source = "\n".join([*lines, "", *(f"        {line}" for line in body.splitlines())])
-    line = len(source.splitlines())
-    path = write(source)
-    named = write('study = "counting.py"\nname = "counting"', "x.toml") if toml else path
-    with pytest.raises(RequestError) as caught:
-        write_report(run(named, out=out, scale="smoke", workers=0))
-    if toml:  # its claims are a list, those of the file that it stands on first
-        message = message.replace("(1,)", "[1]").replace(
-            " returned 1; a list of Claims is allowed", ": TypeError: Value after *"
-        )
-    assert str(caught.value).startswith(message.replace("line 20", f"line {line}").replace("{path}", path))
-    assert "\n" not in str(caught.value)
-    assert (out / "results.csv").is_file()
-
-
-def test_a_folder_that_cannot_be_written_to_is_told(write: Write, out: Path) -> None:
-    campaign = run(write(), out=out, scale="smoke", workers=0)
-    (out / "tables").write_text("in the way")
-    with pytest.raises(RequestError, match=r"cannot write to folder .*tables: .*tables is not a folder"):
-        write_report(campaign)
-    (out / "tables").unlink()
-    (out / PAGE).mkdir()
-    with pytest.raises(RequestError, match=r"cannot write the report to .*/report\.html: is a directory"):
-        write_report(campaign)
 
 
 def test_findings_stand_first_and_a_table_of_very_many_rows_has_no_csv(

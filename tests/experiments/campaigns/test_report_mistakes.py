@@ -1,0 +1,88 @@
+"""What a report cannot be made of, and where it cannot be written."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.campaigns import run
+from experiments.campaigns.report import PAGE, write_report
+from simmodels.errors import RequestError
+from tests.experiments.campaigns.conftest import COUNTING, Write
+
+
+def test_without_a_cell_that_is_done_there_is_no_report(write: Write, out: Path) -> None:
+    campaign = run(
+        write(COUNTING.replace("drawn = float", "1 / 0\n            drawn = float")), out=out, scale="smoke", workers=0
+    )
+    with pytest.raises(RequestError) as caught:
+        write_report(campaign)
+    assert str(caught.value) == f"{out}: no cell of study counting is done; at least one is needed for a report"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("def tables(self, results):\n    return results.table", "tables of study counting returned kind size"),
+        (
+            "def tables(self, results):\n    return {'x': 1}",
+            "tables of study counting returned {'x': 1}; DataFrames",
+        ),
+        ("def figures(self, results):\n    return [1]", "figures of study counting returned [1]; Figures by name are"),
+        ("def figures(self, results):\n    return {'x': 1}", "figures of study counting returned {'x': 1}; Figures by"),
+        (
+            "def claims(self, results):\n    return 1",
+            "claims of study counting returned 1; a list of Claims is allowed",
+        ),
+        (
+            "def claims(self, results):\n    yield 1",
+            "claims of study counting returned (1,); a list of Claims is allowed",
+        ),
+        (
+            "def files(self, results):\n    return {'x.txt': 1}",
+            "files of study counting returned {'x.txt': 1}; texts by names of files are allowed",
+        ),
+        (
+            "def files(self, results):\n    return {'../x.txt': ''}",
+            "files of study counting returned {'../x.txt': ''}; texts by names of files are allowed",
+        ),
+        ("def answer(self, results):\n    return 1", "answer of study counting returned 1; values by name are allowed"),
+        ("def claims(self, results):\n    yield 1 / 0", "claims of study counting: {path}, line 20: ZeroDivisionError"),
+        (
+            "def figures(self, results):\n    return x",
+            "figures of study counting: {path}, line 20: NameError: name",
+        ),
+        (
+            "def claims(self, results):\n    results.level('waitt')",
+            "unknown measure 'waitt'; known: drawn, found",
+        ),
+    ],
+)
+@pytest.mark.parametrize("toml", [False, True])
+def test_a_mistake_in_what_a_study_tells_is_told_in_a_line(
+    body: str, message: str, toml: bool, write: Write, out: Path
+) -> None:
+    lines = COUNTING.rstrip().partition("        def claims")[0].rstrip().splitlines()
+    source = "\n".join([*lines, "", *(f"        {line}" for line in body.splitlines())])
+    line = len(source.splitlines())
+    path = write(source)
+    named = write('study = "counting.py"\nname = "counting"', "x.toml") if toml else path
+    with pytest.raises(RequestError) as caught:
+        write_report(run(named, out=out, scale="smoke", workers=0))
+    if toml:  # its claims are a list, those of the file that it stands on first
+        message = message.replace("(1,)", "[1]").replace(
+            " returned 1; a list of Claims is allowed", ": TypeError: Value after *"
+        )
+    assert str(caught.value).startswith(message.replace("line 20", f"line {line}").replace("{path}", path))
+    assert "\n" not in str(caught.value)
+    assert (out / "results.csv").is_file()
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(write: Write, out: Path) -> None:
+    campaign = run(write(), out=out, scale="smoke", workers=0)
+    (out / "tables").write_text("in the way")
+    with pytest.raises(RequestError, match=r"cannot write to folder .*tables: .*tables is not a folder"):
+        write_report(campaign)
+    (out / "tables").unlink()
+    (out / PAGE).mkdir()
+    with pytest.raises(RequestError, match=r"cannot write the report to .*/report\.html: is a directory"):
+        write_report(campaign)
