@@ -33,11 +33,11 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_escaped,
     )
-    made.filters.update(plain=plain, lasted=lasted)
+    made.filters.update(in_words=in_words, lasted=lasted)
     return made
 
 
-def plain(value: object) -> str:
+def in_words(value: object) -> str:
     """Return a value of a study as a reader writes it: ``none``, ``yes``, ``0.5, 2``."""
     if value is None or value == "":
         return "none"
@@ -45,7 +45,7 @@ def plain(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.15g}"
-    return ", ".join(map(plain, value)) if isinstance(value, list | tuple) else str(value)
+    return ", ".join(map(in_words, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def lasted(value_s: float) -> str:

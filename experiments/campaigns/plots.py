@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.hours import hourly, is_duration
-from experiments.campaigns.pages import plain
+from experiments.campaigns.pages import in_words
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import having
 from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
@@ -85,10 +85,10 @@ def boxes(
                 box.set_facecolor(PALETTE[number % len(PALETTE)])
                 box.set_alpha(0.85)
             if within is not None and drawn["boxes"]:
-                drawn["boxes"][0].set_label(as_label(f"{within} {plain(hue)}"))
-        axes.set_xticks(range(len(values)), [as_label(plain(value)) for value in values])
+                drawn["boxes"][0].set_label(as_label(f"{within} {in_words(hue)}"))
+        axes.set_xticks(range(len(values)), [as_label(in_words(value)) for value in values])
         axes.set_xlim(-0.6, len(values) - 0.4)
-        if max(len(plain(value)) for value in values) * len(values) > 60:
+        if max(len(in_words(value)) for value in values) * len(values) > 60:
             axes.tick_params(axis="x", rotation=45)
         axes.set_xlabel(as_label(by))
         axes.set_ylabel(as_label(label))

@@ -14,7 +14,7 @@ import pandas as pd
 
 from experiments.campaigns.claims import OPEN, Claim
 from experiments.campaigns.hours import in_hours
-from experiments.campaigns.pages import page, plain
+from experiments.campaigns.pages import in_words, page
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import RUNNING, Campaign
 from experiments.campaigns.statistics import ENOUGH
@@ -307,7 +307,7 @@ def _cell(value: object) -> tuple[str, object]:
     if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return "-", ""
     if isinstance(value, bool):
-        return plain(value), int(value)
+        return in_words(value), int(value)
     if isinstance(value, int):
         return f"{value:,}", value
     if isinstance(value, float):
