@@ -168,7 +168,7 @@ def _change(value: float, before: float) -> str:
     if not (math.isfinite(value) and math.isfinite(before)) or before == 0:
         return ""
     change = 100 * (value - before) / abs(before)
-    return f"{change:+,.0f} %" if abs(change) >= _FINE else f"{change:+.1f} %"
+    return f"{change:+,.0f} %" if abs(change) >= _FINE else f"{change:+z.1f} %"
 
 
 def _columns(metrics: Mapping[str, float]) -> Mapping[str, str]:
