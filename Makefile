@@ -1,6 +1,6 @@
 # Everything that is done with this project, from a checkout, with make and Python >= 3.11.
 # `make` alone lists the targets. Each does the set-up it needs: its own .venv, with the exact versions of
-# requirements/*.txt, made anew only when these change (or when the folder was moved).
+# requirements/*.txt, made again only when these change (or when the folder was moved).
 
 # What another active environment, or the caller's settings, would bring in.
 unexport PYTHONHOME PYTHONPATH PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX __PYVENV_LAUNCHER__
@@ -23,7 +23,7 @@ checksum = $(shell { pwd; cat $(1); } 2>/dev/null | cksum | cut -d ' ' -f 1)
 PINS := $(VENV)/.pins-$(call checksum,requirements/run.txt requirements/dev.txt)
 INSTALLED := $(VENV)/.installed-$(call checksum,requirements/*.txt pyproject.toml setup.cfg simmodels/version.py)
 
-# A .venv whose Python has gone is made anew.
+# A .venv without its Python is made again.
 ifneq ($(shell $(PY) -c 'print("runs")' 2>/dev/null),runs)
 .PHONY: $(PINS)
 endif

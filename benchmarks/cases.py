@@ -151,7 +151,7 @@ REFERENCE_TRIALS_PER_S: Final = 30.0
 
 
 def _trials_figures(trials: int, run: Callable[[], object]) -> Figures:
-    """Return the figures of so many trials, beside the reference's; per second of a core, too, for a busy machine."""
+    """Return the figures of this many trials, beside the reference's; per second of a core, too, for a busy machine."""
     start, cpu_start = time.perf_counter(), time.process_time()
     run()
     wall_s, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
@@ -181,7 +181,7 @@ def given_trials(*, workers: int) -> Figures:
 
 
 def scored_trials(*, workers: int, pairs: int, **how: object) -> Figures:
-    """Score the jobs of so many pairs by 256,000 trials each, permutations drawn on the way."""
+    """Score the jobs of this many pairs by 256,000 trials each, permutations drawn on the way."""
     drawn = _pairs(pairs)
     sm.score_jobs(drawn[:1], 1000, workers=workers, **how)  # type: ignore[arg-type]  # compiled code is loaded
     return _trials_figures(pairs * 256_000, lambda: sm.score_jobs(drawn, 256_000, workers=workers, **how))  # type: ignore[arg-type]

@@ -68,7 +68,7 @@ def _measured(once: Callable[[list[sm.Workflow]], sm.Schedule], workflows: list[
 
 
 def long_queue(*, bid: str, tasks: int) -> Figures:
-    """Auction so many tasks that are all submitted at once, each alone in its job: the queue is as long as that."""
+    """Auction this many tasks that are all submitted at once, each alone in its job: the queue is as long as that."""
     draw = np.random.default_rng(1)
     runtime_s, cores = draw.integers(1, 100, tasks), draw.integers(1, 33, tasks)
     curve = sm.ValueCurve.linear(1e6, 2e6)

@@ -43,10 +43,10 @@ _OPTION: Final = inspect.Parameter(
 
 
 def cli_command(command: Callable[..., int]) -> Callable[..., None]:
-    """Return a command that ends with the exit status that it returns, and tells a user's mistake in one line.
+    """Return a command that ends with the exit status that it returns, and reports a user's mistake in one line.
 
-    With ``json=True`` among its arguments, a mistake is also told as a JSON object on stdout. It has an option more:
-    with ``--quiet``, it prints results and errors only.
+    With ``json=True`` among its arguments, a mistake is also reported as a JSON object on stdout. It has one more
+    option: with ``--quiet``, it prints results and errors only.
     """
 
     @functools.wraps(command)
@@ -126,7 +126,7 @@ def _interrupts_kept() -> Iterator[None]:
 
 
 def usage_error(error: Any, *, json: bool) -> int:  # noqa: ANN401  click is not always to be had under that name
-    """Tell an error of click, about the command line itself; return the exit status."""
+    """Report an error of click, about the command line itself; return the exit status."""
     text = " ".join(error.format_message().split())
     where = getattr(error, "ctx", None)
     if where is not None and not sys.argv[1:]:  # the help, for one who gave no command

@@ -107,7 +107,7 @@ def compare(
     setup
         How each is run; None for the defaults of `Setup`.
     provenance
-        More that the provenance shall say, such as the command line.
+        More for the provenance to say, such as the command line.
     begin
         Is called with the name of each of the `steps` when it begins.
 

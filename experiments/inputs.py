@@ -240,7 +240,7 @@ def _polynomial(path: str) -> Polynomial:
 
 
 def run_file(path: str, kind: str, module_name: str | None = None) -> dict[str, object]:
-    """Return the names that a Python file defines; a fault of it is told with its line.
+    """Return the names that a Python file defines; a fault of it is reported with its line.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def describe_error(error: BaseException, files: Sequence[str] = ()) -> str:
     error
         The error.
     files
-        The files whose lines are to be told.
+        The files whose lines are to be reported.
     """
     causes = [error]  # a process of SimPy raises a copy, whose cause has the notes and the lines
     while (cause := causes[-1].__cause__) is not None and cause not in causes:

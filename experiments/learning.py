@@ -162,10 +162,10 @@ def learn(log: WorkloadFile, lesson: LearningSettings, *, out: Path, command: Se
     logged = lesson.logged(held_out)
     as_it_was = None if np.isnan(logged).any() else float(np.median(logged))
     judged = {name: _judged(found[fit.name], values, lesson.seed) for name, values in found.items()}
-    told = [_sentence(fit, jobs), _verdict(judged, fit.name, len(held_out))]
+    findings = [_sentence(fit, jobs), _verdict(judged, fit.name, len(held_out))]
     if json:
         answer = {name: {"median": median, **_as_json(effect)} for name, (median, effect) in judged.items()}
-        document = {**fit.to_document(), "windows": len(held_out), "orders": answer, "findings": told}
+        document = {**fit.to_document(), "windows": len(held_out), "orders": answer, "findings": findings}
         if as_it_was is not None:
             document["as_logged"] = {"median": as_it_was}
         print_json({"workload": workload.name, "command": list(command), "file": str(out), **document})
@@ -173,7 +173,7 @@ def learn(log: WorkloadFile, lesson: LearningSettings, *, out: Path, command: Se
         print_table(f"{fit.name}: {fit}", _terms(fit))
         title = f"median AVGbsld of {len(held_out)} windows held out, {lesson.backfilling} backfilling"
         print_table(title, _orders(judged, fit.name, as_it_was))
-        for sentence in told:
+        for sentence in findings:
             print_note(sentence)
     print_note(f"wrote {out}; use it as --order {out}")
     return DONE
@@ -215,7 +215,7 @@ def _orders(judged: _Judged, mine: str, as_it_was: float | None) -> Table:
     """Return how the orders do as a table, after what the log itself records."""
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("order")
-    for heading in ("median AVGbsld", f"{mine} is so many times", "interval (95 %)"):
+    for heading in ("median AVGbsld", f"{mine} as a multiple", "interval (95 %)"):
         table.add_column(heading, justify="right")
     if as_it_was is not None:
         table.add_row(AS_LOGGED, number(as_it_was), "", "")
@@ -239,12 +239,12 @@ def _sentence(fit: Fit, jobs: Workload) -> str:
 
 def _verdict(judged: _Judged, mine: str, count: int) -> str:
     """Say against which orders the one that was learned does better, and how sure that is."""
-    said: dict[str, list[str]] = {"better than": [], "worse than": [], "not told apart from": []}
+    said: dict[str, list[str]] = {"better than": [], "worse than": [], "not clearly different from": []}
     for name, (_, effect) in judged.items():
         if effect is None:
             continue
         low, high = effect.low, effect.high
-        kind = "not told apart from"
+        kind = "not clearly different from"
         if low is not None and high is not None and high < 0:
             kind = "better than"
         elif low is not None and high is not None and low > 0:

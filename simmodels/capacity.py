@@ -29,8 +29,8 @@ class CapacityChange:
     machines
         How many machines there are from then on (>= 0).
     notice_s
-        How long before it schedulers are told. From then on the machines that will go take no new job: of those that
-        are on, no more do than are left by the least of the changes of which notice has been given.
+        Advance notice given to schedulers. From then on the machines to be removed accept no new jobs. With several
+        pending notices, the smallest announced count is the limit.
     mode
         What happens to jobs that run on a machine that goes. ``"kill"``: they are lost, and run again from the
         start (or from their last periodic checkpoint); ``"drain"``: they run to their end, and the machine goes

@@ -116,7 +116,7 @@ class Model:
         return float(end_s)
 
     def require_runnable(self) -> None:
-        """Refuse rigid jobs that can never run, or cannot be told apart on machines; of tasks the entities say it.
+        """Refuse rigid jobs that can never run, or cannot be distinguished on machines; the entities check tasks.
 
         Raises
         ------

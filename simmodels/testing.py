@@ -199,7 +199,7 @@ def _failure(scheduler: Callable[[Case], Sequence[float]], case: Case, tolerance
     """Return where the scheduler leaves the case's schedule; None if it does not."""
     try:
         got = [float(start) for start in scheduler(case)]
-    except Exception as error:  # noqa: BLE001  whatever it raises is a finding about it, and told in the report
+    except Exception as error:  # noqa: BLE001  whatever it raises is a finding about it, and reported
         return Failure(case, error=f"raised {type(error).__name__}: {error}")
     if len(got) != len(case.start_s):
         return Failure(case, error=f"gave {len(got)} starts for {len(case.start_s)} jobs")

@@ -95,8 +95,8 @@ def _simulated(jobs: Columns, strategy: Strategy, cores: int, options: QueueOpti
 class Tuner(KnobTuner):
     """A process that chooses an option of a scheduler, or an auctioneer, period by period.
 
-    At the beginning of each period it tells its strategy what the period before cost, and changes the option; decisions
-    of that instant follow the new one. It ends when nothing else is left to happen.
+    At the beginning of each period it reports to its strategy what the period before cost, and changes the option;
+    decisions of that instant follow the new one. It ends when nothing else is left to happen.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Tuner(KnobTuner):
         self._queue = self.decider
         self._submitted: list[Job] = []
         self._first_s = self._powered_s = float(self.env.now)  # since when ...
-        self._cores_on = self._count_cores()  # ... so many cores have been on, ...
+        self._cores_on = self._count_cores()  # ... this many cores have been on, ...
         self._core_s = 0.0  # ... after these core-seconds of the period
         self.env.on(Powered, self._see_power)
         self.env.on(Submitted, self._see_submission)
@@ -300,7 +300,7 @@ def replay_tuned(
         feedback = None
     elif feedback is None:
         feedback = Feedback(_workload(replay.columns), cores=cores, options=options, orders=tuple(strategy.choices))
-    # The clock begins at the trace's zero, as in `simmodels.simulate`: periods that are over by then are not told of.
+    # The clock begins at the trace's zero, as in `simmodels.simulate`: periods that are over by then are not reported.
     passed = max(0, math.floor((float(submit_s.min(initial=0.0)) - from_s) / period_s))
     replay.run(from_s + passed * period_s)
     arrived = int(np.searchsorted(submit_s, from_s + passed * period_s))

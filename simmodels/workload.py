@@ -211,7 +211,7 @@ class Workload:
     user_id
         int64[n], -1 where unknown; None for all unknown.
     name
-        What figures and tables call it.
+        Its name in figures and tables.
     max_cores
         The size of the machine it was taken from, if known.
     start_unix_s
@@ -621,8 +621,8 @@ class Workload:
     def runnable(self, cores: int | None = None) -> NDArray[np.bool_]:
         """Return bool[n]: the job has cores >= 1 (and <= `cores`), runtime >= 0 and estimate >= 0.
 
-        And its submit, and its end if it started then, are less than 2**53 s from 0, beyond which floats cannot tell
-        seconds apart, and runtimes would be lost.
+        And its submit, and its end if it started then, are less than 2**53 s from 0, beyond which floats cannot
+        represent every second, and runtimes would be lost.
         """
         good = (self.cores >= 1) & (self.runtime_s >= 0) & (self.estimate_s >= 0)
         good &= ~too_far(self.submit_s, self.submit_s + self.runtime_s)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("tests.on_machines")  # what its asserts found is told as in a test
+pytest.register_assert_rewrite("tests.on_machines")  # what its asserts found is reported as in a test
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))

@@ -37,14 +37,14 @@ def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, 
     flops_per_s
         What a core computes per second, for profiles that need it; None refuses these.
     name
-        What figures and tables shall call it; None for the file's name without suffixes.
+        Its name in figures and tables; None for the file's name without suffixes.
 
     Returns
     -------
     Workload
         Its extras are ``batsim_id`` and ``profile``, as text. A job whose id is ``7`` or ``w0!7`` is job
         7; if an id is no such number or one comes twice, the jobs are numbered 1, 2, ... Its `counts`
-        say: jobs, estimates taken from runtimes, jobs numbered anew.
+        say: jobs, estimates taken from runtimes, jobs renumbered.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, 
         counts={
             "jobs": len(rows),
             "estimates taken from runtimes": int((estimate_s <= 0).sum()),
-            "jobs numbered anew": 0 if own else len(rows),
+            "jobs renumbered": 0 if own else len(rows),
         },
         extras={"batsim_id": np.array(ids), "profile": np.array([row[1] for row in rows])},
     )

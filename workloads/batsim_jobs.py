@@ -44,7 +44,7 @@ def batsim_jobs(schedule: Schedule) -> pd.DataFrame:
     SUBMITTED. ``stretch`` is Batsim's: turnaround over execution time. ``profile`` is the
     workload's extra column of this name, or else the runtime. ``consumed_energy`` is -1, as Batsim
     writes it without a model of energy. ``metadata`` says of a job that stands outside the
-    metrics that it is ``uncounted``. Of a job that ran more than once, the last attempt is told.
+    metrics that it is ``uncounted``. Of a job that ran more than once, the last attempt is written.
 
     A workload that `workloads.batsim.read_batsim` has read keeps its own ids and names of profiles;
     of an id such as ``w0!7`` the first part is the ``workload_name``, else this is the workload's.

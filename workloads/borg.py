@@ -39,7 +39,7 @@ def read_borg_slice(path: str | PathLike[str], *, name: str | None = None) -> Wo
     path
         The slice: plain or compressed by gzip, bzip2 or xz.
     name
-        What figures and tables shall call it; None for the file's name without suffixes.
+        Its name in figures and tables; None for the file's name without suffixes.
 
     Returns
     -------

@@ -187,7 +187,7 @@ _ALL: Final = (
     Filter(
         "runnable",
         "What a simulation needs, and no more: 1 <= cores <= machine, runtime >= 0, estimate >= 0, and times below "
-        "2**53 s, beyond which floats cannot tell seconds apart.",
+        "2**53 s, beyond which floats cannot represent every second.",
         (
             _NO_CORES,
             _TOO_WIDE,

@@ -164,7 +164,7 @@ def read_start(path: Path, size: int = 1 << 14) -> bytes:
                     start += piece
                     if len(start) >= size:
                         break
-    except _DAMAGED:  # whoever reads all of it will tell
+    except _DAMAGED:  # whoever reads all of it will raise it
         return b""
     return start[:size].removeprefix(_BYTE_ORDER_MARK)
 
@@ -193,7 +193,7 @@ def write_whole(path: Path, data: bytes) -> None:
     path
         The file; its directory must exist.
     data
-        What it shall hold, before compression.
+        What it is to hold, before compression.
 
     Raises
     ------

@@ -182,7 +182,7 @@ def lublin(
         The seed, an integer >= 0: the same arguments give the same jobs.
     interactive
         False: one class of jobs, with the parameters for all. True: batch jobs and interactive jobs,
-        two streams of arrivals with parameters of their own, told apart by the extra ``queue`` (0
+        two streams of arrivals with parameters of their own, distinguished by the extra ``queue`` (0
         interactive, 1 batch).
     load
         The offered load wanted: cores x runtime of all jobs, over the machine's cores x the last
@@ -191,7 +191,7 @@ def lublin(
     parameters
         Others than the published ones, for one class of jobs (`interactive` must be False then).
     name
-        What figures and tables shall call it.
+        Its name in figures and tables.
 
     Returns
     -------

@@ -53,7 +53,7 @@ def mean_length_s(jobs_per_week: int, cores_per_machine: int = 24, load: float =
 
     Notes
     -----
-    The paper prints 209,664/n hours, which leaves out that jobs have 3.5 cores in the mean.
+    The paper prints 209,664/n hours, which leaves out that jobs have 3.5 cores on average.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def variable_capacity_jobs(
     seed
         The seed, an integer >= 0: the same arguments give the same jobs.
     name
-        What figures and tables shall call it; None for the family.
+        Its name in figures and tables; None for the family.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def read(
     timezone
         As for `read_sacct`; no other format has dates.
     name
-        What figures and tables call it; None for the file's name without suffixes.
+        Its name in figures and tables; None for the file's name without suffixes.
 
     Returns
     -------

@@ -118,7 +118,7 @@ def read_sacct(
     path
         The file: plain or compressed by gzip, bzip2 or xz. Its lines may end in LF, CRLF or CR.
     name
-        What figures and tables shall call it; None for the file's name without suffixes.
+        Its name in figures and tables; None for the file's name without suffixes.
     keep
         Which records of one JobID (of one cluster) become jobs: requeued jobs have several if sacct was called with
         ``--duplicates``. ``"last"`` is the one submitted last, and Slurm says that a job is submitted again when it
@@ -134,7 +134,7 @@ def read_sacct(
     timezone
         Where the times were printed, as ``"Europe/Berlin"``: sacct prints local time. None takes them as UTC, so
         that what spans a change of the clock is an hour wrong; with a zone, a time that the clock showed twice is
-        taken as the first, and counted. Times that sacct was told to print as seconds or with a zone are exact
+        taken as the first, and counted. Times that sacct printed as seconds or with a zone are exact
         anyway.
     strict
         Whether a line that cannot be read raises, instead of being left out and counted.
@@ -449,7 +449,7 @@ def _workload(
             **counts,
             "jobs": jobs,
             **unknown,
-            "jobs numbered anew": 0 if own else jobs,
+            "jobs renumbered": 0 if own else jobs,
             "array records that stand for several tasks": _holding(records["id"], "["),
             "components of heterogeneous jobs": _holding(records["id"], "+"),
             **why,

@@ -115,10 +115,10 @@ class Faults:
 
     def counts(self) -> dict[str, int]:
         """Return how many lines there are of each reason, and the first of them."""
-        told: dict[str, int] = {"bad lines": sum(count for count, _, _ in self.found.values())}
+        counts: dict[str, int] = {"bad lines": sum(count for count, _, _ in self.found.values())}
         for reason, (count, line, _) in self.found.items():
-            told |= {f"bad lines: {reason}": count, f"first line at fault: {reason}": line}
-        return told
+            counts |= {f"bad lines: {reason}": count, f"first line at fault: {reason}": line}
+        return counts
 
 
 def tables(

@@ -78,7 +78,7 @@ class WeekClock:
         Parameters
         ----------
         turns
-            How far the clock shall have turned, in parts of a tick.
+            How far the clock is to have turned, in parts of a tick.
         per_tick
             How many of these parts make a tick.
         """

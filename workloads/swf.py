@@ -52,7 +52,7 @@ def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
     path
         The log: plain or compressed by gzip, bzip2 or xz. Its lines may end in LF, CRLF or CR.
     name
-        What figures and tables shall call it; None for the file's name without suffixes.
+        Its name in figures and tables; None for the file's name without suffixes.
 
     Returns
     -------
@@ -253,17 +253,17 @@ def _header(workload: Workload, max_cores: int | None) -> list[str]:
     given = [piece for line in workload.header for piece in re.split(r"[\r\n]+", line)]
     lines = [line if line.lstrip(" \t\v\f").startswith(";") else f"; {line}" for line in given]
     if (_said(lines, "MaxProcs", least=1) or _said(lines, "MaxNodes", least=1)) != max_cores:
-        lines = _told(lines, ("MaxProcs",) if max_cores else ("MaxProcs", "MaxNodes"), max_cores)
+        lines = _with_number(lines, ("MaxProcs",) if max_cores else ("MaxProcs", "MaxNodes"), max_cores)
     if _zero(lines) != workload.start_unix_s:
-        lines = _told(lines, ("UnixStartTime",), workload.start_unix_s)
+        lines = _with_number(lines, ("UnixStartTime",), workload.start_unix_s)
     return lines
 
 
-def _told(lines: Sequence[str], keys: Sequence[str], number: int | None) -> list[str]:
+def _with_number(lines: Sequence[str], keys: Sequence[str], number: int | None) -> list[str]:
     """Return the comment lines without those of these keys, and with one that gives the first key this number."""
-    told = re.compile(rf"\s*;\s*(?:{'|'.join(keys)})\s*:.*", re.IGNORECASE | re.DOTALL)
-    at = next((row for row, line in enumerate(lines) if told.fullmatch(line)), len(lines))
-    kept = [line for line in lines if not told.fullmatch(line)]
+    known = re.compile(rf"\s*;\s*(?:{'|'.join(keys)})\s*:.*", re.IGNORECASE | re.DOTALL)
+    at = next((row for row, line in enumerate(lines) if known.fullmatch(line)), len(lines))
+    kept = [line for line in lines if not known.fullmatch(line)]
     return kept if number is None else [*kept[:at], f"; {keys[0]}: {number}", *kept[at:]]
 
 

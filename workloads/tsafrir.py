@@ -116,7 +116,7 @@ class TsafrirParameters:
         return [(a * math.exp(b * rank) + c) / 100 for rank in range(2, POPULAR + 1)]
 
     def head_shares(self, values: int) -> NDArray[np.float64]:
-        """Return float64[values], the shares of the head's ranks 1, 2, ... when it has so many values (<= 20)."""
+        """Return float64[values], the shares of the head's ranks 1, 2, ... when it has this many values (<= 20)."""
         others = self._others()[: values - 1]
         return np.array([self.head_share - sum(others), *others])
 

@@ -175,7 +175,7 @@ def _category(name: str, described: Mapping[str, Any], executed: Mapping[str, An
 
 
 def _tie(path: Path, tasks: list[DescribedTask], rows: Iterable[Mapping[str, Any]], numbers: Mapping[str, int]) -> None:
-    """Tell each task which come before it: those that it names as parents, and those that name it as a child."""
+    """Set the predecessors of each task: those that it names as parents, and those that name it as a child."""
     for at, row in enumerate(rows):
         for other in _references(path, tasks[at], row, "parents", numbers):
             tasks[at].before.add(other)
@@ -220,7 +220,7 @@ def _text(path: Path, where: str, row: Mapping[str, Any], key: str) -> str:
 
 
 def _own(path: Path, own: object, tasks: list[DescribedTask]) -> dict[str, Any]:
-    """Return what a file of ours says about the job, and tell the tasks their kinds."""
+    """Return what a file of ours says about the job, and set the kinds of the tasks."""
     given = own if isinstance(own, dict) else {}
     most = given.get("max_value")
     rows = {
@@ -259,7 +259,7 @@ def write_wfformat(
 ) -> None:
     """Write a workflow as WfFormat 1.5, whole or not at all; the same workflow always makes the same file.
 
-    A task's id is what it is called, if all are told apart by it and it is of letters, digits, ``_``, ``.``
+    A task's id is what it is called, if no two share it and it is of letters, digits, ``_``, ``.``
     and ``-``; else the tasks are called ID0000001, ID0000002, ... and their names stay their ``name``. What
     the format has no place for (kinds, value curve, submission, number) is in a property of its own,
     ``schedlab``, which other programs pass over.
@@ -276,7 +276,7 @@ def write_wfformat(
     executed_at
         When it was run, which the format asks for, as ISO 8601.
     description
-        What the file shall say about it, if anything.
+        What the file is to say about it, if anything.
 
     Raises
     ------

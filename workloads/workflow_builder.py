@@ -110,7 +110,7 @@ def workflow_of(
     job_id, submit_s, name, curve, max_value
         What the file says; of the first four, `options` has the last word.
     task_names
-        What the tasks shall be called; None for their names in the file.
+        The names of the tasks; None for those in the file.
 
     Raises
     ------

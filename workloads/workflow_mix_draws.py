@@ -82,7 +82,7 @@ def tie(rng: np.random.Generator, tasks: int, wanted: int, tied: NDArray[np.bool
     tasks
         How many tasks, >= 2.
     wanted
-        How many edges there shall be.
+        How many edges there are to be.
     tied
         bool[tasks, tasks], all False: becomes True where a task (row) comes before another (column).
     """

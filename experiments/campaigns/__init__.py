@@ -1,4 +1,4 @@
-"""Campaigns: designs of thousands of independent simulations, run on two cores or a cluster, resumed, told on a page.
+"""Campaigns: designs of thousands of independent simulations, run on two cores or a cluster, resumed and reported.
 
 This is the facade: the names a study needs.
 """

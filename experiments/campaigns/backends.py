@@ -230,7 +230,7 @@ class _ProcessPool(Executor):
                 worker.begin(self._shipment)
             except WorkerDiedError:
                 self._end(worker)
-            except Exception as error:  # noqa: BLE001  there is nobody here to tell it
+            except Exception as error:  # noqa: BLE001  there is nobody here to report it to
                 self._end(worker)
                 return None, describe_error(error)
             else:
@@ -303,7 +303,7 @@ class Dask(Backend):
             if isinstance(error, ImportError):
                 raise RequestError(f"a dask worker cannot run cells: {error}", NEEDED) from error
             raise
-        # It tells at length, with tracebacks, that a scheduler has gone; we do in a line.
+        # It reports at length, with tracebacks, that a scheduler has gone; we do in a line.
         self._levels = {name: logging.getLogger(name).level for name in _TALKERS}
         for name in _TALKERS:
             logging.getLogger(name).setLevel(logging.CRITICAL)

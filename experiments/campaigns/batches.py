@@ -51,7 +51,7 @@ class Failure:
     error
         What went wrong, in a line.
     traceback
-        Where, from the study on; empty if the worker did not live to tell.
+        Where, from the study on; empty if the worker died.
     worker
         The machine and process that ran it.
     """
@@ -93,7 +93,7 @@ _opened: list[tuple[Shipment, Study, dict[str, Any]]] = []
 
 
 def run_batch(shipment: Shipment, jobs: Sequence[Job], *, begun: Callable[[str | None], None] | None = None) -> Outcome:
-    """Run cells one after the other, and return what came of them: a cell's failure is told and does not stop others.
+    """Run cells one after the other, and return their results: a cell's failure is reported and does not stop others.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def _plain_row(row: object, factors: Mapping[str, Value]) -> dict[str, Any]:
         if not isinstance(value, bool | int | float | str):
             raise TypeError(f"{name} is {_shown(value)}; None, a bool, a number or a text is allowed")
         if isinstance(value, str):
-            value = str.__str__(value)  # of a member of an enumeration its value, where str() would tell its name
+            value = str.__str__(value)  # of a member of an enumeration its value, where str() would give its name
             if not is_text(value):
                 raise ValueError(f"{name} is {_shown(value)}; text that UTF-8 can hold is allowed")
         # Of a subclass the plain value.

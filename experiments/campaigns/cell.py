@@ -19,7 +19,7 @@ REPLICATION: Final = "replication"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a design: all that a study is told when it runs it.
+    """One cell of a design: all that a study is given when it runs it.
 
     ``cell["name"]`` is the value of a factor or of a parameter.
 
@@ -64,7 +64,7 @@ class Cell:
 
         It depends on the campaign's seed, the replication and the names, and *not* on the factors: all that is
         compared within a replication meets the same draws, so that their difference is not blurred by luck. Where a
-        factor shall change the draws, its value is one of the names: ``cell.stream("arrivals", cell["load"])``.
+        factor is to change the draws, its value is one of the names: ``cell.stream("arrivals", cell["load"])``.
 
         Parameters
         ----------

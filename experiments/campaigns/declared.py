@@ -155,7 +155,7 @@ def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], ty
         (base,),
         {
             "__doc__": content.get("title", base.__doc__),
-            "__module__": base.__module__,  # where the code is that does the work, and that is to be told of mistakes
+            "__module__": base.__module__,  # where the code is that does the work, and whose mistakes are reported
             "name": content.get("name", path.stem),
             "parameters": parameters,
             "factors": factors,

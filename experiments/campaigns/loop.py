@@ -71,7 +71,7 @@ class Loop:
     store
         Where what comes of them goes.
     counting
-        What is told of each.
+        What is reported of each.
     """
 
     def __init__(self, where: Backend, plan: Plan, todo: Sequence[int], store: Store, counting: Counting) -> None:
@@ -124,7 +124,7 @@ class Loop:
                 self._loose = 0
 
     def _fill(self) -> None:
-        """Send as many batches as the place shall have."""
+        """Send as many batches as the place is to have."""
         self._alone = self._alone and bool(self._flying)
         if self._suspects:
             if not self._flying:

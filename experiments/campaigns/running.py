@@ -171,9 +171,9 @@ def run(
 ) -> Campaign:
     """Run the cells of a study that are not done yet, and return what is there then.
 
-    Cells that failed are told and recorded, and do not stop others. Ctrl-C (SIGINT) and SIGTERM end the run; what is
-    finished is kept, and the same call goes on. A script that calls this needs ``if __name__ == "__main__":``, as
-    always with processes that are spawned.
+    Cells that failed are reported and recorded, and do not stop others. Ctrl-C (SIGINT) and SIGTERM end the run; cells
+    that are done are kept, and the same call continues. A script that calls this needs
+    ``if __name__ == "__main__":``, as always with processes that are spawned.
 
     Files of the folder that are damaged are set aside, and their cells are run again.
 
@@ -268,7 +268,7 @@ def run(
         except KeyboardInterrupt:
             state, interrupted = "interrupted", True
         except BaseException:
-            with contextlib.suppress(StoppedError):  # of the disk, which is full: the first error is the one to tell
+            with contextlib.suppress(StoppedError):  # of the disk, which is full: the first error is the one to report
                 kept.write("stopped by an error", counting)
             raise
         kept.write(state, counting)

@@ -1,7 +1,7 @@
 """Shipping: what cells share, on all workers of a dask cluster, also on those that come later.
 
 As data of the cluster (`Client.scatter`) it would go with the workers that hold it: when the last of them dies, so do
-the batches that need it, and now and then nobody is told. As a plugin it is the scheduler's, which hands it to each
+the batches that need it, and now and then nothing reports it. As a plugin it is the scheduler's, which hands it to each
 worker before its first batch. Only `experiments.campaigns.backends` imports this, and only where dask is used.
 """
 

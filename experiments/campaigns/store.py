@@ -428,7 +428,7 @@ def _read(path: Path, columns: list[str] | None = None) -> pa.Table:
 
 def _values(path: Path) -> int:
     """Return how many values a file has."""
-    # Its length would not tell how much memory they take: it is compressed.
+    # Its length would not say how much memory they take: it is compressed.
     with _file(path) as file:
         return int(file.metadata.num_rows * file.metadata.num_columns)
 
@@ -491,8 +491,8 @@ def _conflict(parts: Sequence[pa.Table], cells: Mapping[str, Cell]) -> str:
                 kinds.setdefault(column.name, {}).setdefault(str(column.type), cells[key])
     for name, found in sorted(kinds.items()):
         if len(found) > 1 and set(found) != _NUMBERS:
-            told = [f"{_KINDS.get(kind, kind)} in the cell ({cell})" for kind, cell in found.items()]
-            return f"column {name!r} is {' and '.join(told)}"
+            where = [f"{_KINDS.get(kind, kind)} in the cell ({cell})" for kind, cell in found.items()]
+            return f"column {name!r} is {' and '.join(where)}"
     return "the cells' columns do not go together"
 
 

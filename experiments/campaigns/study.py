@@ -1,4 +1,4 @@
-"""Study: a design of independent cells, what one cell does, and what is to be told of the results."""
+"""Study: a design of independent cells, what one cell does, and what is to be reported of the results."""
 
 import inspect
 import itertools
@@ -88,7 +88,7 @@ class Design:
 
 
 class Study(ABC):
-    """A design of independent cells, what one cell does, and what is to be told of the results.
+    """A design of independent cells, what one cell does, and what is to be reported of the results.
 
     A study of one's own names its factors and writes `run_cell`; the other methods have defaults.
 
@@ -313,7 +313,7 @@ def used_inputs(study: Study, cell: Cell, inputs: Collection[str]) -> tuple[str,
 
 
 def asked(study: Study, what: str, *args: object) -> Any:  # noqa: ANN401  what the method returns
-    """Return what a method of a study returns; a mistake in a user's file is told with its line.
+    """Return what a method of a study returns; a mistake in a user's file is reported with its line.
 
     What it hands out one by one is all asked for, up to one more than a campaign may have cells.
 

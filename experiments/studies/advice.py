@@ -166,7 +166,7 @@ class Advice(Study):
             return [_measured(tuned.schedule), *_by_week(tuned.tuning_run.used, period_s)]
         return _measured(schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"]))
 
-    # -- what is told -------------------------------------------------------------------------------
+    # -- what is reported ---------------------------------------------------------------------------
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the log as it was beside its replay, the front, all that was run, and tuners."""
@@ -311,7 +311,7 @@ def _apart(schedule: Schedule) -> float | None:
 
 
 def _measured(schedule: Schedule) -> dict[str, Any]:
-    """Return the figures of merit that are told."""
+    """Return the figures of merit that are reported."""
     metrics = schedule.metrics()
     ended = schedule.counted & ~np.isnan(schedule.end_s)
     waits_s = (schedule.start_s - schedule.workload.submit_s)[ended]

@@ -1,4 +1,4 @@
-"""What is told of advice: its tables, and its sentences."""
+"""The report of advice: its tables, and its sentences."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

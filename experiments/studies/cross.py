@@ -38,9 +38,10 @@ class Cross(Study):
 
     A replication is a window of each workload, and a walk of the number of machines; all deciders and orders meet the
     same jobs and the same walk. On average as many machines are on under each capacity: ``steady``, a bounded
-    random walk with a step each so many seconds (``walk 3600``), or a ``series`` of a file, such as wind power, within
-    the same bounds. Workloads are a log (``--set log=FILE``), a slice of Borg's trace (``--set borg=FILE``), workflows
-    (``--set workflow_files=FOLDER``), and ``mixed``, half log and half workflows; without a file each is generated.
+    random walk with one step per interval in seconds (``walk 3600``), or a ``series`` of a file, such as wind power,
+    within the same bounds. Workloads are a log (``--set log=FILE``), a slice of Borg's trace (``--set borg=FILE``),
+    workflows (``--set workflow_files=FOLDER``), and ``mixed``, half log and half workflows; without a file each is
+    generated.
     Windows have equal work; their submissions are stretched to fill them. Jobs wider than a machine are left out.
 
     On one cluster, a decider goes with each order that means something for it: TargetASAP places jobs as they are

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from simmodels.policies.priority import Priority
 
 HORIZON: Final = 4.0
-"""Machines change for so many windows; by then all jobs should be done."""
+"""The number of windows for which machines change; by then all jobs should be done."""
 NEAR: Final = 0.01
 """How far the mean number of machines in a window may be from what is asked for, as a share of it."""
 _EPSILON: Final = 0.2

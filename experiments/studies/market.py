@@ -170,7 +170,7 @@ class Market(Study):
         )
         return _row(schedule)
 
-    # -- what is told of them -----------------------------------------------------------------------
+    # -- what is reported of them -------------------------------------------------------------------
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the paper's numbers beside ours, value and starvation by load and by size, what rules change."""

@@ -67,7 +67,7 @@ class Replay(Study):
         return sources | ({_LOG: self._log(design)} if _one(design, "workload") else {})
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
-        """Hand out the cells of the design; a log has so many windows, and no more.
+        """Hand out the cells of the design; a log has only a certain number of windows.
 
         Raises
         ------

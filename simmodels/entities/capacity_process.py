@@ -83,7 +83,7 @@ class CapacityProcess:
         self._draws = stream(self._seed, "capacity", "removed")
         self._announced: dict[int, CapacityChange] = {}  # changes still to come, of which notice has been given
         self._by = np.full(len(cluster.machines), -1)  # the change by which each machine went, and ...
-        self._told_s = np.full(len(cluster.machines), np.inf)  # ... when notice of it was given
+        self._notified_s = np.full(len(cluster.machines), np.inf)  # ... when notice of it was given
         self._check(machines)
         for machine in cluster.machines[machines:]:
             machine.hold(self)
@@ -136,7 +136,7 @@ class CapacityProcess:
 
     def _switch(self, number: int, change: CapacityChange, *, effect: bool) -> None:
         """Carry out a change, or give notice of it."""
-        machines, now, by, told = self.cluster.machines, float(self.env.now), self._by, self._told_s
+        machines, now, by, notified = self.cluster.machines, float(self.env.now), self._by, self._notified_s
         states = np.array([self._state(machine) for machine in machines], np.int64)
         before = states.copy()
         if effect:
@@ -144,12 +144,12 @@ class CapacityProcess:
             on = ((states == switching.OPEN) | (states == switching.NOTICED)).sum()
             without_notice = on - change.machines - (states == switching.NOTICED).sum()
             mode, draws = _MODES[change.mode], self._drawn(without_notice)
-            switching.take_effect(states, by, told, number, change.machines, mode, draws, now)
+            switching.take_effect(states, by, notified, number, change.machines, mode, draws, now)
         else:
             self._announced[number] = change
         may = min((each.machines for each in self._announced.values()), default=len(machines))
         since = now if effect else change.time_s - change.notice_s  # which may be before the clock began
-        switching.warn(states, told, may, self._drawn((states == switching.OPEN).sum() - may), since)
+        switching.warn(states, notified, may, self._drawn((states == switching.OPEN).sum() - may), since)
         goes_s = self._going(states)
         for i, machine in enumerate(machines):
             state = states[i]
@@ -157,7 +157,7 @@ class CapacityProcess:
                 if state == switching.NOTICED:
                     machine.leave("at an instant", self, goes_s=goes_s[i])
             elif state == switching.OFF or (state == switching.DRAINING and not machine.running):
-                warned_s = switching.warned(told[i], change.time_s, change.notice_s)
+                warned_s = switching.warned(notified[i], change.time_s, change.notice_s)
                 machine.hold(self, warned_s=warned_s if change.mode == "checkpoint" else None)
             else:
                 if before[i] == switching.OFF:

@@ -382,7 +382,7 @@ class Cluster:
         self.end(attempt)
 
     def end(self, attempt: Attempt) -> None:
-        """Free the cores of an attempt, completed unless its outcome says otherwise, and tell who watches."""
+        """Free the cores of an attempt, completed unless its outcome says otherwise, and notify who watches."""
         if attempt.outcome is None:
             attempt.outcome = Outcome.COMPLETED
         end_s = attempt.end_s = self.env.now
@@ -412,20 +412,20 @@ class Cluster:
                 self.free_cores += taken
                 self._list(machine)
             else:
-                self.tell(machine)
+                self.notify(machine)
             if not machine.running:
                 machine.emptied()
 
     def power_changed(self, machine: Machine) -> None:
-        """Take note that a machine was switched, and tell who looks on."""
+        """Record that a machine was switched, and notify who watches."""
         self.env.publish(Powered, machine)
-        self.tell(machine)
+        self.notify(machine)
 
-    def tell(self, machine: Machine) -> None:
-        """Count the free cores of a machine in or out, and tell the scheduler how many more cores there are for jobs.
+    def notify(self, machine: Machine) -> None:
+        """Count the free cores of a machine in or out, and notify the scheduler how many more cores there are for jobs.
 
         Jobs may have all cores of a machine that takes jobs. Of one that will go they have what they have, and of one
-        that is off nothing: attempts that were lost there are told by their ends.
+        that is off nothing: attempts that were lost there are reported when they end.
         """
         if machine.is_on and not machine.takes_jobs:
             self.leaving[machine] = None

@@ -78,7 +78,7 @@ class Forwarding:
         return sent.number
 
     def count_free(self, ended: Sequence[int]) -> None:
-        """Tell the auction how many cores each place has for a task that starts now; `ended` it will free itself."""
+        """Report to the auction the cores of each place for a task that starts now; `ended` it will free itself."""
         if self.forward:
             return
         tasks, freed = np.array(ended, np.int64), np.zeros(len(self.into), np.int64)

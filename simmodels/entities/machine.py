@@ -31,7 +31,7 @@ class Owner(Protocol):
     env: Environment
     name: str
 
-    def tell(self, machine: "Machine", /) -> None:
+    def notify(self, machine: "Machine", /) -> None:
         """Take note that a machine will go, or is called back."""
 
     def power_changed(self, machine: "Machine", /) -> None:
@@ -90,7 +90,7 @@ class Machine:
         self.boots = False  # whether whoever holds it off is about to release it
         self.listed = True  # whether its cluster looks here for room
         self.counts = True  # whether its free cores are among the cluster's
-        self.offered = cores  # cores that jobs have there or may have, as the cluster's schedulers were told last
+        self.offered = cores  # cores that jobs have there or may have, as the cluster's schedulers were last notified
         self.running: dict[RunsThere, None] = {}  # a dict for its order: it is what came first
 
     def __repr__(self) -> str:
@@ -168,7 +168,7 @@ class Machine:
         Parameters
         ----------
         on
-            Whether it shall be on.
+            Whether it is to be on.
         warned_s
             How long ago the jobs that run there were asked for a checkpoint; None if they were not.
         """
@@ -197,7 +197,7 @@ class Machine:
         elif leaves == "at an instant":
             self._notices[owner] = goes_s
         if before != (self.leaves, self.goes_s):
-            self.cluster.tell(self)
+            self.cluster.notify(self)
         if leaves == "once idle" and not self.running:
             self._go_after(_CHANGES)
 

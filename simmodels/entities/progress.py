@@ -10,7 +10,7 @@ from simmodels.workload import Job
 class Progress(dict[object, tuple[Job, float, Left]]):
     """What is left of jobs, by job: what a checkpoint saved on one cluster counts wherever the job runs next.
 
-    By what tells a job: the job itself, so that its id stays its own, all its work, and what is left. It is a
+    By a job's identity: the job itself, so that its id stays its own, all its work, and what is left. It is a
     dictionary, since clusters ask for each job whether it is empty.
     """
 
@@ -85,5 +85,5 @@ def _saved_s(attempt: Attempt, left: Left, saving: Checkpoints, now: float) -> f
 
 
 def _key(job: Job) -> object:
-    """Return what tells a job, or a task, from all others; a task may be handed around as several equal objects."""
+    """Return the identity of a job, or of a task; a task may be handed around as several equal objects."""
     return (id(job.workflow), job.task) if isinstance(job, TaskRun) else id(job)

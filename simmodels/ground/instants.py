@@ -1,4 +1,4 @@
-"""Instants: what a float can tell of times, and how far from the truth rounding may take one.
+"""Instants: how exactly floats represent times, and how far from the truth rounding may take one.
 
 All times are float64 seconds. At 1e9 s (the year 2001, as Unix has it) two neighbouring floats are 1.2e-7 s apart,
 from 2**53 s on more than a second: whether two times are the same can only be said relative to their magnitude.
@@ -40,7 +40,7 @@ def rounding_s(*times: ArrayLike) -> NDArray[np.float64]:
 
 
 def too_far(*times: ArrayLike) -> NDArray[np.bool_]:
-    """Return in which rows one of these times is so far from 0 that a float may not tell it from a second later."""
+    """Return in which rows one of these times is so far from 0 that a float may not represent the next second."""
     far = np.asarray(np.abs(times[0]) >= LIMIT_S)
     for each in times[1:]:
         far = far | (np.abs(each) >= LIMIT_S)
@@ -49,5 +49,5 @@ def too_far(*times: ArrayLike) -> NDArray[np.bool_]:
 
 def too_far_text(name: str, time_s: float) -> str:
     """Return the text of the error about a time that is too far from 0."""
-    allowed = "between -2**53 and 2**53 s, beyond which floats cannot tell seconds apart"
+    allowed = "between -2**53 and 2**53 s, beyond which floats cannot represent every second"
     return f"{name} must be {allowed} (got {float(time_s)!r})"

@@ -135,7 +135,7 @@ class _Library(JITCodeLibrary):
 class _Callee(_Library):
     """A function that compiled code calls: no machine code is made of it."""
 
-    copied = False  # whether LLVM is told to copy it, be it short or not
+    copied = False  # whether LLVM has to copy it, be it short or not
 
     def finalize(self) -> None:
         self._optimise()

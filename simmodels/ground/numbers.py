@@ -1,4 +1,4 @@
-"""Numbers: types of columns, ranges, the largest whole number that floats tell from the next, and checks of options.
+"""Numbers: types of columns, ranges, the largest exact whole number of a float, and checks of options.
 
 A check refuses a value of another type in one sentence, before compiled code would stumble over it.
 """

@@ -73,8 +73,8 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
         with open_regular(path) as file:
             text = file.read().decode()
     except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise FileFormatError(str(path), None, f"cannot be read: {told.lower()}") from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise FileFormatError(str(path), None, f"cannot be read: {reason.lower()}") from error
     return parsed(text, suffix, str(path))
 
 

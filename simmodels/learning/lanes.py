@@ -149,7 +149,7 @@ def draw_rows(_typing, state, words, rows, low_bits):
     """
     if not (isinstance(rows, types.IntegerLiteral) and isinstance(low_bits, types.IntegerLiteral)):
         return None
-    told = (1 << low_bits.literal_value) - 1
+    low = (1 << low_bits.literal_value) - 1
 
     def emit(context, builder, signature, args):
         at = [_row(context, builder, signature.args[0], args[0], context.get_constant(types.intp, i)) for i in range(4)]
@@ -160,8 +160,8 @@ def draw_rows(_typing, state, words, rows, low_bits):
             s2, s3 = builder.xor(s2, s0), builder.xor(s3, s1)
             s1, s0 = builder.xor(s1, s2), builder.xor(s0, s3)
             s2, s3 = builder.xor(s2, held), _rotated(builder, s3, 45)
-            word = builder.and_(word, _splat(builder, _WORD((1 << 64) - 1 - told)))
-            word = builder.or_(word, _splat(builder, _WORD(number & told)))
+            word = builder.and_(word, _splat(builder, _WORD((1 << 64) - 1 - low)))
+            word = builder.or_(word, _splat(builder, _WORD(number & low)))
             row = _row(context, builder, signature.args[1], args[1], context.get_constant(types.intp, number))
             builder.store(word, row, align=_LINE)
         for row, new in zip(at, (s0, s1, s2, s3), strict=True):

@@ -126,7 +126,7 @@ def score_jobs(
     shuffle
         ``"uniform"``, or ``"swap-any"``, that of the authors' program: place k, for each k in turn, is swapped with any
         place of all. It is not uniform (of 32 jobs, the probability to be first runs from 1.34/32 to 0.75/32), and with
-        the published estimator that is most of what tells scores apart. Stratified trials are uniform.
+        the published estimator that is most of what distinguishes scores. Stratified trials are uniform.
     initial_state, dispatch_delay_s
         The state in which Q finds the machine; see `Pair.state`. The delay counts for the jobs of Q, too.
     tau_s
@@ -150,7 +150,7 @@ def score_jobs(
     ------
     RequestError
         A number is out of its range, or stratified trials are to be swapped; two pairs have the same number; there are
-        so few trials that some job has less than two (its error cannot be told).
+        so few trials that some job has less than two (its error cannot be estimated).
     UnknownNameError
         No such estimator, shuffle or initial state.
 
@@ -194,8 +194,8 @@ def score_jobs(
             count = min(_BLOCKS_AT_ONCE, blocks - first)
             tasks.append(_Task(at, problem, keys, _SHUFFLES[shuffle], stratified, first, count, each))
     sums: list[list[NDArray[np.float64]]] = [[] for _ in found]
-    told = None if progress is None else _told(progress, sum(task.size for task in tasks))
-    for task, part in zip(tasks, _in_threads(_Task.run, tasks, _workers(workers), told), strict=True):
+    done = None if progress is None else _counter(progress, sum(task.size for task in tasks))
+    for task, part in zip(tasks, _in_threads(_Task.run, tasks, _workers(workers), done), strict=True):
         sums[task.pair].append(part)
     reckon = _stratified if stratified else _published
     # Which blocks are a task does not depend on the threads, and tasks are summed in their order.
@@ -240,7 +240,7 @@ class _Task:
 def _in_threads(
     run: Callable[[_T, NDArray[np.bool_]], _R], tasks: Sequence[_T], workers: int, done: Callable[[_T], None] | None
 ) -> list[_R]:
-    """Return what came of each task, in their order; `done` is told of each as it ends.
+    """Return what came of each task, in their order; `done` is called with each as it ends.
 
     Compiled trials run without the interpreter's lock, so threads are enough. Few are in hand at a time, and these are
     stopped by what is raised, or by Ctrl-C.
@@ -266,16 +266,16 @@ def _in_threads(
     return [results[i] for i in range(len(tasks))]
 
 
-def _told(progress: Progress, total: int) -> Callable[[_Task], None]:
-    """Return what counts the trials that are done, and tells of them."""
+def _counter(progress: Progress, total: int) -> Callable[[_Task], None]:
+    """Return what counts the trials that are done, and reports them."""
     finished = 0
 
-    def tell(task: _Task) -> None:
+    def count(task: _Task) -> None:
         nonlocal finished
         finished += task.size
         progress(finished, total)
 
-    return tell
+    return count
 
 
 def _workers(workers: int | None) -> int:
@@ -296,7 +296,7 @@ def _problem(pair: Pair, initial_state: Initial, dispatch_delay_s: float, tau_s:
     ends = np.array([np.inf, *reversed(state.end_s)])
     used = np.cumsum([0.0, *reversed(state.cores)])
     columns = (np.ascontiguousarray(column, dtype=np.float64) for column in (jobs.runtime_s, jobs.cores, jobs.submit_s))
-    p, q, r = (column.copy() for column in columns)  # writable, as numba's types tell read-only ones apart
+    p, q, r = (column.copy() for column in columns)  # writable, as numba's types distinguish read-only ones
     numbers = (float(state.time_s), float(pair.cores), float(tau_s), float(dispatch_delay_s))
     return Problem(p, q, r, ends, used, *numbers)
 

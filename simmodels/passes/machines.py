@@ -16,7 +16,7 @@ from simmodels.structures.sorted_blocks import new_sorted_blocks
 
 @compiled
 def _set_leaf(state, machine):
-    """Tell the tree how many cores of a machine jobs may have."""
+    """Set in the tree how many cores of a machine jobs may have."""
     i = state.tree.size // 2 + state.fill[machine]
     value = state.free[machine] if state.open[machine] else NOWHERE
     state.tree[i] = value

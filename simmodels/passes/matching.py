@@ -22,7 +22,7 @@ def arrival_on(state, task, cluster):
 
 @compiled
 def _better(state, one, other, cores):
-    """Return whether a task of so many cores meets one cluster rather than another, which precedes it."""
+    """Return whether a task of this many cores meets one cluster rather than another, which precedes it."""
     free, best = state.free[one], state.free[other]
     if state.best_fit and best >= cores:
         return cores <= free < best

@@ -1,6 +1,6 @@
 """PlacementRules: what each event does to a state, and which jobs then start where.
 
-Both clocks say what ends, what comes and goes and what is submitted, in the order of section 2.2 of our
+Both engines say what ends, how the capacity changes and what is submitted, in the order of section 2.2 of our
 specification: completions, a change of the machines, submissions, planned starts. Each function returns how
 many jobs start: their slots are in ``state.placed``, their machines in ``state.machine``.
 """

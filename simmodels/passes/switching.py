@@ -24,13 +24,13 @@ MODES: Final = {"kill": KILL, "drain": DRAIN, "checkpoint": CHECKPOINT}
 
 
 @compiled
-def _leave(states, told, count, to, draws, now):
-    """Let `count` open machines leave, and tell them.
+def _leave(states, notified, count, to, draws, now):
+    """Let `count` open machines leave, and notify them.
 
     Parameters
     ----------
-    states, told
-        int64[machines], and float64[machines], when each was told that it will go; changed in place.
+    states, notified
+        int64[machines], and float64[machines], when each was notified that it will go; changed in place.
     count
         How many leave; fewer if fewer are open.
     to
@@ -45,14 +45,14 @@ def _leave(states, told, count, to, draws, now):
     for k in range(min(count, left)):
         at = int(draws[k] * left) if draws.size else left - 1
         states[here[at]] = to
-        told[here[at]] = now
+        notified[here[at]] = now
         left -= 1
         for i in range(at, left):  # in order, so that it is the same whether they leave at once or one by one
             here[i] = here[i + 1]
 
 
 @compiled
-def warn(states, told, machines, draws, now):
+def warn(states, notified, machines, draws, now):
     """Let at most `machines` machines take jobs, and as many as are on and may; return how many draws it took.
 
     `now` is when notice was given; see `_leave`.
@@ -64,17 +64,17 @@ def warn(states, told, machines, draws, now):
         if states[machine] == NOTICED:
             states[machine] = OPEN
             more += 1
-    _leave(states, told, more, NOTICED, draws, now)
+    _leave(states, notified, more, NOTICED, draws, now)
     return max(more, 0)
 
 
 @compiled
-def take_effect(states, by, told, number, machines, mode, draws, now):
+def take_effect(states, by, notified, number, machines, mode, draws, now):
     """Carry out change `number`: let `machines` machines be on, beside those that drain; return how many draws it took.
 
     Parameters
     ----------
-    states, told, draws, now
+    states, notified, draws, now
         As in `warn`.
     by
         int64[machines], the change by which each went; changed in place.
@@ -96,7 +96,7 @@ def take_effect(states, by, told, number, machines, mode, draws, now):
         if states[machine] == NOTICED:
             states[machine] = gone
             more -= 1
-    _leave(states, told, more, gone, draws, now)
+    _leave(states, notified, more, gone, draws, now)
     for machine in range(states.size):
         if states[machine] == gone and before[machine] != gone:
             by[machine] = number
@@ -104,17 +104,17 @@ def take_effect(states, by, told, number, machines, mode, draws, now):
 
 
 @compiled
-def warned(told, time, notice):
-    """Return how long before a change the machine was told that goes by it, of `notice` at most.
+def warned(notified, time, notice):
+    """Return how long before a change the machine that goes by it was notified, of `notice` at most.
 
     Parameters
     ----------
-    told
-        When it was told first.
+    notified
+        When it was notified first.
     time, notice
         When the change takes effect, and how long before notice was given.
     """
-    return notice if told <= time - notice else time - told
+    return notice if notified <= time - notice else time - notified
 
 
 @compiled

@@ -64,7 +64,7 @@ def young_daly_s(cost_s: float, mean_time_between_losses_s: float) -> float:
     cost_s
         C, how long writing a checkpoint takes (> 0).
     mean_time_between_losses_s
-        M, how long a machine is on between two times that it is switched off, in the mean (> 0).
+        M, how long a machine is on between two times that it is switched off, on average (> 0).
 
     Returns
     -------

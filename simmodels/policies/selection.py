@@ -285,7 +285,7 @@ class EpsilonGreedy(_Bandit):
     choices, orders, counts
         See `Strategy`; which jobs a period pays for.
     epsilon
-        How likely any choice is taken instead of the best, in [0, 1]. (The published program is told the opposite: how
+        How likely any choice is taken instead of the best, in [0, 1]. (The published program takes the opposite: how
         likely the best is taken.)
     epsilon_decay
         What epsilon is multiplied by from period to period, in (0, 1].

@@ -24,7 +24,7 @@ class TuningRun:
     option
         The option that it chooses, by name.
     seed, name
-        The seed of what is drawn, and what tells this course from others of the same seed.
+        The seed of what is drawn, and what distinguishes this run from others of the same seed.
 
     Attributes
     ----------

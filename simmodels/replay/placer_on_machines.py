@@ -85,7 +85,7 @@ def replay_powered(state, runs, power, warm, until):
         if state.arrived < jobs:
             now = min(now, state.submit[state.arrived])
         elif runs.size == 0 and state.waiting.size == 0 and until == np.inf:
-            break  # nothing is left to do, whatever comes and goes
+            break  # nothing is left to do, however the capacity changes
         now = min(now, switch_at, placement_events.due(state))
         if now > until or now == np.inf:
             break

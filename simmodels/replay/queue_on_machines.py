@@ -124,7 +124,7 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
         if queue.arrived < jobs:
             now = min(now, queue.submit[queue.arrived])
         elif runs.size == 0 and queue.waiting.size == 0 and until == np.inf:
-            break  # nothing is left to do, whatever comes and goes
+            break  # nothing is left to do, however the capacity changes
         now = min(now, next_switch(power))
         if now > until or now == np.inf:
             break

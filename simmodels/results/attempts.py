@@ -72,7 +72,7 @@ class Attempts(NamedTuple):
         Parameters
         ----------
         given
-            Attempts in any order; those of a job are told apart by their numbers.
+            Attempts in any order; their numbers distinguish those of a job.
         """
         order = np.lexsort((given.attempt, given.row))
         last = np.append(np.diff(given.row[order]) != 0, True)
@@ -93,11 +93,11 @@ def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:
     RequestError
         The table lacks a column, or a job that it names is not in the workload, or is there twice.
     """
-    told = next((name for name in ("row", "job_id") if name in table), "job_id")
-    missing = [name for name in (told, *ATTEMPT_COLUMNS[1:]) if name not in table]
+    key = next((name for name in ("row", "job_id") if name in table), "job_id")
+    missing = [name for name in (key, *ATTEMPT_COLUMNS[1:]) if name not in table]
     if missing:
         raise RequestError(f"attempts without {', '.join(missing)}", f"{', '.join(ATTEMPT_COLUMNS)} are needed")
-    if told == "row":
+    if key == "row":
         row = table["row"].to_numpy().astype(np.int64)
         if len(row) and not (row.min() >= 0 and row.max() < len(workload)):
             raise RequestError(f"attempts of rows {row.min()} to {row.max()}", f"0 to {len(workload) - 1} are allowed")

@@ -1,4 +1,4 @@
-"""Tables of a schedule: a row a job, and a row a task."""
+"""Tables of a schedule: one row per job, and one row per task."""
 
 from typing import Final
 

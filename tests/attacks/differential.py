@@ -62,7 +62,7 @@ def _repeatable(run: Callable[[Described], str]) -> Callable[[Described], str]:
             return run(case)
         except (_Differs, SimModelsError) as error:
             raise Broken(f"{run.__name__}({case}): {error}") from error
-        except Exception as error:  # whatever the project raises is its failure, and told with its type
+        except Exception as error:  # whatever the project raises is its failure, and reported with its type
             raise Broken(f"{run.__name__}({case}): {type(error).__name__}: {error}") from error
 
     checked.__name__ = run.__name__

@@ -120,7 +120,7 @@ def _fork(work: Callable[[], int], errors: Path) -> int:
         os._exit(status)
     except KeyboardInterrupt:  # before the run could take the signal for its own
         os._exit(INTERRUPTED)
-    except BaseException:  # noqa: BLE001  it is told by the status
+    except BaseException:  # noqa: BLE001  the status reports it
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)

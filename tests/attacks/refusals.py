@@ -217,20 +217,20 @@ def _refused(words: list[str], number: int, folder: str, environment: dict[str, 
     except subprocess.TimeoutExpired as error:
         raise Broken(f"{shlex.join(words)}: no end after {_LIMIT_S} s") from error
     errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    told = (
+    broken = (
         f"{shlex.join(words)}: status {done.returncode}, stdout {done.stdout[-300:]!r}, stderr {done.stderr[-600:]!r}"
     )
     if "Traceback" in done.stderr or "terminate called" in done.stderr or done.returncode not in {0, 2}:
-        raise Broken(told)
+        raise Broken(broken)
     if not words:  # the help
         return f"no command: the help, status {done.returncode}"
     command_named = request.split()[0] if request[0].isalpha() else "no command"
     if done.returncode == 0 and "{" in request:
         return f"{command_named}: served, since what was drawn is allowed"
     if done.returncode != 2 or len(errors) != 1 or not done.stderr.rstrip().endswith(errors[0].rstrip()):
-        raise Broken(told)
+        raise Broken(broken)
     if "--json" in words and not _is_error(done.stdout):
-        raise Broken(told)
+        raise Broken(broken)
     return f"{command_named}: refused, status 2, one error"
 
 

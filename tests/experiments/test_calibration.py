@@ -116,7 +116,7 @@ def test_waits_of_other_jobs_are_not_close_though_their_means_are() -> None:
     assert "correlate by -1.00: trust which of two replays is better" in next(sentences_of(found, back, "FCFS"))
 
 
-def test_more_cores_than_the_machine_has_are_told() -> None:
+def test_more_cores_than_the_machine_has_are_reported() -> None:
     wide = log((0, H, 3, 0), (0, H, 3, 0), (0, H, 3, H))
     found = calibrate(sm.simulate(wide))
     assert found is not None

@@ -107,16 +107,21 @@ def test_running_again_runs_nothing_again(run: Run) -> None:
 
 def test_json_is_one_object_and_nothing_else(run: Run) -> None:
     answer = run("run", "counting.py", "-j", 0, "--json", "--out", "there", "--seed", 3)
-    told = json.loads(answer.out)
-    assert (told["study"], told["scale"], told["seed"], told["interrupted"]) == ("counting", "small", 3, False)
-    assert told["cells"] == {"planned": 40, "done": 40, "run": 40, "failed": 0}
-    assert told["claims"] == [
+    reported = json.loads(answer.out)
+    assert (reported["study"], reported["scale"], reported["seed"], reported["interrupted"]) == (
+        "counting",
+        "small",
+        3,
+        False,
+    )
+    assert reported["cells"] == {"planned": 40, "done": 40, "run": 40, "failed": 0}
+    assert reported["claims"] == [
         {"claim": "b is more", "source": "here", "number": "", "ours": False, "expected": "> 0", "estimate": 1.0,
          "low": 1.0, "high": 1.0, "verdict": "holds"},
     ]  # fmt: skip
-    assert (told["out"], told["files"][-1]) == ("there", "report.html")
+    assert (reported["out"], reported["files"][-1]) == ("there", "report.html")
     again = run("report", "there", "--json")
-    assert (again.status, json.loads(again.out)) == (0, {**told, "cells": {**told["cells"], "run": 0}})
+    assert (again.status, json.loads(again.out)) == (0, {**reported, "cells": {**reported["cells"], "run": 0}})
 
 
 def test_cells_that_fail_are_told_and_the_others_reported(run: Run) -> None:
@@ -178,7 +183,7 @@ def test_changed_code_is_told_by_the_report_and_run_anew_by_a_run(run: Run) -> N
 
 
 def test_a_report_asks_before_it_runs_code_that_only_the_folder_names(run: Run, tmp_path: Path) -> None:
-    """Such as a folder that was downloaded; what it would run is told, and not run."""
+    """Such as a folder that was downloaded; what it would run is reported, and not run."""
     smoke(run)
     marks = STUDY + "\n\nfrom pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n"
     manifest = Path("results/counting/manifest.json")
@@ -398,10 +403,10 @@ def test_what_new_writes_runs_as_it_is(name: str, ending: str, run: Run) -> None
     assert answer == (0, "", f"wrote {name}.{ending}; try it: schedlab run {name}.{ending} --scale smoke\n")
     assert f"run {name}.{ending} --scale" in Path(f"{name}.{ending}").read_text()
     answer = run("run", f"{name}.{ending}", "--scale", "smoke", "-j", 0, "--set", "jobs=50", "--json", "--out", "there")
-    told = json.loads(answer.out)
-    assert (answer.status, told["cells"]) == (0, {"planned": 8, "done": 8, "run": 8, "failed": 0})
-    assert [claim["verdict"] for claim in told["claims"]] == ["not judged"]
-    assert [name for name in told["files"] if name.endswith(".svg")]
+    reported = json.loads(answer.out)
+    assert (answer.status, reported["cells"]) == (0, {"planned": 8, "done": 8, "run": 8, "failed": 0})
+    assert [claim["verdict"] for claim in reported["claims"]] == ["not judged"]
+    assert [name for name in reported["files"] if name.endswith(".svg")]
     assert "NAME" not in Path("there/report.html").read_text().replace("NAME.", "")
 
 

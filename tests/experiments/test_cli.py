@@ -248,19 +248,19 @@ def test_a_size_that_the_log_itself_exceeds_is_doubted(run: Run, trace: sm.Workl
 
 def test_simulate_as_json_is_one_object_and_nothing_else(run: Run, trace: sm.Workload) -> None:
     answer = run("simulate", "-w", "log.swf", "-o", "SAF", "--validate", "--tau", "60", "--json")
-    told = json.loads(answer.out)
+    reported = json.loads(answer.out)
     assert answer.status == 0
-    assert told["metrics"] == sm.simulate(trace, order="SAF").metrics(tau_s=60.0)
-    assert (told["order"], told["workload"]["name"], told["workload"]["cores"]) == ("SAF", "log", 32)
-    assert told["setup"]["tau_s"] == 60.0
+    assert reported["metrics"] == sm.simulate(trace, order="SAF").metrics(tau_s=60.0)
+    assert (reported["order"], reported["workload"]["name"], reported["workload"]["cores"]) == ("SAF", "log", 32)
+    assert reported["setup"]["tau_s"] == 60.0
 
 
 def test_json_has_null_for_what_has_no_value(run: Run, tmp_path: Path) -> None:
     (tmp_path / "brief.swf").write_text("1 0 -1 0 2\n2 0 -1 0 2\n")
-    told = json.loads(run("simulate", "-w", "brief.swf", "--cores", 2, "--json").out)
-    assert told["metrics"]["mean_slowdown"] is None
-    assert told["metrics"]["utilisation"] is None
-    assert told["metrics"]["jobs_without_slowdown"] == 2
+    reported = json.loads(run("simulate", "-w", "brief.swf", "--cores", 2, "--json").out)
+    assert reported["metrics"]["mean_slowdown"] is None
+    assert reported["metrics"]["utilisation"] is None
+    assert reported["metrics"]["jobs_without_slowdown"] == 2
 
 
 def test_every_option_reaches_the_simulation(run: Run, trace: sm.Workload) -> None:

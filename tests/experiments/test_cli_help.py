@@ -30,7 +30,7 @@ Shown = Callable[..., str]
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shown:
-    """Return what the command line prints to stdout in a terminal of so many columns."""
+    """Return what the command line prints to stdout in a terminal of this many columns."""
 
     def answer(*words: str, columns: int = 80) -> str:
         monkeypatch.setenv("COLUMNS", str(columns))

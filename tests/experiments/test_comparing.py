@@ -50,9 +50,9 @@ def fails(cores: float) -> float:
 
 
 def test_a_comparison_writes_tables_figures_and_where_they_come_from(trace: sm.Workload, out: Path) -> None:
-    told: list[str] = []
-    comparison = compare(trace, ["SAF", "FCFS"], out=out, provenance={"command": ["x"]}, begin=told.append)
-    assert len(told) == steps([cell.policy for cell in comparison.cells])
+    reported: list[str] = []
+    comparison = compare(trace, ["SAF", "FCFS"], out=out, provenance={"command": ["x"]}, begin=reported.append)
+    assert len(reported) == steps([cell.policy for cell in comparison.cells])
     assert set(files(out)) == set(comparison.files) == {"jobs/SAF.parquet", "jobs/FCFS.parquet", *FIGURES, *TABLES}
     about = json.loads((out / "provenance.json").read_text("utf-8"))
     assert (about["schedlab"], about["command"], about["failed"]) == (sm.__version__, ["x"], {})
@@ -336,9 +336,9 @@ def test_the_command_says_how_far_the_replay_is_from_the_log(
 def test_the_command_says_which_order_failed_and_ends_with_status_1(run: Callable[..., tuple[int, str, str]]) -> None:
     status, out, err = run("--orders", "mine.py:bad,SAF", "--out", "o", "--json")
     assert status == 1
-    told = json.loads(out)
-    assert [cell["order"] for cell in told["cells"]] == ["bad", "SAF"]
-    assert "gives no number" in told["cells"][0]["error"]
-    assert told["cells"][1]["metrics"]["jobs"] == 150
+    reported = json.loads(out)
+    assert [cell["order"] for cell in reported["cells"]] == ["bad", "SAF"]
+    assert "gives no number" in reported["cells"][0]["error"]
+    assert reported["cells"][1]["metrics"]["jobs"] == 150
     assert "error: order 'bad' failed" in err
-    assert set(told["files"]) == set(files(Path("o")))
+    assert set(reported["files"]) == set(files(Path("o")))

@@ -34,9 +34,9 @@ def test_the_demo_as_json_is_one_object(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["schedlab", "demo", "--jobs", "50", "--out", str(tmp_path), "--json"])
     assert main() == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [cell["order"] for cell in told["cells"]] == list(ORDERS)
-    assert told["workload"]["jobs"] == 50
+    reported = json.loads(capsys.readouterr().out)
+    assert [cell["order"] for cell in reported["cells"]] == list(ORDERS)
+    assert reported["workload"]["jobs"] == 50
 
 
 def test_the_workload_of_the_demo_looks_real_and_keeps_a_machine_busy() -> None:

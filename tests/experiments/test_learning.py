@@ -1,4 +1,4 @@
-"""Learning from a log: what is held out is later, and what is told follows from direct calls."""
+"""Learning from a log: what is held out is later, and what is reported follows from direct calls."""
 
 import json
 from dataclasses import replace
@@ -60,7 +60,7 @@ def test_a_command_tells_what_direct_calls_give(log: sm.Workload, tmp_path: Path
          "--backfilling", "none", "--out", str(out), "--json"],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
+    reported = json.loads(done.stdout)
     log = wl.read_swf(tmp_path / "log.swf")
     jobs, held_out = FEW.parts(log)
     fit = sm.fit_polynomial(sm.score_jobs(sm.draw_pairs(jobs, 6), 1_024), "LIN")
@@ -70,13 +70,13 @@ def test_a_command_tells_what_direct_calls_give(log: sm.Workload, tmp_path: Path
             sm.simulate(window, order=name, backfilling="none", warm_jobs=16).metrics()["mean_bounded_slowdown"]
             for window in held_out
         ]
-        assert told["orders"][name]["median"] == np.median(slowdowns)
+        assert reported["orders"][name]["median"] == np.median(slowdowns)
     assert (
-        told["windows"]
+        reported["windows"]
         == len(held_out)
         == len(list(windows(log.between(jobs.submit_s.max() + 1, 1e12), sm.DAY, more_than=16)))
     )
-    assert "fit-LIN is" in told["findings"][-1]
+    assert "fit-LIN is" in reported["findings"][-1]
     again = CliRunner().invoke(app, ["simulate", "-w", str(tmp_path / "log.swf"), "--order", str(out), "--json"])
     assert again.exit_code == 0, again.output
 
@@ -95,7 +95,7 @@ def test_monomials_of_ones_own_are_fitted(log: sm.Workload, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         (["--form", "line"], "unknown form 'line'"),
         (["--learn-on", "1.5"], "--learn-on 1.5"),
@@ -109,14 +109,14 @@ def test_monomials_of_ones_own_are_fitted(log: sm.Workload, tmp_path: Path) -> N
     ],
 )
 def test_what_cannot_be_learned_is_told_in_one_line(
-    log: sm.Workload, tmp_path: Path, options: list[str], told: str
+    log: sm.Workload, tmp_path: Path, options: list[str], reported: str
 ) -> None:
     wl.write_swf(log, tmp_path / "log.swf")
     out = [] if "--out" in options else ["--out", str(tmp_path / "fit.toml")]
     done = CliRunner().invoke(app, ["learn", "-w", str(tmp_path / "log.swf"), "--pairs", "6", "--trials", "640",
                                     "--window-days", "1", *out, *options])  # fmt: skip
     assert done.exit_code == 2
-    assert told in " ".join(done.output.split())
+    assert reported in " ".join(done.output.split())
     assert not (tmp_path / "fit.toml").exists()
 
 

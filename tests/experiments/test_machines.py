@@ -68,7 +68,7 @@ def test_it_runs_what_python_runs(run: Run) -> None:
     assert f"{cells['TargetAsap']['left_out']:,} jobs did not take part from 86,400 s" in err
 
 
-def test_blank_lines_of_a_series_are_told(run: Run) -> None:
+def test_blank_lines_of_a_series_are_reported(run: Run) -> None:
     path = Path("wind.csv")
     asked = (
         "--series",
@@ -102,9 +102,9 @@ def test_a_series_is_turned_into_machines(run: Run) -> None:
         "--min-machines",
         8,
     )
-    told = ("--notice", "10min", "--mode", "checkpoint", "--checkpoint-cost", 60, "--restart", 30)
+    reported = ("--notice", "10min", "--mode", "checkpoint", "--checkpoint-cost", 60, "--restart", 30)
     window = ("--from", 0, "--until", "10h", "--series-from", "1h", "--repeat")
-    status, out, err = run(*CLUSTER, *series, *told, *window, "--heuristics", "FirstFitAware", "--json")
+    status, out, err = run(*CLUSTER, *series, *reported, *window, "--heuristics", "FirstFitAware", "--json")
     assert status == 0, err
     table = [(0, 16), (1, 23), (2, 8), (3, 25), (4, 8), (5, 25), (6, 16), (7, 23), (8, 8), (9, 25)]
     table.append((10, 8))  # of which notice is given in the window
@@ -180,7 +180,7 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (
             ("--heuristics", "FirstFit"),
@@ -233,10 +233,10 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_told_in_one_line(run: Run, words: tuple[object, ...], told: str) -> None:
+def test_what_makes_no_sense_is_told_in_one_line(run: Run, words: tuple[object, ...], reported: str) -> None:
     status, out, err = run(*CLUSTER, *words)
     assert status == 2
     assert not out
-    assert told in err
+    assert reported in err
     assert err.startswith("error: ")
     assert len(err.splitlines()) == 1

@@ -69,9 +69,9 @@ def test_all_papers_are_run_and_one_page_says_what_holds_what_fails_and_why(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert reproduce(monkeypatch, "--out", "there", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [each["study"] for each in told["papers"]] == ["one", "two"]
-    first = told["papers"][0]
+    reported = json.loads(capsys.readouterr().out)
+    assert [each["study"] for each in reported["papers"]] == ["one", "two"]
+    first = reported["papers"][0]
     assert first["claims"] == {"holds": 1, "fails": 1, "undecided": 0, "too few": 0, "not judged": 0}
     assert first["ours"] == {"holds": 0, "fails": 1, "undecided": 0, "too few": 0, "not judged": 0}
     assert first["fails"] == ["b is less"], "a sentence of ours is none of the paper's"

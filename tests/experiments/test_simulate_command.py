@@ -202,8 +202,8 @@ def test_the_command_line_has_every_option_of_the_models() -> None:
                 if each.name not in own and "Checkpoints" not in str(each.type):
                     assert f"--{each.name.removesuffix('_s').replace('_', '-')}" in flags
         for each in fields(Checkpoints):
-            told = {"interval_s": "checkpoint-every", "cost_s": "checkpoint-cost", "restart_s": "restart"}
-            assert each.name not in told or f"--{told[each.name]}" in flags
+            reported = {"interval_s": "checkpoint-every", "cost_s": "checkpoint-cost", "restart_s": "restart"}
+            assert each.name not in reported or f"--{reported[each.name]}" in flags
 
 
 def test_options_of_every_type_reach_the_model(run: Run) -> None:

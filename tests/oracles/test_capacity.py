@@ -121,7 +121,7 @@ def test_every_job_of_a_week_of_borg_is_equal(shared: Path, heuristic: str, engi
         theirs = pd.read_csv(file, index_col="job")
     found = final(schedule).reindex(range(len(theirs)))
     state = found["state"].fillna("waiting")
-    ran = theirs["state"] != "waiting"  # of a waiting job they tell the plan
+    ran = theirs["state"] != "waiting"  # of a waiting job they give the plan
     done = theirs["state"] == "done"
     unlike = (state != theirs["state"]) | (found["kills"].fillna(0) != theirs["kills"])
     unlike |= ran & ((found["machine"] != theirs["machine"]) | (found["start_s"] != theirs["start"]))

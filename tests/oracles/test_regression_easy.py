@@ -1,4 +1,4 @@
-"""EASY of the regression study's reference, against an emulation of it: one rule tells it from ours.
+"""EASY of the regression study's reference, against an emulation of it: one rule distinguishes it from ours.
 
 Both walk the running jobs by their expected ends until the head fits, which is the shadow. The reference stops there:
 its extra cores are what is free then, less the head's, so that other jobs expected to end at the same instant do not

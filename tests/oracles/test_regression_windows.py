@@ -1,6 +1,6 @@
 """The windows of the online study: those of the published program, and its medians on Lublin-256.
 
-The specification of the study tells the medians over five windows, with 32 and with all waiting jobs considered.
+The specification of the study gives the medians over five windows, with 32 and with all waiting jobs considered.
 """
 
 from pathlib import Path

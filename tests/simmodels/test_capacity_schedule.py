@@ -75,7 +75,7 @@ def test_what_no_machines_could_have_run_is_refused() -> None:
 
 
 @pytest.mark.parametrize("begin", [0.0, 1e8, 1.7e9, 1e12])
-def test_work_is_proved_as_exactly_as_the_instants_of_a_schedule_can_be_told(begin: float) -> None:
+def test_work_is_proved_as_exactly_as_the_instants_of_a_schedule_can_be_represented(begin: float) -> None:
     # tenths of seconds, which no float is; job 2 loses machine 1 after 0.3 s, and what it saved is a sum
     jobs = sm.Workload([1, 2], begin + np.array([0.1, 0.2]), [0.7, 0.9], [1, 1], [2, 2])
     fine = sm.simulate_on_machines(
@@ -152,7 +152,7 @@ def test_a_capacity_that_cannot_be_is_refused(changes: list[tuple[float, int]], 
 
 
 def test_a_column_of_times_that_cannot_be_told_apart_is_refused() -> None:
-    with pytest.raises(RequestError, match=r"time_s must be .* beyond which floats cannot tell seconds apart"):
+    with pytest.raises(RequestError, match=r"time_s must be .* beyond which floats cannot represent every second"):
         sm.Capacity(np.array([0.0, 2.0**53]), np.array([1, 2]))
 
 

@@ -528,9 +528,9 @@ def test_parquet_holds_the_table_and_how_it_was_made(drawn: Schedule, tmp_path: 
     again = pd.read_parquet(tmp_path / "jobs.parquet")
     pd.testing.assert_frame_equal(again, drawn.jobs, check_categorical=False)
     assert (again.attrs["workload"], again.attrs["cores"]) == ("drawn", 4)
-    told = again.attrs["about"]
-    assert {**told, "own": ""} == {"order": "SAF", "threshold_s": 5, "queue_depth": None, "warm_jobs": 0, "own": ""}
-    assert isinstance(told["own"], str)
+    reported = again.attrs["about"]
+    assert {**reported, "own": ""} == {"order": "SAF", "threshold_s": 5, "queue_depth": None, "warm_jobs": 0, "own": ""}
+    assert isinstance(reported["own"], str)
     assert [path.name for path in tmp_path.iterdir()] == ["jobs.parquet"]
 
 

@@ -264,7 +264,7 @@ def test_warm_jobs_outside_the_window_enter_it_when_one_starts(engine: str) -> N
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
-def test_at_most_so_many_jobs_start_in_one_decision(backfilling: str, engine: str) -> None:
+def test_at_most_this_many_jobs_start_in_one_decision(backfilling: str, engine: str) -> None:
     """Five jobs at once: two start, and each of two ends, at 3 s and 4 s, lets two more start."""
     jobs = Workload([1, 2, 3, 4, 5], np.zeros(5), [3.0, 4, 9, 9, 9], [3.0, 4, 9, 9, 9], np.ones(5, int))
     schedule = simulate(jobs, cores=5, backfilling=backfilling, max_starts=2, engine=engine)

@@ -16,7 +16,7 @@ def starts(case: Case, **other: object) -> list[float]:
     return simulate(case.jobs, **{**case.options, **other}).start_s.tolist()
 
 
-def told(case: Case) -> tuple[float, ...]:
+def reported(case: Case) -> tuple[float, ...]:
     return case.start_s
 
 
@@ -125,7 +125,7 @@ def test_a_tolerance_lets_starts_differ_by_so_much() -> None:
 
 
 def test_assert_conforms_raises_with_the_report() -> None:
-    assert_conforms(told)
+    assert_conforms(reported)
     with pytest.raises(
         AssertionError, match="4 of 5 cases passed\neasy/extra-core: job 3 must start at 2 s, not 110 s"
     ):
@@ -135,7 +135,7 @@ def test_assert_conforms_raises_with_the_report() -> None:
 def test_no_case_at_all_does_not_conform() -> None:
     assert not Report((), ()).conforms
     with pytest.raises(AssertionError, match="0 of 0 cases passed"):
-        assert_conforms(told, [])
+        assert_conforms(reported, [])
 
 
 def test_a_scheduler_without_options_can_be_checked_with_the_cases_that_need_none() -> None:

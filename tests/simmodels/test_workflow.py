@@ -37,7 +37,7 @@ def test_a_shared_descendant_counts_once_a_path_or_once() -> None:
     assert diamond().successor_sum_core_s(unique=True).tolist() == [150, 110, 110, 90]
 
 
-def test_it_is_worth_its_volume_unless_told() -> None:
+def test_it_is_worth_its_volume_by_default() -> None:
     assert diamond().most_value == 150
     assert diamond(max_value=3).most_value == 3
 
@@ -83,8 +83,14 @@ def test_what_the_arguments_leave_open_is_taken_from_the_graph() -> None:
     assert (job.job_id, job.submit_s, job.name, job.task_names) == (3, 5.0, "mine", ())
     assert job.tasks == (Task(2.0, 4),)
     curve = ValueCurve.linear(2, 4)
-    told = Workflow.from_graph(drawn, job_id=8, submit_s=0, name="yours", kind="A", curve=curve)
-    assert (told.job_id, told.submit_s, told.name, told.kind, told.curve) == (8, 0.0, "yours", ("A",), curve)
+    reported = Workflow.from_graph(drawn, job_id=8, submit_s=0, name="yours", kind="A", curve=curve)
+    assert (reported.job_id, reported.submit_s, reported.name, reported.kind, reported.curve) == (
+        8,
+        0.0,
+        "yours",
+        ("A",),
+        curve,
+    )
     bare = nx.DiGraph()
     bare.add_node(1, runtime_s=2)
     assert (Workflow.from_graph(bare).job_id, Workflow.from_graph(bare).task_names) == (1, ("1",))

@@ -407,7 +407,7 @@ def test_a_job_is_known_if_its_cores_and_its_runtime_are() -> None:
     assert small(cores=[-1, 2, 3], runtime_s=[1, -1, 0]).known().tolist() == [False, False, True]
 
 
-APART = "between -2**53 and 2**53 s, beyond which floats cannot tell seconds apart"
+APART = "between -2**53 and 2**53 s, beyond which floats cannot represent every second"
 
 
 @pytest.mark.parametrize(

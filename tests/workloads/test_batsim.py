@@ -51,7 +51,7 @@ def test_each_value_goes_where_it_belongs(tmp_path: Path) -> None:
     assert jobs.name == "jobs"
     assert jobs.extras["batsim_id"].tolist() == ["w0!7", "8", "9"]
     assert jobs.extras["profile"].tolist() == ["short", "short", "sums"]
-    assert dict(jobs.counts) == {"jobs": 3, "estimates taken from runtimes": 2, "jobs numbered anew": 0}
+    assert dict(jobs.counts) == {"jobs": 3, "estimates taken from runtimes": 2, "jobs renumbered": 0}
 
 
 def test_a_file_may_be_compressed_and_named_otherwise(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_ids_that_are_no_numbers_of_their_own_are_numbered_anew_and_kept(tmp_pat
     read = read_batsim(written(tmp_path, {**DRAWN, "jobs": jobs}))
     assert read.job_id.tolist() == [1, 2, 3]
     assert read.extras["batsim_id"].tolist() == ids
-    assert read.counts["jobs numbered anew"] == 3
+    assert read.counts["jobs renumbered"] == 3
 
 
 def test_computations_are_timed_by_the_speed_of_the_cores(tmp_path: Path) -> None:

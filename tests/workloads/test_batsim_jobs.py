@@ -84,7 +84,7 @@ def test_batsims_own_ids_and_profiles_are_kept(drawn: Schedule) -> None:
     assert table["workload_name"].tolist() == ["w0", "w0", "w1", own, own, "a!b", own]
 
 
-def test_of_a_job_that_ran_twice_the_last_attempt_is_told() -> None:
+def test_of_a_job_that_ran_twice_the_last_attempt_is_written() -> None:
     jobs = Workload([1, 2], [0.0, 0], [10.0, 10], [10.0, 10], [2, 2])
     attempts = pd.DataFrame(
         {"job_id": [1, 1], "attempt": [1, 2], "start_s": [0, 20], "end_s": [4, 30], "outcome": [2, 0]}

@@ -116,7 +116,7 @@ def test_columns_stand_in_any_order_and_case_with_or_without_a_last_bar(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("gone", "told"),
+    ("gone", "reported"),
     [
         ("Submit", "the header lacks Submit; this makes a file with all columns: sacct"),
         ("Start", "the header lacks Start; this makes a file with all columns: sacct"),
@@ -129,9 +129,9 @@ def test_columns_stand_in_any_order_and_case_with_or_without_a_last_bar(tmp_path
         ("State Start", "the header lacks Start, State; this makes a file with all columns: sacct"),
     ],
 )
-def test_a_missing_column_is_named_with_the_command_that_makes_it(tmp_path: Path, gone: str, told: str) -> None:
+def test_a_missing_column_is_named_with_the_command_that_makes_it(tmp_path: Path, gone: str, reported: str) -> None:
     columns = [name for name in USUAL if name not in gone.split()]
-    with pytest.raises(FileFormatError, match=told) as caught:
+    with pytest.raises(FileFormatError, match=reported) as caught:
         read_sacct(written(tmp_path, printed({}, columns=columns)))
     assert caught.value.line == 1
 
@@ -168,7 +168,7 @@ def test_arrays_and_heterogeneous_jobs_are_numbered_by_slurms_own_numbers(tmp_pa
     jobs = read(tmp_path, *[{"JobID": one, "JobIDRaw": raw} for one, raw in ids.items()])
     assert jobs.job_id.tolist() == [15, 11, 20, 21, 16]
     assert jobs.extras["slurm_id"].tolist() == list(ids)
-    assert jobs.counts["jobs numbered anew"] == 0
+    assert jobs.counts["jobs renumbered"] == 0
     assert jobs.counts["array records that stand for several tasks"] == 2
     assert jobs.counts["components of heterogeneous jobs"] == 2
 
@@ -177,7 +177,7 @@ def test_without_those_numbers_jobs_are_numbered_anew(tmp_path: Path) -> None:
     jobs = read(tmp_path, {"JobID": "7"}, {"JobID": "11_4"}, {"JobID": "11_5"})
     assert jobs.job_id.tolist() == [1, 2, 3]
     assert jobs.extras["slurm_id"].tolist() == ["7", "11_4", "11_5"]
-    assert jobs.counts["jobs numbered anew"] == 3
+    assert jobs.counts["jobs renumbered"] == 3
 
 
 def test_raw_numbers_are_enough(tmp_path: Path) -> None:
@@ -524,7 +524,7 @@ def test_a_file_without_a_job_is_refused_with_the_first_line_at_fault(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "reported"),
     [
         ({"keep": "first"}, "unknown keep 'first'; known: last, all"),
         ({"submit": "start"}, "unknown submit 'start'; known: submit, eligible"),
@@ -536,8 +536,8 @@ def test_a_file_without_a_job_is_refused_with_the_first_line_at_fault(tmp_path: 
         ({"timezone": ""}, r"timezone must be a name such as 'Europe/Berlin' \(got ''\)"),
     ],
 )
-def test_an_option_of_no_sense_is_refused(tmp_path: Path, option: Mapping[str, object], told: str) -> None:
-    with pytest.raises(RequestError, match=told):
+def test_an_option_of_no_sense_is_refused(tmp_path: Path, option: Mapping[str, object], reported: str) -> None:
+    with pytest.raises(RequestError, match=reported):
         read(tmp_path, {}, **option)
 
 

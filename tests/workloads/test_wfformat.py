@@ -312,7 +312,7 @@ def test_what_is_written_keeps_to_the_schema(tmp_path_factory: pytest.TempPathFa
     assert len(content["workflow"]["specification"]["tasks"]) == len(job)
 
 
-def test_the_file_says_what_it_is_told(tmp_path: Path) -> None:
+def test_the_file_says_what_is_given(tmp_path: Path) -> None:
     job = Workflow(3, 5.0, [10, 20], [1, 2], [(0, 1)], task_names=("one", "two words"))
     path = tmp_path / "job.json"
     write_wfformat(job, path, makespan_s=42, executed_at="2020-01-01T00:00:00Z", description="drawn")

@@ -195,7 +195,7 @@ def test_the_user_says_how_many_threads_a_worker_has(
 def test_a_worker_that_dies_loses_its_own_batch_only_and_another_takes_its_place(
     how: str, two: Processes, jobs: Callable[..., list[Job]]
 ) -> None:
-    """Also one that is killed while it tells its result, and so tells the half of it."""
+    """Also one that is killed while it sends its result, and so sends half of it."""
     lost, kept = two.submit(jobs(how, 1)), [two.submit(jobs("well", number)) for number in range(4)]
     assert isinstance(lost.exception(), two.lost)
     assert [len(future.result()) for future in kept] == [1] * 4
@@ -265,7 +265,7 @@ def test_workers_that_die_before_they_can_begin_are_no_fault_of_the_cells(
         place.submit(jobs("well", 1)).result()
 
 
-def test_processes_that_cannot_be_made_are_told(
+def test_processes_that_cannot_be_made_are_reported(
     plan: Plan, jobs: Callable[..., list[Job]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(_: float | None) -> None:
@@ -325,7 +325,7 @@ def test_what_a_cell_prints_is_no_answer_of_the_command(write: Write, tmp_path: 
 
 @pytest.mark.parametrize("at", ["begin", "after"])
 def test_an_interrupt_as_the_place_is_entered_leaves_no_process(at: str, write: Write, tmp_path: Path) -> None:
-    """Neither within `begin`, nor when nobody is told any more to leave the place: Python ends all the same."""
+    """Neither within `begin`, nor when nobody is left to be asked to leave the backend: Python ends all the same."""
     script = write(
         f"""
         import sys
@@ -464,9 +464,9 @@ def test_a_cluster_gives_the_same_bytes_though_a_worker_is_killed(
     process = start(study, out, cluster.address)
     until(lambda: len(list(out.glob("cells/[!.]*"))) >= 3, process)
     cluster.kill(cluster.workers[0])
-    _, told = process.communicate()
-    assert process.returncode == 0, told
-    assert "Traceback" not in told
+    _, reported = process.communicate()
+    assert process.returncode == 0, reported
+    assert "Traceback" not in reported
     assert results(out) == results(tmp_path / "here")
 
 
@@ -477,9 +477,9 @@ def test_a_scheduler_that_goes_is_told_in_a_line_and_what_was_done_is_kept(
     process = start(study, out, cluster.address)
     until(lambda: len(list(out.glob("cells/[!.]*"))) >= 3, process)
     cluster.kill(cluster.scheduler)
-    answer, told = process.communicate()
+    answer, reported = process.communicate()
     assert (process.returncode, answer) == (1, "")
-    *progress, last = told.splitlines()
+    *progress, last = reported.splitlines()
     assert last == (
         f"error: the dask scheduler at {cluster.address} has gone; what was finished is kept, "
         "and the same command goes on"
@@ -516,14 +516,14 @@ def test_a_cell_that_runs_too_long_is_ended_on_a_cluster_too(
     assert campaign.done == 2
 
 
-def test_a_cluster_that_is_not_there_is_told(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_is_not_there_is_reported(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "_CONNECTING_S", 0.5)
     for address in ("tcp://127.0.0.1:1", "nonsense://x", "tcp://127.0.0.1"):
         with pytest.raises(RequestError, match="no dask scheduler answers at"), Dask(plan.shipment, address):
             pytest.fail("there is one")
 
 
-def test_tls_without_a_certificate_or_encryption_that_is_required_and_not_there_is_told(plan: Plan) -> None:
+def test_tls_without_a_certificate_or_encryption_that_is_required_and_not_there_is_reported(plan: Plan) -> None:
     with (
         pytest.raises(
             RequestError, match=r"tls://127\.0\.0\.1:1 needs TLS, and dask is configured with no certificate"
@@ -539,7 +539,7 @@ def test_tls_without_a_certificate_or_encryption_that_is_required_and_not_there_
         pytest.fail("there is one")
 
 
-def test_a_cluster_without_workers_is_told(plan: Plan, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_workers_is_reported(plan: Plan, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     for worker in cluster.workers:
         cluster.kill(worker)
     monkeypatch.setattr(backends, "_PATIENCE_S", 4.0)
@@ -547,7 +547,7 @@ def test_a_cluster_without_workers_is_told(plan: Plan, cluster: Cluster, monkeyp
         pytest.fail("there are some")
 
 
-def test_dask_that_is_not_installed_is_told(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dask_that_is_not_installed_is_reported(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(RequestError, match=r"--dask needs the package distributed; pip install"):
         Dask(plan.shipment, "tcp://127.0.0.1:1")

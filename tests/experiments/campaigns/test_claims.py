@@ -62,7 +62,7 @@ def test_a_claim_holds_fails_or_is_undecided_as_the_definition_says(
         )
 
     low, high = min(one, other), max(one, other)
-    # Values and bounds lie on a grid of halves: quarters tell what is between them.
+    # Values and bounds lie on a grid of halves: quarters show what is between them.
     grid = [n / 4 for n in range(-12, 13)]
     room = [value for value in grid if all(keeps(value, name) for name in bounds)]
     if not room:

@@ -167,7 +167,7 @@ def test_a_file_that_does_not_keep_to_the_format_is_refused_with_its_name(
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"no study can be read from .*none\.toml: no such file or directory"):
         find_study(str(tmp_path / "none.toml"))
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")

@@ -303,9 +303,9 @@ def test_a_campaign_whose_workers_are_killed_again_and_again_comes_to_the_same(
         worker = int(log.read_text().splitlines()[-1].split()[1])
         if worker in session_of(process.pid):
             os.kill(worker, signal.SIGKILL)
-    _, told = process.communicate()
-    assert process.returncode == 0, told
-    assert "Traceback" not in told
+    _, reported = process.communicate()
+    assert process.returncode == 0, reported
+    assert "Traceback" not in reported
     assert Store(tmp_path / "out").failed() == {}
     assert same(tmp_path / "out", undisturbed)
 
@@ -324,8 +324,8 @@ def test_workers_killed_at_drawn_moments_also_as_they_begin_are_no_fault_of_the_
         workers = [other for other in session_of(process.pid) if "spawn_main" in command(other)]
         if workers:
             os.kill(drawn.choice(workers), signal.SIGKILL)
-    _, told = process.communicate()
-    assert process.returncode == 0, told
+    _, reported = process.communicate()
+    assert process.returncode == 0, reported
     assert same(tmp_path / "out", undisturbed)
 
 
@@ -340,9 +340,9 @@ def test_cells_that_kill_their_worker_are_found_and_do_not_stop_the_others(
     start: Callable[..., Started], undisturbed: tuple[bytes, bytes], tmp_path: Path
 ) -> None:
     process = start("--workers=2", "--json", wait_s=0.001, killers="8 31")
-    answer, told = process.communicate()
-    assert process.returncode == 1, told
-    assert "Traceback" not in told
+    answer, reported = process.communicate()
+    assert process.returncode == 1, reported
+    assert "Traceback" not in reported
     assert json.loads(answer)["cells"] == {"planned": CELLS, "done": CELLS - 2, "run": CELLS, "failed": 2}
     failed = Store(tmp_path / "out").failed().values()
     assert sorted(about["cell"]["number"] for about in failed) == [8, 31]
@@ -378,10 +378,10 @@ def test_a_signal_ends_a_run_cleanly_and_the_same_command_goes_on(
     until(lambda: files(out) >= 3, process)
     before = done(out)
     (os.killpg if everyone else os.kill)(process.pid, sent)
-    answer, told = process.communicate()
+    answer, reported = process.communicate()
     assert (process.returncode, answer) == (130, "")
-    assert "Traceback" not in told
-    *_, count, last = told.splitlines()
+    assert "Traceback" not in reported
+    *_, count, last = reported.splitlines()
     assert re.fullmatch(rf"killed: \d+ of {CELLS} cells are done, \d+ run just now", count)
     assert last == "error: interrupted; nothing finished is lost: the same command goes on where this one stopped"
     until(lambda: not session_of(process.pid))
@@ -406,9 +406,9 @@ def test_a_signal_while_workers_begin_leaves_no_traceback_and_no_process(
         pause = time.monotonic() + drawn.uniform(0.0, 1.0)
         until(lambda: time.monotonic() > pause, process)  # noqa: B023  it is called at once
         os.killpg(process.pid, sent)
-        _, told = process.communicate()
+        _, reported = process.communicate()
         assert process.returncode == 130
-        assert "Traceback" not in told
+        assert "Traceback" not in reported
         until(lambda: not session_of(process.pid))  # noqa: B023
     assert done(tmp_path / "out") == set()
 

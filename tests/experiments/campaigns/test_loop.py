@@ -43,7 +43,7 @@ class Died(Exception):  # noqa: N818  it is what happened
 
 
 class Shuffling(Backend):
-    """A place of threads that ends batches in a drawn order, and whose workers die where they are told to."""
+    """A place of threads that ends batches in a drawn order, and whose workers die at given batches."""
 
     lost = (Died, CancelledError)
 
@@ -56,7 +56,7 @@ class Shuffling(Backend):
         self.most = 0
         self.restarts = 0
         self.killers: set[int] = set()
-        self.deaths: dict[int, int] = {}  # how often the worker of a cell shall die, though it is no fault of the cell
+        self.deaths: dict[int, int] = {}  # how often the worker of a cell is to die, though it is no fault of the cell
         self.all_die = False  # when one dies, the batches of all are lost
         self._changed = threading.Condition()
         self._left = False
@@ -338,4 +338,4 @@ def test_batches_are_as_long_as_told_and_shorter_towards_the_end(plan: Plan, tmp
         loop._waiting.pop()
     assert loop._size() == 4  # a tenth of a second
     counting.add(0, 0, 1e6)
-    assert loop._size() == 1  # one cell takes longer than a batch shall
+    assert loop._size() == 1  # one cell takes longer than a batch should

@@ -86,7 +86,7 @@ def test_a_study_that_hands_out_cells_for_ever_is_refused(write: Write, monkeypa
         Plan.of(write(textwrap.dedent(endless)), "smoke", 0)
 
 
-def test_an_unknown_scale_is_told(write: Write) -> None:
+def test_an_unknown_scale_is_reported(write: Write) -> None:
     with pytest.raises(UnknownNameError, match="unknown scale of counting 'smalll'; did you mean small"):
         Plan.of(write(), "smalll", 0)
 

@@ -32,7 +32,7 @@ def test_a_large_batch_prints_one_line(capsys: pytest.CaptureFixture[str]) -> No
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_failures_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_failures_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with Counting(2) as counting:
         counting.add(1, 0, 0.1)
         counting.add(1, 1, 0.1)

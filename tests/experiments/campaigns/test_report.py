@@ -306,7 +306,7 @@ def test_of_many_failures_the_first_are_shown(write: Write, out: Path) -> None:
     assert "and 10 more, in the folder <code>failures</code>" in text
 
 
-def test_code_that_has_changed_since_is_told(write: Write, out: Path) -> None:
+def test_code_that_has_changed_since_is_reported(write: Write, out: Path) -> None:
     note = "The code has changed since these cells were run"
     _, _, text = reported(write(), out)
     assert note not in text
@@ -317,11 +317,11 @@ def test_code_that_has_changed_since_is_told(write: Write, out: Path) -> None:
 
 def test_the_page_says_where_the_results_come_from(write: Write, out: Path) -> None:
     _, page, text = reported(write(), out, seed=5, command=["schedlab", "run", "x"])
-    told = " ".join(page.texts["dd"])
+    about_run = " ".join(page.texts["dd"])
     about = json.loads((out / "manifest.json").read_text("utf-8"))
-    assert "base = 10" in told
-    assert "a, b" in told
-    assert f"digest {about['code']}" in told
+    assert "base = 10" in about_run
+    assert "a, b" in about_run
+    assert f"digest {about['code']}" in about_run
     assert "seed 5" in text
     assert "schedlab run x" in page.texts["code"]
 
@@ -329,7 +329,7 @@ def test_the_page_says_where_the_results_come_from(write: Write, out: Path) -> N
 def test_findings_stand_first_and_a_table_of_very_many_rows_has_no_csv(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "told.py"
+    path = tmp_path / "reported.py"
     path.write_text(
         "from experiments.campaigns import Scale, Study\n\n\nclass Told(Study):\n"
         "    scales = {'smoke': Scale(replications=3)}\n\n"

@@ -77,7 +77,7 @@ def test_a_mistake_in_what_a_study_tells_is_told_in_a_line(
     assert (out / "results.csv").is_file()
 
 
-def test_a_folder_that_cannot_be_written_to_is_told(write: Write, out: Path) -> None:
+def test_a_folder_that_cannot_be_written_to_is_reported(write: Write, out: Path) -> None:
     campaign = run(write(), out=out, scale="smoke", workers=0)
     (out / "tables").write_text("in the way")
     with pytest.raises(RequestError, match=r"cannot write to folder .*tables: .*tables is not a folder"):

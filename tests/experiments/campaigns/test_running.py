@@ -224,9 +224,9 @@ def together(commands: list[list[str]], folder: Path) -> list["subprocess.Popen[
         for arguments in commands
     ]
     for process in processes:
-        _, told = process.communicate()
-        assert "Traceback" not in told
-        assert process.returncode == 0, told
+        _, reported = process.communicate()
+        assert "Traceback" not in reported
+        assert process.returncode == 0, reported
     return processes
 
 
@@ -347,7 +347,7 @@ def test_a_folder_whose_manifest_names_no_study_is_told_by_the_file(
 
 
 @pytest.mark.parametrize("missing", ["study", "scale", "seed", "chosen", "code", "parameters", "factors", "schedlab"])
-def test_a_manifest_that_lacks_something_is_told(
+def test_a_manifest_that_lacks_something_is_reported(
     missing: str, campaign: Callable[..., Campaign], tmp_path: Path
 ) -> None:
     campaign()
@@ -363,7 +363,7 @@ def test_a_manifest_that_lacks_something_is_told(
     ("name", "value"),
     [("seed", "a"), ("seed", None), ("chosen", 3), ("study", 3), ("scale", []), ("code", 1.5), ("factors", [])],
 )
-def test_a_manifest_with_something_else_in_it_is_told(
+def test_a_manifest_with_something_else_in_it_is_reported(
     name: str, value: object, campaign: Callable[..., Campaign], tmp_path: Path
 ) -> None:
     campaign()

@@ -225,9 +225,9 @@ def test_unknown_names_can_be_told_from_other_mistakes() -> None:
         paired(HAND, "wait", factors=FACTORS, of={"x": 1})
 
 
-# How often the interval of 95 % has the truth in it, of the mean and the median of so many values (measured with
+# How often the interval of 95 % has the truth in it, of the mean and the median of this many values (measured with
 # 2,000 samples each, so to within 1.5 points). The bootstrap knows no more than the values it has: of few, and of few
-# with a long tail, its intervals are too narrow. docs/explanation/campaigns.md tells so.
+# with a long tail, its intervals are too narrow. docs/explanation/campaigns.md states it.
 COVERAGE = [
     ("mean", "normal", 10, 0.95),
     ("mean", "normal", 30, 0.95),

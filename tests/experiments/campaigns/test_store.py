@@ -201,7 +201,7 @@ def test_a_file_that_is_damaged_after_the_cells_were_counted_is_an_error(store: 
     assert raised.value.path == str(path)
 
 
-def test_a_file_that_is_none_of_ours_is_left_out_and_told(store: Store) -> None:
+def test_a_file_that_is_none_of_ours_is_left_out_and_reported(store: Store) -> None:
     for number, (column, values, what) in enumerate(
         [("x", [1], "no column _cell"), (CELL, [1], "a column _cell of int64"), (CELL, ["a"], "no column _row")]
     ):
@@ -316,7 +316,7 @@ def test_a_full_disk_is_told_and_leaves_what_was_there(at: str, store: Store, mo
 
     def full(self: Path, *_: object) -> None:
         if at == "writing":
-            self.touch()  # and then there is no room for what shall be in it
+            self.touch()  # and then there is no room for its contents
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
@@ -348,7 +348,7 @@ def test_a_folder_that_may_only_be_read_is_refused(store: Store) -> None:
         store.folder.chmod(0o700)
 
 
-def test_a_disk_that_may_only_be_read_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_may_only_be_read_is_reported(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 

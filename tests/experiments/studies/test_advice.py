@@ -110,7 +110,7 @@ def test_a_machine_on_which_nobody_waits_gets_a_page_that_says_so(tmp_path: Path
     assert findings[0].startswith("The order hardly matters here"), "nothing is better than nothing"
 
 
-def test_a_log_of_more_work_than_the_machine_can_do_is_told(tmp_path: Path) -> None:
+def test_a_log_of_more_work_than_the_machine_can_do_is_reported(tmp_path: Path) -> None:
     _, findings = advised(tmp_path, some(400, 3.0, 40_000.0))
     assert any("more work than the machine can do" in text for text in findings)
     fine = tmp_path / "fine"
@@ -127,7 +127,7 @@ def test_jobs_that_are_left_out_are_told_with_their_reason(tmp_path: Path) -> No
     assert any(text.startswith("50 of 200 jobs were left out, which is much") for text in findings)
 
 
-def test_a_log_without_limits_is_told(tmp_path: Path) -> None:
+def test_a_log_without_limits_is_reported(tmp_path: Path) -> None:
     log = some(200, 3.0, 3000.0)
     none = replace(log, estimate_s=log.runtime_s, extras={"requested_s": np.full(200, -1.0)})
     _, findings = advised(tmp_path, none)

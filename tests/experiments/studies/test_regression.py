@@ -287,7 +287,7 @@ def test_scores_of_a_file_have_four_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "reported"),
     [
         ({"scores": "none"}, "scores must be one of None, swap-any, uniform .got 'none'"),
         ({"mode": "est"}, "mode must be one of actual, estimates, backfilling .got 'est'"),
@@ -308,8 +308,10 @@ def test_scores_of_a_file_have_four_columns(tmp_path: Path) -> None:
         ({"generated_windows": 0}, "generated_windows must be an integer >= 1"),
     ],
 )
-def test_settings_that_are_not_allowed_are_refused_before_anything_is_run(chosen: dict[str, object], told: str) -> None:
-    with pytest.raises((RequestError, sm.UnknownNameError), match=told):
+def test_settings_that_are_not_allowed_are_refused_before_anything_is_run(
+    chosen: dict[str, object], reported: str
+) -> None:
+    with pytest.raises((RequestError, sm.UnknownNameError), match=reported):
         Plan.of("regression", "smoke", 0, {**SMALL, **chosen})
 
 

@@ -238,7 +238,7 @@ def test_what_no_cell_can_run_is_refused_before_any_is_run(
     assert str(caught.value).startswith(message)
 
 
-def test_a_log_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     for workload in ("none.swf", 5):
         with pytest.raises((FileFormatError, RequestError), match=str(workload)):
             Plan.of("replay", "smoke", 0, {"workload": workload})

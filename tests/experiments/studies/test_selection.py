@@ -318,7 +318,7 @@ def test_on_a_real_log_our_table_2_is_much_like_the_published_one(shared: Path, 
 
 
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "reported"),
     [
         ({"variant": "prog"}, "unknown variant 'prog'; did you mean program"),
         ({"strategy": ["FCFS", "full"]}, "unknown strategy 'full'"),
@@ -335,8 +335,10 @@ def test_on_a_real_log_our_table_2_is_much_like_the_published_one(shared: Path, 
         ({"epsilon_half_life_weeks": 0}, "epsilon_half_life_weeks must be a number of weeks > 0"),
     ],
 )
-def test_settings_that_are_not_allowed_are_refused_before_anything_is_run(chosen: dict[str, object], told: str) -> None:
-    with pytest.raises(RequestError, match=told):
+def test_settings_that_are_not_allowed_are_refused_before_anything_is_run(
+    chosen: dict[str, object], reported: str
+) -> None:
+    with pytest.raises(RequestError, match=reported):
         Plan.of("selection", "smoke", 0, chosen)
 
 

@@ -118,22 +118,22 @@ def test_a_cluster_of_yours_says_how_long_tasks_run() -> None:
 
 
 def test_start_and_ended_can_be_overridden() -> None:
-    told: list[tuple[str, int]] = []
+    reported: list[tuple[str, int]] = []
 
-    class Telling(Auctioneer):
+    class Reporting(Auctioneer):
         def start(self, run: TaskRun, cluster: Cluster) -> Attempt:
-            told.append(("start", run.task))
+            reported.append(("start", run.task))
             return super().start(run, cluster)
 
         def ended(self, attempt: Attempt) -> None:
-            told.append(("ended", attempt.job.task))  # type: ignore[attr-defined]
+            reported.append(("ended", attempt.job.task))  # type: ignore[attr-defined]
             super().ended(attempt)
 
     env = Environment()
-    auctioneer = Telling(env, [Cluster(env, "a", cores=4)])
+    auctioneer = Reporting(env, [Cluster(env, "a", cores=4)])
     Source(env, [Workflow(1, 0, [10, 10], 4, [(0, 1)])], into=auctioneer)
     env.run()
-    assert told == [("start", 0), ("ended", 0), ("start", 1), ("ended", 1)]
+    assert reported == [("start", 0), ("ended", 0), ("start", 1), ("ended", 1)]
 
 
 def test_auctions_end_with_the_last_submission_if_asked() -> None:

@@ -330,7 +330,7 @@ class Slowly(sm.Cluster):
 @pytest.mark.parametrize(
     ("changes", "on", "open_"),
     [
-        ([(0, 2), (100, 8), (120, 4)], 4, 4),  # it is told that it is no longer wanted
+        ([(0, 2), (100, 8), (120, 4)], 4, 4),  # it is notified that it is no longer wanted
         ([(0, 8), (100, 2), (200, 8), (210, 2)], 2, 2),
         ([(0, 2), (100, 8), sm.CapacityChange(900, 3, notice_s=790)], 8, 3),  # those that come later are under notice
     ],

@@ -329,15 +329,15 @@ def test_another_process_with_another_hash_seed_gives_the_same_bits() -> None:
     assert run(1) == run(2) != ""
 
 
-# -- what is told, and what is refused --------------------------------------------------------------
+# -- what is reported, and what is refused --------------------------------------------------------------
 
 
 def test_progress_is_told_up_to_the_last_trial(drawn: Sequence[Pair]) -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     trials = 32 * 9000
-    score_jobs(drawn, trials, progress=lambda done, total: told.append((done, total)))
-    done = [one for one, _ in told]
-    assert {total for _, total in told} == {3 * trials}
+    score_jobs(drawn, trials, progress=lambda done, total: reported.append((done, total)))
+    done = [one for one, _ in reported]
+    assert {total for _, total in reported} == {3 * trials}
     assert done == sorted(set(done))
     assert done[-1] == 3 * trials
     assert len(done) > 3

@@ -1,4 +1,4 @@
-"""The passes against a plain reading of their rules, with so many jobs that blocks are skipped."""
+"""The passes against a plain reading of their rules, with enough jobs for blocks to be skipped."""
 
 import math
 from dataclasses import dataclass

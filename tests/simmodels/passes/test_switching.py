@@ -26,16 +26,16 @@ class Machines:
     def __init__(self, text: str) -> None:
         self.states = np.array([{"-": OFF, "o": OPEN, "n": NOTICED, "d": DRAINING}[each] for each in text])
         self.by = np.full(len(text), -1)
-        self.told = np.full(len(text), np.inf)
+        self.reported = np.full(len(text), np.inf)
 
     def __str__(self) -> str:
         return "".join("-ond"[each] for each in self.states)
 
     def warn(self, machines: int, now: float = 0.0, draws: np.ndarray = NONE) -> int:
-        return int(warn(self.states, self.told, machines, draws, now))
+        return int(warn(self.states, self.reported, machines, draws, now))
 
     def change(self, number: int, machines: int, mode: int = KILL, now: float = 0.0, draws: np.ndarray = NONE) -> int:
-        return int(take_effect(self.states, self.by, self.told, number, machines, mode, draws, now))
+        return int(take_effect(self.states, self.by, self.reported, number, machines, mode, draws, now))
 
 
 def test_the_highest_go_first_and_the_lowest_come_first() -> None:
@@ -57,7 +57,7 @@ def test_who_was_given_notice_goes_first() -> None:
     assert str(four) == "oon-"
     assert four.change(1, 1, CHECKPOINT, now=30.0) == 1, "one of them had no notice"
     assert str(four) == "o---"
-    assert four.told.tolist() == [np.inf, 30, 10, 10]
+    assert four.reported.tolist() == [np.inf, 30, 10, 10]
     assert four.by.tolist() == [-1, 1, 1, 0]
 
 
@@ -80,10 +80,12 @@ def test_draws_say_who_goes_the_same_at_once_or_one_by_one() -> None:
     assert str(twice) == "noon"
 
 
-@pytest.mark.parametrize(("told", "is_warned"), [(40.0, 60.0), (10.0, 60.0), (70.0, 30.0), (np.inf, -np.inf)])
-def test_a_machine_was_warned_since_it_was_told_but_no_longer_than_the_notice(told: float, is_warned: float) -> None:
-    assert warned(told, 100.0, 60.0) == is_warned
-    assert warned(1000.3 - 60.0, 1000.3, 60.0) == 60.0, "what was told in time is not a rounding too late"
+@pytest.mark.parametrize(("reported", "is_warned"), [(40.0, 60.0), (10.0, 60.0), (70.0, 30.0), (np.inf, -np.inf)])
+def test_a_machine_was_warned_since_it_was_told_but_no_longer_than_the_notice(
+    reported: float, is_warned: float
+) -> None:
+    assert warned(reported, 100.0, 60.0) == is_warned
+    assert warned(1000.3 - 60.0, 1000.3, 60.0) == 60.0, "a notice in time is not a rounding too late"
 
 
 @given(

@@ -1,4 +1,4 @@
-"""No time comes to the clocks at which a float could not tell a second."""
+"""No time reaches the engines at which a float could not represent a second."""
 
 import pytest
 
