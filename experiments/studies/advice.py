@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from experiments.calibration import Calibration, calibrate
+from experiments.calibration import calibrate
 from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
@@ -93,6 +93,8 @@ class Advice(Study):
         if isinstance(current, str):  # case does not matter
             chosen["current"] = next((name for name in (*FIXED, AUTO) if name.lower() == current.lower()), current)
         super().__init__(**chosen)
+        self._found_last: tuple[Results, AdviceResults | None] | None = None
+        self._drawn_last: tuple[tuple[int, int, int], Workload, Workload] | None = None
 
     @cached_property
     def _log(self) -> Workload:
@@ -153,8 +155,7 @@ class Advice(Study):
         if cell["trace"] == LOG:
             schedule = schedule_of(policy, cell["threshold_h"], log, log, node_cores=cell["node_cores"])
             return {**_measured(schedule), "apart": _apart(schedule)}
-        weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
-        trace = resample(log, weeks=weeks, seed=cell.seed, index=cell.replication)
+        trace = self._resample(log, cell)
         if policy in TUNERS:
             strategy, period_s = TUNERS[policy]
             options = QueueOptions.checked(threshold_s=in_seconds(cell["threshold_h"]))
@@ -165,6 +166,15 @@ class Advice(Study):
             )
             return [_measured(tuned.schedule), *_by_week(tuned.tuning_run.used, period_s)]
         return _measured(schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"]))
+
+    def _resample(self, log: Workload, cell: Cell) -> Workload:
+        """Return the resample of a cell; the last one is kept, as the cells of a replication follow each other."""
+        weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
+        key = weeks, cell.seed, cell.replication
+        if self._drawn_last is None or self._drawn_last[0] != key or self._drawn_last[1] is not log:
+            trace = resample(log, weeks=weeks, seed=cell.seed, index=cell.replication)
+            self._drawn_last = key, log, trace
+        return self._drawn_last[2]
 
     # -- what is reported ---------------------------------------------------------------------------
 
@@ -243,28 +253,27 @@ class Advice(Study):
 
     def _found(self, results: Results) -> AdviceResults | None:
         """Return what all that is said rests on; None if the current policy is not run yet, or failed."""
-        options, now = options_of(results)
-        if now is None:
-            return None
-        calibration = self._calibration(now)
-        return AdviceResults(options, calibration, judge(options, now, calibration))
-
-    def _calibration(self, now: Option) -> Calibration | None:
-        """Return how far the replay under what there is now is from the log; None if the log does not say."""
-        key = now.policy, now.threshold_h
-        if key not in self._calibrated:
-            self._calibrated[key] = calibrate(self._simulated(now))
-        return self._calibrated[key]
-
-    @cached_property
-    def _calibrated(self) -> dict[tuple[str, float | None], Calibration | None]:
-        """What `_calibration` returned, by what there is now."""
-        return {}
+        if self._found_last is None or self._found_last[0] is not results:
+            options, now = options_of(results)
+            found = None
+            if now is not None:
+                calibration = calibrate(self._simulated(now))
+                found = AdviceResults(options, calibration, judge(options, now, calibration))
+            self._found_last = results, found
+        return self._found_last[1]
 
     def _simulated(self, option: Option) -> Schedule:
-        """Return the schedule of the log under an option."""
-        node_cores = self._node_cores
-        return schedule_of(option.policy, option.threshold_h, self._log, self._log, node_cores=node_cores)
+        """Return the schedule of the log under an option, simulated once."""
+        key = option.policy, option.threshold_h
+        if key not in self._schedules:
+            log, node_cores = self._log, self._node_cores
+            self._schedules[key] = schedule_of(*key, log, log, node_cores=node_cores)
+        return self._schedules[key]
+
+    @cached_property
+    def _schedules(self) -> dict[tuple[str, float | None], Schedule]:
+        """What `_simulated` returned."""
+        return {}
 
     def _priority(self, option: Option) -> Multifactor:
         """Return the priority that an option is."""
