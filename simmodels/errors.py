@@ -10,15 +10,32 @@ pickle it. So every class hands *all* its fields to ``super().__init__`` and mak
 
 import difflib
 import reprlib
+import sys
 import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
 _UNPRINTABLE: Final = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 _LONG, _END = 600, 120  # what a file says may be of any length: the first characters are shown, and the last
-_BRIEF: Final = reprlib.Repr()
-_BRIEF.maxstring = _BRIEF.maxother = 80
-_BRIEF.maxlevel = 3
+_SHORT: Final = 80
+
+
+class _Brief(reprlib.Repr):
+    """Names by its type what Python shows in several lines or with an address, also within a list or a mapping."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring, self.maxlevel, self.maxother = _SHORT, 3, sys.maxsize
+
+    def repr_instance(self, x: object, level: int) -> str:
+        text = super().repr_instance(x, level)
+        if "\n" in text or text.startswith("<"):
+            name = type(x).__name__
+            return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+        return text if len(text) <= _SHORT else f"{text[: _SHORT // 2]}...{text[-_SHORT // 2 :]}"
+
+
+_BRIEF: Final = _Brief()
 
 
 def printable(text: str, *, keep: str = "") -> str:
@@ -63,13 +80,9 @@ def brief(value: object) -> str:
     """
     try:
         scalar = type(value).__module__ == "numpy" and not getattr(value, "shape", True)
-        text = _BRIEF.repr(value.item() if scalar else value)  # type: ignore[attr-defined]  # those of numpy have it
+        return _BRIEF.repr(value.item() if scalar else value)  # type: ignore[attr-defined]  # those of numpy have it
     except ValueError:  # Python does not write out thousands of digits
         return f"{type(value).__name__} with a number of thousands of digits"
-    if "\n" in text or text.startswith("<"):
-        name = type(value).__name__
-        return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
-    return text
 
 
 def must_be(name: str, expected: str, given: object) -> str:

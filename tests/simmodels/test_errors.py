@@ -117,7 +117,7 @@ def test_numbers_of_thousands_of_digits_are_shown_in_a_few_words(value: object) 
 
 def test_every_error_class_of_the_module_is_tried_here() -> None:
     classes = {cls for _, cls in inspect.getmembers(errors, inspect.isclass) if cls.__module__ == errors.__name__}
-    assert classes == {type(error) for error, _ in CASES}
+    assert {cls for cls in classes if issubclass(cls, Exception)} == {type(error) for error, _ in CASES}
 
 
 def test_every_error_is_ours_and_those_with_a_builtin_of_its_kind_are_that_too() -> None:
@@ -197,6 +197,12 @@ def test_a_long_value_is_shown_in_brief() -> None:
         nested = [nested]
     for value in ("x" * 10**6, 10**4_000, list(range(10**6)), nested, {str(key): "y" * 999 for key in range(999)}):
         assert len(brief(value)) < 500
+
+
+def test_an_object_of_several_lines_is_shown_as_its_type() -> None:
+    table = pd.DataFrame({"a": range(3)})
+    assert brief(table) == "a DataFrame"
+    assert brief({"x": [table, object()]}) == "{'x': [a DataFrame, an object]}"
 
 
 def test_a_long_text_of_a_file_shows_how_it_begins_and_ends() -> None:
