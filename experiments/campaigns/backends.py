@@ -21,6 +21,7 @@ from experiments.campaigns.plan import Shipment
 from experiments.campaigns.workers import Call, Worker, WorkerDiedError, without_interrupts
 from experiments.inputs import describe_error
 from simmodels.errors import RequestError, StoppedError
+from simmodels.ground.numbers import as_integer
 
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 KEPT: Final = "what was finished is kept, and the same command goes on"
@@ -108,9 +109,7 @@ class Processes(Backend):
 
     def __init__(self, shipment: Shipment, workers: int, *, limit_s: float | None = None) -> None:
         super().__init__(shipment)
-        if workers < 1:
-            raise RequestError(f"{workers} workers", "an integer >= 1 is allowed; 0 runs the cells in this process")
-        self.workers = workers
+        self.workers = as_integer("workers", workers, 1)
         self._limit_s = limit_s
         self._pool: _ProcessPool | None = None
         self._outside: dict[str, str | None] = {}

@@ -25,7 +25,7 @@ from experiments.campaigns.fingerprint import code_digest
 from experiments.campaigns.plan import Shipment
 from experiments.campaigns.study import Study, is_text, used_inputs
 from experiments.inputs import describe_error
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import MOST
 
 CELL: Final = "_cell"
@@ -180,7 +180,7 @@ def plain_rows(rows: Rows, factors: Mapping[str, Value]) -> list[dict[str, Any]]
     elif isinstance(rows, Mapping):
         several = [rows]
     if isinstance(several, str) or not isinstance(several, Iterable):
-        raise TypeError(f"run_cell returned {_shown(rows)}; a mapping, several, or a DataFrame is allowed")
+        raise TypeError(must_be("what run_cell returns", "a mapping, several of them, or a DataFrame", rows))
     plain = [_plain_row(row, factors) for row in several]
     kinds = _kinds(plain)
     for name, kind in kinds.items():
@@ -239,31 +239,27 @@ def groups(done: Sequence[Done]) -> list[list[Done]]:
 
 def _plain_row(row: object, factors: Mapping[str, Value]) -> dict[str, Any]:
     if not isinstance(row, Mapping):
-        raise TypeError(f"a row is {_shown(row)}; a mapping is allowed")
+        raise TypeError(must_be("a row", "a mapping", row))
     plain: dict[str, Any] = {}
     for name, given in row.items():
         if not isinstance(name, str) or not name or not is_text(name):
-            raise TypeError(f"a column is named {name!r}; a text that UTF-8 can hold is allowed")
+            raise TypeError(must_be("the name of a column", "a text that UTF-8 can hold", name))
         if name in factors or name in OURS or name == REPLICATION:
             raise ValueError(f"a column is named {name!r}, as a factor or a column of the campaign is")
         value = given.item() if isinstance(given, np.generic) else given
         if value is None or value is pd.NA or value is pd.NaT:
             continue
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MOST:
-            raise ValueError(f"{name} is {value}; whole numbers up to 2^53 are allowed, which a float can hold too")
+            raise ValueError(must_be(name, "an integer from -2**53 to 2**53", value))
         if not isinstance(value, bool | int | float | str):
-            raise TypeError(f"{name} is {_shown(value)}; None, a bool, a number or a text is allowed")
+            raise TypeError(must_be(name, "None, a bool, a number or a text", value))
         if isinstance(value, str):
             value = str.__str__(value)  # of a member of an enumeration its value, where str() would give its name
             if not is_text(value):
-                raise ValueError(f"{name} is {_shown(value)}; text that UTF-8 can hold is allowed")
+                raise ValueError(must_be(name, "a text that UTF-8 can hold", value))
         # Of a subclass the plain value.
         plain[name] = next(kind for kind in (bool, int, float, str) if isinstance(value, kind))(value)
     return plain
-
-
-def _shown(value: object) -> str:
-    return f"{type(value).__name__} {str(value)[:40]!r}"
 
 
 def table_of(done: Sequence[Done]) -> pa.Table:

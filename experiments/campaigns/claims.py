@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from experiments.campaigns.statistics import Effect, compared
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 
 Verdict = Literal["holds", "fails", "undecided", "too few", "not judged"]
 
@@ -83,7 +83,7 @@ class Claim:
     def __post_init__(self) -> None:
         """Check the bounds."""
         if not all(map(math.isfinite, self.bounds().values())):
-            raise RequestError(f"claim {self.text!r} has the bound {self.expected()}", "finite numbers are allowed")
+            raise RequestError(must_be(f"the bounds of claim {self.text!r}", "finite numbers", self.bounds()))
         low, high, open_ = self._bounds()
         if low == -math.inf and high == math.inf:
             raise RequestError(

@@ -32,7 +32,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, Statistic
 from experiments.campaigns.study import Scale, Study
 from experiments.inputs import reason
-from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief, require_known
+from simmodels.errors import FileFormatError, RequestError, SimModelsError, must_be, require_known
 from simmodels.ground.files import open_regular
 from simmodels.ground.toml_json import parsed
 
@@ -80,7 +80,7 @@ def declared(path: Path, find_class: Callable[[str], type[Study]]) -> type[Study
     RequestError
         The file cannot be read.
     FileFormatError
-        It is no TOML, or says something that is not allowed.
+        It is no TOML, or a value of it is out of range.
     """
     content = _content(path)
     try:
@@ -164,7 +164,7 @@ def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], ty
             "claims": all_claims,
         },
     )
-    made()  # says what is not allowed, if anything is
+    made()  # refuses what is out of range
     return made
 
 
@@ -228,14 +228,14 @@ def _check_claim(said: Mapping[str, Any], where: str, factors: Mapping[str, Any]
 def _check(said: object, allowed: Mapping[str, type], where: str, needed: Sequence[str] = ()) -> None:
     """Refuse a table of the file that has a key it may not have, lacks one, or has one of another kind."""
     if not isinstance(said, Mapping):
-        raise RequestError(f"{where} is {brief(said)}", "a table is allowed")
+        raise RequestError(must_be(where, "a table", said))
     for key, value in said.items():
         require_known(f"key of {where}", key, allowed)
         kind = allowed[key]
         fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
         if not fits or (isinstance(value, bool) and kind is not bool):
-            names = {str: "a text", dict: "a table", list: "an array", int: "a whole number", float: "a number"}
-            raise RequestError(f"{key} of {where} is {brief(value)}", f"{names.get(kind, 'true or false')} is allowed")
+            names = {str: "a text", dict: "a table", list: "an array", int: "an integer", float: "a number"}
+            raise RequestError(must_be(f"{key} of {where}", names.get(kind, "true or false"), value))
     for key in needed:
         if key not in said:
             raise RequestError(f"{where} has no {key}", "it is needed")

@@ -44,8 +44,8 @@ def find_study(text: str, chosen: Mapping[str, Any] | None = None) -> Study:
     UnknownNameError
         There is no study of this name; near ones are offered.
     RequestError
-        The file cannot be read, fails when it is run, or does not define one study; or the study says something that
-        is not allowed.
+        The file cannot be read, fails when it is run, or does not define one study; or a value of the study is
+        out of range.
     FileFormatError
         The TOML file does not keep to its format.
     """
@@ -73,7 +73,7 @@ def find_class(text: str, within: tuple[str, ...] = ()) -> type[Study]:
     if path.lower().endswith(".py"):
         return _class_of_file(path, name)
     if text not in STUDIES and (Path(text).suffix or os.path.lexists(text)):
-        raise RequestError(f"no study can be read from {text}", f"names ending in {' or '.join(_FILES)} are allowed")
+        raise RequestError(f"no study can be read from {text}", f"use a name that ends in {' or '.join(_FILES)}")
     require_known("study", text, STUDIES)
     module, _, name = STUDIES[text].partition(":")
     found: type[Study] = getattr(importlib.import_module(module), name)

@@ -14,7 +14,7 @@ from typing import Final
 from experiments.campaigns.cell import Cell
 from experiments.campaigns.study import Study
 from experiments.inputs import describe_error
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 
 _DIGITS: Final = 32
 _MODELS: Final = ("simmodels", "workloads")
@@ -56,7 +56,7 @@ def pickled_inputs(study: Study, inputs: object) -> dict[str, bytes]:
         They are no mapping from names, or it is not possible to pickle them.
     """
     if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):
-        raise RequestError(f"inputs of study {study.name} returned {inputs!r}", "a mapping from names is allowed")
+        raise RequestError(must_be(f"inputs of study {study.name}", "a mapping from names", inputs))
     try:
         return {name: pickle.dumps(value, protocol=5) for name, value in inputs.items()}
     except Exception as error:  # pickle raises what the objects do

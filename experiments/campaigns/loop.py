@@ -19,7 +19,7 @@ from experiments.inputs import describe_error
 from simmodels.errors import RequestError, SimModelsError, StoppedError
 
 _BATCH_S: Final = 1.0
-"""A batch is made to last so long: a worker loses no more if the runner is killed, unless one cell takes longer."""
+"""A batch is made to last this long: a worker loses no more if the runner is killed, unless one cell takes longer."""
 _SHORTEST_S: Final = 0.1
 _LARGEST_BATCH: Final = 5_000
 _AHEAD: Final = 2
@@ -27,7 +27,7 @@ _AHEAD: Final = 2
 _MANY: Final = 16
 """With more workers than this, batches last longer: the runner would be the slowest."""
 _FIRST_ALONE_S: Final = 60.0
-"""The first cell is alone for so long: what it compiles, the other workers then find compiled."""
+"""The first cell is alone for this long: what it compiles, the other workers then find compiled."""
 _DEATHS: Final = 2
 """The cells of a batch that was lost this often are run one by one, alone; one that is alone then, fails."""
 _DIED: Final = "its worker died while it ran alone: it was killed (out of memory?), or crashed"

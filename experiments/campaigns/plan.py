@@ -9,7 +9,7 @@ from experiments.campaigns.cell import Cell, Value
 from experiments.campaigns.finding import find_study, reference
 from experiments.campaigns.fingerprint import cell_key, code_digest, digest, pickled_inputs
 from experiments.campaigns.study import MOST_CELLS, Study, asked, factor_values, used_inputs
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.streams import entropy
 
 
@@ -85,8 +85,8 @@ class Plan:
         Raises
         ------
         RequestError
-            The study cannot be found, has no such scale, no cells, or two cells that are the same; or what it says of
-            them is not allowed.
+            The study cannot be found, has no such scale, no cells, or two cells that are the same; or one that
+            is out of range.
         """
         entropy(seed)  # refuses what is no seed
         seed = int(seed)
@@ -111,7 +111,7 @@ class Plan:
                 raise RequestError(f"study {study.name} has the cell twice: {cell}", "each may occur once")
             if cell.seed != seed or dict(cell.parameters) != dict(design.parameters):
                 what = f"the cell {cell} of study {study.name} has a seed or parameters of its own"
-                raise RequestError(what, "those of the campaign are allowed; what is varied is a factor")
+                raise RequestError(what, "use those of the campaign, and a factor for what is varied")
             seen[key] = cell
         named = reference(text)
         shipment = Shipment(named, dict(chosen or {}), code, seed, dict(design.parameters), inputs)
@@ -146,7 +146,7 @@ def _varied(study: Study, cells: Sequence[object]) -> dict[str, tuple[Value, ...
     found: dict[str, dict[tuple[type, Value], None]] = {}
     for cell in cells:
         if not isinstance(cell, Cell):
-            raise RequestError(f"cells of study {study.name} handed out {cell!r}", "a Cell is allowed")
+            raise RequestError(must_be(f"a cell of study {study.name}", "a Cell", cell))
         for name, value in cell.factors.items():
             try:
                 found.setdefault(name, {})[type(value), value] = None

@@ -13,7 +13,7 @@ from experiments.campaigns.pages import in_words
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import having
 from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
-from simmodels.errors import RequestError
+from simmodels.errors import require_known
 from simmodels.units import HOUR
 
 _LINE: Final = 0.9
@@ -55,10 +55,8 @@ def boxes(
         The results have no such measure or factor, or no cell is done.
     """
     for name in (by, *(() if within is None else (within,))):
-        if name not in results.factors:
-            raise RequestError(f"boxes by {name!r}", f"a factor is allowed: {', '.join(results.factors)}")
-    if measure not in results.measures:
-        raise RequestError(f"boxes of {measure!r}", f"a measure is allowed: {', '.join(results.measures)}")
+        require_known("factor", name, results.factors)
+    require_known("measure", measure, results.measures)
     table, label = _means(results, measure, label)
     values = results.factors[by]
     hues = tuple(results.factors[within]) if within is not None else (None,)

@@ -22,7 +22,7 @@ from experiments.campaigns.store import MANIFEST, read_json
 from experiments.campaigns.study import Study, asked
 from experiments.inputs import reason
 from experiments.outputs import made_folder
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.files import replacing, write_csv
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _tables(study: Study, results: Results) -> dict[str, pd.DataFrame]:
     """Return the tables that a study makes of its results; an index that has a name, as of groups, becomes columns."""
     tables = asked(study, "tables", results)
     if not isinstance(tables, Mapping) or not all(isinstance(table, pd.DataFrame) for table in tables.values()):
-        raise RequestError(f"tables of study {study.name} returned {_brief(tables)}", "DataFrames by name are allowed")
+        raise RequestError(must_be(f"tables of study {study.name}", "DataFrames by name", tables))
     return {str(name): table if table.index.names == [None] else table.reset_index() for name, table in tables.items()}
 
 
@@ -125,7 +125,7 @@ def _figures(study: Study, results: Results) -> "dict[str, Figure]":
     """Return the figures that a study makes of its results."""
     figures = asked(study, "figures", results)
     if not isinstance(figures, Mapping) or not all(hasattr(figure, "savefig") for figure in figures.values()):
-        raise RequestError(f"figures of study {study.name} returned {_brief(figures)}", "Figures by name are allowed")
+        raise RequestError(must_be(f"figures of study {study.name}", "Figures by name", figures))
     return {str(name): figure for name, figure in figures.items()}
 
 
@@ -134,9 +134,7 @@ def _texts(study: Study, results: Results) -> dict[str, str]:
     texts = asked(study, "files", results)
     good = isinstance(texts, Mapping) and all(isinstance(text, str) for text in texts.values())
     if not good or not all(_FILE_NAME.fullmatch(str(name)) for name in texts):
-        raise RequestError(
-            f"files of study {study.name} returned {_brief(texts)}", "texts by names of files are allowed"
-        )
+        raise RequestError(must_be(f"files of study {study.name}", "texts by names of files", texts))
     return dict(texts)
 
 
@@ -144,7 +142,7 @@ def _claims(study: Study, results: Results) -> tuple[Claim, ...]:
     """Return the claims that a study makes, checked on its results."""
     found = asked(study, "claims", results)
     if not isinstance(found, Sequence) or not all(isinstance(one, Claim) for one in found):
-        raise RequestError(f"claims of study {study.name} returned {_brief(found)}", "a list of Claims is allowed")
+        raise RequestError(must_be(f"claims of study {study.name}", "a list of Claims", found))
     return tuple(found) if results.judged else tuple(replace(claim, judged=False) for claim in found)
 
 
@@ -152,13 +150,8 @@ def _answer(study: Study, results: Results) -> dict[str, Any]:
     """Return what a study answers programs, by name."""
     found = asked(study, "answer", results)
     if not isinstance(found, Mapping):
-        raise RequestError(f"answer of study {study.name} returned {_brief(found)}", "values by name are allowed")
+        raise RequestError(must_be(f"answer of study {study.name}", "values by name", found))
     return dict(found)
-
-
-def _brief(value: object) -> str:
-    """Return a value in a line that is not long."""
-    return " ".join(repr(value).split())[:80]
 
 
 def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:

@@ -27,7 +27,8 @@ from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
 from experiments.campaigns.store import MANIFEST, Shape, Store, read_json
 from experiments.inputs import reason
-from simmodels.errors import FileFormatError, RequestError, StoppedError, brief
+from simmodels.errors import FileFormatError, RequestError, StoppedError, brief, must_be
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.version import __version__
 
 RUNNING: Final = "running"
@@ -48,6 +49,7 @@ _RENEWED: Final = "remove it, and the command of the run writes it again"
 _LONGEST_S: Final = 1e6
 """The system counts the milliseconds to wait in 31 bits."""
 _SHARD: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
+_SHARDS: Final = "i/n with 1 <= i <= n, such as 3/100"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +75,14 @@ class Shard:
     def __post_init__(self) -> None:
         """Check that there is such a part."""
         if not 1 <= self.number <= self.of:
-            raise RequestError(f"shard {self.number}/{self.of}", "i/n with 1 <= i <= n is allowed")
+            raise RequestError(must_be("shard", _SHARDS, f"{self.number}/{self.of}"))
 
     @classmethod
     def parse(cls, text: str) -> "Shard":
         """Return the part that a text such as ``3/100`` stands for."""
         found = _SHARD.fullmatch(text.strip())
         if found is None:
-            raise RequestError(f"shard {text!r}", "i/n with 1 <= i <= n is allowed, such as 3/100")
+            raise RequestError(must_be("shard", _SHARDS, text))
         return cls(int(found[1]), int(found[2]))
 
     def __contains__(self, place: int) -> bool:
@@ -209,7 +211,7 @@ def run(
     Raises
     ------
     RequestError
-        The study cannot be found or says something that is not allowed; the folder cannot be written to or holds
+        The study cannot be found or a value of it is out of range; the folder cannot be written to or holds
         another study; a place cannot be had.
     StoppedError
         The disk is full, or the place has gone; what was finished is kept.
@@ -234,6 +236,8 @@ def run(
     """
     plan = Plan.of(study, scale, seed, chosen)
     part = Shard.parse(shard) if isinstance(shard, str) else shard
+    if workers is not None:
+        as_integer("workers", workers, 0)
     _require_limit(cell_timeout_s, ends=workers != 0 or dask is not None)
     store = Store(out)
     _claim(store, plan)
@@ -280,12 +284,10 @@ def _require_limit(limit_s: float | None, *, ends: bool) -> None:
     """Refuse a limit of a cell's time that is none, or that nobody could enforce."""
     if limit_s is None:
         return
-    if not 0 < limit_s <= _LONGEST_S:
-        most = f"{_LONGEST_S:,.0f}"
-        raise RequestError(f"cell_timeout_s must be a number of seconds above 0, up to {most} (got {limit_s:g})")
+    as_number("cell_timeout_s", limit_s, above=0, most=_LONGEST_S, unit="seconds")
     if not ends:
-        what = "cell_timeout_s needs workers that can be ended (got workers=0: cells run in this process)"
-        raise RequestError(what, "workers=1 or more is allowed")
+        what = "cell_timeout_s has no effect with workers=0, where cells run in this process"
+        raise RequestError(what, "use workers=1 or more")
 
 
 def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: bool = False) -> Campaign:
@@ -314,16 +316,16 @@ def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: b
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
-        raise RequestError(f"{folder} holds no campaign: it has no {MANIFEST}", "the folder of a run is allowed")
+        raise RequestError(f"{folder} holds no campaign: it has no {MANIFEST}", "give the folder of a run")
     about = _manifest(path)
     for name, kind in _NEEDED.items():
         if not isinstance(about.get(name), kind):
             has = f"a {name!r} that is {brief(about[name])}" if name in about else f"no {name!r}"
-            raise RequestError(f"{path} has {has}", "the folder of a run is allowed")
+            raise RequestError(f"{path} has {has}", "give the folder of a run")
     for name, values in about["factors"].items():
         if not isinstance(values, list):
             what = f"{path} has a factor {name!r} with the values {brief(values)}"
-            raise RequestError(what, "the folder of a run is allowed")
+            raise RequestError(what, "give the folder of a run")
     if not trust:
         _require_known(path, about, about["study"] if study is None else "")
     named = about["study"] if study is None else study

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from experiments.campaigns.cell import REPLICATION
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
 from simmodels.streams import stream
 
 Statistic = Literal["mean", "median"]
@@ -133,7 +133,7 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
         raise RequestError(f"a bootstrap of {np.sum(~np.isfinite(found))} values that are not finite")
     require_known("statistic", statistic, _STATISTICS)
     if not 0 < confidence < 1:
-        raise RequestError(f"confidence is {confidence:g}", "a number between 0 and 1 is allowed")
+        raise RequestError(must_be("confidence", "a number > 0 and < 1", confidence))
     measured = _STATISTICS[statistic]
     estimate = float(measured(found))
     if len(found) < ENOUGH:
@@ -366,7 +366,7 @@ def paired(
 def require_numbers(table: pd.DataFrame, measure: str) -> None:
     """Refuse a measure that is no number."""
     if not pd.api.types.is_numeric_dtype(table[measure]):
-        raise RequestError(f"measure {measure!r} is of type {table[measure].dtype}", "numbers are allowed")
+        raise RequestError(f"measure {measure!r} is of type {table[measure].dtype}", "choose a measure of numbers")
 
 
 def _choice(

@@ -220,7 +220,7 @@ class Store:
             table = _together(parts)
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             what = _conflict(parts, dict(zip(keys, cells, strict=True)))
-            raise RequestError(what, "values of one kind in a column are allowed") from None
+            raise RequestError(what, "give a column values of one kind") from None
         return _in_order(table, cells, keys)
 
     def compact(self, more_than: int = LOOSE) -> int:

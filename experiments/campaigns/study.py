@@ -18,9 +18,9 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.results import Results
 from experiments.inputs import describe_error
-from simmodels.errors import RequestError, SimModelsError, require_known
+from simmodels.errors import RequestError, SimModelsError, must_be, require_known
 from simmodels.ground.cards import card
-from simmodels.ground.numbers import MOST
+from simmodels.ground.numbers import MOST, as_flag, as_integer, as_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 MOST_CELLS: Final = 1_000_000
 """A campaign has no more cells: each takes about a kilobyte of the runner's memory, and a name in its folder."""
-_SHOWN: Final = 10**24
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -37,7 +36,7 @@ def _require_named(where: str, **parts: object) -> None:
     """Refuse what is no mapping of names."""
     for what, part in parts.items():
         if not isinstance(part, Mapping):
-            raise RequestError(f"{what} of {where} is {part!r}", "a mapping from names is allowed")
+            raise RequestError(must_be(f"{what} of {where}", "a mapping from names", part))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +66,9 @@ class Scale:
 
     def __post_init__(self) -> None:
         """Check the number of replications, and that the others are by name."""
-        replications: object = self.replications  # a user's file has no types
-        if not isinstance(replications, int) or isinstance(replications, bool) or replications < 1:
-            raise RequestError(f"replications is {replications!r}", "an integer >= 1 is allowed")
-        if replications > MOST_CELLS:
-            got = f"{replications:,}" if replications < _SHOWN else f"more than {_SHOWN:,}"
-            raise RequestError(f"replications must be an integer from 1 to {MOST_CELLS:,} (got {got})")
+        object.__setattr__(self, "replications", as_integer("replications", self.replications, 1, MOST_CELLS))
         _require_named("a scale", parameters=self.parameters, factors=self.factors)
-        if not isinstance(self.judged, bool):
-            raise RequestError(f"judged of a scale must be a bool (got {self.judged!r})")
+        object.__setattr__(self, "judged", as_flag("judged of a scale", self.judged))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +94,8 @@ class Study(ABC):
     Raises
     ------
     RequestError
-        A name is neither a parameter nor a factor, a factor has no values or one twice, or the study says something
-        that is not allowed.
+        A name is neither a parameter nor a factor, a factor has no values or one twice, or a value of the study
+        is out of range.
 
     Examples
     --------
@@ -156,12 +149,14 @@ class Study(ABC):
         for name in chosen:
             require_known(f"parameter or factor of {self.name}", name, known)
         if not _FILE_NAME.fullmatch(self.name):
-            raise RequestError(f"a study named {self.name!r}", "letters, digits, _, - and . are allowed")
+            raise RequestError(
+                must_be("the name of a study", "of ASCII letters, digits, _, - and ., with no - or . first", self.name)
+            )
         if isinstance(self.measures, str) or not all(isinstance(name, str) for name in self.measures):
-            raise RequestError(f"measures of study {self.name} is {self.measures!r}", "a list of names is allowed")
+            raise RequestError(must_be(f"measures of study {self.name}", "a list of names", self.measures))
         for name, scale in self.scales.items():
             if not isinstance(scale, Scale):
-                raise RequestError(f"scale {name!r} of study {self.name} is {scale!r}", "a Scale is allowed")
+                raise RequestError(must_be(f"scale {name!r} of study {self.name}", "a Scale", scale))
             self.design(name)
 
     def __repr__(self) -> str:
@@ -190,7 +185,7 @@ class Study(ABC):
         UnknownNameError
             The study has no such scale.
         RequestError
-            It says something that is not allowed.
+            A value of it is out of range.
         """
         require_known(f"scale of {self.name}", scale, self.scales)
         at = self.scales[scale]
@@ -210,9 +205,8 @@ class Study(ABC):
         }
         for name in (*parameters, *factors):
             if not _NAME.fullmatch(name) or name in {REPLICATION, "replications"}:
-                raise RequestError(
-                    f"a parameter or factor named {name!r}", "letters, digits and _ are allowed, and no replication"
-                )
+                expected = "of letters, digits and _, and no replication"
+                raise RequestError(must_be("the name of a parameter or factor", expected, name))
             if name in parameters and name in factors:
                 raise RequestError(f"{name!r} is both a parameter and a factor of {self.name}")
         replications = Scale(replications=self.chosen.get("replications", at.replications)).replications
@@ -337,15 +331,15 @@ def _value(name: str, value: object) -> Value:
     """Return the value of a parameter or a factor; refuse what neither a table nor JSON can hold."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        raise RequestError(f"{name} is {value}", "finite numbers are allowed; None stands for absence")
+    if isinstance(value, float):
+        return as_number(name, value, also="None")
     if isinstance(value, int) and abs(value) > MOST:
-        raise RequestError(f"{name} is {value}", "whole numbers up to 2^53 are allowed, which a float can hold too")
+        raise RequestError(must_be(name, "an integer from -2**53 to 2**53", value))
     if isinstance(value, str) and not is_text(value):
-        raise RequestError(f"{name} is {value!r}", "text that UTF-8 can hold is allowed")
-    if value is None or isinstance(value, bool | int | float | str):
+        raise RequestError(must_be(name, "a text that UTF-8 can hold", value))
+    if value is None or isinstance(value, bool | int | str):
         return value
-    raise RequestError(f"{name} is {value!r}", "None, a bool, a number or a text is allowed")
+    raise RequestError(must_be(name, "None, a bool, a number or a text", value))
 
 
 def _shown(value: Value) -> str:

@@ -158,7 +158,7 @@ def two(plan: Plan) -> Iterator[Processes]:
 
 @pytest.mark.parametrize("workers", [0, -1])
 def test_no_processes_are_refused(workers: int, plan: Plan) -> None:
-    with pytest.raises(RequestError, match=f"{workers} workers"):
+    with pytest.raises(RequestError, match=rf"workers must be an integer from 1 to 2\*\*53 \(got {workers}\)"):
         Processes(plan.shipment, workers)
 
 

@@ -87,10 +87,10 @@ def test_a_file_that_defines_no_study_is_told_with_its_line(source: str, message
     [
         ("replya", "unknown study 'replya'; did you mean replay? known: "),
         ("", "unknown study ''; known: "),
-        ("study.txt", "no study can be read from study.txt; names ending in .py or .toml are allowed"),
+        ("study.txt", "no study can be read from study.txt; use a name that ends in .py or .toml"),
         ("none.py", "no study can be read from none.py: no such file or directory"),
         ("none.py:A", "no study can be read from none.py: no such file or directory"),
-        (".", "no study can be read from .; names ending in .py or .toml are allowed"),
+        (".", "no study can be read from .; use a name that ends in .py or .toml"),
         ("x\0.py", r"no study can be read from 'x\x00.py'; no name of a file has a zero byte"),
         ("x\0.toml", r"no study can be read from 'x\x00.toml'; no name"),
         ("x" * 5000, "unknown study 'xxxx"),

@@ -221,7 +221,7 @@ def test_inputs_that_cannot_be_shipped_are_refused(write: Write) -> None:
     study = find_study(write())
     with pytest.raises(RequestError, match="the inputs of study counting cannot be pickled: "):
         pickled_inputs(study, {"x": lambda: 1})
-    with pytest.raises(RequestError, match="inputs of study counting returned 3; a mapping from names is allowed"):
+    with pytest.raises(RequestError, match=r"inputs of study counting must be a mapping from names \(got 3\)"):
         pickled_inputs(study, 3)
 
 

@@ -95,22 +95,22 @@ def test_an_unknown_scale_is_reported(write: Write) -> None:
     ("body", "message"),
     [
         ("def cells(self, scale, seed):\n    return []", "study mine has no cells at scale smoke; at least one is"),
-        ("def cells(self, scale, seed):\n    yield 3", "cells of study mine handed out 3; a Cell is allowed"),
+        ("def cells(self, scale, seed):\n    yield 3", "a cell of study mine must be a Cell (got 3)"),
         (
             "def cells(self, scale, seed):\n    for _ in range(2):\n        yield Cell({}, 0, seed, self.parameters)",
             "study mine has the cell twice: replication 0; each may occur once",
         ),
         (
             "def cells(self, scale, seed):\n    yield Cell({}, 0, seed + 1, self.parameters)",
-            "the cell replication 0 of study mine has a seed or parameters of its own; those of the campaign",
+            "the cell replication 0 of study mine has a seed or parameters of its own; use those of the campaign",
         ),
         (
             "def cells(self, scale, seed):\n    yield Cell({'x': 1}, 0, seed, {})",
-            "the cell x 1, replication 0 of study mine has a seed or parameters of its own; those of the campaign",
+            "the cell x 1, replication 0 of study mine has a seed or parameters of its own; use those of the campaign",
         ),
         (
             "def cells(self, scale, seed):\n    yield Cell({'x': [1]}, 0, seed, self.parameters)",
-            "x is [1]; None, a bool, a number or a text is allowed",
+            "x must be None, a bool, a number or a text (got [1])",
         ),
         (
             "def cells(self, scale, seed):\n    for x in (1, 'y'):\n        yield Cell({'x': x}, 0, seed, {'base': 1})",
@@ -118,11 +118,11 @@ def test_an_unknown_scale_is_reported(write: Write) -> None:
         ),
         ("def cells(self, scale, seed):\n    yield 1 / 0", "cells of study mine: {path}, line 12: ZeroDivisionError"),
         ("def inputs(self, scale):\n    raise KeyError('x')", "inputs of study mine: {path}, line 12: KeyError: 'x'"),
-        ("def inputs(self, scale):\n    return [1]", "inputs of study mine returned [1]; a mapping from names is"),
+        ("def inputs(self, scale):\n    return [1]", "inputs of study mine must be a mapping from names (got [1])"),
         ("def inputs(self, scale):\n    return {'x': lambda: 1}", "the inputs of study mine cannot be pickled: "),
     ],
 )
-def test_a_study_whose_cells_or_inputs_are_not_allowed_is_refused(body: str, message: str, write: Write) -> None:
+def test_a_study_with_cells_or_inputs_out_of_range_is_refused(body: str, message: str, write: Write) -> None:
     path = write(mine(body), "mine.py")
     with pytest.raises(RequestError) as caught:
         Plan.of(path, "smoke", 0)

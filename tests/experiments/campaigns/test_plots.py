@@ -59,11 +59,11 @@ def test_values_without_cells_have_an_empty_place() -> None:
 @pytest.mark.parametrize(
     ("measure", "more", "text"),
     [
-        ("wait", {"by": "ordre"}, "boxes by 'ordre'; a factor is allowed: order, threshold"),
-        ("wait", {"by": "order", "within": "x"}, "boxes by 'x'; a factor is allowed: order, threshold"),
-        ("waitt", {"by": "order"}, "boxes of 'waitt'; a measure is allowed: wait"),
-        ("text", {"by": "order"}, "boxes of 'text'; a measure is allowed: wait"),
-        ("order", {"by": "order"}, "boxes of 'order'; a measure is allowed: wait"),
+        ("wait", {"by": "ordre"}, "unknown factor 'ordre'; did you mean order? known: order, threshold"),
+        ("wait", {"by": "order", "within": "x"}, "unknown factor 'x'; known: order, threshold"),
+        ("waitt", {"by": "order"}, "unknown measure 'waitt'; did you mean wait? known: wait"),
+        ("text", {"by": "order"}, "unknown measure 'text'; known: wait"),
+        ("order", {"by": "order"}, "unknown measure 'order'; known: wait"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(measure: str, more: dict[str, str], text: str) -> None:

@@ -22,30 +22,36 @@ def test_without_a_cell_that_is_done_there_is_no_report(write: Write, out: Path)
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("def tables(self, results):\n    return results.table", "tables of study counting returned kind size"),
+        (
+            "def tables(self, results):\n    return results.table",
+            "tables of study counting must be DataFrames by name (got a DataFrame)",
+        ),
         (
             "def tables(self, results):\n    return {'x': 1}",
-            "tables of study counting returned {'x': 1}; DataFrames",
+            "tables of study counting must be DataFrames by name (got {'x': 1})",
         ),
-        ("def figures(self, results):\n    return [1]", "figures of study counting returned [1]; Figures by name are"),
-        ("def figures(self, results):\n    return {'x': 1}", "figures of study counting returned {'x': 1}; Figures by"),
+        ("def figures(self, results):\n    return [1]", "figures of study counting must be Figures by name (got [1])"),
+        (
+            "def figures(self, results):\n    return {'x': 1}",
+            "figures of study counting must be Figures by name (got {'x': 1})",
+        ),
         (
             "def claims(self, results):\n    return 1",
-            "claims of study counting returned 1; a list of Claims is allowed",
+            "claims of study counting must be a list of Claims (got 1)",
         ),
         (
             "def claims(self, results):\n    yield 1",
-            "claims of study counting returned (1,); a list of Claims is allowed",
+            "claims of study counting must be a list of Claims (got (1,))",
         ),
         (
             "def files(self, results):\n    return {'x.txt': 1}",
-            "files of study counting returned {'x.txt': 1}; texts by names of files are allowed",
+            "files of study counting must be texts by names of files (got {'x.txt': 1})",
         ),
         (
             "def files(self, results):\n    return {'../x.txt': ''}",
-            "files of study counting returned {'../x.txt': ''}; texts by names of files are allowed",
+            "files of study counting must be texts by names of files (got {'../x.txt': ''})",
         ),
-        ("def answer(self, results):\n    return 1", "answer of study counting returned 1; values by name are allowed"),
+        ("def answer(self, results):\n    return 1", "answer of study counting must be values by name (got 1)"),
         ("def claims(self, results):\n    yield 1 / 0", "claims of study counting: {path}, line 20: ZeroDivisionError"),
         (
             "def figures(self, results):\n    return x",
@@ -70,7 +76,7 @@ def test_a_mistake_in_what_a_study_tells_is_told_in_a_line(
         write_report(run(named, out=out, scale="smoke", workers=0))
     if toml:  # its claims are a list, those of the file that it stands on first
         message = message.replace("(1,)", "[1]").replace(
-            " returned 1; a list of Claims is allowed", ": TypeError: Value after *"
+            " must be a list of Claims (got 1)", ": TypeError: Value after *"
         )
     assert str(caught.value).startswith(message.replace("line 20", f"line {line}").replace("{path}", path))
     assert "\n" not in str(caught.value)

@@ -86,7 +86,7 @@ def test_the_summary_of_nothing_is_empty() -> None:
 
 
 def test_a_summary_of_texts_is_refused() -> None:
-    with pytest.raises(RequestError, match=r"measure 'note' is of type .*; numbers are allowed"):
+    with pytest.raises(RequestError, match=r"measure 'note' is of type .*; choose a measure of numbers"):
         RESULTS.summary(["note"])
 
 

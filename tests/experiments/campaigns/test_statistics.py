@@ -85,7 +85,7 @@ def test_none_is_a_value_like_others() -> None:
         ("wait", {"of": SAF, "against": {"x": 1}}, "unknown factor 'x'; known: order, load"),
         ("zero", {"of": SAF, "against": FCFS, "relative": True},
          "'zero' relative to order FCFS, which is 0 in a replication"),
-        ("text", {"of": SAF}, "measure 'text' is of type object; numbers are allowed"),
+        ("text", {"of": SAF}, "measure 'text' is of type object; choose a measure of numbers"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused(measure: str, more: Mapping[str, object], text: str) -> None:
@@ -206,7 +206,7 @@ def test_less_confidence_makes_a_narrower_interval() -> None:
         ([[1.0]], {}, "a bootstrap of values of shape (1, 1); one dimension of at least one is needed"),
         ([1, math.nan, math.inf], {}, "a bootstrap of 2 values that are not finite"),
         ([1], {"statistic": "mode"}, "unknown statistic 'mode'; known: mean, median"),
-        (range(9), {"confidence": 1}, "confidence is 1; a number between 0 and 1 is allowed"),
+        (range(9), {"confidence": 1}, "confidence must be a number > 0 and < 1 (got 1)"),
         (range(10), {"seed": -1}, "seed must be an integer >= 0 (got -1)"),
     ],
 )
