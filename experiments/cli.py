@@ -107,13 +107,29 @@ def demo(
     return commands.demo(jobs=jobs, cores=cores, seed=seed, out=out, command=["schedlab", *sys.argv[1:]], json=json)
 
 
-@app.command("list", cls=Command, rich_help_panel=_SIMULATE, epilog=examples("schedlab list", "schedlab list --json"))
+@app.command(
+    "list",
+    cls=Command,
+    rich_help_panel=_SIMULATE,
+    epilog=examples("schedlab list", "schedlab list orders", "schedlab list --json"),
+)
 @cli_command
-def list_choices(*, json: options.Json = False) -> int:
-    """List what can be chosen: orders, bids, heuristics, routers, backfillings, studies and filters."""
-    from experiments import commands  # noqa: PLC0415  the help does not wait for the models
+def list_choices(
+    *,
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KIND]",
+            help="orders, bids, backfillings, heuristics, ...: one kind, with formulas and sources; by default all.",
+            autocompletion=options.completion("kinds"),
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> int:
+    """List what can be chosen, in words: orders, bids, heuristics, routers, backfillings, studies and filters."""
+    from experiments import choices  # noqa: PLC0415  the help does not wait for the models
 
-    return commands.list_choices(json=json)
+    return choices.list_choices(kind=kind, json=json)
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

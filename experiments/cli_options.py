@@ -41,7 +41,7 @@ def of(
     flags
         Its names; by default that of the parameter.
     known
-        The values that a shell completes, or what `experiments.commands.names_of` calls them.
+        The values that a shell completes, or what `experiments.choices.names_of` calls them.
     more
         More of `typer.Option`.
     """
@@ -58,11 +58,11 @@ def completion(known: str | Sequence[str]) -> Callable[[str], list[str]]:
     Parameters
     ----------
     known
-        The names, or what `experiments.commands.names_of` calls them.
+        The names, or what `experiments.choices.names_of` calls them.
     """
 
     def complete(incomplete: str) -> list[str]:
-        from experiments.commands import names_of  # noqa: PLC0415  the help does not wait for the models
+        from experiments.choices import names_of  # noqa: PLC0415  the help does not wait for the models
 
         before, comma, last = incomplete.rpartition(",")
         names = names_of(known) if isinstance(known, str) else known

@@ -1,101 +1,27 @@
-"""Commands: what ``simulate``, ``compare``, ``demo`` and ``list`` do, once their options are read."""
+"""Commands: what ``simulate``, ``compare`` and ``demo`` do, once their options are read."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import numpy as np
 
 from experiments.calibration import sentences_of
-from experiments.campaigns.finding import listed
 from experiments.cli_output import DONE, FAILED, Steps, print_error, print_json, print_line, print_note, print_table
 from experiments.comparing import JOBS, calibration_of, compare, logged_cell, run_all, steps, summary
 from experiments.demo import ORDERS, demo_workload
 from experiments.inputs import count_of
 from experiments.outputs import MOST_PANELS, Outputs, drawn_window, made_folder, require_folder, require_writable
-from experiments.policy import HEURISTICS, ROUTERS, Policy, chosen_policies
+from experiments.policy import Policy, chosen_policies
 from experiments.scenario import Scenario, ScenarioRequest
 from experiments.setup import Cell, Setup
-from experiments.tables import comparison_table, listing, metrics_table
-from simmodels.engine import Engine
+from experiments.tables import comparison_table, metrics_table
 from simmodels.errors import RequestError
 from simmodels.ground.durations import duration
-from simmodels.policies.bids import bids
-from simmodels.policies.orders import orders
 from simmodels.policies.priority import Priority
-from simmodels.policies.queue_options import Backfilling, Decide, Overrun
 from simmodels.units import HOUR
-from workloads.cleaning import FILTERS
 from workloads.swf import write_swf
-
-BACKFILLINGS: Final = {
-    "none": "the head of the queue blocks",
-    "greedy": "any job that fits starts",
-    "easy": "any job that fits and does not delay the head of the queue starts",
-    "conservative": "any job that fits and delays no waiting job's reservation starts",
-}
-
-# -- list -------------------------------------------------------------------------------------------
-
-
-def list_choices(*, json: bool) -> int:
-    """Print what can be chosen: orders, backfillings, filters; return the exit status."""
-    found, offers = orders().values(), bids().values()
-    if json:
-        print_json(
-            {
-                "orders": [
-                    {"name": o.name, "formula": o.formula, "source": o.source, "needs": o.needs, "moving": o.moving}
-                    for o in found
-                ],
-                "bids": [
-                    {"name": b.name, "formula": b.formula, "source": b.source, "needs": b.needs, "wins": b.wins}
-                    for b in offers
-                ],
-                "backfillings": [{"name": name, "about": BACKFILLINGS[name]} for name in get_args(Backfilling)],
-                "filters": [
-                    {"name": f.name, "about": f.about, "reasons": [step.reason for step in f.steps]}
-                    for f in FILTERS.values()
-                ],
-                "heuristics": HEURISTICS,
-                "routers": ROUTERS,
-                "studies": [{"name": name, "about": title} for name, title in listed()],
-                "decide": get_args(Decide),
-                "overrun": get_args(Overrun),
-                "engines": get_args(Engine),
-            }
-        )
-        return DONE
-    letters = "r submit, p estimate, q cores, w wait; the least goes first"
-    formulas = [(o.name, o.formula, o.source) for o in found]
-    print_table(f"orders ({letters})", listing("name formula source", formulas))
-    papers = "Burkimsher and Soares Indrusiak 2016, and readings of it; sources: --json"
-    print_table(
-        f"bids of workflows ({papers})", listing("name wins formula", [(b.name, b.wins, b.formula) for b in offers])
-    )
-    print_table("backfillings", listing("name about", [(name, BACKFILLINGS[name]) for name in get_args(Backfilling)]))
-    for what, names in (("heuristics on machines", HEURISTICS), ("routers before several clusters", ROUTERS)):
-        print_table(f"{what}: {', '.join(names)}", listing("", []))
-    print_table("studies to run", listing("name about", listed()))
-    print_table("filters for --clean", listing("name about", [(f.name, f.about) for f in FILTERS.values()]))
-    return DONE
-
-
-def names_of(what: str) -> tuple[str, ...]:
-    """Return the names of all orders, bids, heuristics, routers, backfillings, filters, studies or engines."""
-    known: dict[str, Callable[[], Iterable[str]]] = {
-        "orders": orders,
-        "bids": bids,
-        "heuristics": lambda: HEURISTICS,
-        "routers": lambda: ROUTERS,
-        "backfillings": lambda: BACKFILLINGS,
-        "filters": lambda: FILTERS,
-        "studies": lambda: (name for name, _ in listed()),
-        "engines": lambda: get_args(Engine),
-    }
-    return tuple(known[what]())
-
 
 _OF_CURVES: Final = ("area", "factor", "deadline", "soft_deadline")
 

@@ -3,21 +3,35 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 from experiments.inputs import named_priority
-from experiments.on_machines import FIVE, QUEUES, heuristic_of
+from experiments.on_machines import QUEUES, heuristic_of
 from simmodels.errors import RequestError, require_known
 from simmodels.logged import AS_LOGGED
-from simmodels.model import RouterName
-from simmodels.policies.placement_options import Heuristic
 from simmodels.policies.priority import Priority
 
 Kind = Literal["order", "heuristic", "bid", "router"]
 
 AUCTION: Final = "Auction"
-HEURISTICS: Final = tuple(dict.fromkeys((*FIVE, *get_args(Heuristic), *QUEUES)))
-ROUTERS: Final = (*get_args(RouterName), AUCTION)
+HEURISTICS: Final[Mapping[str, str]] = {
+    "FirstFitAware": "one queue; machines are filled from the one that is switched off last",
+    "FirstFitUnaware": "one queue; machines are filled in a random order",
+    "TargetStretch": "long jobs on safe machines: a job waits for its machine while its stretch is below the longest",
+    "TargetAsap": "long jobs on safe machines, or as near as one is free: a job waits only if none is",
+    "PackedTargetAsap": "as TargetAsap, with the first machines of packs as targets",
+    "FirstFit": "one queue; machines are filled as --aware, --unaware and --fill-order say",
+    "EASY": "a queue with EASY backfilling, first come, first served; a job may be on several machines",
+    "FCFS": "a queue without backfilling, first come, first served; a job may be on several machines",
+}
+"""What may decide on machines, with what it does, in words."""
+ROUTERS: Final[Mapping[str, str]] = {
+    "RoundRobin": "each job to the next cluster that is large enough",
+    "LeastLoaded": "each job to the cluster with the least work per core, by limits",
+    "EarliestStart": "each job to the cluster that is predicted to start it first",
+    AUCTION: "each job to the cluster with the best offer, in an auction by --bid",
+}
+"""What may stand before several clusters, with where it sends jobs, in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class Filter:
     name
         What it is called in `clean`.
     about
-        What it is for, and where it comes from.
+        What it does, in words, and where it comes from.
     steps
         What it looks for. A job is counted under the first reason for which it is dropped; what is
         mended comes last, so that only jobs that stay are counted there.
@@ -186,8 +186,7 @@ _OTHER_SIZE: Final = Step(
 _ALL: Final = (
     Filter(
         "runnable",
-        "What a simulation needs, and no more: 1 <= cores <= machine, runtime >= 0, estimate >= 0, and times below "
-        "2**53 s, beyond which floats cannot represent every second.",
+        "drop what cannot be simulated, and nothing else",
         (
             _NO_CORES,
             _TOO_WIDE,
@@ -198,20 +197,17 @@ _ALL: Final = (
     ),
     Filter(
         "strong",
-        "The filter that Reis et al. name so: jobs wider than the machine (as allocated or as requested), of no cores, "
-        "or of negative runtime or submit are dropped; if one of the two numbers of cores is not positive, the other "
-        "is taken.",
+        "drop impossible jobs as Reis et al. (2017) do; if one of two numbers of cores is missing, use the other",
         (*_STRONG, _OTHER_SIZE),
     ),
     Filter(
         "program",
-        "The filter 'strong' as the program of Reis et al. has it: runs beyond their estimate are dropped too.",
+        "as strong, and drop jobs that ran beyond their limit, as the program of Reis et al. does",
         (*_STRONG, Step("estimate < runtime", lambda w, _: w.estimate_s < w.runtime_s), _OTHER_SIZE),
     ),
     Filter(
         "regression",
-        "Rosa, Carastan-Santos and Goldman (JSSPP 2023): runtime > 0, 0 < cores <= machine, estimate > 0. In a log "
-        "without any estimates, runtimes stand for them.",
+        "drop jobs without cores, runtime or limit, as Rosa, Carastan-Santos and Goldman (JSSPP 2023) do",
         (
             Step("runtime <= 0", lambda w, _: w.runtime_s <= 0),
             _NO_CORES,
@@ -222,9 +218,7 @@ _ALL: Final = (
     ),
     Filter(
         "published",
-        "What makes, of the archive's logs, the inputs of the schedules that Gaussier, Glesser, Reis and Trystram "
-        "published (SC 2015): runtime > 0, requested time > 0, 0 < cores <= machine; runs "
-        "are cut at their requested time, as a resource manager that kills does.",
+        "as regression, and cut runs at their limit, as Gaussier, Glesser, Reis and Trystram (SC 2015) do",
         (
             Step("runtime <= 0", lambda w, _: w.runtime_s <= 0),
             Step("estimate <= 0", _no_request),
@@ -235,8 +229,7 @@ _ALL: Final = (
     ),
     Filter(
         "ends",
-        "Weeks at either end of the log with hardly a job (less than 5 % of those of the median week that has any) are "
-        "cut off: jobs that had been held for months when an accounting was taken, or a log that runs out.",
+        "drop the weeks at either end of the log with hardly a job: below 5 % of those of the median week",
         (Step("in a week at an end of the log with hardly a job", _thin_ends),),
     ),
 )

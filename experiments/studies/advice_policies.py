@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from experiments.studies.multifactor import BY_IN_WORDS, By, Multifactor, made_up_for
-from simmodels.policies.orders import TWELVE_ORDERS
+from simmodels.policies.orders import TWELVE_ORDERS, find_order
 from simmodels.policies.queue_options import Backfilling
 from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
 from simmodels.schedule import Schedule
@@ -12,20 +12,6 @@ from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR, WEEK
 from simmodels.workload import Workload
 
-ORDERS_IN_WORDS: Final = {
-    "FCFS": "first come, first served",
-    "LCFS": "last come, first served",
-    "SPF": "shortest limit first",
-    "LPF": "longest limit first",
-    "SQF": "fewest cores first",
-    "LQF": "most cores first",
-    "SEXP": "smallest expansion factor first",
-    "LEXP": "largest expansion factor first",
-    "SRF": "shortest limit per core first",
-    "LRF": "longest limit per core first",
-    "SAF": "smallest limit x cores first",
-    "LAF": "largest limit x cores first",
-}
 BACKFILLINGS: Final[Mapping[str, Backfilling]] = {
     "FCFS without backfilling": "none",
     "FCFS with greedy backfilling": "greedy",
@@ -62,7 +48,7 @@ def policy_in_words(policy: str, threshold_h: object) -> str:
     if policy in PRIORITIES:
         return f"multifactor priority ({made_up_for(*PRIORITIES[policy])})"
     if policy in TWELVE_ORDERS:
-        return f"{policy} ({ORDERS_IN_WORDS[policy]}) {in_words(threshold_h)}"
+        return f"{policy} ({find_order(policy).about}) {in_words(threshold_h)}"
     return policy
 
 

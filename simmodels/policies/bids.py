@@ -32,8 +32,8 @@ class Bid(Priority):
         when the longest critical path gets shorter. ``"any"``: nothing is known, and the bids of the whole queue are
         computed at each auction; with the others only those that could be the best. None: fixed if the function
         names nothing that moves, else any.
-    formula, source
-        For tables and docs.
+    formula, source, about
+        For tables and docs: the formula, who published it, and in words which task goes first.
 
     Raises
     ------
@@ -57,6 +57,7 @@ class Bid(Priority):
     trend: Trend = None  # type: ignore[assignment]  # None is filled in below
     formula: str = ""
     source: str = ""
+    about: str = ""
 
     in_seconds: ClassVar[bool] = False
 
@@ -83,7 +84,13 @@ BUILT_IN: Final[Mapping[str, Bid]] = BIDS.built_in
 def bid(function: Callable[..., float], /) -> Bid: ...
 @overload
 def bid(
-    *, name: str | None = None, wins: Wins = "high", trend: Trend | None = None, formula: str = "", source: str = ""
+    *,
+    name: str | None = None,
+    wins: Wins = "high",
+    trend: Trend | None = None,
+    formula: str = "",
+    source: str = "",
+    about: str = "",
 ) -> Callable[[Callable[..., float]], Bid]: ...
 def bid(
     function: Callable[..., float] | None = None,
@@ -94,6 +101,7 @@ def bid(
     trend: Trend | None = None,
     formula: str = "",
     source: str = "",
+    about: str = "",
 ) -> Bid | Callable[[Callable[..., float]], Bid]:
     """Make a bid of a plain function, and enter it in the registry under its name.
 
@@ -103,7 +111,7 @@ def bid(
         A function of some of `CHARACTERISTICS`, by name.
     name
         The bid's name; the function's by default.
-    wins, trend, formula, source
+    wins, trend, formula, source, about
         As for `Bid`.
 
     Returns
@@ -127,7 +135,7 @@ def bid(
     """
 
     def enter(function: Callable[..., float]) -> Bid:
-        return _BIDS.add(Bid(name or function.__name__, function, wins, trend, formula, source))  # type: ignore[arg-type]
+        return _BIDS.add(Bid(name or function.__name__, function, wins, trend, formula, source, about))  # type: ignore[arg-type]
 
     return enter if function is None else enter(function)
 
@@ -164,10 +172,10 @@ def find_bid(name: str | Bid | Callable[..., float]) -> Bid:
 
 
 def _built_in(
-    name: str, formula: str, *, wins: Wins, trend: Trend | None = None, source: str = ""
+    name: str, about: str, formula: str, *, wins: Wins, trend: Trend | None = None, source: str = ""
 ) -> Callable[[Callable[..., float]], Bid]:
     def enter(function: Callable[..., float]) -> Bid:
-        return _BIDS.add_built_in(Bid(name, function, wins, trend, formula, source or _PAPER))  # type: ignore[arg-type]
+        return _BIDS.add_built_in(Bid(name, function, wins, trend, formula, source or _PAPER, about))  # type: ignore[arg-type]
 
     return enter
 
@@ -175,45 +183,56 @@ def _built_in(
 _PAPER: Final = "Burkimsher, Soares Indrusiak 2016, arXiv 1601.07047, section 4"
 
 
-@_built_in("Random", "u", wins="high")
+@_built_in("Random", "a task drawn at random first", "u", wins="high")
 def _random(draw: float) -> float:
     return draw
 
 
-@_built_in("FIFO", "J_arrive", wins="low")
+@_built_in("FIFO", "earliest submitted workflow first", "J_arrive", wins="low")
 def _fifo(submit: float) -> float:
     return submit
 
 
-@_built_in("SRTF", "T_R", wins="low")
+@_built_in("SRTF", "shortest remaining path first: from the task to the end of its workflow", "T_R", wins="low")
 def _srtf(rank: float) -> float:
     return rank
 
 
-@_built_in("LRTF", "T_R", wins="high")
+@_built_in("LRTF", "longest remaining path first: from the task to the end of its workflow", "T_R", wins="high")
 def _lrtf(rank: float) -> float:
     return rank
 
 
 @_built_in(
-    "P-SLR", "(T_R + now + 1 - J_arrive) / CP + floor((now - J_arrive) / max CP)^2", wins="high", trend="improves"
+    "P-SLR",
+    "largest projected SLR first, with workflows that have waited for long well ahead",
+    "(T_R + now + 1 - J_arrive) / CP + floor((now - J_arrive) / max CP)^2",
+    wins="high",
+    trend="improves",
 )
 def _p_slr(rank: float, wait: float, critical_path: float, longest: float) -> float:
     return (rank + wait + 1.0) / critical_path + float(math.floor(wait / longest)) ** 2
 
 
-@_built_in("PV", "V_max factor(P-SLR)", wins="high", trend="worsens")
+@_built_in("PV", "highest projected value of the workflow first", "V_max factor(P-SLR)", wins="high", trend="worsens")
 def _pv(value: float, factor: float) -> float:
     return value * factor
 
 
-@_built_in("PVD", "V_max factor(P-SLR) / T_succ_sum", wins="high", trend="worsens")
+@_built_in(
+    "PVD",
+    "highest projected value per remaining work first",
+    "V_max factor(P-SLR) / T_succ_sum",
+    wins="high",
+    trend="worsens",
+)
 def _pvd(value: float, factor: float, successor_sum: float) -> float:
     return value * factor / successor_sum
 
 
 @_built_in(
     "PVDSQ",
+    "highest projected value per square of the remaining work first",
     "V_max factor(P-SLR) / T_succ_sum^2",
     wins="high",
     trend="worsens",
@@ -223,7 +242,13 @@ def _pvdsq(value: float, factor: float, successor_sum: float) -> float:
     return value * factor / successor_sum**2
 
 
-@_built_in("EDF", "J_arrive + D_final CP", wins="low", source=_PAPER + ", which does not define it")
+@_built_in(
+    "EDF",
+    "earliest deadline first: when the value of the workflow reaches 0",
+    "J_arrive + D_final CP",
+    wins="low",
+    source=_PAPER + ", which does not define it",
+)
 def _edf(deadline: float) -> float:
     return deadline
 
@@ -231,7 +256,14 @@ def _edf(deadline: float) -> float:
 _LAST: Final = "; tasks that can earn nothing more go last"
 
 
-@_built_in("PVR", "V_max area(P-SLR)", wins="low", trend="improves", source=_PAPER + _LAST)
+@_built_in(
+    "PVR",
+    "least remaining value first: the area under the rest of the value curve",
+    "V_max area(P-SLR)",
+    wins="low",
+    trend="improves",
+    source=_PAPER + _LAST,
+)
 def _pvr(value: float, area: float) -> float:
     return value * area if area > 0.0 else math.inf
 
@@ -239,49 +271,93 @@ def _pvr(value: float, area: float) -> float:
 # -- readings that the paper allows beside these ------------------------------------------------------
 
 
-@_built_in("PVDSQ:literal", "(V_max factor(P-SLR) / T_succ_sum)^2", wins="high", trend="worsens")
+@_built_in(
+    "PVDSQ:literal",
+    "highest square of the projected value per remaining work first",
+    "(V_max factor(P-SLR) / T_succ_sum)^2",
+    wins="high",
+    trend="worsens",
+)
 def _pvdsq_literal(value: float, factor: float, successor_sum: float) -> float:
     return (value * factor / successor_sum) ** 2
 
 
-@_built_in("PVDSQ:rank", "V_max factor(P-SLR) / T_R^2", wins="high", trend="worsens")
+@_built_in(
+    "PVDSQ:rank",
+    "highest projected value per square of the remaining path first",
+    "V_max factor(P-SLR) / T_R^2",
+    wins="high",
+    trend="worsens",
+)
 def _pvdsq_rank(value: float, factor: float, rank: float) -> float:
     return value * factor / rank**2
 
 
-@_built_in("EDF:initial", "J_arrive + D_initial CP", wins="low")
+@_built_in(
+    "EDF:initial",
+    "earliest soft deadline first: when the value of the workflow begins to fall",
+    "J_arrive + D_initial CP",
+    wins="low",
+)
 def _edf_initial(soft_deadline: float) -> float:
     return soft_deadline
 
 
-@_built_in("EDF:task", "J_arrive + D_final CP - T_R", wins="low")
+@_built_in(
+    "EDF:task",
+    "earliest latest start first: the deadline less the remaining path",
+    "J_arrive + D_final CP - T_R",
+    wins="low",
+)
 def _edf_task(deadline: float, rank: float) -> float:
     return deadline - rank
 
 
-@_built_in("EDF:initial-task", "J_arrive + D_initial CP - T_R", wins="low")
+@_built_in(
+    "EDF:initial-task",
+    "earliest latest start first: the soft deadline less the remaining path",
+    "J_arrive + D_initial CP - T_R",
+    wins="low",
+)
 def _edf_initial_task(soft_deadline: float, rank: float) -> float:
     return soft_deadline - rank
 
 
 @_built_in(
-    "PVR:zero-first", "V_max area(P-SLR), also of tasks that can earn nothing more", wins="low", trend="improves"
+    "PVR:zero-first",
+    "as PVR, and tasks that can earn nothing more go first instead of last",
+    "V_max area(P-SLR), also of tasks that can earn nothing more",
+    wins="low",
+    trend="improves",
 )
 def _pvr_zero_first(value: float, area: float) -> float:
     return value * area
 
 
-@_built_in("PVR:bare", "area(P-SLR)", wins="low", trend="improves", source=_PAPER + _LAST)
+@_built_in(
+    "PVR:bare",
+    "as PVR, regardless of the largest value of the workflow",
+    "area(P-SLR)",
+    wins="low",
+    trend="improves",
+    source=_PAPER + _LAST,
+)
 def _pvr_bare(area: float) -> float:
     return area if area > 0.0 else math.inf
 
 
-@_built_in("PVR:bare-zero-first", "area(P-SLR), also of tasks that can earn nothing more", wins="low", trend="improves")
+@_built_in(
+    "PVR:bare-zero-first",
+    "as PVR:bare, and tasks that can earn nothing more go first instead of last",
+    "area(P-SLR), also of tasks that can earn nothing more",
+    wins="low",
+    trend="improves",
+)
 def _pvr_bare_zero_first(area: float) -> float:
     return area
 
 
-@_built_in("P-SLR:plain", "(T_R + now - J_arrive) / CP", wins="high", trend="improves")
+@_built_in("P-SLR:plain", "largest projected SLR first", "(T_R + now - J_arrive) / CP", wins="high", trend="improves")
 def _p_slr_plain(slr: float) -> float:
     return slr
 

@@ -19,6 +19,8 @@ class Order(Priority):
         The formula as the reference prints it (r submit, p estimate, q cores, w wait).
     source
         Who published it, where.
+    about
+        The formula in words, such as "fewest cores first".
 
     Notes
     -----
@@ -29,9 +31,10 @@ class Order(Priority):
     --------
     >>> import simmodels as sm
     >>> saf = sm.orders()["SAF"]
-    >>> saf.name, saf.formula
-    ('SAF', 'p q')
+    >>> saf.name, saf.formula, saf.about
+    ('SAF', 'p q', 'smallest limit x cores first')
     """
 
     formula: str = ""
     source: str = ""
+    about: str = ""

@@ -21,10 +21,16 @@ BUILT_IN: Final[Mapping[str, Order]] = ORDERS.built_in
 def order(function: Callable[..., float], /) -> Order: ...
 @overload
 def order(
-    *, name: str | None = None, formula: str = "", source: str = ""
+    *, name: str | None = None, formula: str = "", source: str = "", about: str = ""
 ) -> Callable[[Callable[..., float]], Order]: ...
 def order(
-    function: Callable[..., float] | None = None, /, *, name: str | None = None, formula: str = "", source: str = ""
+    function: Callable[..., float] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    formula: str = "",
+    source: str = "",
+    about: str = "",
 ) -> Order | Callable[[Callable[..., float]], Order]:
     """Make an order of a plain function, and enter it in the registry under its name.
 
@@ -37,8 +43,8 @@ def order(
         job arrives.
     name
         The order's name; the function's by default.
-    formula, source
-        For tables and docs.
+    formula, source, about
+        For tables and docs; see `Order`.
 
     Returns
     -------
@@ -61,7 +67,7 @@ def order(
     """
 
     def enter(function: Callable[..., float]) -> Order:
-        return _ORDERS.add(Order(name or function.__name__, function, formula, source))
+        return _ORDERS.add(Order(name or function.__name__, function, formula, source, about))
 
     return enter if function is None else enter(function)
 
@@ -91,9 +97,9 @@ def find_order(name: str | Order | Callable[..., float]) -> Order:
     return _ORDERS.find(name) if isinstance(name, str) else Order(getattr(name, "__name__", "order"), name)
 
 
-def _built_in(name: str, formula: str, source: str) -> Callable[[Callable[..., float]], Order]:
+def _built_in(name: str, about: str, formula: str, source: str) -> Callable[[Callable[..., float]], Order]:
     def enter(function: Callable[..., float]) -> Order:
-        return _ORDERS.add_built_in(Order(name, function, formula, source))
+        return _ORDERS.add_built_in(Order(name, function, formula, source, about))
 
     return enter
 
@@ -107,114 +113,155 @@ _ROSA: Final = (
 )
 
 
-@_built_in("FCFS", "r", "first come, first served")
+@_built_in("FCFS", "first come, first served", "r", "the order of submission")
 def _fcfs(submit: float) -> float:
     return submit
 
 
-@_built_in("LCFS", "-r", _GAUSSIER)
+@_built_in("LCFS", "last come, first served", "-r", _GAUSSIER)
 def _lcfs(submit: float) -> float:
     return -submit
 
 
-@_built_in("SPF", "p", _GAUSSIER + "; also called SPT")
+@_built_in("SPF", "shortest limit first", "p", _GAUSSIER + "; also called SPT")
 def _spf(estimate: float) -> float:
     return estimate
 
 
-@_built_in("LPF", "-p", _GAUSSIER + "; also called LPT")
+@_built_in("LPF", "longest limit first", "-p", _GAUSSIER + "; also called LPT")
 def _lpf(estimate: float) -> float:
     return -estimate
 
 
-@_built_in("SQF", "q", _GAUSSIER)
+@_built_in("SQF", "fewest cores first", "q", _GAUSSIER)
 def _sqf(cores: float) -> float:
     return cores
 
 
-@_built_in("LQF", "-q", _GAUSSIER)
+@_built_in("LQF", "most cores first", "-q", _GAUSSIER)
 def _lqf(cores: float) -> float:
     return -cores
 
 
-@_built_in("SEXP", "(w + p) / p", _GAUSSIER + "; 1 for a job of estimate 0 that has not waited")
+@_built_in(
+    "SEXP",
+    "smallest expansion factor first",
+    "(w + p) / p",
+    _GAUSSIER + "; 1 for a job of estimate 0 that has not waited",
+)
 def _sexp(wait: float, estimate: float) -> float:
     return (wait + estimate) / estimate if estimate > 0.0 or wait > 0.0 else 1.0
 
 
-@_built_in("LEXP", "-(w + p) / p", _GAUSSIER + "; -1 for a job of estimate 0 that has not waited")
+@_built_in(
+    "LEXP",
+    "largest expansion factor first",
+    "-(w + p) / p",
+    _GAUSSIER + "; -1 for a job of estimate 0 that has not waited",
+)
 def _lexp(wait: float, estimate: float) -> float:
     return -((wait + estimate) / estimate) if estimate > 0.0 or wait > 0.0 else -1.0
 
 
-@_built_in("SRF", "p / q", _GAUSSIER)
+@_built_in("SRF", "shortest limit per core first", "p / q", _GAUSSIER)
 def _srf(estimate: float, cores: float) -> float:
     return estimate / cores
 
 
-@_built_in("LRF", "-p / q", _GAUSSIER)
+@_built_in("LRF", "longest limit per core first", "-p / q", _GAUSSIER)
 def _lrf(estimate: float, cores: float) -> float:
     return -estimate / cores
 
 
-@_built_in("SAF", "p q", _GAUSSIER)
+@_built_in("SAF", "smallest limit x cores first", "p q", _GAUSSIER)
 def _saf(estimate: float, cores: float) -> float:
     return estimate * cores
 
 
-@_built_in("LAF", "-p q", _GAUSSIER)
+@_built_in("LAF", "largest limit x cores first", "-p q", _GAUSSIER)
 def _laf(estimate: float, cores: float) -> float:
     return -estimate * cores
 
 
-@_built_in("SJBF", "p", _TSAFRIR)
+@_built_in("SJBF", "shortest limit first, as an order of backfilling", "p", _TSAFRIR)
 def _sjbf(estimate: float) -> float:
     return estimate
 
 
-@_built_in("WFP3", "-(w / p)^3 q", _TANG + "; w / p in single precision, as in the program of Rosa et al. 2023")
+@_built_in(
+    "WFP3",
+    "largest (wait / limit) cubed x cores first",
+    "-(w / p)^3 q",
+    _TANG + "; w / p in single precision, as in the program of Rosa et al. 2023",
+)
 def _wfp3(wait: float, estimate: float, cores: float) -> float:
     ratio = float(np.float32(wait / estimate)) if wait > 0.0 else 0.0
     return -(ratio**3) * cores
 
 
-@_built_in("UNICEF", "-w / (log2(q) p)", _TANG + "; -infinity for q = 1, as in the program of Rosa et al. 2023")
+@_built_in(
+    "UNICEF",
+    "largest wait / (limit x log of cores) first, and jobs of one core before all others",
+    "-w / (log2(q) p)",
+    _TANG + "; -infinity for q = 1, as in the program of Rosa et al. 2023",
+)
 def _unicef(wait: float, estimate: float, cores: float) -> float:
     if cores <= 1.0:
         return -math.inf
     return -wait / (math.log2(cores) * estimate) if wait > 0.0 else 0.0
 
 
-@_built_in("F1", "(-0.0155183403 log10 p)(-0.0005149209 q) + 0.0069596182 log10 r", _CARASTAN + "; p, r at least 1 s")
+@_built_in(
+    "F1",
+    "smallest log limit x cores + log submit first, with weights fitted to simulations",
+    "(-0.0155183403 log10 p)(-0.0005149209 q) + 0.0069596182 log10 r",
+    _CARASTAN + "; p, r at least 1 s",
+)
 def _f1(estimate: float, cores: float, submit: float) -> float:
     p = max(estimate, 1.0)
     r = max(submit, 1.0)
     return (-0.0155183403 * math.log10(p)) * (-0.0005149209 * cores) + 0.0069596182 * math.log10(r)
 
 
-@_built_in("F2", "(3.42717e-5 sqrt p)(7.656211e-3 q) + 6.7364626e-3 log10 r", _CARASTAN + "; r at least 1 s")
+@_built_in(
+    "F2",
+    "smallest root of limit x cores + log submit first, with weights fitted to simulations",
+    "(3.42717e-5 sqrt p)(7.656211e-3 q) + 6.7364626e-3 log10 r",
+    _CARASTAN + "; r at least 1 s",
+)
 def _f2(estimate: float, cores: float, submit: float) -> float:
     r = max(submit, 1.0)
     return (3.42717e-5 * math.sqrt(estimate)) * (7.656211e-3 * cores) + 6.7364626e-3 * math.log10(r)
 
 
-@_built_in("F3", "(-0.2188093701 p)(-4.9e-9 q) + 0.0073580361 log10 r", _CARASTAN + "; r at least 1 s")
+@_built_in(
+    "F3",
+    "smallest limit x cores + log submit first, with weights fitted to simulations",
+    "(-0.2188093701 p)(-4.9e-9 q) + 0.0073580361 log10 r",
+    _CARASTAN + "; r at least 1 s",
+)
 def _f3(estimate: float, cores: float, submit: float) -> float:
     r = max(submit, 1.0)
     return (-0.2188093701 * estimate) * (-4.9e-9 * cores) + 0.0073580361 * math.log10(r)
 
 
-@_built_in("F4", "(0.0056500287 p)(2.4814e-6 sqrt q) + 0.0074444355 log10 r", _CARASTAN + "; r at least 1 s")
+@_built_in(
+    "F4",
+    "smallest limit x root of cores + log submit first, with weights fitted to simulations",
+    "(0.0056500287 p)(2.4814e-6 sqrt q) + 0.0074444355 log10 r",
+    _CARASTAN + "; r at least 1 s",
+)
 def _f4(estimate: float, cores: float, submit: float) -> float:
     r = max(submit, 1.0)
     return (0.0056500287 * estimate) * (2.4814e-6 * math.sqrt(cores)) + 0.0074444355 * math.log10(r)
 
 
 _ROSA_TABLE: Final = "Rosa, Carastan-Santos, Goldman 2023 (JSSPP), table 3"
-_FITTED: Final[dict[str, tuple[tuple[float, ...], str, str]]] = {
+_FITTED: Final[dict[str, tuple[tuple[float, ...], str, str, str]]] = {
     "LIN": (
         (3.238414e-2, 1.148218e-7, 2.607264e-5, -1.574367e-7),
         "3.238414e-2 + 1.148218e-7 p + 2.607264e-5 q - 1.574367e-7 r",
+        "smallest linear polynomial in limit, cores and submit first, fitted to simulations",
         _ROSA_TABLE,
     ),
     "QDR": (
@@ -229,6 +276,7 @@ _FITTED: Final[dict[str, tuple[tuple[float, ...], str, str]]] = {
             6.768287964319055e-10,
         ),
         "the quadratic form in p, q, r",
+        "smallest quadratic polynomial in limit, cores and submit first, fitted to simulations",
         _ROSA,
     ),
     "CUB": (
@@ -248,6 +296,7 @@ _FITTED: Final[dict[str, tuple[tuple[float, ...], str, str]]] = {
             9.525301310537574e-12,
         ),
         "the cubic form in p, q, r",
+        "smallest cubic polynomial in limit, cores and submit first, fitted to simulations",
         _ROSA,
     ),
     "QUA": (
@@ -273,14 +322,15 @@ _FITTED: Final[dict[str, tuple[tuple[float, ...], str, str]]] = {
             1.5526917069081475e-13,
         ),
         "the quartic form in p, q, r",
+        "smallest quartic polynomial in limit, cores and submit first, fitted to simulations",
         _ROSA,
     ),
 }
-for _name, (_theta, _shown, _source) in _FITTED.items():
-    _ORDERS.add_built_in(Polynomial(_theta, FORMS[_name], name=_name, formula=_shown, source=_source))
+for _name, (_theta, _shown, _about, _source) in _FITTED.items():
+    _ORDERS.add_built_in(Polynomial(_theta, FORMS[_name], name=_name, formula=_shown, source=_source, about=_about))
 
 
-@_built_in("RANDOM", "a uniform number", "drawn once a job from the simulation's seed")
+@_built_in("RANDOM", "at random", "a uniform number", "drawn once a job from the simulation's seed")
 def _random(draw: float) -> float:
     return draw
 

@@ -126,6 +126,8 @@ class Polynomial(Order):
         What tables show; by default the polynomial with seven digits (``str`` has them all).
     source
         Where the coefficients come from.
+    about
+        In words which job goes first.
 
     Raises
     ------
@@ -158,6 +160,7 @@ class Polynomial(Order):
         name: str | None = None,
         formula: str | None = None,
         source: str = "",
+        about: str = "",
     ) -> None:
         names = as_terms(terms)
         try:
@@ -176,6 +179,7 @@ class Polynomial(Order):
             _function(numbers, names),
             _formula(numbers, names, "{:.7g}") if formula is None else formula,
             source,
+            about,
         )
 
     @property
@@ -204,7 +208,7 @@ class Polynomial(Order):
         return self.name, self.terms, self.theta
 
     def _parts(self) -> tuple[object, ...]:
-        return _made, (self.theta, self.terms, self.name, self.formula, self.source)
+        return _made, (self.theta, self.terms, self.name, self.formula, self.source, self.about)
 
     # -- documents ------------------------------------------------------------------------------
 
@@ -302,5 +306,6 @@ def _formula(theta: Sequence[float], terms: Sequence[str], shape: str) -> str:
     return text
 
 
-def _made(theta: Sequence[float], terms: Sequence[str], name: str, formula: str, source: str) -> Polynomial:
-    return Polynomial(theta, terms, name=name, formula=formula, source=source)
+def _made(theta: Sequence[float], terms: Sequence[str], name: str, *about: str) -> Polynomial:
+    formula, source, words = about
+    return Polynomial(theta, terms, name=name, formula=formula, source=source, about=words)

@@ -62,6 +62,11 @@ class Priority:
         return ""
 
     @property
+    def about(self) -> str:
+        """Return in words which job goes first, for tables."""
+        return ""
+
+    @property
     def is_built_in(self) -> bool:
         """Return whether it is one of the registry's own."""
         return registry_of(self) is not None

@@ -14,10 +14,15 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments import commands
+from experiments import choices
+from experiments.campaigns.finding import listed
 from experiments.cli import main
+from experiments.on_machines import FIVE, QUEUES
+from experiments.policy import HEURISTICS, ROUTERS
 from experiments.tables import number
-from simmodels.policies.queue_options import Backfilling
+from simmodels.model import RouterName
+from simmodels.policies.placement_options import Heuristic
+from simmodels.policies.queue_options import Backfilling, Decide, Overrun
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,8 +40,9 @@ Run = Callable[..., Answer]
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the orders of a test's own files after it."""
-    monkeypatch.setattr("simmodels.policies.registry.ORDERS.users", {})
+    """Forget the orders and bids of a test's own files after it."""
+    for name in ("ORDERS", "BIDS"):
+        monkeypatch.setattr(f"simmodels.policies.registry.{name}.users", {})
 
 
 @pytest.fixture
@@ -100,7 +106,7 @@ def test_an_interrupt_ends_it_with_its_own_status(run: Run, monkeypatch: pytest.
     def interrupted(**_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "list_choices", interrupted)
+    monkeypatch.setattr(choices, "list_choices", interrupted)
     assert run("list") == (130, "", "error: interrupted\n")
 
 
@@ -117,7 +123,7 @@ def test_an_interrupt_where_no_error_can_be_raised_ends_it_a_moment_later(
         return 0
 
     for wait_s in (60.0, 0.0):  # it goes on, or is done at once
-        monkeypatch.setattr(commands, "list_choices", lambda wait_s=wait_s, **_: interrupted(wait_s))
+        monkeypatch.setattr(choices, "list_choices", lambda wait_s=wait_s, **_: interrupted(wait_s))
         assert run("list") == (130, "", "error: interrupted\n")
 
 
@@ -200,29 +206,49 @@ def test_a_fault_of_the_system_is_told_in_a_line(run: Run, trace: sm.Workload, m
 # -- list -------------------------------------------------------------------------------------------
 
 
-def test_list_shows_every_order_backfilling_and_filter(run: Run) -> None:
+def test_list_explains_each_choice_in_a_line_of_words(run: Run) -> None:
     answer = run("list")
     assert (answer.status, answer.err) == (0, "")
-    for name in (*sm.orders(), *get_args(Backfilling), *wl.FILTERS):
-        assert f" {name} " in answer.out
-    for order in sm.orders().values():
-        assert order.formula in answer.out
-    for bid in sm.bids().values():
-        assert f" {bid.name} " in answer.out
-        assert bid.formula in answer.out
+    lines = [line.split("  ", 1) for line in answer.out.replace(" \n", "\n").splitlines()]
+    shown = [(line[0].strip(), line[1].strip()) for line in lines if len(line) == 2]
+    for named in (sm.orders(), sm.bids(), wl.FILTERS):
+        for each in named.values():
+            assert (each.name, each.about) in shown
+    for about in (HEURISTICS, ROUTERS, dict(listed())):
+        assert set(about.items()) <= set(shown)
+    assert ("easy", "any that fits and does not delay the head starts") in shown
+    assert ("kill", "it is stopped") in shown
+
+
+@pytest.mark.parametrize("kind", choices.KINDS)
+def test_list_of_one_kind_has_all_that_is_known_of_it(kind: str, run: Run) -> None:
+    answer = run("list", kind)
+    assert (answer.status, answer.err) == (0, "")
+    listed = json.loads(run("list", "--json").out)[kind]
+    assert json.loads(run("list", kind, "--json").out) == {kind: listed}
+    assert len(listed) > 1
+    for each in listed:
+        assert each["about"]
+        assert f" {each['name']} " in answer.out
+    if kind in {"orders", "bids"}:
+        shown = "".join(answer.out.split())
+        assert all(word in shown for each in listed for word in each["formula"].split()[:1])
 
 
 def test_list_as_json_is_one_object_with_formula_and_source(run: Run) -> None:
     answer = run("list", "--json")
     listed = json.loads(answer.out)
+    assert tuple(listed) == choices.KINDS
     assert {o["name"]: (o["formula"], o["source"]) for o in listed["orders"]} == {
         name: (order.formula, order.source) for name, order in sm.orders().items()
     }
     assert {b["name"]: b["wins"] for b in listed["bids"]} == {name: bid.wins for name, bid in sm.bids().items()}
-    assert [b["name"] for b in listed["backfillings"]] == list(get_args(Backfilling)) == list(commands.BACKFILLINGS)
+    for kind, options in {"backfillings": Backfilling, "decide": Decide, "overrun": Overrun}.items():
+        assert [each["name"] for each in listed[kind]] == list(get_args(options))
+    assert [h["name"] for h in listed["heuristics"]] == [*FIVE, "FirstFit", *QUEUES]
+    assert {*get_args(Heuristic)} <= {h["name"] for h in listed["heuristics"]}
+    assert [r["name"] for r in listed["routers"]] == [*get_args(RouterName), "Auction"]
     assert [f["name"] for f in listed["filters"]] == list(wl.FILTERS)
-    assert (listed["decide"], listed["overrun"]) == (["instant", "event"], ["run", "kill"])
-    assert listed["engines"] == ["auto", "simpy", "compiled"]
 
 
 # -- simulate ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.policies.bids import BUILT_IN as BIDS
 from simmodels.policies.order import Order
 from simmodels.policies.orders import BUILT_IN, TWELVE_ORDERS, find_order, order, orders
 from simmodels.policies.registry import ORDERS
@@ -439,3 +440,12 @@ def test_an_order_of_a_plain_function_can_be_pickled_even_when_it_is_compiled() 
 def test_swapped_letters_are_offered_first() -> None:
     with pytest.raises(UnknownNameError, match="did you mean SAF\\?"):
         find_order("SFA")
+
+
+def test_every_built_in_order_and_bid_is_explained_in_words_of_its_own() -> None:
+    abouts = [each.about for each in (*BUILT_IN.values(), *BIDS.values())]
+    assert all(0 < len(about) <= 90 and not about.endswith(".") for about in abouts)
+    assert len(set(abouts)) == len(abouts)
+    mine = Order("mine", plain_function, about="widest first")
+    again = pickle.loads(pickle.dumps(mine))
+    assert again.about == "widest first"
