@@ -12,7 +12,7 @@ from simmodels.errors import RequestError, require_known
 from simmodels.ground.cards import card, line_chart, sliced
 from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
-from simmodels.ground.numbers import Floats, Ints
+from simmodels.ground.numbers import MOST, Floats, Ints, as_integer, as_number
 
 Mode = Literal["kill", "drain", "checkpoint"]
 CAPACITY_MODES: Final[tuple[str, ...]] = get_args(Mode)
@@ -56,14 +56,10 @@ class CapacityChange:
 
     def __post_init__(self) -> None:
         """Refuse a change that cannot be."""
-        if not np.isfinite(self.time_s):
-            raise RequestError(f"time_s is {self.time_s}", "a finite number of seconds is allowed")
-        if too_far(self.time_s):
+        if too_far(as_number("time_s", self.time_s, unit="seconds")):
             raise RequestError(too_far_text("time_s", self.time_s))
-        if not (self.machines >= 0 and int(self.machines) == self.machines):
-            raise RequestError(f"machines is {self.machines}", "a whole number >= 0 is allowed")
-        if not 0 <= self.notice_s < np.inf:
-            raise RequestError(f"notice_s is {self.notice_s}", "a finite number of seconds >= 0 is allowed")
+        as_integer("machines", self.machines, 0)
+        as_number("notice_s", self.notice_s, least=0, unit="seconds")
         require_known("mode", self.mode, CAPACITY_MODES)
 
 
@@ -92,7 +88,7 @@ class Capacity:
     Raises
     ------
     RequestError, UnknownNameError
-        The table is empty, not sorted or not of one length, or a change is not what is allowed.
+        The table is empty, not sorted or not of one length, or a value of a change is out of range.
 
     Examples
     --------
@@ -124,8 +120,8 @@ class Capacity:
                 f"columns of {rows}, {machines.size}, {notice_s.size}, {len(mode)} rows",
                 "all must have the same length",
             )
-        bad = ~np.isfinite(time_s) | ~(machines >= 0) | (machines != np.floor(machines)) | ~(notice_s >= 0)
-        bad |= ~np.isfinite(notice_s) | ~np.isin(mode, CAPACITY_MODES) | too_far(time_s)
+        bad = ~np.isfinite(time_s) | ~((machines >= 0) & (machines <= MOST) & (machines == np.floor(machines)))
+        bad |= ~((notice_s >= 0) & np.isfinite(notice_s)) | ~np.isin(mode, CAPACITY_MODES) | too_far(time_s)
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             CapacityChange(time_s[row], machines[row], notice_s[row], mode[row])  # type: ignore[arg-type]  # it refuses
@@ -144,7 +140,7 @@ class Capacity:
         Raises
         ------
         RequestError
-            A needed column is missing, or the capacity is not what is allowed.
+            A needed column is missing, or the capacity is not a table of changes.
         """
         if isinstance(table, cls):
             return table
@@ -237,10 +233,10 @@ class Capacity:
         Raises
         ------
         RequestError
-            The length is not a finite number > 0.
+            The length is not a finite number > 0, or the instant not finite.
         """
-        if not 0 < length_s < np.inf or not np.isfinite(until_s):
-            raise RequestError(f"repeat every {length_s} s until {until_s} s", "finite numbers > 0 are allowed")
+        as_number("length_s", length_s, above=0, unit="seconds")
+        as_number("until_s", until_s, unit="seconds")
         first = self.time_s[0]
         kept = np.flatnonzero(self.time_s < first + length_s)
         times = max(int(np.ceil((until_s - first) / length_s)), 1)
@@ -279,9 +275,10 @@ def next_machines(machines: int, uniform: float, *, low: int, high: int, step: i
     Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194; ``"two_way"`` is their program's.
     """
     require_known("law", law, get_args(Law))
-    if not (0 <= low <= machines <= high and step >= 0 and all(n == int(n) for n in (low, machines, high, step))):
-        what = f"a walk from {machines} machines, low {low}, high {high}, step {step}"
-        raise RequestError(what, "whole numbers, 0 <= low <= machines <= high, and step >= 0 are allowed")
+    as_integer("low", low, 0)
+    as_integer("high", high, low)
+    as_integer("machines", machines, low, high)
+    as_integer("step", step, 0)
     if law == "two_way":
         return min(max(machines + (step if uniform >= 0.5 else -step), low), high)
     ways = [way for way in (-step, 0, step) if low <= machines + way <= high]

@@ -8,8 +8,9 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import as_number
 
 
 @compiled
@@ -91,25 +92,21 @@ class ValueCurve:
         made = tuple((float(slr), float(factor)) for slr, factor in points)
         object.__setattr__(self, "points", made)
         if len(made) < 2:
-            raise RequestError(f"a value curve of {len(made)} points", "at least 2 are allowed")
+            raise RequestError(must_be("the number of points of a value curve", "at least 2", len(made)))
         before = made[0]
         for number, (slr, factor) in enumerate(made, start=1):
-            where = f"point {number} of a value curve, ({slr:g}, {factor:g})"
-            if math.isnan(slr) or slr < 0.0:
-                raise RequestError(f"{where}: SLR {slr:g}", "a number >= 0 is allowed")
-            if not 0.0 <= factor <= 1.0:
-                raise RequestError(f"{where}: factor {factor:g}", "0 to 1 is allowed")
+            where = f"of point {number} of a value curve"
+            as_number(f"the SLR {where}", slr, least=0, finite=math.isfinite(made[0][0]))
+            as_number(f"the factor {where}", factor, least=0, most=1)
             if slr < before[0]:
-                raise RequestError(f"{where}: its SLR is below the {before[0]:g} before it", "SLRs may not fall")
+                raise RequestError(must_be(f"the SLR {where}", f"at least that before it, {before[0]:g}", slr))
             if factor > before[1]:
-                raise RequestError(f"{where}: the curve rises from {before[1]:g}", "factors may not rise")
-            if math.isinf(slr) and slr != made[0][0]:
-                raise RequestError(f"{where}: SLR {slr:g}", "a finite number is allowed")
+                raise RequestError(must_be(f"the factor {where}", f"at most that before it, {before[1]:g}", factor))
             before = (slr, factor)
         if made[0][1] != 1.0:
-            raise RequestError(f"point 1 of a value curve has factor {made[0][1]:g}", "the first is 1")
+            raise RequestError(must_be("the factor of the first point of a value curve", "1", made[0][1]))
         if made[-1][1] != 0.0:
-            raise RequestError(f"point {len(made)} of a value curve has factor {made[-1][1]:g}", "the last is 0")
+            raise RequestError(must_be("the factor of the last point of a value curve", "0", made[-1][1]))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the points."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError
-from simmodels.ground.numbers import Floats
+from simmodels.ground.numbers import Floats, as_number
 
 KWH: Final = 3_600_000.0
 """A kilowatt-hour in joules."""
@@ -100,5 +100,4 @@ class Power:
     def __post_init__(self) -> None:
         """Refuse what no machine draws."""
         for name in ("machine_w", "core_w"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise RequestError(f"{name} is {getattr(self, name)}", "a finite number of watts >= 0 is allowed")
+            as_number(name, getattr(self, name), least=0, unit="watts")

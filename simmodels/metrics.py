@@ -10,19 +10,12 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError
-from simmodels.ground.numbers import Floats
+from simmodels.ground.numbers import Floats, as_number
 from simmodels.units import HOUR
 
 Integers: TypeAlias = NDArray[np.int64]
 
 STATISTICS: Final = ("mean", "median", "p95", "max")
-
-
-def _require_tau(tau_s: float) -> None:
-    """Refuse a tau that bounds nothing."""
-    if not (tau_s > 0 and np.isfinite(tau_s)):
-        raise RequestError(f"tau_s is {tau_s}", "a finite number > 0 is allowed")
 
 
 # -- one value a job -----------------------------------------------------------------------------
@@ -95,7 +88,7 @@ def bounded_slowdown(wait_s: Floats, executed_s: Floats, tau_s: float = 10.0) ->
     Feitelson (2001), Metrics for parallel job scheduling and their convergence, section 2,
     DOI 10.1007/3-540-45540-X_11.
     """
-    _require_tau(tau_s)
+    as_number("tau_s", tau_s, above=0, unit="seconds")
     return np.maximum((wait_s + executed_s) / np.maximum(executed_s, tau_s), 1.0)
 
 
@@ -125,7 +118,7 @@ def per_processor_bounded_slowdown(wait_s: Floats, executed_s: Floats, cores: In
     Zotkin, Keleher (1999), Job-length estimation and performance in backfilling schedulers,
     DOI 10.1109/HPDC.1999.805303.
     """
-    _require_tau(tau_s)
+    as_number("tau_s", tau_s, above=0, unit="seconds")
     return np.maximum((wait_s + executed_s) / (cores * np.maximum(executed_s, tau_s)), 1.0)
 
 
@@ -284,7 +277,7 @@ def throughput_jobs_per_hour(jobs: int, makespan_s: float) -> float:
     return jobs * HOUR / makespan_s if makespan_s > 0 else np.nan
 
 
-# -- on machines that come and go ----------------------------------------------------------------
+# -- under variable capacity ---------------------------------------------------------------------
 
 
 def core_seconds(

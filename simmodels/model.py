@@ -33,7 +33,7 @@ class Model:
     options
         How: in a queue, by a placer or by an auction. Behind a router, each site has such a queue or placer.
     router
-        Who sends jobs to several queues or placers: a name, or the rules of an auction with ``forward=True``.
+        What sends jobs to several queues or placers: a name, or the rules of an auction with ``forward=True``.
     rebalance_s
         As in `simmodels.Auctioneer`, of such an auction.
     window_s
@@ -60,8 +60,8 @@ class Model:
         what, sites = _KINDS[type(self.options)], self.sites
         names = [site.name for site in sites]
         if len(set(names)) < len(names):
-            what = f"clusters {', '.join(names)}, of which two have the same name"
-            raise RequestError(what, "each name once is allowed")
+            what = f"two of the clusters {', '.join(names)} have the same name"
+            raise RequestError(what, "give each a name of its own")
         auction = isinstance(self.options, AuctionOptions)
         if not auction and self.router is None and len(sites) != 1:
             raise RequestError(f"{what} on {len(sites)} clusters", "one cluster, or a router before several is needed")

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from simmodels import metrics
 from simmodels.capacity import Capacity
 from simmodels.energy import Power, Signal
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError, UnknownNameError, must_be
 from simmodels.ground.cards import card
 from simmodels.ground.files import replacing, write_csv
 from simmodels.results import merit
@@ -68,7 +68,7 @@ def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> 
     """Return a read-only column of the type and length that it must have."""
     column = np.ascontiguousarray(values, dtype=dtype)
     if column.shape != (rows,):
-        raise RequestError(f"column {name} has shape {column.shape}", f"({rows},) is allowed, one row per job")
+        raise RequestError(must_be(f"the shape of column {name}", f"({rows},), one row per job", column.shape))
     column = column.view()
     column.flags.writeable = False
     return column
@@ -221,14 +221,15 @@ class Schedule:
 
     def _check(self) -> None:
         """Refuse clusters and outcomes that cannot be, and machines of which not all is said."""
-        if self.cores < 1:
-            raise RequestError(f"a machine of {self.cores} cores", "at least 1 is allowed")
+        if self.cores < 1:  # several clusters may have more than 2**53
+            raise RequestError(must_be("cores", "an integer >= 1", self.cores))
         cores = sum(place.cores for place in self.places)
         if cores != self.cores:
             raise RequestError(f"a schedule of {self.cores} cores on clusters of {cores}", "both must be the same")
         strange = np.flatnonzero((self.outcome < COMPLETED) | (self.outcome > UNFINISHED))
         if len(strange):
-            raise RequestError(f"column outcome, row {strange[0]}: {self.outcome[strange[0]]}", "0, 1, 2 are allowed")
+            what = f"column outcome, row {strange[0]},"
+            raise RequestError(must_be(what, "0, 1 or 2", self.outcome[strange[0]]))
         if self.off_spans is None:
             return
         if self.attempts is None or any(name not in self.attempts for name in MACHINE_COLUMNS):

@@ -51,7 +51,7 @@ def simulate(
     ----------
     workload
         Rigid jobs, workflows, or both: a `Workload`, or what stands for one (see `Workload.of`), such as the path of a
-        log, a table of jobs or a list of workflows. A job whose cores or runtime is unknown (-1) is left out: its row
+        log, a table of jobs or a list of workflows. A job of unknown cores or runtime (-1) is left out: its row
         stays, unfinished and outside the metrics; ``about["left_out"]`` counts them.
     on
         The cluster, or clusters: a `Site`, a number of cores, or name, cores and kind.
@@ -66,7 +66,7 @@ def simulate(
     heuristic
         ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``: jobs inside one machine each.
     router
-        Who sends jobs to the queues, or placers, of several clusters: ``"RoundRobin"``, ``"LeastLoaded"`` or
+        What sends jobs to the queues, or placers, of several clusters: ``"RoundRobin"``, ``"LeastLoaded"`` or
         ``"EarliestStart"``. Or give a ``bid`` and ``forward=True``.
     rebalance_s
         As in `Auctioneer`, of auctions that forward.
@@ -91,8 +91,8 @@ def simulate(
     ImpossibleJobError
         A job or task can never run there, or its runtime is negative; see `workloads.clean`.
     UnknownNameError, RequestError
-        An option is not what is allowed, the parts do not go together, the size of the pool is unknown, or no compiled
-        clock covers all that is asked for, and one was.
+        An option is out of range, the parts do not go together, the size of the pool is unknown, or no compiled clock
+        covers all that is asked for, and one was.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def simulate_on_machines(
     ImpossibleJobError
         A job can never run on a machine, or has no length.
     UnknownNameError, RequestError
-        An option is not what is allowed, or jobs of the window have the same number.
+        An option is out of range, or jobs of the window have the same number.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def simulate_workflows(
     ImpossibleJobError
         A task can never run on the clusters.
     UnknownNameError, RequestError
-        An option is not what is allowed.
+        An option is out of range.
 
     Examples
     --------
@@ -267,14 +267,14 @@ def policies_of(
     Raises
     ------
     UnknownNameError, RequestError
-        An option is not what is allowed, or some do not go together.
+        An option is out of range, or some do not go together.
     """
     if router is not None:
         require_known("router", router, get_args(RouterName))
     if "bid" not in options:
         return _scheduler(heuristic, options), router
     if router is not None:
-        raise RequestError(f"router {router!r} beside a bid", "the one or the other is allowed")
+        raise RequestError(f"router {router!r} beside a bid", "give one of them")
     if not options.get("forward", False):
         if heuristic is not None:
             raise RequestError(f"heuristic {heuristic!r} beside a bid", "forward=True is needed with both")

@@ -1,4 +1,4 @@
-"""Site: a cluster to simulate on, and how its machines come and go, as a description that both clocks read."""
+"""Site: a cluster to simulate on, and how its capacity varies, as a description that both clocks read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +75,8 @@ class Site:
             what = size if self.name in {"cluster", "machines"} else f"{size} of cluster {self.name!r}"
             object.__setattr__(self, size, as_integer(what, value, 1))
         if self.capacity is not None and self.machines is not None and self.capacity.machines.max() > self.machines:
-            raise RequestError(f"a capacity of {self.capacity.machines.max()} machines", f"{self.machines} are allowed")
+            limit = f"at most {self.machines}, those of the cluster"
+            raise RequestError(must_be("the machines of capacity", limit, self.capacity.machines.max()))
 
     def _check_parts(self) -> None:
         """Refuse what does not go together."""
@@ -104,7 +105,7 @@ class Site:
         Raises
         ------
         RequestError
-            It is none of these, or not what is allowed; or the machines of the `ClusterSpec` differ in size.
+            It is none of these, or a number is out of range; or the machines of the `ClusterSpec` differ in size.
         """
         if isinstance(given, Site):
             return given
@@ -114,12 +115,13 @@ class Site:
             size = given.cores_per_machine
             return cls(name=given.name, machines=given.machines, cores_per_machine=size, kind=given.kind)
         if isinstance(given, Sequence) and not isinstance(given, str):
-            if not (2 <= len(given) <= 3 and isinstance(given[0], str) and isinstance([*given, None][2], str | None)):
-                raise RequestError(f"a cluster {given!r}", "name and cores are needed, and a kind is allowed")
-            return cls(name=given[0], cores=given[1], kind=[*given, None][2])
-        if not isinstance(given, Real | str):
-            raise RequestError(f"a cluster {given!r}", "a Site, a number of cores, or name and cores are allowed")
-        return cls(cores=given)  # type: ignore[arg-type]  # refused if it is no whole number
+            if 2 <= len(given) <= 3 and isinstance(given[0], str) and isinstance([*given, None][2], str | None):
+                return cls(name=given[0], cores=given[1], kind=[*given, None][2])
+        elif isinstance(given, Real | str):
+            return cls(cores=given)  # type: ignore[arg-type]  # refused if it is no whole number
+        raise RequestError(
+            must_be("a cluster", "a Site, a number of cores, (name, cores) or (name, cores, kind)", given)
+        )
 
     @property
     def place(self) -> ClusterSpec:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels import graph
-from simmodels.errors import ImpossibleJobError, RequestError, require_known
+from simmodels.errors import ImpossibleJobError, RequestError, must_be, require_known
 from simmodels.results.place import ClusterSpec, Terms
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow, delays
@@ -70,8 +70,8 @@ class Problem:
             "cost": cost,
             "edges": edges,
             "delay": np.array(self.delay, np.float64),
-            "cores": _filled(self.cores, tasks),
-            "size": _filled(self.size, processors),
+            "cores": _filled("cores", self.cores, tasks),
+            "size": _filled("size", self.size, processors),
         }
         for name, column in made.items():
             object.__setattr__(self, name, column)
@@ -85,7 +85,7 @@ class Problem:
         """Return the tasks with each before its successors."""
         found = graph.topological(*graph.rows_of(len(self.cost), self.edges[:, 0].copy(), self.edges[:, 1].copy()))
         if len(found) < len(self.cost):
-            raise RequestError("the tasks wait for each other in a circle", "a graph without cycles is allowed")
+            raise RequestError("the tasks wait for each other in a cycle", "remove one of its edges")
         return np.asarray(found)
 
     @cached_property
@@ -150,10 +150,10 @@ class Problem:
         return np.asarray(np.where(can, self.optimistic_cost, 0.0).sum(axis=1) / can.sum(axis=1))
 
 
-def _filled(column: ArrayLike | None, rows: int) -> NDArray[np.int64]:
+def _filled(name: str, column: ArrayLike | None, rows: int) -> NDArray[np.int64]:
     filled = np.ones(rows, np.int64) if column is None else np.array(column, np.int64)
     if filled.shape != (rows,):
-        raise RequestError(f"a column of shape {filled.shape}", f"({rows},) is allowed")
+        raise RequestError(must_be(f"the shape of {name}", f"({rows},)", filled.shape))
     return filled
 
 

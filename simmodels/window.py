@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.workload import Job, Workload
 
 Rows = NDArray[np.int64]
@@ -28,7 +28,7 @@ class Windowed(NamedTuple):
 
 
 def windowed(workload: Workload, window_s: tuple[float, float]) -> Windowed:
-    """Return the jobs of a half-open window; whose cores or runtime is unknown is left out.
+    """Return the jobs of a half-open window, except those of unknown cores or runtime.
 
     A job runs at the window's begin if it was submitted before, and would end after it had it started at once.
 
@@ -43,7 +43,7 @@ def windowed(workload: Workload, window_s: tuple[float, float]) -> Windowed:
     """
     begin, end = window_s
     if not begin < end or not np.isfinite(begin):
-        raise RequestError(f"window {begin:g} to {end:g} s", "a finite begin, and a later end, are allowed")
+        raise RequestError(must_be("window_s", "a finite begin and a later end", (float(begin), float(end))))
     known, submit_s = workload.known(), workload.submit_s
     warm = np.flatnonzero(known & (submit_s < begin) & (submit_s + workload.runtime_s > begin))
     warm = warm[np.argsort(submit_s[warm], kind="stable")]

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from simmodels import graph
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.digraph import workflow_columns
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.errors import ImpossibleJobError, must_be
 from simmodels.ground.cards import card, levels, line_chart, number
 from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
-from simmodels.ground.numbers import MOST
+from simmodels.ground.numbers import MOST, as_number
 from simmodels.units import HOUR
 
 if TYPE_CHECKING:
@@ -142,12 +142,13 @@ class Workflow:
     def _column(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
         column = np.array(values, dtype=np.float64)
         if column.ndim != 1 or not len(column):
-            raise ImpossibleJobError(self.job_id, f"{name} has shape {column.shape}; (tasks,) is allowed, 1 at least")
+            what = must_be(f"the shape of {name}", "(tasks,), with at least 1 task", column.shape)
+            raise ImpossibleJobError(self.job_id, what)
         return column
 
     def _edges(self, pairs: NDArray[Any], tasks: int) -> NDArray[np.int64]:
         if pairs.ndim != 2 or pairs.shape[1] != 2:
-            raise ImpossibleJobError(self.job_id, f"edges have shape {pairs.shape}; (edges, 2) is allowed")
+            raise ImpossibleJobError(self.job_id, must_be("the shape of edges", "(edges, 2)", pairs.shape))
         edges = pairs.astype(np.int64)
         bad = np.flatnonzero(((pairs < 0) | (pairs >= tasks) | (pairs != edges)).any(axis=1))
         if len(bad):
@@ -156,16 +157,17 @@ class Workflow:
         return edges
 
     def _check(self, runtime_s: NDArray[np.float64], cores: NDArray[np.float64], names: tuple[str, ...]) -> None:
-        """Refuse a job whose numbers cannot be."""
+        """Refuse a job with impossible numbers."""
         if not np.isfinite(self.submit_s):
-            raise ImpossibleJobError(self.job_id, f"is submitted at {self.submit_s} s; a finite number is allowed")
+            what = must_be("submit_s", "a finite number of seconds", self.submit_s)
+            raise ImpossibleJobError(self.job_id, what)
         if self.max_value is not None and not (self.max_value > 0 and np.isfinite(self.max_value)):
-            raise ImpossibleJobError(self.job_id, f"is worth {self.max_value}; a finite number > 0 is allowed")
+            raise ImpossibleJobError(self.job_id, must_be("max_value", "a finite number > 0", self.max_value))
         bad = np.flatnonzero(~(np.isfinite(runtime_s) & (runtime_s > 0)))
         if len(bad):
             task = int(bad[0])
-            what = f"task {_label(names, task)} runs for {runtime_s[task]} s; a finite number > 0 is allowed"
-            raise ImpossibleJobError(self.job_id, what)
+            name, given = f"runtime_s of task {_label(names, task)}", runtime_s[task]
+            raise ImpossibleJobError(self.job_id, must_be(name, "a finite number of seconds > 0", given))
         for name, time_s in (
             ("submit_s", self.submit_s),
             ("submit_s + all runtime_s", self.submit_s + runtime_s.sum()),
@@ -175,8 +177,8 @@ class Workflow:
         bad = np.flatnonzero(~((cores >= 1) & (cores <= MOST) & (cores == np.floor(cores))))
         if len(bad):
             task = int(bad[0])
-            what = f"task {_label(names, task)} needs {cores[task]:g} cores; 1 or more are allowed, in whole numbers"
-            raise ImpossibleJobError(self.job_id, what)
+            name, given = f"cores of task {_label(names, task)}", cores[task]
+            raise ImpossibleJobError(self.job_id, must_be(name, "an integer from 1 to 2**53", given))
 
     def _check_graph(self) -> None:
         """Refuse an edge that is there twice, and a cycle."""
@@ -431,6 +433,4 @@ def _label(names: tuple[str, ...], task: int) -> str:
 
 def delays(runtime: NDArray[np.float64], ccr: float) -> NDArray[np.float64]:
     """Return how many ticks the data of each task travel, whole ones: the sender's runtime in ticks times `ccr`."""
-    if not (ccr >= 0.0 and np.isfinite(ccr)):
-        raise RequestError(f"ccr is {ccr}", "a finite number >= 0 is allowed")
-    return np.ceil(ccr * runtime)
+    return np.ceil(as_number("ccr", ccr, least=0) * runtime)

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
 from simmodels.ground.arguments import got, listed
 from simmodels.ground.cards import SLICES, card, line_chart, number, share
 from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
-from simmodels.ground.numbers import ranges
+from simmodels.ground.numbers import as_number, ranges
 from simmodels.ground.plugins import plugin
 from simmodels.job import Job, Numbers
 from simmodels.units import HOUR
@@ -83,14 +83,14 @@ def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.in
         raise RequestError(f"column {name} must be numbers (got {kind})", hint)
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         where = int(np.flatnonzero(~np.isfinite(given))[0])
-        raise RequestError(f"column {name}, row {where}: {given[where]}", "finite numbers are allowed")
+        raise RequestError(must_be(f"column {name}, row {where},", "a finite number", given[where]))
     if name in _FLOATS:
         return _frozen(given, np.float64)
     with np.errstate(invalid="ignore"):  # a number beyond int64 is refused below, in our words
         column = _frozen(given, np.int64)
     if given.dtype.kind in "uf" and (column != given).any():
         where = int(np.flatnonzero(column != given)[0])
-        raise RequestError(f"column {name}, row {where}: {given[where]}", "whole numbers of 64 bits are allowed")
+        raise RequestError(must_be(f"column {name}, row {where},", "an integer of 64 bits", given[where]))
     return column
 
 
@@ -162,7 +162,7 @@ class Tasks:
         times = Counter(map(id, self.workflows))
         flow = next(each for each in self.workflows if times[id(each)] > 1)
         what = f"job {flow.job_id} is {times[id(flow)]} times in a workload, as one object"
-        raise RequestError(what, "a copy is allowed (dataclasses.replace)")
+        raise RequestError(what, "add copies of it (dataclasses.replace)")
 
     @property
     def task(self) -> NDArray[np.int64]:
@@ -198,7 +198,7 @@ class Workload:
 
     A workload says what a log says, and a log may hold jobs that cannot run. These stay in, so that
     nothing is lost silently; `workloads.clean` takes them out and counts them. A simulation leaves out
-    jobs whose cores or runtime is unknown (-1), and says how many; impossible ones it refuses by name.
+    jobs of unknown cores or runtime (-1), and says how many; impossible ones it refuses by name.
 
     Parameters
     ----------
@@ -278,11 +278,11 @@ class Workload:
                 raise RequestError(f"column {name} has {len(column)} rows", f"job_id has {rows}")
         for name, column in extras.items():
             if name in COLUMNS:
-                raise RequestError(f"a further column named {name}", "names other than the six are allowed")
+                raise RequestError(f"a further column is named {name}", "give it a name other than those of the six")
             if column.ndim != 1:
                 raise RequestError(f"column {name} has {column.ndim} dimensions", "a column has one")
         if self.max_cores is not None and self.max_cores < 1:
-            raise RequestError(f"max_cores is {self.max_cores}", "at least 1 is allowed")
+            raise RequestError(must_be("max_cores", "an integer >= 1, or None", self.max_cores))
         object.__setattr__(self, "header", tuple(self.header))
         object.__setattr__(self, "counts", MappingProxyType(dict(self.counts)))
         object.__setattr__(self, "extras", MappingProxyType(extras))
@@ -463,7 +463,7 @@ class Workload:
         return () if self.tasks is None else self.tasks.workflows
 
     def require_unchanged(self) -> None:
-        """Refuse a workload whose rows of workflows are not those of the workflows.
+        """Refuse a workload with rows of workflows that are not those of the workflows.
 
         Raises
         ------
@@ -507,21 +507,20 @@ class Workload:
     def head(self, jobs: int) -> Self:
         """Return the first `jobs` jobs by (submit, input position)."""
         if jobs < 0:
-            raise RequestError(f"head of {jobs} jobs", "a number >= 0 is allowed")
+            raise RequestError(must_be("jobs", "an integer >= 0", jobs))
         return self.take(np.sort(np.argsort(self.submit_s, kind="stable")[:jobs]))
 
     def between(self, start_s: float, end_s: float) -> Self:
         """Return the jobs submitted in the half-open window [start_s, end_s), times unchanged."""
         if not start_s <= end_s:
-            raise RequestError(f"window [{start_s}, {end_s})", "start_s <= end_s is allowed")
+            raise RequestError(must_be("start_s", f"at most end_s, {brief(end_s)}", start_s))
         return self.take((self.submit_s >= start_s) & (self.submit_s < end_s))
 
     def shift(self, by_s: float | None = None) -> Self:
         """Return the workload submitted `by_s` seconds later; None puts the first submit at 0."""
         if by_s is None:
             by_s = -float(self.submit_s.min()) if len(self) else 0.0
-        if not np.isfinite(by_s):
-            raise RequestError(f"shift by {by_s} s", "a finite number is allowed")
+        as_number("by_s", by_s, unit="seconds")
         self._require_rigid("shift")
         zero = self.start_unix_s
         kept = None if zero is None or by_s != int(by_s) else zero - int(by_s)
@@ -532,8 +531,7 @@ class Workload:
 
         The first submit stays where it is; runtimes, estimates and cores do not change.
         """
-        if not (factor > 0 and np.isfinite(factor)):
-            raise RequestError(f"load factor {factor}", "a finite number > 0 is allowed")
+        as_number("factor", factor, above=0)
         self._require_rigid("scale_load")
         first = self.submit_s.min() if len(self) else 0.0
         return replace(self, submit_s=first + (self.submit_s - first) / factor, start_unix_s=None)
@@ -659,11 +657,11 @@ class Workload:
         if job.cores > cores:
             what = f"needs {job.cores} cores, and the machine has {cores}"
         elif job.cores < 1:
-            what = f"needs {job.cores} cores; at least 1 is allowed"
+            what = must_be("cores", "an integer >= 1", job.cores)
         elif job.runtime_s < 0:
-            what = f"runs for {job.runtime_s:g} s; at least 0 is allowed"
+            what = must_be("runtime_s", "a number of seconds >= 0", job.runtime_s)
         elif job.estimate_s < 0:
-            what = f"is estimated at {job.estimate_s:g} s; at least 0 is allowed"
+            what = must_be("estimate_s", "a number of seconds >= 0", job.estimate_s)
         elif too_far(job.submit_s):
             what = too_far_text("submit_s", job.submit_s)
         else:

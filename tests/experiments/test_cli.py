@@ -399,7 +399,9 @@ WRONG = {
     "simulate -w .": "bad.json: the file must be a JSON object with an object workflow (got ",
     "simulate -w bad.swf": "bad.swf, line 3: field 4 (runtime_s) must be a number (got 'x')",
     "simulate -w unsized.swf": "unsized.swf does not say how many cores the machine has; --cores says it",
-    "simulate -w unsized.swf --cores 2": "job 1: runs for -2 s; at least 0 is allowed; --clean runnable leaves",
+    "simulate -w unsized.swf --cores 2": (
+        "job 1: runtime_s must be a number of seconds >= 0 (got -2.0); --clean runnable leaves"
+    ),
     "simulate -w log.swf --cores 0": "a machine of 0 cores",
     "simulate -w log.swf --cores 99999999999999999999": "a machine of 99999999999999999999 cores",
     "simulate -w log.swf --order SAFF": "unknown order 'SAFF'; did you mean SAF? known: FCFS",

@@ -249,7 +249,7 @@ def test_unknown_quantities_and_no_schedules_are_refused(drawn: Schedule) -> Non
         distributions({})
     with pytest.raises(RequestError, match="'cores'; wait_s, response_s, bounded_slowdown are allowed"):
         distributions({"a": drawn}, what="cores")  # type: ignore[arg-type]
-    with pytest.raises(RequestError, match="tau_s is 0"):
+    with pytest.raises(RequestError, match=r"tau_s must be a finite number of seconds > 0 \(got 0\)"):
         distributions({"a": drawn}, what="bounded_slowdown", tau_s=0)
 
 

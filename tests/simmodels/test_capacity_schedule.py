@@ -137,10 +137,11 @@ def test_capacities_of_the_same_changes_are_equal_and_so_are_sites() -> None:
     ("changes", "what"),
     [
         ([], "a capacity of 0 changes"),
-        ([(0, -1)], "machines is -1"),
-        ([(float("nan"), 1)], "time_s is nan"),
-        ([(0, 1, -2)], "notice_s is -2"),
-        ([(0, 1.5)], "machines is 1.5"),
+        ([(0, -1)], r"machines must be an integer from 0 to 2\*\*53 \(got -1\)"),
+        ([(float("nan"), 1)], r"time_s must be a finite number of seconds \(got nan\)"),
+        ([(0, 1, -2)], r"notice_s must be a finite number of seconds >= 0 \(got -2\)"),
+        ([(0, 2.0**54)], r"machines must be an integer from 0 to 2\*\*53 \(got 1.8\d*e\+16\)"),
+        ([(0, 1.5)], r"machines must be an integer from 0 to 2\*\*53 \(got 1.5\)"),
         ([(0, 1), (1e16, 2)], r"time_s must be between -2\*\*53 and 2\*\*53 s, .* \(got 1e\+16\)"),
     ],
 )
@@ -161,7 +162,7 @@ def test_one_step_of_the_walk() -> None:
     assert [next_machines(24, u, **of) for u in (0, 0.34, 0.99)] == [22, 24, 26]
     assert [next_machines(32, u, **of) for u in (0, 0.5)] == [30, 32]
     assert [next_machines(32, u, law="two_way", **of) for u in (0.49, 0.5)] == [30, 32]
-    with pytest.raises(RequestError, match="a walk from 40 machines"):
+    with pytest.raises(RequestError, match=r"machines must be an integer from 16 to 32 \(got 40\)"):
         next_machines(40, 0.5, **of)
 
 

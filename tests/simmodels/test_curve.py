@@ -58,14 +58,17 @@ def test_a_curve_can_be_pickled_and_compared() -> None:
 @pytest.mark.parametrize(
     ("points", "text"),
     [
-        ([(2, 1)], "1 points"),
-        ([(2, 1), (3, 0.5), (4, 0.6), (5, 0)], "point 3 of a value curve, (4, 0.6): the curve rises from 0.5"),
-        ([(2, 1), (1, 0)], "point 2 of a value curve, (1, 0): its SLR is below the 2 before it"),
-        ([(2, 0.9), (3, 0)], "has factor 0.9"),
-        ([(2, 1), (3, 0.1)], "has factor 0.1"),
-        ([(2, 1), (3, -0.1)], "factor -0.1"),
-        ([(math.nan, 1), (3, 0)], "SLR nan"),
-        ([(2, 1), (math.inf, 0)], "SLR inf"),
+        ([(2, 1)], "the number of points of a value curve must be at least 2 (got 1)"),
+        (
+            [(2, 1), (3, 0.5), (4, 0.6), (5, 0)],
+            "the factor of point 3 of a value curve must be at most that before it, 0.5 (got 0.6)",
+        ),
+        ([(2, 1), (1, 0)], "the SLR of point 2 of a value curve must be at least that before it, 2 (got 1.0)"),
+        ([(2, 0.9), (3, 0)], "the factor of the first point of a value curve must be 1 (got 0.9)"),
+        ([(2, 1), (3, 0.1)], "the factor of the last point of a value curve must be 0 (got 0.1)"),
+        ([(2, 1), (3, -0.1)], "the factor of point 2 of a value curve must be a number from 0 to 1 (got -0.1)"),
+        ([(math.nan, 1), (3, 0)], "the SLR of point 1 of a value curve must be a number >= 0 (got nan)"),
+        ([(2, 1), (math.inf, 0)], "the SLR of point 2 of a value curve must be a finite number >= 0 (got inf)"),
     ],
 )
 def test_a_curve_that_cannot_be_is_refused_by_its_point(points: list, text: str) -> None:

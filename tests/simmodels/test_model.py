@@ -78,23 +78,26 @@ def test_clusters_may_be_said_in_short() -> None:
         ({"on": TWO, "heuristic": "FirstFit"}, "a placer on 2 clusters"),
         ({"on": 8, "heuristic": "FirstFit"}, "a placer on cluster 'cluster', a pool of cores; machines are needed"),
         ({"on": []}, "no clusters; 1 at least is needed"),
-        ({"on": [("a", 2), ("a", 4)], "bid": "SRTF"}, "clusters a, a, of which two have the same name"),
+        (
+            {"on": [("a", 2), ("a", 4)], "bid": "SRTF"},
+            "two of the clusters a, a have the same name; give each a name of its own",
+        ),
         ({"on": 8, "cores": 8}, "cores beside on; a Site says them"),
         ({"on": 8, "window_s": (0, 5)}, "window_s of a pool of cores; machines are needed with it"),
         ({"on": CHANGING, "bid": "SRTF", "window_s": (0, 5)}, r"the window \(0.0, 5.0\); one scheduler and rigid jobs"),
         ({"on": CHANGING, "window_s": (0, 5, 7)}, r"window_s must be two numbers of seconds \(got \(0, 5, 7\)\)"),
         ({"on": CHANGING, "window_s": "ab"}, r"window_s must be two numbers of seconds \(got 'ab'\)"),
         ({"on": CHANGING, "window_s": 5}, r"window_s must be two numbers of seconds \(got 5\)"),
-        ({"on": CHANGING, "window_s": (5, 5)}, "window 5 to 5 s"),
-        ({"on": TWO, "router": "RoundRobin", "bid": "SRTF"}, "router 'RoundRobin' beside a bid"),
+        ({"on": CHANGING, "window_s": (5, 5)}, r"window_s must be a finite begin and a later end \(got \(5.0, 5.0\)\)"),
+        ({"on": TWO, "router": "RoundRobin", "bid": "SRTF"}, "router 'RoundRobin' beside a bid; give one of them"),
         ({"on": CHANGING, "heuristic": "FirstFit", "bid": "SRTF"}, "beside a bid; forward=True is needed with both"),
         ({"on": TWO, "router": "Robin"}, "unknown router 'Robin'; did you mean RoundRobin"),
         ({"on": 8, "ordr": "SAF"}, "unknown option 'ordr'; did you mean order"),
         ({"on": 0}, r"cores must be an integer from 1 to 2\*\*53 \(got 0\)"),
         ({"on": "8"}, r"cores must be an integer from 1 to 2\*\*53 \(got '8'\)"),
         ({"on": 8.5}, r"cores must be an integer from 1 to 2\*\*53 \(got 8.5\)"),
-        ({"on": ("a",)}, r"a cluster \('a',\); name and cores are needed"),
-        ({"on": {4: 1}}, r"a cluster {4: 1}; a Site, a number of cores"),
+        ({"on": ("a",)}, r"\(name, cores\) or \(name, cores, kind\) \(got \('a',\)\)"),
+        ({"on": {4: 1}}, r"a cluster must be a Site, a number of cores, .* \(got {4: 1}\)"),
         ({"on": 8, "rebalance_s": 5}, "rebalance_s is 5; an auction that forwards is needed"),
         ({"removes": "x"}, "unknown removes 'x'"),
         ({"cores": 8, "machines": 2}, "machines of a pool of cores"),
@@ -130,7 +133,7 @@ def test_rows_that_are_not_those_of_the_workflows_are_refused_on_both_clocks(eng
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_a_workflow_that_is_given_twice_is_refused_on_both_clocks_and_a_copy_runs(engine: Any) -> None:  # noqa: ANN401
     for work in (lambda: [FLOWS[0], *FLOWS], lambda: sm.Workload.concat([FLOWS[0], LOG, FLOWS])):
-        with pytest.raises(sm.RequestError, match="job 11 is 2 times in a workload, as one object; a copy is allowed"):
+        with pytest.raises(sm.RequestError, match="job 11 is 2 times in a workload, as one object; add copies of it"):
             sm.simulate(work(), on=8, bid="SRTF", engine=engine)
     twice = sm.simulate([FLOWS[0], dataclasses.replace(FLOWS[0])], on=8, bid="SRTF", engine=engine).validate()
     assert twice.start_s.tolist() == [0, 4, 4] * 2

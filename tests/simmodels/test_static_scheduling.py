@@ -143,7 +143,7 @@ def test_what_cannot_be_is_refused() -> None:
         solve(TOPCUOGLU, "HEF")
     with pytest.raises(RequestError, match="task 1 can run on no processor"):
         Problem([[1], [np.inf]], [], [])
-    with pytest.raises(RequestError, match="in a circle"):
+    with pytest.raises(RequestError, match="in a cycle; remove one of its edges"):
         solve(Problem([[1], [1]], [(0, 1), (1, 0)], [1, 1]))
     with pytest.raises(RequestError, match="costs of shape"):
         Problem([[1], [1]], [(0, 1)], [1, 1])

@@ -209,21 +209,27 @@ def test_ranks_and_sums_are_those_of_the_formulas_in_any_order_of_tasks(job: Wor
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Workflow(7, 0, [1, 0]), "job 7: task 1 runs for 0.0 s"),
-        (lambda: Workflow(7, 0, [1, np.nan]), "job 7: task 1 runs for nan s"),
-        (lambda: Workflow(7, 0, []), "job 7: runtime_s has shape (0,)"),
-        (lambda: Workflow(7, 0, [1, 2], [1, 0]), "job 7: task 1 needs 0 cores"),
-        (lambda: Workflow(7, 0, [1, 2], [1, 1.5]), "job 7: task 1 needs 1.5 cores"),
+        (lambda: Workflow(7, 0, [1, 0]), "job 7: runtime_s of task 1 must be a finite number of seconds > 0 (got 0.0)"),
+        (
+            lambda: Workflow(7, 0, [1, np.nan]),
+            "job 7: runtime_s of task 1 must be a finite number of seconds > 0 (got nan)",
+        ),
+        (lambda: Workflow(7, 0, []), "job 7: the shape of runtime_s must be (tasks,), with at least 1 task (got (0,))"),
+        (lambda: Workflow(7, 0, [1, 2], [1, 0]), "job 7: cores of task 1 must be an integer from 1 to 2**53 (got 0.0)"),
+        (
+            lambda: Workflow(7, 0, [1, 2], [1, 1.5]),
+            "job 7: cores of task 1 must be an integer from 1 to 2**53 (got 1.5)",
+        ),
         (lambda: Workflow(7, 0, [1, 2], [1]), "job 7: cores has 1 entries, and runtime_s 2"),
         (lambda: Workflow(7, 0, [1, 2], kind=("A",)), "job 7: kind has 1 entries"),
         (lambda: Workflow(7, 0, [1, 2], 1, [(0, 2)]), "job 7: edge (0, 2): its tasks are numbered 0 to 1"),
         (lambda: Workflow(7, 0, [1, 2], 1, [(0, 1), (0, 1)]), "job 7: edge 0 -> 1 is there twice"),
         (lambda: Workflow(7, 0, [1, 2], 1, [(0, 0)]), "job 7: its tasks wait for each other: 0 -> 0"),
         (lambda: Workflow(7, 0, [1] * 3, 1, [(1, 2), (2, 1)]), "job 7: its tasks wait for each other: 1 -> 2 -> 1"),
-        (lambda: Workflow(7, np.inf, [1]), "job 7: is submitted at inf s"),
+        (lambda: Workflow(7, np.inf, [1]), "job 7: submit_s must be a finite number of seconds (got inf)"),
         (lambda: Workflow(7, 1e16, [1]), "job 7: submit_s must be between -2**53 and 2**53 s"),
         (lambda: Workflow(7, 0, [9, 2**53]), "job 7: submit_s + all runtime_s must be between -2**53 and 2**53 s"),
-        (lambda: Workflow(7, 0, [1], max_value=-1), "job 7: is worth -1"),
+        (lambda: Workflow(7, 0, [1], max_value=-1), "job 7: max_value must be a finite number > 0 (got -1)"),
     ],
 )
 def test_a_job_that_cannot_be_is_refused_by_job_and_task(make: Callable[[], Workflow], text: str) -> None:
@@ -251,11 +257,11 @@ def tasks(*nodes: object, edges: list[tuple[object, object]]) -> nx.DiGraph:
         (task(runtime_s="1"), "job 7: runtime_s of task a must be a number (got '1')"),
         (task(runtime_s=None), "job 7: runtime_s of task a must be a number (got None)"),
         (task(runtime_s=True), "job 7: runtime_s of task a must be a number (got True)"),
-        (task(runtime_s=np.nan), "job 7: task a runs for nan s"),
-        (task(runtime_s=10**400), "job 7: task a runs for inf s"),
+        (task(runtime_s=np.nan), "job 7: runtime_s of task a must be a finite number of seconds > 0 (got nan)"),
+        (task(runtime_s=10**400), "job 7: runtime_s of task a must be a finite number of seconds > 0 (got inf)"),
         (task(cores=1 + 1j), "job 7: cores of task a must be a number (got (1+1j))"),
-        (task(cores=0), "job 7: task a needs 0 cores"),
-        (task(cores=1.5), "job 7: task a needs 1.5 cores"),
+        (task(cores=0), "job 7: cores of task a must be an integer from 1 to 2**53 (got 0.0)"),
+        (task(cores=1.5), "job 7: cores of task a must be an integer from 1 to 2**53 (got 1.5)"),
         (task(kind=3), "job 7: kind of task a must be a text or None (got 3)"),
         (tasks(1, "1", edges=[]), "job 7: nodes 1 and '1' have the same name as text; names of tasks must differ"),
         (tasks("a", edges=[("a", "a")]), "job 7: its tasks wait for each other: a -> a"),
@@ -304,5 +310,5 @@ def test_a_cluster_of_no_kind_takes_all() -> None:
 
 
 def test_a_negative_ccr_is_refused() -> None:
-    with pytest.raises(RequestError, match="ccr is -1"):
+    with pytest.raises(RequestError, match=r"ccr must be a finite number >= 0 \(got -1\)"):
         diamond().delay_s(-1)

@@ -116,7 +116,9 @@ def test_data_that_have_not_arrived_and_cores_used_twice_are_refused(schedule: S
 
 def test_a_column_of_another_length_is_refused(schedule: Schedule) -> None:
     wrong: dict[str, Any] = {"start_s": np.zeros(3)}
-    with pytest.raises(RequestError, match=r"column start_s has shape \(3,\); \(4,\) is allowed"):
+    with pytest.raises(
+        RequestError, match=r"the shape of column start_s must be \(4,\), one row per job \(got \(3,\)\)"
+    ):
         dataclasses.replace(schedule, **wrong)
 
 

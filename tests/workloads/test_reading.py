@@ -85,7 +85,7 @@ def test_a_schedule_written_as_a_table_is_a_workload_again(jobs: sm.Workload, tm
     [
         ("submit_s,runtime_s,cores\n0,10\n0,1,2,3,4,5\n", "log.csv: Error tokenizing data"),
         ("submit_s,runtime_s,cores\n0,10,many\n", "log.csv: column cores, row 0, must be a number (got 'many')"),
-        ("submit_s,runtime_s,cores\n0,,1\n", "log.csv: column runtime_s, row 0: nan"),
+        ("submit_s,runtime_s,cores\n0,,1\n", "log.csv: column runtime_s, row 0, must be a finite number (got nan)"),
     ],
 )
 def test_a_table_that_is_none_is_refused_with_its_name(tmp_path: Path, text: str, error: str) -> None:

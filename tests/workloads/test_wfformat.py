@@ -346,7 +346,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
         ("max_value", 0, "schedlab.max_value must be a finite number > 0, or null (got 0)"),
         ("kinds", ["x"], "schedlab.kinds must be a text or null for each task (got ['x'])"),
         ("task_names", [3, 4], "schedlab.task_names must be a text for each task, or none (got [3, 4])"),
-        ("curve", [[1, 1]], "schedlab: curve: a value curve of 1 points"),
+        ("curve", [[1, 1]], "schedlab: curve: the number of points of a value curve must be at least 2 (got 1)"),
         ("curve", 7, "schedlab: curve: "),
     ],
 )

@@ -218,7 +218,7 @@ def test_in_front_of_a_placer_a_task_must_fit_on_a_machine() -> None:
 def test_travel_that_is_refused() -> None:
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
-    with pytest.raises(RequestError, match="ccr is -1"):
+    with pytest.raises(RequestError, match=r"ccr must be a finite number >= 0 \(got -1\)"):
         sm.Dependencies(env, queue, ccr=-1)
     with pytest.raises(RequestError, match="tick_s is 0"):
         sm.Dependencies(env, queue, tick_s=0)

@@ -192,8 +192,8 @@ def test_a_walk_that_can_go_nowhere_stands_still(bounds: dict[str, int]) -> None
     ("how", "what"),
     [
         ({"mode": "x"}, "unknown mode 'x'"),
-        ({"notice_s": -1.0}, "notice_s is -1.0"),
-        ({"step": 0.5}, "whole numbers"),
+        ({"notice_s": -1.0}, r"notice_s must be a finite number of seconds >= 0 \(got -1.0\)"),
+        ({"step": 0.5}, r"step must be an integer from 0 to 2\*\*53 \(got 0.5\)"),
         ({"law": "x"}, "unknown law 'x'"),
     ],
 )

@@ -363,7 +363,7 @@ def test_a_bid_that_is_no_number_is_refused_by_bid_job_and_task(engine: str) -> 
         ({"hol": "queue"}, "unknown hol 'queue'"),
         ({"end": "never"}, "unknown end 'never'"),
         ({"backfilling": "conservative"}, "unknown backfilling 'conservative'"),
-        ({"ccr": -1}, "ccr is -1"),
+        ({"ccr": -1}, "ccr must be a finite number >= 0 (got -1)"),
         ({"tick_s": 0}, "tick_s is 0"),
         ({"admission": 2}, "admission is 2"),
         ({"bid": "SRTF", "budgets": True}, "budgets with bid 'SRTF'"),
