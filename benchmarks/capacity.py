@@ -1,4 +1,4 @@
-"""The cases of machines that come and go: two weeks of Borg, and more machines."""
+"""The cases of machines that are switched on and off: two weeks of Borg, and more machines."""
 
 import dataclasses
 import time
@@ -62,7 +62,7 @@ def _measured(jobs: sm.Workload, simulate: Callable[[], sm.Schedule]) -> Figures
 
 
 def capacity_cases() -> Cases:
-    """Return the cases of each heuristic on each clock, and on more machines."""
+    """Return the cases of each heuristic on each engine, and on more machines."""
     cases: Cases = {}
     for heuristic in ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap"):
         for engine in ("compiled", "simpy"):

@@ -131,7 +131,7 @@ def settings_of(
     borg
         Slices of Borg's trace, which capacity runs on too.
     engine
-        The clock; None for the studies' own.
+        The engine; None for the studies' own.
     """
     generated = find_study(name).design(scale).factors.get("workload", ())
     chosen: dict[str, Any] = {} if engine is None else {"engine": engine}

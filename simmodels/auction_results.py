@@ -1,4 +1,4 @@
-"""From the state of an auction to the schedule that it made; for both clocks."""
+"""From the state of an auction to the schedule that it made; for both engines."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

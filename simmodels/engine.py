@@ -1,4 +1,4 @@
-"""Engine: which clock is asked for, and the seed of what is drawn."""
+"""Engine: which engine is asked for, and the seed of what is drawn."""
 
 from typing import Literal, get_args
 
@@ -9,7 +9,7 @@ Engine = Literal["auto", "simpy", "compiled"]
 
 
 def require_engine(engine: str, seed: object) -> None:
-    """Refuse a clock that does not exist, and a seed that is no whole number from 0 on.
+    """Refuse an engine that does not exist, and a seed that is no whole number from 0 on.
 
     Raises
     ------

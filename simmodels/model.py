@@ -1,4 +1,4 @@
-"""Model: work on sites, and how it is scheduled there, as a description that both clocks read."""
+"""Model: work on sites, and how it is scheduled there, as a description that both engines read."""
 
 import math
 from dataclasses import dataclass
@@ -137,7 +137,7 @@ class Model:
 
     @property
     def uncovered(self) -> str | None:
-        """Return the part of it that no compiled clock has; None if one covers all of it."""
+        """Return the part of it that no compiled engine has; None if one covers all of it."""
         if self.router is not None:
             name = self.router if isinstance(self.router, str) else "an auction that forwards"
             return f"{name} before {len(self.sites)} schedulers"

@@ -1,4 +1,4 @@
-"""simulate: the short way in, by the fastest exact clock."""
+"""simulate: the short way in, by the fastest exact engine."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
@@ -71,7 +71,7 @@ def simulate(
     rebalance_s
         As in `Auctioneer`, of auctions that forward.
     engine
-        ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the compiled one where it
+        ``"simpy"`` (the SimPy engine), ``"compiled"`` (the compiled engine), or ``"auto"`` (the compiled one where it
         covers all that is asked for: the schedule is the same to the last bit).
     seed
         Of what is drawn.
@@ -91,7 +91,7 @@ def simulate(
     ImpossibleJobError
         A job or task can never run there, or its runtime is negative; see `workloads.clean`.
     UnknownNameError, RequestError
-        An option is out of range, the parts do not go together, the size of the pool is unknown, or no compiled clock
+        An option is out of range, the parts do not go together, the size of the pool is unknown, or no compiled engine
         covers all that is asked for, and one was.
 
     Examples
@@ -165,7 +165,7 @@ def simulate_on_machines(
         submitted at its end or later are left out. None: from the first submit until all is done, or if machines stay
         off for good until the last change.
     engine
-        ``"simpy"`` (the process clock), ``"compiled"`` (the compiled clock), or ``"auto"`` (the
+        ``"simpy"`` (the SimPy engine), ``"compiled"`` (the compiled engine), or ``"auto"`` (the
         compiled one: the schedule is the same to the last bit).
     seed
         For fill orders and removals that are drawn.
@@ -230,7 +230,7 @@ def simulate_workflows(
     engine, seed
         As in `simulate`.
     rules
-        The other rules of `simmodels.Auctioneer`: ccr, network, hol, tick_s, end and so on.
+        The other rules of `simmodels.Auctioneer`: ccr, network, blocking, tick_s, end and so on.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Site: a cluster to simulate on, and how its capacity varies, as a description that both clocks read."""
+"""Site: a cluster to simulate on, and how its capacity varies, as a description that both engines read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -137,5 +137,5 @@ class Site:
         return self.machines * self.cores_per_machine
 
     def known_by(self, end_s: float) -> Self:
-        """Return it with what is known of its capacity by an instant: what is announced later no clock knows."""
+        """Return it with what is known of its capacity by an instant: what is announced later no engine knows."""
         return self if self.capacity is None else replace(self, capacity=self.capacity.known_by(end_s))

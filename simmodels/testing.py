@@ -334,7 +334,7 @@ CASES: Final = (
     ),
     _case(
         "greedy/zero-runtime",
-        "two jobs of no runtime come and go within the first instant, and others start beside and after them",
+        "two jobs of no runtime start and end within the first instant, and others start beside and after them",
         [(0, 0, 0, 2, 0), (0, 4, 4, 1, 0), (0, 4, 4, 2, 4), (0, 0, 0, 1, 0)],
         cores=2,
     ),

@@ -1,6 +1,6 @@
-"""Tuning: a strategy of selection applied to an option of a scheduler, period by period, on either clock.
+"""Tuning: a strategy of selection applied to an option of a scheduler, period by period, on either engine.
 
-`Tuner` is a process beside a scheduler or auctioneer; `replay_tuned` tunes the order of a queue on the compiled clock,
+`Tuner` is a process beside a scheduler or auctioneer; `replay_tuned` tunes the order of a queue on the compiled engine,
 and gives the same schedule to the last bit.
 
 References
@@ -89,7 +89,7 @@ def _simulated(jobs: Columns, strategy: Strategy, cores: int, options: QueueOpti
     return Feedback(_workload(jobs), cores=cores, options=options, orders=orders).waits_s(0, len(jobs[0]))
 
 
-# -- the process clock ------------------------------------------------------------------------------
+# -- the SimPy engine ------------------------------------------------------------------------------
 
 
 class Tuner(KnobTuner):
@@ -220,7 +220,7 @@ def _columns(jobs: Sequence[Job]) -> Columns:
     )
 
 
-# -- the compiled clock -----------------------------------------------------------------------------
+# -- the compiled engine -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ def replay_tuned(
     name: str = "",
     feedback: Feedback | None = None,
 ) -> Tuned:
-    """Return the schedule of a workload whose order a strategy chooses, period by period; by the compiled clock.
+    """Return the schedule of a workload whose order a strategy chooses, period by period; by the compiled engine.
 
     A `Tuner` beside a `QueueScheduler` gives the same schedule, to the last bit.
 

@@ -1,4 +1,4 @@
-"""A second auction, written from the rules alone, as plainly as can be; both clocks must equal it.
+"""A second auction, written from the rules alone, as plainly as can be; both engines must equal it.
 
 Its rules may change at given instants, and machines of its clusters may be off in given spans: what runs there is lost.
 
@@ -78,7 +78,7 @@ class NaiveAuction:
         *,
         ccr: float = 0.2,
         network: str = "cluster",
-        hol: str = "kind",
+        blocking: str = "kind",
         successor_sum: str = "recursive",
         plus_one: bool = False,
         backfilling: str = "none",
@@ -95,7 +95,7 @@ class NaiveAuction:
         self.changes = list(changes)
         self.wakes = [at for at, _ in changes] if wakes else []
         self.flows, self.clusters, self.bid = workflows, clusters, bid
-        self.ccr, self.network, self.hol, self.sum = ccr, network, hol, successor_sum
+        self.ccr, self.network, self.blocking, self.sum = ccr, network, blocking, successor_sum
         self.plus, self.backfilling, self.instants = float(plus_one), backfilling, instants
         self.fit = cluster_fit
         self.free = [cores for cores, _ in clusters]
@@ -159,7 +159,7 @@ class NaiveAuction:
             at = max(at, sender.end + way)
         return at
 
-    # -- the clock
+    # -- the event loop
 
     def _all(self) -> list[NaiveTask]:
         return [task for tasks in self.tasks for task in tasks]
@@ -193,7 +193,7 @@ class NaiveAuction:
                     if not task.before:
                         task.queued_at = now
         self._change_rules(now)
-        kinds = sorted({self._line(task.kind) for task in self._all()}) if self.hol == "kind" else [None]
+        kinds = sorted({self._line(task.kind) for task in self._all()}) if self.blocking == "kind" else [None]
         for kind in kinds:
             self._auction(now, kind)
 
@@ -233,7 +233,7 @@ class NaiveAuction:
     def _change_rules(self, now: float) -> None:
         while self.changes and self.changes[0][0] <= now:
             rules = self.changes.pop(0)[1]
-            self.bid, self.hol, self.backfilling = rules["bid"], rules["hol"], rules["backfilling"]
+            self.bid, self.blocking, self.backfilling = rules["bid"], rules["blocking"], rules["backfilling"]
             self.plus = float(rules["plus_one"])
 
     def _look_at(self, job: int, now: float) -> None:

@@ -1,4 +1,4 @@
-"""What tests of machines that come and go share: jobs, what ran where, and whether two schedules are the same."""
+"""what tests of variable capacity share: jobs, what ran where, and whether two schedules are the same."""
 
 from typing import Any
 

@@ -50,7 +50,7 @@ class Cross(Study):
     steady machine on the part of the workload before the first window. The second design has two clusters, each with
     an EASY queue under FCFS or SAF, behind a router; ``one queue`` has the machines of both.
 
-    ``engine`` is the clock of what the compiled one covers; tuners on changing machines run on SimPy always.
+    ``engine`` is that of what the compiled one covers; tuners on changing machines run on SimPy always.
     """
 
     parameters = {

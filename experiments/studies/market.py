@@ -58,7 +58,7 @@ RULES: Final[Mapping[str, Mapping[str, Any]]] = {
     # other readings of it
     "kind-network": {"network": "kind"},
     "no-network": {"network": "none"},
-    "one-queue": {"hol": "global"},
+    "one-queue": {"blocking": "all"},
     "unique-sums": {"successor_sum": "unique"},
     "plus-one": {"plus_one": True},
     "starvation-instants": {"instants": "starvation"},
@@ -77,7 +77,7 @@ class Market(Study):
 
     A replication is a workload of ``jobs`` workflows; the same ones are submitted at each load. ``end`` is when a run
     ends: ``drain`` when every job is finished or starved, ``submit`` at the last submission; the paper does not say
-    which. ``engine`` is the clock. Scale ``paper`` has the evaluation of the paper and nothing else.
+    which. ``engine`` is that of its simulations. Scale ``paper`` has the evaluation of the paper and nothing else.
 
     Beyond the paper, at scale ``extended``: ``rule`` is ``plain``, or what is changed of the auction; other rules than
     plain are run at the loads 1.1 and 1.4, if these are among the loads, else at the highest. Backfilling (``greedy``,

@@ -69,8 +69,8 @@ class Selection(Study):
     threshold; ``FCFS logged`` and others, an order on the log itself, once; and ``decaying day`` and ``week``, the
     bandit with an epsilon that halves each ``epsilon_half_life_weeks``. A strategy may also be ``ucb1`` or ``exp3``, by
     day or week. ``decay`` is what full feedback and epsilon-greedy multiply past costs by, from period to period, and
-    ``epsilon_decay`` the same of epsilon. ``engine`` is the clock; what a strategy simulates within is compiled on
-    either.
+    ``epsilon_decay`` the same of epsilon. ``engine`` is that of its simulations; what a strategy simulates within is
+    compiled on either.
     """
 
     parameters = {

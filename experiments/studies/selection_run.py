@@ -1,4 +1,4 @@
-"""What a cell of the selection study runs: a log, a resample of it, and a strategy or an order on either clock.
+"""What a cell of the selection study runs: a log, a resample of it, and a strategy or an order on either engine.
 
 References
 ----------
@@ -199,7 +199,7 @@ def run_strategy(log: Workload, cell: Cell, name: str) -> tuple[Schedule, list[i
 def _by_processes(
     world: World, strategy: Strategy, period_s: float, seed: int, name: str
 ) -> tuple[Schedule, list[int]]:
-    """Return the same by the process clock; what a strategy simulates within is compiled on either."""
+    """Return the same by the SimPy engine; what a strategy simulates within is compiled on either."""
     env = Environment(seed=seed, start_s=float(world.trace.submit_s.min(initial=0.0)))
     queue = QueueScheduler(env, Cluster(env, "machine", cores=world.cores), **world.options.by_name())
     Source(env, world.trace, into=queue)

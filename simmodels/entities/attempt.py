@@ -54,7 +54,7 @@ class Left(NamedTuple):
     restart_s
         How long it takes to come back from its last checkpoint.
     earlier_s
-        How long its running attempt ran before the clock began.
+        How long its running attempt ran before the simulation began.
     """
 
     work_s: float

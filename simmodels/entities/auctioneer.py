@@ -230,7 +230,7 @@ class Auctioneer(Router):
         Parameters
         ----------
         options
-            ``bid``, ``backfilling``, ``cluster_fit``, ``hol``, ``plus_one``, ``admission``; others stay. All tasks
+            ``bid``, ``backfilling``, ``cluster_fit``, ``blocking``, ``plus_one``, ``admission``; others stay. All tasks
             that wait for an auction bid again; those in the queues of schedulers stay there until they move
             (``rebalance_s``).
 
@@ -269,7 +269,7 @@ class Auctioneer(Router):
     @property
     def waiting(self) -> list[Job]:
         """Return the tasks, and rigid jobs, that wait for an auction."""
-        groups = 1 if self.options.hol == "global" else len(self._kinds.names) + 2
+        groups = 1 if self.options.blocking == "all" else len(self._kinds.names) + 2
         numbers = [auction_events.waiting_tasks(self._state, group) for group in range(groups)]
         arrived = [first for job in self._arrived for first in self._first_tasks(job)]  # in the auction of this instant
         return [self._run_of(number) for number in sorted([*np.concatenate(numbers).tolist(), *arrived])]

@@ -85,7 +85,7 @@ def _scheduler(env: Environment, options: SchedulerOptions, cluster: Cluster) ->
 def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
     """Run until all jobs are done, or what waits can never run: at most until the capacity's last change, and its ends.
 
-    The clock stops there, whatever is still to come: changes of the capacity, timers that nobody waits for.
+    The simulation stops there, whatever is still to come: changes of the capacity, timers that nobody waits for.
     """
     deciders, clusters = env.all(Decider), env.all(Cluster)
     while source.process.is_alive or not all(each.is_idle for each in deciders):

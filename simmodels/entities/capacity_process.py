@@ -34,7 +34,7 @@ class CapacityProcess:
     Parameters
     ----------
     env, cluster
-        The environment, and the cluster whose machines come and go.
+        The environment, and the cluster whose machines are switched on and off.
     machines
         How many are on at first.
     removes
@@ -148,7 +148,7 @@ class CapacityProcess:
         else:
             self._announced[number] = change
         may = min((each.machines for each in self._announced.values()), default=len(machines))
-        since = now if effect else change.time_s - change.notice_s  # which may be before the clock began
+        since = now if effect else change.time_s - change.notice_s  # which may be before the simulation began
         switching.warn(states, notified, may, self._drawn((states == switching.OPEN).sum() - may), since)
         goes_s = self._going(states)
         for i, machine in enumerate(machines):

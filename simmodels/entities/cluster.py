@@ -229,7 +229,7 @@ class Cluster:
         return self.takes_s(job, job.runtime_s), self.takes_s(job, job.estimate_s)
 
     def ran_before(self, job: Job, ran_s: float) -> None:
-        """Take note that a job, which starts now, ran for some time before the clock began."""
+        """Take note that a job, which starts now, ran for some time before the simulation began."""
         whole_s = self.runtime_s(job)
         self._progress.keep(job, whole_s, Left(whole_s, 0.0, ran_s))
 

@@ -111,7 +111,7 @@ class Environment(simpy.Environment):
     def seed_of(self, purpose: str, *names: str) -> int:
         """Return a seed for an entity that draws, so that no two of a purpose draw the same numbers.
 
-        The first that asks gets the seed of the environment, and so draws what the compiled clock draws. The seed of
+        The first that asks gets the seed of the environment, and so draws what the compiled engine draws. The seed of
         each other one is made of that, the purpose and its names; and, where these are the same, its number among them.
 
         Parameters

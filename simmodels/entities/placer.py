@@ -1,4 +1,4 @@
-"""Placers: schedulers that give each job one machine of a cluster whose machines come and go."""
+"""Placers: schedulers that give each job one machine of a cluster whose machines are switched on and off."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""Progress: what is left of jobs that were interrupted, or ran before the clock began; one for all clusters."""
+"""Progress: what is left of jobs that were interrupted, or ran before the simulation began; one for all clusters."""
 
 from simmodels.entities.attempt import Attempt, Left, Outcome
 from simmodels.entities.job import TaskRun
@@ -60,14 +60,14 @@ def duration_s(left: Left, speed: float, saving: Checkpoints) -> float:
 
 
 def worked_s(attempt: Attempt, saving: Checkpoints, now: float) -> float:
-    """Return for how long an attempt has done work by now, since the clock began."""
+    """Return for how long an attempt has done work by now, since the simulation began."""
     left, speed = left_at_start(attempt), attempt.speed
     before_s = _done_s(left._replace(restart_s=0.0), 0.0, speed, saving)
     return _done_s(left, now - attempt.start_s, speed, saving) - before_s
 
 
 def _done_s(left: Left, elapsed_s: float, speed: float, saving: Checkpoints) -> float:
-    """Return for how long an attempt has done work some time after its start, and before the clock began."""
+    """Return for how long an attempt has done work some time after its start, and before the simulation began."""
     done_s: float = done_after(
         elapsed_s + left.earlier_s, left.restart_s, saving.interval_s / speed, saving.cost_s, left.work_s / speed
     )

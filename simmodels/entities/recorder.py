@@ -62,7 +62,7 @@ _pack_job, _pack_attempt = _packing(_JOB).pack, _packing(_ATTEMPT).pack
 
 
 class Recorder:
-    """Keeps one record an attempt; make it before the clock runs.
+    """Keeps one record an attempt; make it before the simulation runs.
 
     It keeps numbers, not objects: a million jobs cost it about 100 MB, and Python's collector nothing.
 
@@ -181,7 +181,7 @@ class Recorder:
         if known is None:
             raise RequestError(
                 f"job {job.job_id} runs, but this recorder has not seen it submitted",
-                "make the recorder before the clock runs; if a job is changed at its start, set attempt.submitted",
+                "make the recorder before the simulation runs; if a job is changed at its start, set attempt.submitted",
             )
         return known[0] + after
 

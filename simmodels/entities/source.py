@@ -143,7 +143,7 @@ class Source:
                 submit(each)
 
     def _resume(self, log: Workload) -> None:
-        """Let jobs that ran before the clock did run on."""
+        """Let jobs that ran before the simulation did run on."""
         if not isinstance(self.into, ResumesJobs):
             what = f"{len(self.warm)} jobs that run when the window begins, and {type(self.into).__name__}"
             raise RequestError(what, "a scheduler with a method `resume` is needed")

@@ -1,6 +1,6 @@
 """Trading: what each event does to the state of an auction.
 
-Both clocks say which tasks ended and which jobs arrive; data that arrive and jobs that starve the state knows by
+Both engines say which tasks ended and which jobs arrive; data that arrive and jobs that starve the state knows by
 itself, and says when it must be woken for them.
 """
 
@@ -231,7 +231,7 @@ def instant(state, now, ended, arrived):
 def step(address, now, events, ends, arrivals):
     """Hold an `instant` in which the tasks events[0, :ends] end, and the next `arrivals` of these numbers are jobs.
 
-    One call an instant: it saves the process clock a crossing from Python for each question, and arrays that are made.
+    One call an instant: it saves the SimPy engine a crossing from Python for each question, and arrays that are made.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from simmodels.structures.sorted_blocks import copy_slots, insert, remove
 
 @compiled
 def begin(state, warm, now):
-    """Let jobs that ran before the clock did run on, each on the first machine that fits; the others are dropped.
+    """Let jobs that ran before the simulation did run on, each on the first machine that fits; the others are dropped.
 
     Parameters
     ----------

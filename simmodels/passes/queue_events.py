@@ -1,6 +1,6 @@
 """Queue events: what each event does to the state of a queue, and what then starts.
 
-Both clocks say what arrives, ends, or is powered, and ask `decide` what starts. It reads the state,
+Both engines say what arrives, ends, or is powered, and ask `decide` what starts. It reads the state,
 asks the pass of the backfilling, and applies its answer; so each rule (threshold, queue depth, warm
 jobs) is written once.
 """
@@ -480,7 +480,7 @@ def instant(address, now, slots, ends, arrivals):
     Those that start are in slots[:starts] then, if they have room there; else in queue.placed alone. `address` is that
     of the queue, see `simmodels.structures.structure.address_of`.
 
-    One call an instant: it saves the process clock a crossing from Python for each event, and an array that is made.
+    One call an instant: it saves the SimPy engine a crossing from Python for each event, and an array that is made.
     """
     queue = queue_at(address)
     for k in range(ends):

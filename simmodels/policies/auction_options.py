@@ -1,4 +1,4 @@
-"""AuctionOptions: the rules of an auction, checked once for both clocks; and how its state is made of them."""
+"""AuctionOptions: the rules of an auction, checked once for both engines; and how its state is made of them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from simmodels.vocabulary import CHARACTERISTICS, OF_A_PLACE, plain_word
 from simmodels.workflow import Workflow, delays
 
 Network = Literal["cluster", "kind", "none"]
-HeadOfLine = Literal["kind", "global"]
+Blocking = Literal["kind", "all"]
 SuccessorSum = Literal["recursive", "unique"]
 Backfilling = Literal["none", "greedy", "easy"]
 End = Literal["drain", "submit"]
@@ -52,9 +52,9 @@ class AuctionOptions(Options):
     network
         Where data must travel: ``"cluster"`` (to any other cluster), ``"kind"`` (only between kinds that no cluster
         offers both; a task waits until all are there), ``"none"``.
-    hol
+    blocking
         Which tasks a blocked bidder holds back: those of its ``"kind"`` (kinds that no cluster is of count
-        as one, and tasks of no kind as another), or all (``"global"``).
+        as one, and tasks of no kind as another), or ``"all"``.
     successor_sum
         Whether work that can be reached in many ways counts for each (``"recursive"``) or once (``"unique"``).
     plus_one
@@ -83,12 +83,12 @@ class AuctionOptions(Options):
         Whether tasks go to the queues of schedulers, in front of which the auction stands.
     """
 
-    changeable: ClassVar = ("bid", "backfilling", "cluster_fit", "hol", "plus_one", "admission")
+    changeable: ClassVar = ("bid", "backfilling", "cluster_fit", "blocking", "plus_one", "admission")
 
     bid: Priority = _PVR
     ccr: float = 0.2
     network: Network = "cluster"
-    hol: HeadOfLine = "kind"
+    blocking: Blocking = "kind"
     successor_sum: SuccessorSum = "recursive"
     plus_one: bool = False
     tick_s: float = 1.0
@@ -208,7 +208,7 @@ class Kinds:
 def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> AuctionRules:
     """Return the rules as compiled code takes them; parameters as for `open_auction`."""
     bid, needs = options.bid, set(options.bid.needs)
-    groups = 1 if options.hol == "global" else len(kinds.offers())
+    groups = 1 if options.blocking == "all" else len(kinds.offers())
     return AuctionRules(
         group=np.zeros(len(kinds.offers()), np.int64) if groups == 1 else np.arange(groups),
         groups=groups,

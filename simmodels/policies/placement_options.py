@@ -1,4 +1,4 @@
-"""PlacementOptions: how jobs are placed on machines that come and go; checked once, for both clocks."""
+"""PlacementOptions: how jobs are placed on machines that are switched on and off; checked once, for both engines."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -66,7 +66,7 @@ PLACED: Final = Terms(modelled=True, adds_up=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementOptions(Options):
-    """How jobs are placed on machines that come and go; the defaults are the resolutions of the published readings.
+    """How jobs are placed on machines that are switched on and off; the defaults resolve the published readings.
 
     Parameters
     ----------

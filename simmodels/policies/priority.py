@@ -1,7 +1,7 @@
 """Priority: a plain function that says which waiting job goes first; the base of `Order` and `Bid`.
 
 Its parameter names say what it needs (`simmodels.vocabulary`). It is compiled (numba) to C functions, one
-for queues and one for auctions, which both clocks call by their address: so they order alike to the last bit. A
+for queues and one for auctions, which both engines call by their address: so they order alike to the last bit. A
 function that cannot be compiled is called as it is, which is slower.
 """
 

@@ -1,4 +1,4 @@
-"""QueueOptions: how a queue is scheduled; checked once, for both clocks."""
+"""QueueOptions: how a queue is scheduled; checked once, for both engines."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""TuningRun: a strategy on its way through the periods; what tuners of both clocks share."""
+"""TuningRun: a strategy on its way through the periods; what tuners of both engines share."""
 
 import math
 from collections import Counter

@@ -1,1 +1,1 @@
-"""Replay: the compiled clock, for queues, placers and auctions, on pools of cores and on changing machines."""
+"""Replay: the compiled engine, for queues, placers and auctions, on pools of cores and on changing machines."""

@@ -1,4 +1,4 @@
-"""An auction on the compiled clock: workflows on pools of cores, or on machines that are switched on and off."""
+"""An auction on the compiled engine: workflows on pools of cores, or on machines that are switched on and off."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ class _Auction:
 
 
 def replay_auction(model: Model, options: AuctionOptions) -> Schedule:
-    """Return the schedule of workflows under an auction, by the compiled clock.
+    """Return the schedule of workflows under an auction, by the compiled engine.
 
     Raises
     ------
@@ -92,10 +92,10 @@ def _on_machines(auction: _Auction) -> Schedule:
     fine, last_s = run_auction_on_machines(*given)
     if not fine:
         auction.refuse()
-    (task, machine, start_s, end_s, work_s, outcome), (dark, dark_from, dark_to) = record(runs)
+    (task, machine, start_s, end_s, work_s, outcome), (off, off_from, off_to) = record(runs)
     order = np.lexsort((task, model.work.submit_s[task], start_s))  # as a recorder has them
     rows, machine = task[order], machine[order]
-    cluster, dark_of = (np.searchsorted(first, each, side="right") - 1 for each in (machine, dark))
+    cluster, off_of = (np.searchsorted(first, each, side="right") - 1 for each in (machine, off))
     attempts = {"start_s": start_s[order], "end_s": end_s[order], "outcome": outcome[order]}
     if len(switched) > 1:
         attempts["cluster"] = cluster
@@ -108,7 +108,7 @@ def _on_machines(auction: _Auction) -> Schedule:
         auction.places,
         rows,
         attempts,
-        off=(dark_of, dark - first[dark_of], dark_from, dark_to),
+        off=(off_of, off - first[off_of], off_from, off_to),
         window=(model.begin_s, last_s),
         workflow_outcome=judged(state),
         critical_path_s=known.critical_path_s,

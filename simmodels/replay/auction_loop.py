@@ -1,6 +1,6 @@
-"""The compiled clock of an auction on pools of cores: its events, in order, as one loop.
+"""The compiled engine of an auction on pools of cores: its events, in order, as one loop.
 
-It has no rules of its own: what starts where is decided by `simmodels.passes.auction_events`, which the process clock
+It has no rules of its own: what starts where is decided by `simmodels.passes.auction_events`, which the SimPy engine
 calls, too. One event costs O(log running tasks), plus the auction.
 """
 

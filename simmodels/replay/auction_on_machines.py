@@ -1,7 +1,7 @@
-"""The compiled clock of an auction on machines that are switched on and off: its events, in order, as one loop.
+"""The compiled engine of an auction on machines that are switched on and off: its events, in order, as one loop.
 
 It keeps no rule of its own: who starts where is `simmodels.passes.auction_events`, which machines go
-`simmodels.passes.switching`, what is saved `simmodels.passes.checkpointing`; the same that the process clock calls.
+`simmodels.passes.switching`, what is saved `simmodels.passes.checkpointing`; the same that the SimPy engine calls.
 One event costs O(clusters + log running tasks) and what the auction costs.
 """
 

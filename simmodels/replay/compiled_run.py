@@ -1,4 +1,4 @@
-"""The compiled clocks: which one a model runs on."""
+"""The compiled engines: which one a model runs on."""
 
 from simmodels.model import Model
 from simmodels.policies.auction_options import AuctionOptions
@@ -10,7 +10,7 @@ from simmodels.schedule import Schedule
 
 
 def run_compiled(model: Model) -> Schedule:
-    """Return the schedule of a model of which nothing is `uncovered`, by the compiled clock.
+    """Return the schedule of a model of which nothing is `uncovered`, by the compiled engine.
 
     Raises
     ------

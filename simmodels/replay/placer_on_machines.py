@@ -1,8 +1,8 @@
-"""The compiled clock of jobs inside one machine each, where machines are switched on and off: a loop for campaigns.
+"""The compiled engine of jobs inside one machine each, where machines are switched on and off: a loop for campaigns.
 
 It keeps no rule of its own: what an event does is `simmodels.passes.placement_events`, which machines go
 `simmodels.passes.switching`, what is saved `simmodels.passes.checkpointing`; the same that the process
-clock calls. One event costs O(log running jobs) here, a change of the machines O(machines).
+engine calls. One event costs O(log running jobs) here, a change of the machines O(machines).
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Power: the changes of the capacity as the compiled clock carries them out, at the instants of the process clock.
+"""Power: the changes of the capacity as the compiled engine carries them out, at the instants of the SimPy engine.
 
 Which machines are switched is `simmodels.passes.switching`, which capacity processes call, too.
 """

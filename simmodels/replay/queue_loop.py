@@ -1,7 +1,7 @@
-"""The compiled clock: an event loop for rigid jobs on one pool of cores, for campaigns by the million.
+"""The compiled engine: an event loop for rigid jobs on one pool of cores, for campaigns by the million.
 
 It keeps no rule of its own: what an event does and what starts is `simmodels.passes.queue_events`, the
-same that the process clock calls. One event costs O(log running jobs) here, and what the pass costs.
+same that the SimPy engine calls. One event costs O(log running jobs) here, and what the pass costs.
 """
 
 from typing import Final
@@ -19,19 +19,19 @@ from simmodels.structures.structure import Handle, Structure
 
 
 @structref.register
-class ClockType(Structure):
-    """The numba type of `Clock`."""
+class LoopType(Structure):
+    """The numba type of `Loop`."""
 
 
-class Clock(Handle):
-    """A Python handle on a clock: where a replay is; made by `new_clock`."""
+class Loop(Handle):
+    """A Python handle on a loop: where a replay is; made by `new_loop`."""
 
 
-structref.define_boxing(ClockType, Clock)
+structref.define_boxing(LoopType, Loop)
 
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
-CLOCK: Final = ClockType(
+LOOP: Final = LoopType(
     [
         ("ends", _F1),  # a heap of the ends of what runs
         ("slots", _I1),
@@ -49,8 +49,8 @@ CLOCK: Final = ClockType(
 
 
 @compiled
-def new_clock(slots, by_event):
-    """Return a clock at which nothing has happened yet.
+def new_loop(slots, by_event):
+    """Return a loop at which nothing has happened yet.
 
     Parameters
     ----------
@@ -59,28 +59,28 @@ def new_clock(slots, by_event):
     by_event
         As for `replay`.
     """
-    clock = structref.new(CLOCK)
-    clock.ends = np.empty(64, np.float64)
-    clock.slots = np.empty(64, np.int64)
-    clock.size = 0
-    clock.coming = 0
-    clock.turn = np.empty(slots if by_event else 0, np.int64)
-    clock.turns = 0
-    clock.due = np.empty(64, np.int64)
-    clock.first_due = 0
-    clock.last_due = 0
-    clock.now = 0.0
-    return clock
+    loop = structref.new(LOOP)
+    loop.ends = np.empty(64, np.float64)
+    loop.slots = np.empty(64, np.int64)
+    loop.size = 0
+    loop.coming = 0
+    loop.turn = np.empty(slots if by_event else 0, np.int64)
+    loop.turns = 0
+    loop.due = np.empty(64, np.int64)
+    loop.first_due = 0
+    loop.last_due = 0
+    loop.now = 0.0
+    return loop
 
 
 @compiled
-def carry_on_clock(clock, old, by_event, kept, ended):
-    """Be where another clock is, which stays as it is.
+def carry_on_loop(loop, old, by_event, kept, ended):
+    """Be where another loop is, which stays as it is.
 
     Parameters
     ----------
-    clock
-        A clock at which nothing has happened yet.
+    loop
+        A loop at which nothing has happened yet.
     old
         The other; it has stopped between two instants.
     by_event
@@ -90,38 +90,38 @@ def carry_on_clock(clock, old, by_event, kept, ended):
     ended
         float64[k], when those that run end.
     """
-    clock.coming = kept.size
-    clock.now = old.now
+    loop.coming = kept.size
+    loop.now = old.now
     # What runs, in the order in which it started where that counts: `slots` holds turns then.
     running = np.sort(old.slots[: old.size])
-    clock.ends = np.empty(2 * (old.size + 32), np.float64)
-    clock.slots = np.empty(2 * (old.size + 32), np.int64)
+    loop.ends = np.empty(2 * (old.size + 32), np.float64)
+    loop.slots = np.empty(2 * (old.size + 32), np.int64)
     for k in range(old.size):
         slot = np.searchsorted(kept, old.turn[running[k]] if by_event else running[k])
         own = slot
         if by_event:
-            clock.turn[k] = slot
+            loop.turn[k] = slot
             own = k
-        push(clock.ends, clock.slots, k, ended[slot], own)
-    clock.size = old.size
-    clock.turns = old.size if by_event else 0
+        push(loop.ends, loop.slots, k, ended[slot], own)
+    loop.size = old.size
+    loop.turns = old.size if by_event else 0
 
 
 @compiled
-def clock_now(clock):
+def loop_now(loop):
     """Return the instant of the last event, in seconds; 0 before the first."""
-    return clock.now
+    return loop.now
 
 
 @compiled
-def replay(queue, clock, by_event, kill, until, stop, watched, started, ended):
+def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
     """Go on with the jobs of a queue whose columns are filled in; return whether no job was refused.
 
     Parameters
     ----------
     queue
         The state (`simmodels.structures.queue_state.open_queue`); columns by slot, in (submit, input) order.
-    clock
+    loop
         Where the replay is; it goes on from there.
     by_event
         One pass after each event (at equal times submissions in slot order, then completions in the
@@ -144,16 +144,16 @@ def replay(queue, clock, by_event, kill, until, stop, watched, started, ended):
     bool
         False if an order gave no number for the job of slot ``queue.refused``.
     """
-    ends = clock.ends
-    slots = clock.slots
-    size = clock.size
-    coming = clock.coming
-    turn = clock.turn
-    turns = clock.turns
-    due = clock.due
-    first_due = clock.first_due
-    last_due = clock.last_due
-    now = clock.now
+    ends = loop.ends
+    slots = loop.slots
+    size = loop.size
+    coming = loop.coming
+    turn = loop.turn
+    turns = loop.turns
+    due = loop.due
+    first_due = loop.first_due
+    last_due = loop.last_due
+    now = loop.now
     fine = True
     while coming < stop or size > 0 or first_due < last_due:
         heed_signals()
@@ -219,13 +219,13 @@ def replay(queue, clock, by_event, kill, until, stop, watched, started, ended):
             size += 1
         if watched >= 0 and started[watched] == now and first_due == last_due:
             break
-    clock.ends = ends
-    clock.slots = slots
-    clock.size = size
-    clock.coming = coming
-    clock.turns = turns
-    clock.due = due
-    clock.first_due = first_due
-    clock.last_due = last_due
-    clock.now = now
+    loop.ends = ends
+    loop.slots = slots
+    loop.size = size
+    loop.coming = coming
+    loop.turns = turns
+    loop.due = due
+    loop.first_due = first_due
+    loop.last_due = last_due
+    loop.now = now
     return fine

@@ -1,8 +1,8 @@
-"""The compiled clock of a queue on machines that are switched on and off: its events, in order, as one loop.
+"""The compiled engine of a queue on machines that are switched on and off: its events, in order, as one loop.
 
 It keeps no rule of its own: who starts is `simmodels.passes.queue_events`, and `simmodels.passes.under_notice` while
 machines are about to go; which machines go is `simmodels.passes.switching`, what is saved
-`simmodels.passes.checkpointing`; the same that the process clock calls. One event costs O(log running jobs) and what
+`simmodels.passes.checkpointing`; the same that the SimPy engine calls. One event costs O(log running jobs) and what
 the pass costs; while machines are about to go, a decision costs O(machines + running jobs), too.
 """
 

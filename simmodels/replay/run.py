@@ -1,4 +1,4 @@
-"""Replay: a workload through the compiled clock."""
+"""Replay: a workload through the compiled engine."""
 
 import math
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from simmodels.passes.queue_events import carry_on, set_order
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
-from simmodels.replay.queue_loop import carry_on_clock, clock_now, new_clock, replay
+from simmodels.replay.queue_loop import carry_on_loop, loop_now, new_loop, replay
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.streams import stream
 from simmodels.structures.queue_state import (
@@ -31,7 +31,7 @@ _Column = TypeVar("_Column", NDArray[np.float64], NDArray[np.int8], NDArray[np.b
 
 
 class Replay:
-    """A workload on one pool of cores, on the compiled clock, that can be stopped, looked at, and gone on with.
+    """A workload on one pool of cores, on the compiled engine, that can be stopped, looked at, and gone on with.
 
     A *slot* is a job's number in order of arrival, among the jobs whose cores and runtime are known.
 
@@ -75,7 +75,7 @@ class Replay:
         self._by_event = options.decide == "event"
         self._draws: Floats = np.empty(0)
         self._queue = options.open(columns, free=cores, draw=self._drawn(), rows=self._filled_rows(options))
-        self._clock = new_clock(slots, self._by_event)
+        self._loop = new_loop(slots, self._by_event)
         self.start_s = np.full(slots, np.nan)
         self.end_s = np.full(slots, np.nan)
         self._changes = 0
@@ -108,11 +108,11 @@ class Replay:
         kill = self.options.overrun == "kill"
         self._left = True
         both = self.start_s, self.end_s
-        fine = replay(self._queue, self._clock, self._by_event, kill, until_s, stop, watched, *both)
+        fine = replay(self._queue, self._loop, self._by_event, kill, until_s, stop, watched, *both)
         self._left = False
         seen = watched >= 0 and not math.isnan(self.start_s[watched])
         reached_s = until_s if math.isfinite(until_s) and not seen else -math.inf
-        self._reached_s = max(self._reached_s, reached_s, float(clock_now(self._clock)))
+        self._reached_s = max(self._reached_s, reached_s, float(loop_now(self._loop)))
         if not fine:
             slot, now = refused(self._queue)
             job = self.workload.job(slot if self._rows is None else int(self._rows[slot]))
@@ -162,7 +162,7 @@ class Replay:
         lasts_s = np.minimum(runtime_s, estimate_s) if options.overrun == "kill" else runtime_s
         made.end_s[: len(slots)] = made.start_s[: len(slots)] + lasts_s
         carry_on(made._queue, self._queue, slots)
-        carry_on_clock(made._clock, self._clock, self._by_event, slots, made.end_s[: len(slots)])
+        carry_on_loop(made._loop, self._loop, self._by_event, slots, made.end_s[: len(slots)])
         made._changes, made._reached_s = self._changes, self._reached_s
         return made
 

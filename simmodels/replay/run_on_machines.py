@@ -1,4 +1,4 @@
-"""A workload on machines that are switched on and off, on the compiled clock."""
+"""A workload on machines that are switched on and off, on the compiled engine."""
 
 import math
 from typing import NamedTuple
@@ -29,7 +29,7 @@ from simmodels.window import Windowed, run_on, windowed
 
 
 class Window:
-    """What a window on machines needs on the compiled clock, whoever decides.
+    """What a window on machines needs on the compiled engine, whoever decides.
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ class Window:
     def found(self, jobs: Windowed, runs: Runs) -> "_RunColumns":
         """Return what was recorded, in order of start."""
         rows = np.concatenate(jobs)
-        (slot, machine, start_s, end_s, work_s, outcome), dark = record(runs)
+        (slot, machine, start_s, end_s, work_s, outcome), off = record(runs)
         order = np.lexsort((slot, start_s))  # as a recorder has them
         slot, outcome, end_s = slot[order], outcome[order], end_s[order]
         last_s = self.end_s
         if last_s == math.inf:
             last_s = max(float(np.nanmax(end_s, initial=self.begin_s)), self.begin_s)
             arriving = np.arange(len(jobs.warm), len(rows))
-            if (outcome != UNFINISHED).sum() < len(np.union1d(slot, arriving)):  # some wait in the dark
+            if (outcome != UNFINISHED).sum() < len(np.union1d(slot, arriving)):  # some wait while machines are off
                 submit_s = self.workload.submit_s[rows]
                 last_s = max(last_s, float(submit_s.max()), self.machines.last_s)
         counted = np.zeros(len(self.workload), np.bool_)
@@ -81,13 +81,13 @@ class Window:
         counted[rows[slot]] = True
         attempts = {"start_s": start_s[order], "end_s": end_s, "outcome": outcome, "machine": machine[order]}
         left_out = len(self.workload) - int(counted.sum())
-        return _RunColumns(rows[slot], order, attempts | {"work_s": work_s[order]}, dark, last_s, counted, left_out)
+        return _RunColumns(rows[slot], order, attempts | {"work_s": work_s[order]}, off, last_s, counted, left_out)
 
     def schedule(
         self, found: "_RunColumns", terms: Terms, about: dict[str, object], parts: pd.DataFrame | None = None
     ) -> Schedule:
         """Return the schedule of what was found; `parts` are those of attempts on several machines."""
-        machine, from_s, to_s = found.dark
+        machine, from_s, to_s = found.off
         return Schedule.from_attempts(
             self.workload,
             [self.site.place],
@@ -108,7 +108,7 @@ class _RunColumns(NamedTuple):
     rows: NDArray[np.int64]
     number: NDArray[np.int64]
     attempts: dict[str, NDArray[np.generic]]
-    dark: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+    off: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
     last_s: float
     counted: NDArray[np.bool_]
     left_out: int

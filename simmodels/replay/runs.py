@@ -62,11 +62,11 @@ RUNS: Final = RunsType(
         ("interval", types.float64),
         ("cost", types.float64),
         ("coming_back", types.float64),
-        # when machines were dark
+        # when machines were off
         ("since", _F1),  # by machine: since when it is; NaN while it is on
-        ("dark", _I1),  # by span that is over: the machine
-        ("dark_from", _F1),
-        ("dark_to", _F1),
+        ("off", _I1),  # by span that is over: the machine
+        ("off_from", _F1),
+        ("off_to", _F1),
         ("spans", types.int64),
     ]
 )
@@ -107,9 +107,9 @@ def new_runs(whole, estimate, earlier, machines, checkpoints):
     made.restart = np.zeros(earlier.size)
     made.interval, made.cost, made.coming_back = checkpoints
     made.since = np.full(machines, np.nan)
-    made.dark = np.empty(64, np.int64)
-    made.dark_from = np.empty(64)
-    made.dark_to = np.empty(64)
+    made.off = np.empty(64, np.int64)
+    made.off_from = np.empty(64)
+    made.off_to = np.empty(64)
     made.spans = 0
     return made
 
@@ -242,34 +242,34 @@ def _forget(runs, slot):
 
 @compiled
 def record_power(runs, states, now):
-    """Take note of the machines that went dark, or came back, at this instant."""
+    """Take note of the machines that were switched off, or came back, at this instant."""
     for machine in range(states.size):
-        dark = states[machine] == switching.OFF
-        if dark == (not np.isnan(runs.since[machine])):
+        off = states[machine] == switching.OFF
+        if off == (not np.isnan(runs.since[machine])):
             continue
-        if dark:
+        if off:
             runs.since[machine] = now
             continue
-        if runs.spans == runs.dark.size:
+        if runs.spans == runs.off.size:
             room = 2 * runs.spans
-            runs.dark, runs.dark_from = grown(runs.dark, room), grown(runs.dark_from, room)
-            runs.dark_to = grown(runs.dark_to, room)
-        runs.dark[runs.spans] = machine
-        runs.dark_from[runs.spans] = runs.since[machine]
-        runs.dark_to[runs.spans] = now
+            runs.off, runs.off_from = grown(runs.off, room), grown(runs.off_from, room)
+            runs.off_to = grown(runs.off_to, room)
+        runs.off[runs.spans] = machine
+        runs.off_from[runs.spans] = runs.since[machine]
+        runs.off_to[runs.spans] = now
         runs.spans += 1
         runs.since[machine] = np.nan
 
 
 @compiled
 def record(runs):
-    """Return slot, machine, start, end, work, outcome of each attempt; and machine, begin, end of each dark span.
+    """Return slot, machine, start, end, work, outcome of each attempt; and machine, begin, end of each off span.
 
     A span that has not ended ends at infinity.
     """
     n, k = runs.count, runs.spans
     of_attempts = (runs.slot[:n], runs.machine[:n], runs.start[:n], runs.end[:n], runs.work[:n], runs.outcome[:n])
     open_ = np.flatnonzero(~np.isnan(runs.since))
-    machine = np.concatenate((runs.dark[:k], open_))
-    dark_from = np.concatenate((runs.dark_from[:k], runs.since[open_]))
-    return of_attempts, (machine, dark_from, np.concatenate((runs.dark_to[:k], np.full(open_.size, np.inf))))
+    machine = np.concatenate((runs.off[:k], open_))
+    off_from = np.concatenate((runs.off_from[:k], runs.since[open_]))
+    return of_attempts, (machine, off_from, np.concatenate((runs.off_to[:k], np.full(open_.size, np.inf))))

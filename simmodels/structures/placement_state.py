@@ -1,6 +1,6 @@
 """Placement state: the machines of a cluster, which are switched on and off, and the jobs that wait or run there.
 
-Both clocks keep their state in this structure. `simmodels.passes.placement_events` handles the events;
+Both engines keep their state in this structure. `simmodels.passes.placement_events` handles the events;
 `simmodels.passes.machines` creates the structure and has the elementary steps. A *slot* is a
 job's number in order of (submit, input), which is also the order of the queue. A machine is *open* while it
 takes jobs: it is on, and no notice of its removal has been given. Its *rank* is its place among the open

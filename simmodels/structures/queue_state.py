@@ -1,6 +1,6 @@
 """State: what a queue on one pool of cores is, as one structure that compiled code reads and changes.
 
-Both clocks keep their state in it; `simmodels.passes.queue_events` says what events do to it. A *slot* is
+Both engines keep their state in it; `simmodels.passes.queue_events` says what events do to it. A *slot* is
 a job's number in order of arrival; every column is indexed by slot.
 """
 
@@ -287,7 +287,7 @@ def open_queue(
     ----------
     columns
         submit, runtime, estimate (float64[n], seconds) and cores (int64[n]) by slot. The compiled
-        clock fills them in beforehand; the process clock as jobs arrive.
+        engine fills them in beforehand; the SimPy engine as jobs arrive.
     free
         Cores free at first.
     order, backfilling, backfill_order, threshold_s, queue_depth, warm_jobs, max_starts

@@ -45,7 +45,7 @@ def address_of(structure):
     """Return the address of a structure, which is good as long as Python holds it; `found_at` goes back.
 
     A call from Python with a structure costs a microsecond more than one with a number: a tenth of what an instant
-    costs on the process clock.
+    costs on the SimPy engine.
     """
     return _address(structure)
 

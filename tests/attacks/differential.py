@@ -1,8 +1,8 @@
-"""Random cases on both clocks, and on the naive simulators where these know the rules: queues, auctions, machines.
+"""Random cases on both engines, and on the naive simulators where these know the rules: queues, auctions, machines.
 
 Each case is small, of plain values, and drawn so that times coincide: equal submits, jobs of no runtime, changes,
 notices and windows that begin and end at one instant, tenths and thirds of seconds, Unix times. A schedule must be the
-same to the last bit on both clocks, that of the naive simulator, and legal. The text of a broken case is a call that
+same to the last bit on both engines, that of the naive simulator, and legal. The text of a broken case is a call that
 repeats it: ``from tests.attacks.differential import *; inf = math.inf`` and then the call.
 """
 
@@ -81,7 +81,7 @@ def _same(what: str, names: tuple[str, str], one: Mapping[str, Column], other: M
             raise _Differs(f"{what}: {column}, row {row} is {a[row]!r} ({names[0]}) and {b[row]!r} ({names[1]})")
 
 
-_CLOCKS: Final = ("compiled", "simpy")
+_ENGINES: Final = ("compiled", "simpy")
 
 
 # -- queues -------------------------------------------------------------------------------------------
@@ -135,25 +135,25 @@ def a_queue(draw: random.Random) -> Described:
 
 @_repeatable
 def queue(case: Described) -> str:
-    """Run a queue on both clocks, and naively."""
+    """Run a queue on both engines, and naively."""
     submit_s, runtime_s, estimate_s, cores = (np.array(column) for column in zip(*case["jobs"], strict=True))
     jobs = sm.Workload(np.arange(1, len(submit_s) + 1), submit_s, runtime_s, estimate_s, cores)
     how = {name: value for name, value in case.items() if name != "jobs"}
     named = {name: how[name] for name in ("order", "backfill_order")}
     own = {name: OWN_ORDERS.get(order, order) for name, order in named.items()}
-    found = [sm.simulate(jobs, **{**how, **own}, engine=engine) for engine in _CLOCKS]
+    found = [sm.simulate(jobs, **{**how, **own}, engine=engine) for engine in _ENGINES]
     columns = [{n: getattr(each, n) for n in ("start_s", "end_s", "outcome", "counted")} for each in found]
-    _same("clocks", _CLOCKS, *columns)
+    _same("engines", _ENGINES, *columns)
     found[0].validate()
     if any(order is not None and order not in naive.FORMULAS for order in named.values()):
-        return "queue, two clocks"
+        return "queue, two engines"
     rows = np.flatnonzero(jobs.known())
     known, seed = jobs.take(rows), how.pop("seed")
     drawn = stream(seed, "order", "draw").random(len(known))
     start_s, end_s = naive.simulate(known, drawn=drawn, **how)
     clear = {"start_s": columns[0]["start_s"][rows], "end_s": columns[0]["end_s"][rows]}
     _same("rules", ("compiled", "naive"), clear, {"start_s": start_s, "end_s": end_s})
-    return "queue, two clocks and naive"
+    return "queue, two engines and naive"
 
 
 # -- auctions -----------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def an_auction(draw: random.Random) -> Described:
         )
     rules: Described = {
         "network": draw.choice(("cluster", "kind", "none")),
-        "hol": draw.choice(("kind", "global")),
+        "blocking": draw.choice(("kind", "all")),
         "successor_sum": draw.choice(("recursive", "unique")),
         "plus_one": draw.random() < 0.5,
         "backfilling": draw.choice(("none", "none", "greedy", "greedy", "easy")),
@@ -225,16 +225,16 @@ def an_auction(draw: random.Random) -> Described:
 
 @_repeatable
 def auction(case: Described) -> str:
-    """Run an auction on both clocks, and naively."""
+    """Run an auction on both engines, and naively."""
     flows, clusters, rules = case["flows"], case["clusters"], case["rules"]
     jobs = [
         sm.Workflow(number, **{**flow, "curve": _CURVES[flow["curve"]]}) for number, flow in enumerate(flows, start=1)
     ]
     ran = {**rules, "bid": OWN_BIDS.get(rules["bid"], rules["bid"])}
-    found = [sm.simulate_workflows(jobs, clusters=clusters, engine=engine, **ran) for engine in _CLOCKS]
+    found = [sm.simulate_workflows(jobs, clusters=clusters, engine=engine, **ran) for engine in _ENGINES]
     columns = [{n: getattr(each, n) for n in ("start_s", "end_s", "cluster", "workflow_outcome")} for each in found]
     prices = [each.price if each.price is not None else [] for each in found]
-    _same("clocks", _CLOCKS, *({**each, "price": price} for each, price in zip(columns, prices, strict=True)))
+    _same("engines", _ENGINES, *({**each, "price": price} for each, price in zip(columns, prices, strict=True)))
     found[0].validate()
     if rules["bid"] in _EVERY:
         every = sm.simulate_workflows(jobs, clusters=clusters, **{**rules, "bid": _EVERY[rules["bid"]]})
@@ -242,8 +242,8 @@ def auction(case: Described) -> str:
     beyond = rules["tick_s"] != 1 or rules["admission"] is not None or rules["budgets"]
     whole = all(x.is_integer() for flow in flows for x in (flow["submit_s"], *flow["runtime_s"]))  # as the rules are
     if beyond or not whole or rules["backfilling"] == "easy" or rules["bid"] not in _NAIVE_BIDS:
-        return "auction, two clocks"
-    known = {name: rules[name] for name in ("network", "hol", "successor_sum", "plus_one", "backfilling", "end")}
+        return "auction, two engines"
+    known = {name: rules[name] for name in ("network", "blocking", "successor_sum", "plus_one", "backfilling", "end")}
     known |= {name: rules[name] for name in ("instants", "ccr")}
     plain = NaiveAuction(jobs, [(cores, kind) for _, cores, kind in clusters], rules["bid"], **known)
     tasks = [task for each in plain.tasks for task in each]
@@ -255,10 +255,10 @@ def auction(case: Described) -> str:
         "workflow_outcome": [states.get(state, 3) for state in plain.state],
     }
     _same("rules", ("compiled", "naive"), columns[0], slow)
-    return "auction, two clocks and naive"
+    return "auction, two engines and naive"
 
 
-# -- machines that come and go ------------------------------------------------------------------------
+# -- machines that are switched on and off ------------------------------------------------------------------------
 
 _HEURISTICS: Final = ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap")
 _MORE: Final[dict[str, list[Any]]] = {
@@ -272,7 +272,7 @@ _MOST: Final = 5
 
 
 def some(draw: random.Random) -> Described:
-    """Draw jobs, machines that come and go, a window that may begin and end just then, and a heuristic."""
+    """Draw jobs, machines that are switched on and off, a window that may begin and end just then, and a heuristic."""
     zero, unit = draw.choice(_ZEROS), draw.choice(_UNITS)
     span = draw.choice((10, 60, 120))
     jobs = sorted((draw.randint(0, span), draw.randint(1, 50), draw.randint(1, 4)) for _ in range(draw.randint(1, 9)))
@@ -336,7 +336,7 @@ def _columns_of(schedule: Schedule) -> dict[str, Column]:
 
 @_repeatable
 def machines(case: Described) -> str:
-    """Run jobs on machines that come and go on both clocks, and naively."""
+    """Run jobs on machines that are switched on and off on both engines, and naively."""
     options = dict(case["options"])
     if case["heuristic"] != "FirstFit":
         options["reference"] = _jobs([(0.0, float(runtime), cores) for runtime, cores in case["reference"]])
@@ -354,16 +354,16 @@ def machines(case: Described) -> str:
             checkpoints=None if case["checkpoints"] is None else sm.Checkpoints(*case["checkpoints"]),
             **options,
         )
-        for engine in _CLOCKS
+        for engine in _ENGINES
     ]
-    _same("clocks", _CLOCKS, *map(_columns_of, found))
+    _same("engines", _ENGINES, *map(_columns_of, found))
     found[0].validate()
     plain = all(not change.notice_s and change.mode == "kill" for change in changes)
     beyond = case["window"] is None or case["window"][1] == math.inf or options.get("ties") is not None
     if not plain or beyond or case["checkpoints"] is not None or options.get("unaware") == "random_kill":
-        return "machines, two clocks"
+        return "machines, two engines"
     _same("rules", ("compiled", "naive"), _runs(found[0]), _slowly(case))
-    return "machines, two clocks and naive"
+    return "machines, two engines and naive"
 
 
 def _runs(schedule: Schedule) -> dict[str, Column]:

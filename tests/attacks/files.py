@@ -553,7 +553,7 @@ def cases(seed: int) -> Iterator[Case]:
     before, limits = signal.signal(signal.SIGVTALRM, _hangs), resource.getrlimit(resource.RLIMIT_AS)
     with tempfile.TemporaryDirectory() as folder:
         readers = _readers(Path(folder))
-        for reader in readers:  # what is compiled or imported is so before the clock runs
+        for reader in readers:  # what is compiled or imported is so before the simulation runs
             path = Path(folder) / f"first{reader.suffix}"
             path.write_bytes(reader.seeds[0])
             reader.check(reader.read(path), reader.seeds[0])

@@ -1,4 +1,4 @@
-"""The command line on machines that come and go: what it runs is what Python runs; what it cannot do it says."""
+"""The command line under variable capacity: what it runs is what Python runs; what it cannot do it says."""
 
 import json
 import sys

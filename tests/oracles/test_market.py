@@ -42,7 +42,9 @@ def options(expected: dict) -> dict[str, Any]:
         bid = "PVR:zero-first"
     if given.pop("pvdsq", "") == "literal":
         bid = "PVDSQ:literal"
-    names = {"net": "network", "hol": "hol", "pvd_sum": "successor_sum"}
+    if "hol" in given:  # the head of the line blocks those of its kind, or all
+        given["hol"] = {"kind": "kind", "global": "all"}[given["hol"]]
+    names = {"net": "network", "hol": "blocking", "pvd_sum": "successor_sum"}
     return {"bid": bid, **{names[name]: value for name, value in given.items()}}
 
 

@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401  options of any type are handed through
-"""Machines that come and go at random: both clocks, and a slow scheduler that shares no code with them."""
+"""Machines that are switched on and off at random: both engines, and a slow scheduler that shares no code with them."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ MORE: dict[str, dict[str, list[Any]]] = {
 
 @st.composite
 def cases(draw: st.DrawFn) -> dict[str, Any]:
-    """Jobs, machines that come and go, and a window; half of all also at Unix times, with tenths of seconds."""
+    """Jobs, machines switched on and off, and a window; half of all also at Unix times, with tenths of seconds."""
     zero, unit = draw(st.sampled_from([(0.0, 1.0), (0.0, 1.0), (0.0, 0.1), (1e9, 0.1)]))
     rows = draw(
         st.lists(st.tuples(st.integers(0, 120), st.integers(1, 50), st.integers(1, 4)), min_size=1, max_size=25)
@@ -185,7 +185,7 @@ def assert_both_agree(case: dict[str, Any], changes: list[sm.CapacityChange], sa
 @settings(max_examples=40)
 def test_what_must_hold_whatever_comes_and_goes(drawn: Any) -> None:
     case, changes, saved = drawn
-    schedule = simulated(case, "compiled", changes, checkpoints=saved).validate()  # nothing runs on a dark machine
+    schedule = simulated(case, "compiled", changes, checkpoints=saved).validate()  # nothing runs on a off machine
     metrics = schedule.metrics()
     if not np.isnan(metrics["goodput"]):
         assert metrics["goodput"] + metrics["aborted"] + metrics["idle"] == pytest.approx(1, abs=1e-12)

@@ -1,4 +1,4 @@
-"""What must hold for every workload and every way to schedule it, on both clocks."""
+"""What must hold for every workload and every way to schedule it, on both engines."""
 
 import math
 from dataclasses import replace
@@ -101,7 +101,7 @@ def changed(jobs: Workload, **columns: np.ndarray) -> Workload:
     return replace(jobs, **columns)
 
 
-# -- two clocks, and a plain second simulator -------------------------------------------------------
+# -- two engines, and a plain second simulator -------------------------------------------------------
 
 
 @many

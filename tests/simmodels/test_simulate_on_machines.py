@@ -152,9 +152,9 @@ def test_an_open_window_goes_from_the_first_submit_to_the_last_end(engine: Any) 
     assert schedule.window == (1000, 1025)
     assert schedule.metrics()["goodput"] == 30 / 50
     assert len(schedule.capacity) == 1
-    dark = sm.simulate_on_machines(jobs, [(0, 1), (1020, 0), (3000, 0)], cores_per_machine=2, engine=engine)
-    assert dark.window == (1000, 3000), "the second job waits forever"
-    assert dark.end_s[0] == 1010
+    off = sm.simulate_on_machines(jobs, [(0, 1), (1020, 0), (3000, 0)], cores_per_machine=2, engine=engine)
+    assert off.window == (1000, 3000), "the second job waits forever"
+    assert off.end_s[0] == 1010
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])

@@ -1,4 +1,4 @@
-"""A strategy on either clock: the same schedule, costs that a schedule bears out, and choices drawn by hand."""
+"""A strategy on either engine: the same schedule, costs that a schedule bears out, and choices drawn by hand."""
 
 import math
 from pathlib import Path

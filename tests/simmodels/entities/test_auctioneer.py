@@ -335,7 +335,7 @@ CHANGES = st.lists(
         st.fixed_dictionaries(
             {
                 "bid": st.sampled_from(NAIVE),
-                "hol": st.sampled_from(["kind", "global"]),
+                "blocking": st.sampled_from(["kind", "all"]),
                 "backfilling": st.sampled_from(["none", "greedy", "easy"]),
                 "plus_one": st.booleans(),
             }
@@ -437,7 +437,7 @@ def test_a_bid_that_draws_draws_the_same_whenever_it_is_changed_to() -> None:
 
 def test_rules_that_cannot_be_changed_are_refused_and_all_stays_as_it_is() -> None:
     env, _, auctioneer = model(4, bid="FIFO")
-    with pytest.raises(UnknownNameError, match="'ccr'; known: bid, backfilling, cluster_fit, hol, plus_one"):
+    with pytest.raises(UnknownNameError, match="'ccr'; known: bid, backfilling, cluster_fit, blocking, plus_one"):
         auctioneer.reconfigure(bid="SRTF", ccr=0.5)
     with pytest.raises(UnknownNameError, match="unknown bid 'SRTX'"):
         auctioneer.reconfigure(bid="SRTX")

@@ -1,4 +1,4 @@
-"""Machines that come and go at random: what must hold whatever happens."""
+"""Machines that are switched on and off at random: what must hold whatever happens."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ options = st.fixed_dictionaries(
 
 
 class Model:
-    """A model with machines that come and go, and notes of all that happened."""
+    """A model with machines that are switched on and off, and notes of all that happened."""
 
     def __init__(
         self, rows: list[tuple[int, int, int, int]], plan: list[tuple[int, int, bool]], how: dict[str, object]

@@ -61,7 +61,7 @@ def test_a_blocked_head_blocks_its_kind_or_all() -> None:
     jobs = [job(0, 5, 3, kind="A"), job(1, 5, 3, kind="A"), job(2, 5, 1, kind="A"), job(2, 5, 1, kind="B")]
     clusters = [("a", 4, "A"), ("b", 4, "B")]
     assert starts(jobs, clusters, bid="FIFO") == [0, 5, 5, 2]
-    assert starts(jobs, clusters, bid="FIFO", hol="global") == [0, 5, 5, 5]
+    assert starts(jobs, clusters, bid="FIFO", blocking="all") == [0, 5, 5, 5]
 
 
 def test_backfilling_lets_those_behind_start() -> None:
@@ -198,7 +198,7 @@ def flows(draw: st.DrawFn) -> Workflow:
 RULES = st.fixed_dictionaries(
     {
         "network": st.sampled_from(["cluster", "kind", "none"]),
-        "hol": st.sampled_from(["kind", "global"]),
+        "blocking": st.sampled_from(["kind", "all"]),
         "successor_sum": st.sampled_from(["recursive", "unique"]),
         "plus_one": st.booleans(),
         "backfilling": st.sampled_from(["none", "greedy", "easy"]),
@@ -360,7 +360,7 @@ def test_a_bid_that_is_no_number_is_refused_by_bid_job_and_task(engine: str) -> 
     ("options", "text"),
     [
         ({"network": "tree"}, "unknown network 'tree'"),
-        ({"hol": "queue"}, "unknown hol 'queue'"),
+        ({"blocking": "queue"}, "unknown blocking 'queue'"),
         ({"end": "never"}, "unknown end 'never'"),
         ({"backfilling": "conservative"}, "unknown backfilling 'conservative'"),
         ({"ccr": -1}, "ccr must be a finite number >= 0 (got -1)"),

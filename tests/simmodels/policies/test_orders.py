@@ -385,7 +385,7 @@ def test_an_infinite_value_goes_after_a_starving_job_and_a_warm_one(engine: str)
 
 
 def test_random_is_seeded_and_the_same_on_both_clocks() -> None:
-    log = jobs(3000, seed=4)  # more than the process clock makes room for at first
+    log = jobs(3000, seed=4)  # more than the SimPy engine makes room for at first
     runs = {
         (engine, seed): simulate(log, cores=20, order="RANDOM", backfilling="greedy", engine=engine, seed=seed).start_s
         for engine in ENGINES

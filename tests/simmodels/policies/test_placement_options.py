@@ -156,7 +156,7 @@ def test_jobs_of_one_number_are_refused_before_anything_runs(engine: Any, monkey
     with pytest.raises(RequestError, match="2 jobs have the number 9; each number may occur once"):
         ask((20, 55))  # the other one is submitted later, but an attempt would not say which ran
     assert len(ask((10, 20)).attempts) == 0  # neither is there
-    for clock in ("run_compiled", "run_processes"):
-        monkeypatch.setattr(sys.modules["simmodels.simulate"], clock, None)
+    for run in ("run_compiled", "run_processes"):
+        monkeypatch.setattr(sys.modules["simmodels.simulate"], run, None)
     with pytest.raises(RequestError, match="2 jobs have the number 7; each number may occur once"):
         ask((0, 20))

@@ -135,7 +135,7 @@ def log_of(seed: int, jobs: int = 120) -> sm.Workload:
 
 
 def started(log: sm.Workload, order: object, **options: Any) -> list[float]:  # noqa: ANN401
-    """When each job starts, on both clocks."""
+    """When each job starts, on both engines."""
     how = {"cores": 10, "order": order, **options}
     found = [simulate(log, engine=engine, **how).start_s.tolist() for engine in ENGINES]
     assert found[0] == found[1]

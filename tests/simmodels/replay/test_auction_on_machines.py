@@ -1,4 +1,4 @@
-"""An auction on machines that are switched on and off: hand-drawn schedules, and both clocks on any."""
+"""An auction on machines that are switched on and off: hand-drawn schedules, and both engines on any."""
 
 from typing import Any
 

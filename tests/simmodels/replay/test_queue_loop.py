@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simmodels.policies.orders import find_order
-from simmodels.replay.queue_loop import new_clock, replay
+from simmodels.replay.queue_loop import new_loop, replay
 from simmodels.structures.queue_state import open_queue, refused
 
 Row = tuple[float, float, float, int]  # submit, runtime, estimate, cores
@@ -18,8 +18,8 @@ def replayed(
     order = find_order(options.pop("order", "FCFS"))
     queue = open_queue((*columns, np.array(width, np.int64)), free=cores, order=order, **options)
     started, ended = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-    clock = new_clock(len(rows), by_event)
-    assert replay(queue, clock, by_event, kill, math.inf, len(rows), -1, started, ended)
+    loop = new_loop(len(rows), by_event)
+    assert replay(queue, loop, by_event, kill, math.inf, len(rows), -1, started, ended)
     return started.tolist(), ended.tolist()
 
 
@@ -75,6 +75,6 @@ def test_it_stops_where_an_order_gives_no_number() -> None:
     order = find_order(lambda submit: math.nan if submit > 0.0 else submit)
     queue = open_queue(columns, free=1, order=order, backfilling="none")
     started, ended = np.full(2, np.nan), np.full(2, np.nan)
-    assert not replay(queue, new_clock(2, False), False, False, math.inf, 2, -1, started, ended)
+    assert not replay(queue, new_loop(2, False), False, False, math.inf, 2, -1, started, ended)
     assert refused(queue) == (1, 1.0)
     assert np.isnan(started).tolist() == [False, True]

@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401  options of any type are handed through
-"""A queue on machines that are switched on and off: hand-drawn schedules, both clocks, and a slow simulator."""
+"""A queue on machines that are switched on and off: hand-drawn schedules, both engines, and a slow simulator."""
 
 import math
 from typing import Any, Literal
@@ -14,7 +14,7 @@ import simmodels as sm
 from tests import naive_machines
 from tests.on_machines import assert_same, runs
 
-Clock = Literal["compiled", "simpy"]
+Engine = Literal["compiled", "simpy"]
 both_clocks = pytest.mark.parametrize("engine", ["compiled", "simpy"])
 
 
@@ -28,7 +28,7 @@ def jobs_of(rows: list[tuple[float, ...]]) -> sm.Workload:
 
 
 @both_clocks
-def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(engine: Clock) -> None:
+def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(engine: Engine) -> None:
     # job 2 has a core of machine 0 and two of machine 1, which goes at 6; it begins again when machine 0 is free
     schedule = sm.simulate(
         jobs_of([(0, 10, 10, 1), (0, 9, 9, 3)]),
@@ -57,7 +57,9 @@ def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(eng
         ("checkpoint", [(1, 14, 2), (14, 24, 0)], 14),
     ],
 )
-def test_what_notice_is_good_for(mode: Any, job_2: list[tuple[float, float, int]], off_s: float, engine: Clock) -> None:
+def test_what_notice_is_good_for(
+    mode: Any, job_2: list[tuple[float, float, int]], off_s: float, engine: Engine
+) -> None:
     # job 3 starts on machine 1 in spite of the notice, since it ends before the machine goes; job 4 would not
     schedule = sm.simulate(
         jobs_of([(0, 13, 13, 2), (1, 20, 20, 1), (11, 3, 3, 1), (12, 4, 4, 1)]),
@@ -75,7 +77,7 @@ def test_what_notice_is_good_for(mode: Any, job_2: list[tuple[float, float, int]
 
 
 @both_clocks
-def test_backfilling_knows_which_machines_go(engine: Clock) -> None:
+def test_backfilling_knows_which_machines_go(engine: Engine) -> None:
     # nothing is promised to job 2, since machine 1 goes for good as far as is known; 3 ends before it goes, 4 does not
     schedule = sm.simulate(
         jobs_of([(0, 30, 30, 1), (1, 5, 5, 4), (2, 10, 10, 1), (3, 40, 40, 1)]),
@@ -88,7 +90,7 @@ def test_backfilling_knows_which_machines_go(engine: Clock) -> None:
 
 
 @both_clocks
-def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Clock) -> None:
+def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Engine) -> None:
     # 2 has run past its estimate; 3 does not fit beside 1; 1 is killed at 12, its estimate
     schedule = sm.simulate(
         jobs_of([(0, 20, 12, 3), (1, 20, 5, 1), (2, 20, 20, 2), (11, 2, 2, 4)]),
@@ -114,7 +116,7 @@ def test_a_queue_that_decides_by_event_is_not_compiled() -> None:
 
 
 @both_clocks
-def test_an_order_that_gives_no_number_is_refused(engine: Clock) -> None:
+def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
     with pytest.raises(sm.RequestError, match="job 2"):
         sm.simulate(
             jobs_of([(0, 10, 10, 2), (1, 3, 0, 2)]),

@@ -1,4 +1,4 @@
-"""The compiled clock's schedules, and what both clocks do with unknown jobs and orders that fail."""
+"""The compiled engine's schedules, and what both engines do with unknown jobs and orders that fail."""
 
 import numpy as np
 import pandas as pd
@@ -70,7 +70,7 @@ def test_a_log_longer_than_the_first_room_of_the_process_clock_is_scheduled_alik
     assert np.array_equal(schedule.start_s, sm.simulate(jobs, order=order, seed=5).start_s)
 
 
-# -- the compiled clock alone ------------------------------------------------------------------------
+# -- the compiled engine alone ------------------------------------------------------------------------
 
 
 def run(workload: Workload, *, cores: int = 2, seed: int = 0, **options: object) -> Schedule:
