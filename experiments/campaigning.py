@@ -26,7 +26,7 @@ from experiments.cli_output import (
     print_note,
     print_table,
 )
-from experiments.inputs import reason
+from experiments.inputs import WorkloadFile, reason
 from simmodels.errors import RequestError
 
 _STYLES = {"holds": "green", "fails": "red"}
@@ -59,21 +59,22 @@ def run_study(
 
 
 def advise(
-    workload: Path,
+    log: WorkloadFile,
     *,
-    cores: int | None,
-    clean: str | None,
     current: str,
     node_cores: int,
-    partition: Sequence[str],
-    timezone: str | None,
     **options: Any,  # noqa: ANN401  those of _run
 ) -> int:
     """Say which order and threshold would have been best on a log; return the exit status."""
-    chosen = {"workload": str(workload), "cores": cores, "current": current, "node_cores": node_cores}
-    chosen |= {"partition": ",".join(partition), "timezone": timezone}
-    if clean is not None:  # else what the study takes
-        chosen["clean"] = clean
+    chosen = {
+        "workload": str(log.path),
+        "cores": log.cores,
+        "clean": ",".join(log.filters),
+        "partition": ",".join(log.partitions),
+        "timezone": log.timezone,
+        "current": current,
+        "node_cores": node_cores,
+    }
     return _run("advice", chosen, dask=None, shard="1/1", retry_failed=True, **options)
 
 

@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from experiments import cli_options as options
 from experiments.cli_options import IN, OUT, RUN, flag, of
 from experiments.cli_output import cli_command
+
+if TYPE_CHECKING:
+    from experiments.inputs import WorkloadFile
 
 _DESIGN: Final = "What is run"
 
@@ -150,18 +153,10 @@ def reproduce(
 
 
 @cli_command
+@options.takes_log(clean="strong,ends", without=("drop_oversized", "flops_per_s"))  # the study's; a test compares
 def advise(
     *,
-    workload: options.Workload,
-    cores: options.Cores = None,
-    clean: Annotated[
-        str | None,
-        of(
-            IN, "FILTER,...", "Drop or repair jobs by filters; see list.", "strong,ends"
-        ),  # the study's; a test compares
-    ] = None,
-    partition: options.Partition = None,
-    timezone: options.Timezone = None,
+    log: "WorkloadFile",
     current: Annotated[
         str, of(IN, "ORDER", "The order that the cluster has now; auto infers it from the waits in the log.")
     ] = "FCFS",
@@ -174,16 +169,11 @@ def advise(
 ) -> int:
     """Find the order and the threshold that would have been best on your log, and how certain that is."""
     from experiments import campaigning  # noqa: PLC0415  the help does not wait for the models
-    from experiments.inputs import parts  # noqa: PLC0415  the same
 
     return campaigning.advise(
-        workload,
-        cores=cores,
-        clean=clean,
+        log,
         current=current,
         node_cores=node_cores,
-        partition=parts(partition),
-        timezone=timezone,
         scale=scale,
         seed=seed,
         workers=workers,

@@ -10,6 +10,7 @@ from experiments.cli_help import Command, examples
 from experiments.cli_options import of
 from experiments.cli_output import cli_command
 from experiments.cli_simulate import commands_app
+from experiments.inputs import WorkloadFile
 from simmodels.policies.queue_options import QueueOptions
 
 __all__ = ["commands_app"]  # with `forecast` entered: see `cli.late_command`
@@ -18,14 +19,10 @@ _ASKED: Final = "What is asked"
 _QUEUE: Final[dict[str, Derived]] = derived(kinds=(QueueOptions,))
 
 
+@options.takes_log()
 def _own(
     *,
-    workload: options.Workload,
-    cores: options.Cores = None,
-    clean: options.Clean = None,
-    drop_oversized: options.DropOversized = False,
-    partition: options.Partition = None,
-    timezone: options.Timezone = None,
+    log: WorkloadFile,
     at: Annotated[str, of(_ASKED, "TIME", "The time of the forecast: since the log's zero (40d), or a date.")],
     job: Annotated[int | None, of(_ASKED, "ID", "A job that waits at this time.")] = None,
     new: Annotated[str | None, of(_ASKED, "CORES,LIMIT", "Or a job submitted at this time, such as 16,4h.")] = None,
@@ -39,14 +36,7 @@ def _own(
     from experiments import forecast_answer  # noqa: PLC0415  the help does not wait for the models
 
     return forecast_answer.forecast(
-        options.workload_file(
-            workload=workload,
-            cores=cores,
-            clean=clean,
-            drop_oversized=drop_oversized,
-            partition=partition,
-            timezone=timezone,
-        ),
+        log,
         at=at,
         job=job,
         new=new,

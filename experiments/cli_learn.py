@@ -2,24 +2,23 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from experiments import cli_options as options
 from experiments.cli_options import OUT, of
 from experiments.cli_output import cli_command
 
+if TYPE_CHECKING:
+    from experiments.inputs import WorkloadFile
+
 _LEARNING: Final = "How it is learned"
 
 
 @cli_command
+@options.takes_log()
 def learn(
     *,
-    workload: options.Workload,
-    cores: options.Cores = None,
-    clean: options.Clean = None,
-    drop_oversized: options.DropOversized = False,
-    partition: options.Partition = None,
-    timezone: options.Timezone = None,
+    log: "WorkloadFile",
     form: Annotated[
         str, of(_LEARNING, "FORM", "The polynomial to fit: lin, qdr, cub, qua, or monomials such as 1,p,q,pq.")
     ] = "lin",
@@ -41,14 +40,7 @@ def learn(
     from experiments import learning  # noqa: PLC0415  the help does not wait for the models
 
     return learning.learn(
-        options.workload_file(
-            workload=workload,
-            cores=cores,
-            clean=clean,
-            drop_oversized=drop_oversized,
-            partition=partition,
-            timezone=timezone,
-        ),
+        log,
         learning.learning_settings(
             form=form,
             estimator=estimator,

@@ -1,8 +1,11 @@
 """The options that commands of the command line share."""
 
-from collections.abc import Callable, Sequence
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
@@ -123,15 +126,15 @@ Json = Annotated[bool, flag(OUT, "Print one JSON object to stdout instead of tab
 
 def workload_file(
     *,
-    workload: Path,
-    cores: int | None = None,
-    clean: list[str] | None = None,
-    drop_oversized: bool = False,
-    partition: list[str] | None = None,
-    timezone: str | None = None,
-    flops_per_s: float | None = None,
+    workload: Workload,
+    cores: Cores = None,
+    clean: Clean = None,
+    drop_oversized: DropOversized = False,
+    partition: Partition = None,
+    timezone: Timezone = None,
+    flops_per_s: Flops = None,
 ) -> "WorkloadFile":
-    """Return the log that these options ask for."""
+    """Return the log that these options ask for: the options of every command that reads one."""
     from experiments.inputs import WorkloadFile, parts  # noqa: PLC0415  the help does not wait for the models
 
     return WorkloadFile(
@@ -143,3 +146,48 @@ def workload_file(
         timezone=timezone,
         flops_per_s=flops_per_s,
     )
+
+
+_OF_LOGS: Final = tuple(inspect.signature(workload_file).parameters.values())
+OF_LOGS: Final = tuple(each for each in _OF_LOGS if each.name != "workload")
+"""The options that say what is made of a log."""
+
+
+def takes_log(
+    *, clean: str | None = None, without: Collection[str] = ()
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return what makes a command of a function whose parameter ``log`` is a `WorkloadFile`: one with its options.
+
+    Parameters
+    ----------
+    clean
+        The filters that are applied unless others are given; None for none.
+    without
+        The options that the command does not have.
+    """
+    taken = [each for each in _OF_LOGS if each.name not in without]
+
+    def with_options(command: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(command)
+        def called(**given: Any) -> int:  # noqa: ANN401  what the command line says
+            asked = {each.name: given.pop(each.name) for each in taken}
+            if asked["clean"] is None and clean is not None:
+                asked["clean"] = [clean]
+            return command(log=workload_file(**asked), **given)
+
+        own = inspect.signature(command)
+        others = [each for each in own.parameters.values() if each.name != "log"]
+        said = [_cleaned_by(each, clean) if each.name == "clean" and clean is not None else each for each in taken]
+        called.__signature__ = own.replace(parameters=[*said, *others])  # type: ignore[attr-defined]  # read by inspect
+        called.__annotations__ = {each.name: each.annotation for each in (*said, *others)}  # read by typer
+        return called
+
+    return with_options
+
+
+def _cleaned_by(parameter: inspect.Parameter, filters: str) -> inspect.Parameter:
+    """Return the option ``--clean`` with these filters as its default."""
+    kind, option = get_args(parameter.annotation)
+    shown = copy.copy(option)
+    shown.show_default = filters
+    return parameter.replace(annotation=Annotated[kind, shown])

@@ -1,7 +1,7 @@
 """What the options of ``simulate`` and ``compare`` ask for: which work, on which machines, and how it is run."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from experiments import cli_options as options
 from experiments.capacity_source import CapacitySource, made_checkpoints
@@ -13,8 +13,6 @@ from experiments.setup import Setup
 from experiments.workflow_inputs import WorkflowFolder, parse_clusters, parse_curve
 from simmodels.errors import RequestError
 from simmodels.ground.durations import seconds
-
-_OF_LOGS: Final = ("cores", "clean", "drop_oversized", "partition", "timezone", "flops_per_s")
 
 
 class Asked(NamedTuple):
@@ -57,7 +55,7 @@ class Asked(NamedTuple):
         )
 
     def _log(self) -> WorkloadFile | None:
-        given = {name: self.words[name] for name in _OF_LOGS}
+        given = {each.name: self.words[each.name] for each in options.OF_LOGS}
         if self.words["workload"] is not None:
             return options.workload_file(workload=self.words["workload"], **given)
         for name, value in given.items():

@@ -47,7 +47,7 @@ def command(function: Callable[..., int]) -> Callable[..., None]:
         Takes an `Asked`, and its own options.
     """
     own = [each for each in inspect.signature(function).parameters.values() if each.name != "asked"]
-    shared = list(inspect.signature(_shared).parameters.values())
+    shared = [*inspect.signature(_shared).parameters.values(), *options.OF_LOGS]
     models: dict[str, Derived] = derived([name for each in own for name in _option(each).param_decls or ()])
 
     def called(**given: Any) -> int:  # noqa: ANN401  what the command line says
@@ -101,12 +101,6 @@ def _shared(
     workflows: Annotated[
         Path | None, of(IN, "FOLDER", "A folder of workflows: WfFormat (.json) or Pegasus DAX (.xml, .dax).")
     ] = None,
-    cores: options.Cores = None,
-    clean: options.Clean = None,
-    drop_oversized: options.DropOversized = False,
-    partition: options.Partition = None,
-    timezone: options.Timezone = None,
-    flops_per_s: options.Flops = None,
     heuristic: Annotated[
         str | None,
         of(

@@ -14,6 +14,7 @@ import typer
 import simmodels as sm
 import workloads as wl
 from experiments.cli import app, late_command, main
+from experiments.cli_options import OF_LOGS
 
 LATE = ("simulate", "compare", "forecast")
 GROUP: Any = typer.main.get_command(app)
@@ -160,3 +161,17 @@ def test_bash_completes_commands_options_and_values(
     with contextlib.suppress(SystemExit):
         main()
     assert capsys.readouterr().out.split() == completed
+
+
+@pytest.mark.parametrize("name", ["simulate", "compare", "learn", "forecast", "advise"])
+def test_the_options_of_a_log_are_the_same_in_each_command(name: str) -> None:
+    wanted = {"workload", *(each.name for each in OF_LOGS)} - (
+        {"drop_oversized", "flops_per_s"} if name == "advise" else set()
+    )
+    own, first = ({each.name: each for each in COMMANDS[command].params} for command in (name, "learn"))
+    assert wanted <= set(own)
+    for option in wanted:
+        ours, theirs = own[option], first[option]
+        for what in ("opts", "metavar", "help", "default"):
+            assert getattr(ours, what) == getattr(theirs, what), (option, what)
+        assert ours.show_default == theirs.show_default or (name, option) == ("advise", "clean")
