@@ -27,7 +27,7 @@ from experiments.cli_output import (
     print_table,
 )
 from experiments.inputs import WorkloadFile, reason
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 
 _STYLES = {"holds": "green", "fails": "red"}
 _MOST_TOLD = 3
@@ -48,12 +48,12 @@ def run_study(
     """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
     chosen = _chosen(settings, _texts(find_study(study)) if settings else ())
     if workers is not None and dask is not None:
-        raise RequestError("--workers with --dask", "one of them is allowed: dask has workers of its own")
+        raise RequestError("--workers and --dask exclude each other", "omit --workers: dask has workers of its own")
     if workloads is not None:
         if not workloads:  # as an empty variable of a script gives it: not what the study would take itself
-            raise RequestError("--workload without a name", "--workload FILE,... is allowed, or none")
+            raise RequestError("--workload has no file", "give --workload FILE,..., or omit it")
         if "workload" in chosen:
-            raise RequestError("--workload with --set workload=", "one of them is allowed")
+            raise RequestError("--workload and --set workload= exclude each other", "omit one of them")
         chosen["workload"] = list(workloads) if len(workloads) > 1 else workloads[0]
     return _run(study, chosen, workers=workers, dask=dask, **options)
 
@@ -152,11 +152,11 @@ def report_on(folder: Path, *, study: str | None, trust: bool, json: bool) -> in
 def new_study(name: str, *, toml: bool) -> int:
     """Write the skeleton of a study; return the exit status."""
     if not _STUDY_NAME.fullmatch(name):
-        raise RequestError(f"a study named {name!r}", "letters, digits and _ are allowed, a letter first")
+        raise RequestError(must_be("the name of a study", "of letters, digits and _, with a letter first", name))
     class_name = "".join(part.capitalize() for part in name.split("_"))
     if class_name in _TAKEN and not toml:
         raise RequestError(
-            f"a study named {name!r}", f"another is needed: its file imports, or Python has, {class_name}"
+            f"a study cannot be named {name!r}", f"choose another name: its file imports, or Python has, {class_name}"
         )
     path = Path(f"{name}.toml" if toml else f"{name}.py")
     source = (resources.files("experiments.campaigns") / f"skeleton.{path.suffix[1:]}.txt").read_text("utf-8")
@@ -187,9 +187,9 @@ def _chosen(settings: Sequence[str], texts: Collection[str] = ()) -> dict[str, A
     for text in settings:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
-            raise RequestError(f"--set {text!r}", "NAME=VALUE is allowed")
+            raise RequestError(must_be("--set", "NAME=VALUE", text))
         if name in chosen:
-            raise RequestError(f"--set gives {name} twice", "NAME=VALUE,VALUE gives it several values")
+            raise RequestError(f"--set gives {name} twice", "give several values as NAME=VALUE,VALUE")
         parts = [part.strip() for part in value.split(",")]
         values = [part if name in texts and part == "none" else _value(part) for part in parts]
         chosen[name] = values[0] if len(values) == 1 else values

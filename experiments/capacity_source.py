@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from simmodels.capacity import CAPACITY_MODES, Capacity, Mode
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import seconds
+from simmodels.ground.numbers import MOST, as_integer
 from simmodels.policies.checkpoints import Checkpoints
 from workloads.capacities import capacity_from, capacity_walk, read_series
 
@@ -43,7 +44,7 @@ class CapacitySource:
     Raises
     ------
     RequestError, UnknownNameError
-        Both a walk and a series are given, or none; or an option is not what is allowed.
+        Both a walk and a series are given, or none; or an option is out of range.
     """
 
     walk: str | None = None
@@ -60,15 +61,15 @@ class CapacitySource:
     def __post_init__(self) -> None:
         """Check the options, before anything is read."""
         if (self.walk is None) == (self.series is None):
-            given = "neither --walk nor --series" if self.walk is None else "--walk with --series"
-            raise RequestError(given, "one of them is needed")
+            what = "no capacity is given" if self.walk is None else "--walk and --series exclude each other"
+            raise RequestError(what, "give --walk or --series")
         require_known("mode", self.mode, CAPACITY_MODES)
-        low, high = self.min_machines, self.max_machines
-        if not 0 <= low <= (low if high is None else high):
-            raise RequestError(f"--min-machines {low} and --max-machines {high}", "0 <= least <= most is allowed")
+        most = MOST if self.max_machines is None else as_integer("--max-machines", self.max_machines, 0)
+        as_integer("--min-machines", self.min_machines, 0, most)
         without = [name for name, default in _OF_SERIES.items() if getattr(self, name) != default]
         if self.walk is not None and without:
-            raise RequestError(f"--{without[0].removesuffix('_s').replace('_', '-')} with --walk", "--series is needed")
+            option = f"--{without[0].removesuffix('_s').replace('_', '-')}"
+            raise RequestError(f"{option} has no effect on --walk", "give --series instead, or omit it")
         self._walk()
 
     @property
@@ -83,12 +84,12 @@ class CapacitySource:
             return None
         found = _WALK.fullmatch(self.walk)
         if found is None:
-            raise RequestError(f"--walk {self.walk!r}", "MEAN:RADIUS:PERIOD is allowed, such as 24:8:20min")
+            raise RequestError(must_be("--walk", "MEAN:RADIUS:PERIOD, such as 24:8:20min", self.walk))
         mean, radius = int(found[1]), int(found[2])
         period_s = seconds(found[3], "period of --walk")
         if not (radius <= mean and mean >= 1 and period_s > 0 and (radius == 0 or radius >= 4)):
-            allowed = "a radius of 0 or from 4 (a step is a quarter of it) to the mean, and a period > 0 are allowed"
-            raise RequestError(f"--walk {self.walk!r}", allowed)
+            expected = "a radius of 0, or from 4 (one step is a quarter of it) to the mean, and a period > 0"
+            raise RequestError(must_be("--walk", f"MEAN:RADIUS:PERIOD with {expected}", self.walk))
         return mean, radius, period_s
 
     def over(
@@ -130,10 +131,8 @@ class CapacitySource:
         table = read_series(self.series, column=self.column)
         lasts_s = float(table["time_s"].iloc[-1]) - self.series_from_s
         if whole and not self.repeat and lasts_s < end - begin:
-            what = (
-                f"{self.series} goes on for {max(lasts_s, 0):g} s after --series-from, the window for {end - begin:g} s"
-            )
-            raise RequestError(what, "--repeat, or a shorter window (--until) is allowed")
+            what = f"{self.series} lasts {max(lasts_s, 0):g} s after --series-from, the window {end - begin:g} s"
+            raise RequestError(what, "add --repeat, or shorten the window with --until")
         made = capacity_from(
             table,
             per_machine=self.per_machine,
@@ -147,8 +146,8 @@ class CapacitySource:
             mode=self.mode,
         )
         if made.machines.max() > _MOST:
-            what = f"{made.machines.max():,} machines by {self.series}"
-            raise RequestError(what, f"--per-machine X, --max-machines N, or a series of up to {_MOST:,} is allowed")
+            what = must_be(f"the machines of {self.series}", f"at most {_MOST}", made.machines.max())
+            raise RequestError(what, "use --per-machine X or --max-machines N")
         return made, {"blank lines": table.attrs["counts"]["blank lines"]}
 
 

@@ -10,7 +10,7 @@ import typer
 
 from experiments.cli_options import POLICY, completion
 from experiments.inputs import named_priority, parts
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import seconds
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.checkpoints import Checkpoints
@@ -136,7 +136,8 @@ def _numbers(name: str, text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in parts(text))
     except ValueError:
-        raise RequestError(f"--{name.replace('_', '-')} {text!r}", "whole numbers and commas are allowed") from None
+        what = must_be(f"--{name.replace('_', '-')}", "integers separated by commas", text)
+        raise RequestError(what) from None
 
 
 def _plainly(said: str, *, whole: bool) -> str:

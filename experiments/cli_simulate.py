@@ -309,7 +309,8 @@ def compare(
     ((kind, listed),) = given.items()
     policies = chosen_policies(kind, listed)
     for name in sorted({name for each in policies for name in each.options} & chosen.keys()):
-        raise RequestError(f"--{name.replace('_', '-')} with --{kind}s", "one of them is allowed")
+        what = f"--{name.replace('_', '-')} and --{kind}s exclude each other"
+        raise RequestError(what, "omit one of them")
     wanted = Outputs(
         attempts=words["attempts_out"], gantt=words["gantt"], window=(words["draw_from"], words["draw_to"])
     )

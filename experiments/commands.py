@@ -17,8 +17,9 @@ from experiments.policy import Policy, chosen_policies
 from experiments.scenario import Scenario, ScenarioRequest
 from experiments.setup import Cell, Setup
 from experiments.tables import comparison_table, metrics_table
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import duration
+from simmodels.ground.numbers import as_integer
 from simmodels.policies.priority import Priority
 from simmodels.units import HOUR
 from workloads.swf import write_swf
@@ -88,17 +89,19 @@ def _check(scenario: Scenario, setup: Setup, policies: Sequence[Policy], wanted:
     setup.check(scenario, policies)
     numbers = [workflow.job_id for workflow in scenario.workload.workflows]
     if wanted.graph is not None and wanted.graph_job not in numbers:
-        raise RequestError(f"--graph-job {wanted.graph_job}", f"{min(numbers)} to {max(numbers)} are allowed")
+        raise RequestError(
+            must_be("--graph-job", f"a workflow from {min(numbers)} to {max(numbers)}", wanted.graph_job)
+        )
     panels = len(policies) * (1 if scenario.on is None else len(scenario.on))
-    if wanted.gantt is not None and panels > MOST_PANELS:
-        raise RequestError(f"a Gantt chart of {panels} panels", f"1 to {MOST_PANELS} are allowed")
+    if wanted.gantt is not None:
+        as_integer("the number of panels of a Gantt chart", panels, 1, MOST_PANELS)
     start_s, end_s = drawn_window(*wanted.window)
     submit_s = scenario.workload.submit_s
     low, high = scenario.window_s or (float(submit_s.min(initial=np.inf)), np.inf)
     if (start_s is not None and start_s >= high) or (end_s is not None and end_s <= low):
         raise RequestError(
             "the drawing window lies outside what is simulated",
-            f"--draw-from and --draw-to from {low:.10g} s to {high:.10g} s are allowed",
+            f"choose --draw-from and --draw-to from {low:.10g} s to {high:.10g} s",
         )
 
 

@@ -16,7 +16,7 @@ from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator, NullFormatter
 
-from simmodels.errors import RequestError, printable
+from simmodels.errors import RequestError, must_be, printable
 from simmodels.ground.files import replacing
 from simmodels.schedule import Schedule
 from simmodels.units import DAY, HOUR, MINUTE, SECOND
@@ -131,7 +131,7 @@ def size_in(axes: Axes) -> tuple[float, float]:
     """Return the width and height, in inches, of the figure that the axes belong to."""
     figure = axes.get_figure(root=True)
     if figure is None:
-        raise RequestError("axes without a figure", "axes of a figure are allowed")
+        raise RequestError("the axes belong to no figure", "give axes of a figure")
     return float(figure.get_figwidth()), float(figure.get_figheight())
 
 
@@ -151,7 +151,7 @@ def window_of(schedule: Schedule, start_s: float | None, end_s: float | None) ->
     if start_s is None and end_s is None and low == high:
         high = low + 1.0
     if not low < high:
-        raise RequestError(f"a window from {low} s to {high} s", "start_s < end_s is allowed")
+        raise RequestError(f"the window from {low} s to {high} s is empty", "choose start_s < end_s")
     return low, high
 
 
@@ -186,6 +186,20 @@ def number(count: int, what: str) -> str:
     return f"{grouped(count)} {what}{'' if count == 1 else 's'}"
 
 
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format of a figure's file, by the ending of its name.
+
+    Raises
+    ------
+    RequestError
+        The name ends otherwise.
+    """
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise RequestError(must_be("the figure's name", f"one that ends in .{', .'.join(FORMATS)}", os.fspath(path)))
+    return kind
+
+
 def save(figure: mpl_figure.Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure as SVG, PNG or PDF, by the name's ending; whole or not at all.
 
@@ -216,9 +230,7 @@ def save(figure: mpl_figure.Figure, path: str | os.PathLike[str]) -> None:
     >>> Path("empty.svg").exists()
     True
     """
-    kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        raise RequestError(f"figure file {os.fspath(path)!r}", f"names ending in .{', .'.join(FORMATS)} are allowed")
+    kind = format_of(path)
     with replacing(path) as temporary:
         _draw(figure, temporary, kind)
 

@@ -33,7 +33,7 @@ from experiments.drawing import (
 )
 from experiments.gantt import gantt
 from simmodels import metrics
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, require_known
 from simmodels.ground.durations import duration
 from simmodels.schedule import UNFINISHED, Schedule
 
@@ -245,8 +245,7 @@ def distributions(
     """
     if not schedules:
         raise RequestError("distributions of no schedules", "at least one is needed")
-    if what not in _QUANTITIES:
-        raise RequestError(f"distribution of {what!r}", f"{', '.join(_QUANTITIES)} are allowed")
+    require_known("quantity", what, _QUANTITIES)
     values = {name: _quantity(name, schedule, what, tau_s) for name, schedule in schedules.items()}
     label = _QUANTITIES[what] + (f" (tau = {tau_s:g} s)" if what == "bounded_slowdown" else "")
     with mpl.rc_context(STYLE):

@@ -34,8 +34,8 @@ from experiments.drawing import (
 )
 from experiments.gantt_boxes import GAP, Boxes, Panel, boxes_of, corners_of, heights_of
 from experiments.outputs import MOST_PANELS
-from simmodels.errors import RequestError, require_known
-from simmodels.ground.numbers import Floats, Ints
+from simmodels.errors import require_known
+from simmodels.ground.numbers import Floats, Ints, as_integer
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.units import HOUR, MINUTE
 
@@ -151,8 +151,7 @@ def gantt(
 def _panels(shown: Mapping[str, Schedule]) -> list[Panel]:
     """Return the panels: each cluster of each schedule."""
     panels = [Panel(name, each, cluster) for name, each in shown.items() for cluster in range(len(each.places))]
-    if not 1 <= len(panels) <= MOST_PANELS:
-        raise RequestError(f"a Gantt chart of {len(panels)} clusters", f"1 to {MOST_PANELS} are allowed")
+    as_integer("the number of panels of a Gantt chart", len(panels), 1, MOST_PANELS)
     return panels
 
 

@@ -12,9 +12,9 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, require_known
+from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be, require_known
 from simmodels.ground.files import open_regular
-from simmodels.ground.numbers import MOST
+from simmodels.ground.numbers import MOST, as_integer
 from simmodels.ground.toml_json import SUFFIXES
 from simmodels.policies.bids import bid as make_bid
 from simmodels.policies.naming import as_bid, as_order
@@ -84,8 +84,8 @@ class WorkloadFile:
 
     def __post_init__(self) -> None:
         """Check the machine's size."""
-        if self.cores is not None and not 1 <= self.cores <= MOST:
-            raise RequestError(f"a machine of {self.cores} cores", f"1 to {MOST} are allowed")
+        if self.cores is not None:
+            as_integer("cores", self.cores, 1)
 
     def read(self) -> Workload:
         """Return the workload, ready to run: cleaned as asked, its ``max_cores`` the machine's size.
@@ -226,8 +226,8 @@ def named_priority(text: str, kind: Literal["order", "bid"] = "order") -> Priori
         return defined[name]
     function = names[name]
     if not inspect.isfunction(function):
-        allowed = f"{'an' if kind == 'order' else 'a'} {kind} (@sm.{kind}) or a plain function is allowed"
-        raise RequestError(f"{name!r} of {path} is no function", allowed)
+        expected = f"{'an' if kind == 'order' else 'a'} {kind} (@sm.{kind}) or a plain function"
+        raise RequestError(must_be(f"{name!r} of {path}", expected, function))
     return make_order(function) if kind == "order" else make_bid(function)
 
 

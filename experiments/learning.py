@@ -15,7 +15,8 @@ from experiments.inputs import WorkloadFile, named_priority, notes_of
 from experiments.outputs import require_writable
 from experiments.studies.windows import windows
 from experiments.tables import number
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import as_number
 from simmodels.ground.toml_json import SUFFIXES
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial, require_form
@@ -67,9 +68,8 @@ class LearningSettings:
     def __post_init__(self) -> None:
         """Check the numbers that nobody else checks."""
         if not 0.0 < self.learn_on < 1.0:
-            raise RequestError(f"--learn-on {self.learn_on:g}", "a part of the log, more than 0 and less than 1")
-        if not 0.0 < self.window_days < np.inf:
-            raise RequestError(f"windows of {self.window_days:g} days", "a number > 0 is allowed")
+            raise RequestError(must_be("--learn-on", "a part of the log > 0 and < 1", self.learn_on))
+        as_number("--window-days", self.window_days, above=0)
         if isinstance(self.form, str):
             require_form(self.form)
         else:
@@ -142,7 +142,7 @@ def _is_monomial(text: str) -> bool:
 def learn(log: WorkloadFile, lesson: LearningSettings, *, out: Path, command: Sequence[str], json: bool) -> int:
     """Learn an order from a log, write it to a file, say how it does on windows held out; return the exit status."""
     if not out.name.lower().endswith(SUFFIXES):
-        raise RequestError(f"the file of a fit '{out}'", f"names ending in {', '.join(SUFFIXES)} are allowed")
+        raise RequestError(must_be("the fit's name", f"one that ends in {', '.join(SUFFIXES)}", str(out)))
     require_writable([out], sources=[log.path])
     with Steps(3 + len(AGAINST)) as shown:
         shown.begin("reading the workload")

@@ -49,7 +49,7 @@ def jobs_writer(path: Path) -> Writer:
     for ending, write in _JOBS.items():
         if path.name.lower().endswith(ending):
             return write
-    raise RequestError(f"jobs file '{path}'", f"names ending in {', '.join(_JOBS)} are allowed")
+    raise RequestError(must_be("the jobs file's name", f"one that ends in {', '.join(_JOBS)}", str(path)))
 
 
 def table_writer(path: Path, made: Callable[[Made], pd.DataFrame]) -> Callable[[Made, Path], None]:
@@ -62,7 +62,7 @@ def table_writer(path: Path, made: Callable[[Made], pd.DataFrame]) -> Callable[[
     """
     ending = path.suffix.lower()
     if ending not in _TABLES:
-        raise RequestError(f"table file '{path}'", f"names ending in {', '.join(_TABLES)} are allowed")
+        raise RequestError(must_be("the table's name", f"one that ends in {', '.join(_TABLES)}", str(path)))
 
     def write(of: Made, path: Path) -> None:
         table = made(of)
@@ -86,7 +86,9 @@ def drawn_window(draw_from: str | None, draw_to: str | None) -> tuple[float | No
     start_s = None if draw_from is None else seconds(draw_from, "--draw-from")
     end_s = None if draw_to is None else seconds(draw_to, "--draw-to")
     if start_s is not None and end_s is not None and not start_s < end_s:
-        raise RequestError(f"a window from {start_s:g} s to {end_s:g} s", "--draw-from before --draw-to is allowed")
+        raise RequestError(
+            f"the window from {start_s:g} s to {end_s:g} s is empty", "choose --draw-from before --draw-to"
+        )
     return start_s, end_s
 
 
@@ -107,8 +109,7 @@ def figure_writer(path: Path, draw: Callable[[Made], "Figure"]) -> Callable[[Mad
     """
     from experiments import drawing  # noqa: PLC0415  matplotlib is slow to import: only where it draws
 
-    if path.suffix.lower().removeprefix(".") not in drawing.FORMATS:
-        raise RequestError(f"figure file '{path}'", f"names ending in .{', .'.join(drawing.FORMATS)} are allowed")
+    drawing.format_of(path)
     return lambda made, path: drawing.save(draw(made), path)
 
 
@@ -164,7 +165,7 @@ def batsim_writer(path: Path) -> Writer:
         The name does not end in ``.csv``.
     """
     if path.suffix.lower() != ".csv":
-        raise RequestError(f"Batsim's table of jobs '{path}'", "a name ending in .csv is allowed")
+        raise RequestError(must_be("the name of Batsim's table of jobs", "one that ends in .csv", str(path)))
     return write_batsim_jobs
 
 

@@ -112,7 +112,7 @@ def chosen_policies(kind: Kind, given: Sequence[str | Priority | Policy]) -> tup
         if each.name == AS_LOGGED:
             raise RequestError(f"a {kind} of the name {AS_LOGGED!r}", "it stands for what a log records")
         if each.name in {other.name for other in found[:number]}:
-            raise RequestError(f"{kind} {each.name!r} is given twice", f"each {kind} once is allowed")
+            raise RequestError(f"{kind} {each.name!r} is given twice", "omit one of them")
         other = files.setdefault(each.file_name.lower(), each.name)
         if other != each.name:
             raise RequestError(f"{kind}s {other!r} and {each.name!r} would be written to the same file")

@@ -13,6 +13,7 @@ from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.workflow_inputs import WorkflowFolder
 from simmodels.capacity import Capacity
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import as_integer
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.schedule import ClusterSpec
 from simmodels.site import Site
@@ -112,10 +113,10 @@ class ScenarioRequest:
             raise RequestError("neither --workload nor --workflows", "one of them is needed")
         cores = self.log.cores if self.log is not None else None
         if self.clusters is not None and cores is not None:
-            raise RequestError("--cores with --clusters", "one of them is allowed")
+            raise RequestError("--cores and --clusters exclude each other", "omit one of them")
         size = self.cores_per_machine
-        if size is not None and size < 1:
-            raise RequestError(f"--cores-per-machine {size}", "an integer >= 1 is allowed")
+        if size is not None:
+            as_integer("--cores-per-machine", size, 1)
         for given, option in (
             (self.capacity_source, "--walk or --series"),
             (self.checkpoints, "--checkpoint-cost"),
@@ -319,7 +320,9 @@ class ScenarioRequest:
         submit_s = log.submit_s if ran.all() else log.submit_s[~ran]
         found = (float(submit_s.min()) if begin is None else begin, float(submit_s.max()) + 1 if end is None else end)
         if not found[0] < found[1]:
-            raise RequestError(f"a window from {found[0]:g} s to {found[1]:g} s", "--from before --until is allowed")
+            raise RequestError(
+                f"the window from {found[0]:g} s to {found[1]:g} s is empty", "choose --from before --until"
+            )
         if not ((log.submit_s < found[1]) & (log.submit_s + log.runtime_s > found[0])).any():
             raise RequestError(f"no job from {found[0]:g} s to {found[1]:g} s", "a window with jobs is needed")
         return found
@@ -334,7 +337,7 @@ class ScenarioRequest:
         before = log.known() & (log.submit_s < begin) & (log.submit_s >= begin - WEEK)
         if not before.any():
             what = f"no job in the week before {begin:g} s, from whose lengths the risk of each target is estimated"
-            raise RequestError(what, "--reference FILE, or --from a week later, is allowed")
+            raise RequestError(what, "add --reference FILE, or choose --from a week later")
         return log.take(before)
 
     def _introduced(self, log: Workload | None, flows: int, scenario: Scenario) -> Iterator[str]:

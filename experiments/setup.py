@@ -1,7 +1,6 @@
 """Setup: how one simulation of a comparison is run, and what came of it."""
 
 import inspect
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -15,6 +14,7 @@ from experiments.policy import Policy
 from experiments.scenario import Scenario
 from simmodels.engine import Engine, require_engine
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError
+from simmodels.ground.numbers import as_number
 from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.options import Options
@@ -52,7 +52,7 @@ class Setup:
     Raises
     ------
     UnknownNameError, RequestError
-        A value is not what is allowed.
+        A value is out of range.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -64,11 +64,10 @@ class Setup:
     def __post_init__(self) -> None:
         """Check the values, before anything is run."""
         require_engine(self.engine, self.seed)
-        if not 0 < self.tau_s < math.inf:
-            raise RequestError(f"tau is {self.tau_s:g}", "a finite number of seconds > 0 is allowed")
+        as_number("tau_s", self.tau_s, above=0, unit="seconds")
 
     def require(self, policies: Collection[Policy]) -> None:
-        """Refuse options that none of the policies has, or that are not what is allowed.
+        """Refuse options that none of the policies has, or that are out of range.
 
         Raises
         ------

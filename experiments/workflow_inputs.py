@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from simmodels.curve import ValueCurve
-from simmodels.errors import RequestError
-from simmodels.ground.numbers import MOST
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import MOST, as_number
 from simmodels.schedule import ClusterSpec
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
@@ -35,12 +35,12 @@ def parse_clusters(text: str) -> tuple[ClusterSpec, ...]:
     for part in text.split(","):
         found = _CLUSTER.fullmatch(part)
         if found is None or not 1 <= int(found[2]) <= MOST or not 1 <= int(found[1] or 1) <= _MOST:
-            raise RequestError(f"clusters {part.strip()!r}", "HOW-MANYxCORES:KIND is allowed, such as 3x1000:Kind1")
+            raise RequestError(must_be("clusters", "HOW-MANYxCORES:KIND, such as 3x1000:Kind1", part.strip()))
         for _ in range(int(found[1] or 1)):
             name = f"{found[3] or 'cluster'}-{1 + sum(place.kind == found[3] for place in places)}"
             places.append(ClusterSpec(name, int(found[2]), found[3]))
     if len(places) > _MOST:
-        raise RequestError(f"{len(places):,} clusters", f"{_MOST:,} at most are allowed")
+        raise RequestError(must_be("the number of clusters", f"at most {_MOST}", len(places)))
     return tuple(places)
 
 
@@ -58,7 +58,7 @@ def parse_curve(text: str) -> ValueCurve:
     except ValueError:
         ends = None
     if ends is None or not colon or not 0 <= ends[0] <= ends[1] < float("inf"):
-        raise RequestError(f"curve {text!r}", "two SLRs that do not fall are allowed, such as 3:8")
+        raise RequestError(must_be("curve", "two SLRs, the second not less than the first, such as 3:8", text))
     return ValueCurve.linear(*ends)
 
 
@@ -107,9 +107,8 @@ class WorkflowFolder:
     def __post_init__(self) -> None:
         """Check that it is known when they are submitted."""
         if self.load is not None and self.gap_s is not None:
-            raise RequestError("--load with --gap", "one of them is allowed")
-        if not 0 < self.tick_s < float("inf"):
-            raise RequestError(f"--tick of {self.tick_s:g} s", "more than 0 is allowed")
+            raise RequestError("--load and --gap exclude each other", "omit one of them")
+        as_number("--tick", self.tick_s, above=0, unit="seconds")
         if self.load is None and self.gap_s is None and (self.jobs is not None or self.poisson):
             given = "--poisson" if self.jobs is None else "--jobs"
             raise RequestError(f"{given} without a rate of submission", "--load or --gap says it")

@@ -241,9 +241,12 @@ def test_a_report_does_not_ask_where_the_study_lies_beside_the_caller_as_it_was(
             "unknown scale of counting 'smalll'; did you mean small?",
         ),
         (("run", "counting.py", "--seed", "-1"), "seed must be an integer >= 0 (got -1)"),
-        (("run", "counting.py", "-s", "size"), "--set 'size'; NAME=VALUE is allowed"),
-        (("run", "counting.py", "-s", "=3"), "--set '=3'; NAME=VALUE is allowed"),
-        (("run", "counting.py", "-s", "size=1", "-s", "size=2"), "--set gives size twice; NAME=VALUE,VALUE gives it"),
+        (("run", "counting.py", "-s", "size"), "--set must be NAME=VALUE (got 'size')"),
+        (("run", "counting.py", "-s", "=3"), "--set must be NAME=VALUE (got '=3')"),
+        (
+            ("run", "counting.py", "-s", "size=1", "-s", "size=2"),
+            "--set gives size twice; give several values as NAME=VALUE,VALUE",
+        ),
         (
             ("run", "counting.py", "-s", "sizee=1"),
             "unknown parameter or factor of counting 'sizee'; did you mean size?",
@@ -263,12 +266,15 @@ def test_a_report_does_not_ask_where_the_study_lies_beside_the_caller_as_it_was(
             ("run", "counting.py", "-j", "-2"),
             "workers must be an integer from 0 to 2**53 (got -2)",
         ),
-        (("run", "capacity", "--workload", ""), "--workload without a name; --workload FILE,... is allowed, or none"),
-        (("run", "counting.py", "-w", " ,"), "--workload without a name; --workload FILE,... is allowed, or none"),
-        (("run", "counting.py", "-j", "1", "--dask", "tcp://x:1"), "--workers with --dask; one of them is allowed"),
+        (("run", "capacity", "--workload", ""), "--workload has no file; give --workload FILE,..., or omit it"),
+        (("run", "counting.py", "-w", " ,"), "--workload has no file; give --workload FILE,..., or omit it"),
+        (
+            ("run", "counting.py", "-j", "1", "--dask", "tcp://x:1"),
+            "--workers and --dask exclude each other; omit --workers: dask has workers of its own",
+        ),
         (("run", "counting.py", "-j", "0", "--out", "counting.py"), "cannot write to folder counting.py: counting.py"),
         (("report", "nowhere"), "nowhere holds no campaign: it has no manifest.json; give the folder of a run"),
-        (("new", "1st"), "a study named '1st'; letters, digits and _ are allowed, a letter first"),
+        (("new", "1st"), "the name of a study must be of letters, digits and _, with a letter first (got '1st')"),
     ],
 )
 @pytest.mark.parametrize("json_too", [False, True])
@@ -390,7 +396,7 @@ def test_a_clock_that_there_is_not_or_that_a_study_does_not_choose_is_refused(ru
     assert answer.status == 2
     assert "unknown parameter or factor of counting 'engine'" in answer.err
     answer = run("run", "replay", "--engine", "simpy", "--set", "engine=compiled")
-    assert answer == (2, "", "error: --set gives engine twice; NAME=VALUE,VALUE gives it several values\n")
+    assert answer == (2, "", "error: --set gives engine twice; give several values as NAME=VALUE,VALUE\n")
 
 
 # -- new --------------------------------------------------------------------------------------------
@@ -419,14 +425,20 @@ def test_what_is_there_is_not_overwritten(run: Run) -> None:
 @pytest.mark.parametrize("name", ["", "a b", "../a", "é", "_", "_2", "1", "a-b"])
 def test_a_name_that_is_none_of_a_study_is_refused(name: str, run: Run) -> None:
     answer = run("new", "--", name)
-    assert answer == (2, "", f"error: a study named {name!r}; letters, digits and _ are allowed, a letter first\n")
+    assert answer == (
+        2,
+        "",
+        f"error: the name of a study must be of letters, digits and _, with a letter first (got {name!r})\n",
+    )
 
 
 @pytest.mark.parametrize("name", ["none", "claim", "study", "true"])
 def test_a_name_whose_class_has_another_meaning_is_refused(name: str, run: Run) -> None:
     answer = run("new", name)
     assert answer.status == 2
-    assert answer.err.startswith(f"error: a study named {name!r}; another is needed: its file imports, or Python has,")
+    assert answer.err.startswith(
+        f"error: a study cannot be named {name!r}; choose another name: its file imports, or Python has,"
+    )
     assert not Path(f"{name}.py").exists()
 
 

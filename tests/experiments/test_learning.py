@@ -98,9 +98,9 @@ def test_monomials_of_ones_own_are_fitted(log: sm.Workload, tmp_path: Path) -> N
     ("options", "reported"),
     [
         (["--form", "line"], "unknown form 'line'"),
-        (["--learn-on", "1.5"], "--learn-on 1.5"),
+        (["--learn-on", "1.5"], "--learn-on must be a part of the log > 0 and < 1 (got 1.5)"),
         (["--window-days", "400"], "has not two windows of 400 days"),
-        (["--out", "fit.txt"], "names ending in .toml"),
+        (["--out", "fit.txt"], "the fit's name must be one that ends in .toml"),
         (["--estimator", "best"], "unknown estimator 'best'"),
         (["--pairs", "0"], "pairs is 0"),
         (["--form", "1,p,s"], "'s'"),

@@ -101,8 +101,8 @@ WRONG = {
     "--workflows flows --cores 9": "--cores with --workflows; --clusters says where workflows run",
     "--workflows none": "the folder cannot be read",
     "--workflows flows": "needs",  # more cores than the default cluster has, or a kind
-    "--workflows flows --clusters 2y8": "clusters '2y8'; HOW-MANYxCORES:KIND is allowed",
-    "--workflows flows --clusters 0x8": "clusters '0x8'",
+    "--workflows flows --clusters 2y8": "clusters must be HOW-MANYxCORES:KIND, such as 3x1000:Kind1 (got '2y8')",
+    "--workflows flows --clusters 0x8": "clusters must be HOW-MANYxCORES:KIND, such as 3x1000:Kind1 (got '0x8')",
     "--workflows flows --bid PVQ": "unknown bid 'PVQ'; did you mean PV",
     "--workflows flows --bid none.py": "no bid can be read from none.py",
     "--workflows flows --network far": "unknown network 'far'",
@@ -112,16 +112,18 @@ WRONG = {
     "--workflows flows --engine fast": "unknown engine 'fast'",
     "--workflows flows --seed -1": "seed must be an integer >= 0 (got -1)",
     "--workflows flows --ccr -1": "ccr",
-    "--workflows flows --curve 8:3": "curve '8:3'; two SLRs that do not fall are allowed",
-    "--workflows flows --curve 3": "curve '3'",
+    "--workflows flows --curve 8:3": "curve must be two SLRs, the second not less than the first, such as 3:8",
+    "--workflows flows --curve 3": "curve must be two SLRs, the second not less than the first, such as 3:8 (got '3')",
     "--workflows flows --jobs 4": "--jobs without a rate of submission; --load or --gap says it",
-    "--workflows flows --load 1 --gap 5": "--load with --gap; one of them is allowed",
+    "--workflows flows --load 1 --gap 5": "--load and --gap exclude each other; omit one of them",
     "--workflows flows --clusters 128:Kind1,128:Kind2 --load 0": "load must be a finite number > 0 (got 0.0)",
-    "--workflows flows --tick 0": "--tick of 0 s",
-    "--workflows flows --jobs-out j.swf": "table file 'j.swf'; names ending in .csv, .parquet",
-    "--workflows flows --gantt g.gif": "figure file 'g.gif'",
-    "--workflows flows --gantt g.png --draw-from 2d --draw-to 1d": "a window from 172800 s to 86400 s",
-    "--workflows flows --clusters 128:Kind1,128:Kind2 --graph g.png --graph-job 7": "--graph-job 7; 0 to 2",
+    "--workflows flows --tick 0": "--tick must be a finite number of seconds > 0 (got 0.0)",
+    "--workflows flows --jobs-out j.swf": "the table's name must be one that ends in .csv, .parquet (got 'j.swf')",
+    "--workflows flows --gantt g.gif": "the figure's name must be one that ends in .svg, .png, .pdf (got 'g.gif')",
+    "--workflows flows --gantt g.png --draw-from 2d --draw-to 1d": "the window from 172800 s to 86400 s is empty",
+    "--workflows flows --clusters 128:Kind1,128:Kind2 --graph g.png --graph-job 7": (
+        "--graph-job must be a workflow from 0 to 2 (got 7)"
+    ),
 }
 
 
@@ -166,7 +168,7 @@ def test_the_gantt_chart_has_a_panel_a_cluster_and_a_rectangle_a_task(tmp_path: 
     save(figure, tmp_path / "a.svg")
     save(gantt(schedule), tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    with pytest.raises(RequestError, match="a window from"):
+    with pytest.raises(RequestError, match=r"the window from .* is empty; choose start_s < end_s"):
         gantt(schedule, start_s=5.0, end_s=5.0)
     with pytest.raises(RequestError, match="without jobs"):
         gantt(sm.simulate_workflows([], clusters=clusters))

@@ -220,7 +220,7 @@ def test_every_figure_is_drawn(campaign: Campaign) -> None:
         ({"engine": "wooden"}, "unknown engine 'wooden'"),
         ({"clusters": "4"}, "128 cores of Kind1"),
         ({"clusters": "1x64:Kind1,1x128:Kind2"}, "128 cores of Kind1"),
-        ({"clusters": "many"}, "clusters 'many'"),
+        ({"clusters": "many"}, "clusters must be HOW-MANYxCORES:KIND, such as 3x1000:Kind1 \\(got 'many'\\)"),
         ({"bid": ["SRTF", "srtf"]}, "bid 'SRTF' twice"),
     ],
 )
