@@ -83,7 +83,7 @@ def reproduce(
     """Run the studies of all papers, write their reports and a page that links them; return the exit status."""
     chosen = {name: settings_of(name, scale, logs=logs, borg=borg, engine=engine) for name in PAPERS}
     for name in PAPERS:
-        find_study(name, chosen[name]).design(scale)  # what is not allowed is refused before hours are spent
+        find_study(name, chosen[name]).design(scale)  # what is out of range is refused before hours are spent
     found = []
     for name in PAPERS:
         print_note(f"{name}: {_paper_of(find_class(name))}")

@@ -92,7 +92,7 @@ def capacity_walk(
     by = radius // 4 if step is None else step
     walk = stream(seed, "capacity", "walk")
     times, machines = [float(begin_s)], [mean]
-    next_machines(mean, 0.0, low=mean - radius, high=mean + radius, step=by, law=law)  # refuses what is not allowed
+    next_machines(mean, 0.0, low=mean - radius, high=mean + radius, step=by, law=law)  # refuses what is out of range
     for number, there in walk_moves(mean, walk, low=mean - radius, high=mean + radius, step=by, law=law):
         if begin_s + number * period_s >= until_s:
             break

@@ -130,7 +130,7 @@ class Capacity(Study):
         Raises
         ------
         UnknownNameError, RequestError
-            A setting is not allowed.
+            A setting is out of range.
         """
         design = self.design(scale)
         require_allowed(design)

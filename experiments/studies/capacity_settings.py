@@ -9,7 +9,8 @@ from experiments.campaigns.study import Design
 from experiments.on_machines import FIRST_FIT, FIVE, QUEUES, heuristic_of
 from simmodels.capacity import Law
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.numbers import as_number
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.units import DAY, WEEK
@@ -204,12 +205,12 @@ def slices_of(workloads: Sequence[object]) -> list[str]:
 
 
 def require_allowed(design: Design) -> None:
-    """Refuse settings that are not allowed, before anything is run.
+    """Refuse settings that are out of range, before anything is run.
 
     Raises
     ------
     UnknownNameError, RequestError
-        Naming the setting, its value and what is allowed.
+        A setting is out of range.
     """
     of, values = design.parameters, design.factors
     require_known("engine", of["engine"], get_args(Engine))
@@ -219,9 +220,9 @@ def require_allowed(design: Design) -> None:
         for value in values[name] if name in values else (of[name],):
             _require_whole(name, value, at)
     for value in values["period_s"]:
-        _require_number("period_s", value, positive=True)
+        as_number("period_s", value, above=0)
     for name in _NUMBERS:
-        _require_number(name, of[name], positive=name in {"window_days", "checkpoint_s"})
+        as_number(name, of[name], least=0, above=0 if name in {"window_days", "checkpoint_s"} else None)
     for point in points(values):
         _require_walk(point["machines"], point["radius"])
     for variant in values["variant"]:
@@ -244,15 +245,15 @@ def _require_workloads(workloads: Sequence[object]) -> None:
         if not Path(name).is_file():
             require_known("family of jobs, or file of a Borg slice,", name, RISKY_FAMILIES)
     if len(slices) == 1:
-        raise RequestError(f"one slice of Borg, {slices[0]}", "another one is needed, of the week before, to say risks")
+        what = f"{slices[0]} is the only slice of Borg"
+        raise RequestError(what, "add the slice of the week before, from which risks are estimated")
 
 
 def _require_walk(machines: int, radius: int) -> None:
     if radius >= machines:
-        raise RequestError(f"radius {radius} about {machines} machines", "fewer than the machines are allowed")
+        raise RequestError(must_be("radius", f"less than the {machines} machines", radius))
     if 0 < radius < 4:
-        what = f"radius {radius}, a quarter of which is no machine"
-        raise RequestError(what, "0 (as many machines always) or an integer >= 4 is allowed")
+        raise RequestError(must_be("radius", "0 or at least 4", radius))
 
 
 _WHOLE: Final = {
@@ -271,18 +272,9 @@ def _referred(kind: str, options: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _require_number(name: str, value: object, *, positive: bool) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not (value > 0 or (value == 0 and not positive))
-    ):
-        raise RequestError(f"{name} is {value!r}", f"a number {'>' if positive else '>='} 0 is allowed")
-
-
 def _require_whole(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise RequestError(f"{name} is {value!r}", f"an integer >= {least} is allowed")
+        raise RequestError(must_be(name, f"an integer >= {least}", value))
 
 
 def begin_of(log: Workload) -> float:

@@ -88,7 +88,7 @@ class Cross(Study):
         Raises
         ------
         UnknownNameError, RequestError
-            A setting is not allowed.
+            A setting is out of range.
         """
         design = self.design(scale)
         require_allowed(design)
@@ -105,7 +105,7 @@ class Cross(Study):
         Raises
         ------
         FileFormatError, RequestError
-            A setting is not allowed, a file cannot be read, or a log has not enough work for the windows.
+            A setting is out of range, a file cannot be read, or a log has not enough work for the windows.
         """
         design = self.design(scale)
         require_allowed(design)

@@ -9,7 +9,7 @@ A. Burkimsher and L. Soares Indrusiak, "Bidding policies for market-based HPC wo
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,8 @@ from experiments.studies.market_results import (
 )
 from experiments.workflow_inputs import parse_clusters
 from simmodels.engine import Engine
-from simmodels.errors import ImpossibleJobError, RequestError, require_known
+from simmodels.errors import ImpossibleJobError, RequestError, must_be, require_known
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.policies.auction_options import AuctionOptions, End
 from simmodels.policies.bids import TEN_BIDS, find_bid
 from simmodels.schedule import ClusterSpec, Schedule
@@ -122,7 +123,7 @@ class Market(Study):
         Raises
         ------
         RequestError
-            A setting is not allowed.
+            A setting is out of range.
         """
         design = self.design(scale)
         _require_allowed(design)
@@ -208,7 +209,7 @@ def _rule_loads(loads: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _require_allowed(design: Design) -> None:
-    """Refuse settings that are not allowed, before anything is run."""
+    """Refuse settings that are out of range, before anything is run."""
     factors = design.factors
     known: Mapping[str, Sequence[str]] = {"end": get_args(End), "rule": tuple(RULES)}
     for name, allowed in known.items():
@@ -217,22 +218,19 @@ def _require_allowed(design: Design) -> None:
     bids = [find_bid(str(value)).name for value in factors["bid"]]
     for name in bids:
         if bids.count(name) > 1:
-            raise RequestError(f"bid {name!r} twice, in two spellings", "each may occur once")
+            raise RequestError(f"bid {name!r} is given twice, in two spellings", "omit one of them")
     for load in factors["load"]:
-        if not _is_number(load) or load <= 0:
-            raise RequestError(f"load is {load!r}", "numbers > 0 are allowed")
+        as_number("load", load, above=0)
     _require_parameters(design.parameters)
 
 
 def _require_parameters(of: Mapping[str, Any]) -> None:
-    """Refuse parameters that are not allowed."""
+    """Refuse parameters that are out of range."""
     require_known("engine", of["engine"], get_args(Engine))
     for name, least in (("jobs", 1), ("alone", 0)):
-        if not _is_number(of[name]) or of[name] != int(of[name]) or of[name] < least:
-            raise RequestError(f"{name} is {of[name]!r}", f"an integer >= {least} is allowed")
+        as_integer(name, of[name], least)
     for name in ("ccr", "admission"):
-        if not _is_number(of[name]):
-            raise RequestError(f"{name} is {of[name]!r}", "a number is allowed")
+        as_number(name, of[name])
     AuctionOptions.checked(ccr=of["ccr"], admission=of["admission"])
     largest: dict[str | None, int] = {}
     for place in parse_clusters(str(of["clusters"])):
@@ -242,12 +240,8 @@ def _require_parameters(of: Mapping[str, Any]) -> None:
         try:
             Workflow.of([task], job_id=0, submit_s=0.0).require_runnable(largest)
         except ImpossibleJobError as error:
-            what = f"clusters is {of['clusters']!r}, and a task may need {task.cores} cores of {kind}"
-            raise RequestError(what, "clusters that can run it are needed") from error
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+            expected = f"able to run a task of {task.cores} cores of {kind}"
+            raise RequestError(must_be("clusters", expected, of["clusters"])) from error
 
 
 # -- what the cells of a replication share ------------------------------------------------------------

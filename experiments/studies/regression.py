@@ -122,7 +122,7 @@ class Regression(Study):
         Raises
         ------
         RequestError
-            A setting is not allowed, or a workload has no window with enough jobs.
+            A setting is out of range, or a workload has no window with enough jobs.
         """
         design = self.design(scale)
         require_allowed(design)

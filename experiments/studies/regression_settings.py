@@ -124,7 +124,7 @@ def online(workload: str, values: Mapping[str, Sequence[object]]) -> Iterator[di
 
 
 def require_allowed(design: Design) -> None:
-    """Refuse settings that are not allowed.
+    """Refuse settings that are out of range.
 
     Raises
     ------

@@ -13,8 +13,9 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority, parts
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.files import open_regular
+from simmodels.ground.numbers import as_number
 from simmodels.ground.toml_json import SUFFIXES
 from simmodels.policies.queue_options import Backfilling
 from simmodels.simulate import simulate
@@ -91,8 +92,10 @@ class Replay(Study):
             windows = _windows(log, days if isinstance(days, int | float) else 0.0)
             if design.replications > windows:
                 what = f"{design.replications} replications of {log.name}, which has {windows} whole windows"
-                allowed = f"--set replications={windows}, or another window_days, is allowed"
-                raise RequestError(what, allowed if windows else "fewer window_days are allowed")
+                remedy = (
+                    f"choose replications={windows}, or another window_days" if windows else "choose fewer window_days"
+                )
+                raise RequestError(what, remedy)
         return super().cells(scale, seed)
 
     def _log(self, design: Design) -> Workload:
@@ -163,7 +166,7 @@ def _one(design: Design, name: str) -> Value:
     """Return the value of what cannot be varied here."""
     values = _all(design, name)
     if len(values) > 1:
-        raise RequestError(f"{name} has {len(values)} values", "one is allowed, as all cells share the log")
+        raise RequestError(f"{name} has {len(values)} values", "choose one, because all cells share the log")
     return values[0]
 
 
@@ -171,9 +174,10 @@ def _require_number(name: str, value: Value) -> None:
     """Refuse what is no number, except None where it may be."""
     if value is None and name in {"cores", "threshold_h"}:
         return
-    kinds = int if name in {"cores", "jobs"} else int | float
-    if isinstance(value, bool) or not isinstance(value, kinds) or value < 0:
-        raise RequestError(f"{name} is {value!r}", f"{'an integer' if kinds is int else 'a number'} >= 0 is allowed")
+    if name not in {"cores", "jobs"}:
+        as_number(name, value, least=0)
+    elif isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise RequestError(must_be(name, "an integer >= 0", value))
 
 
 def _windows(log: Workload, days: float) -> int:

@@ -99,7 +99,7 @@ class Selection(Study):
         _require_numbers(design.parameters)
         for variant in map(str, design.factors["variant"]):
             for kind in (*KINDS, *MORE_KINDS):
-                strategy_of(kind, "day", variant, design.parameters)  # it refuses what is not allowed
+                strategy_of(kind, "day", variant, design.parameters)  # it refuses what is out of range
         return (cell for cell in super().cells(scale, seed) if _is_run(cell, design.factors["variant"]))
 
     def inputs(self, scale: str) -> Mapping[str, Any]:

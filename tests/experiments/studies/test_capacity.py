@@ -356,19 +356,19 @@ def test_a_slice_of_two_weeks_is_run_whole_if_the_text_is_read_so(tmp_path: Path
         ({"heuristic": "TargetASAP"}, "'TargetASAP'; did you mean"),
         ({"variant": "B2"}, "'B2'"),
         ({"change": "pause"}, "'pause'"),
-        ({"machines": 24.5}, "machines is 24.5; an integer >= 1"),
-        ({"radius": 2}, "radius 2, a quarter of which is no machine"),
-        ({"radius": 24}, "radius 24 about 24 machines; fewer than the machines"),
-        ({"cores_per_machine": 4}, "cores_per_machine is 4; an integer >= 8"),
-        ({"period_s": 0}, "period_s is 0; a number > 0"),
-        ({"window_days": -1.0}, "window_days is -1.0; a number > 0"),
-        ({"distance": -1}, "distance is -1; an integer >= 0"),
+        ({"machines": 24.5}, "machines must be an integer >= 1 (got 24.5)"),
+        ({"radius": 2}, "radius must be 0 or at least 4 (got 2)"),
+        ({"radius": 24}, "radius must be less than the 24 machines (got 24)"),
+        ({"cores_per_machine": 4}, "cores_per_machine must be an integer >= 8 (got 4)"),
+        ({"period_s": 0}, "period_s must be a finite number > 0 (got 0)"),
+        ({"window_days": -1.0}, "window_days must be a finite number > 0 (got -1.0)"),
+        ({"distance": -1}, "distance must be an integer >= 0 (got -1)"),
         ({"raise_above": 0.5}, "lower_below and raise_above must be 0 <= lower_below <= raise_above (got (0.8, 0.5))"),
-        ({"trace": "a"}, "trace is 'a'"),
+        ({"trace": "a"}, "trace must be an integer >= 0 (got 'a')"),
         ({"engine": "numba"}, "'numba'"),
     ],
 )
-def test_settings_that_are_not_allowed_are_refused_before_anything_is_run(
+def test_settings_out_of_range_are_refused_before_anything_is_run(
     chosen: dict[str, object], text: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SimModelsError, match=re.escape(text)):
@@ -378,7 +378,7 @@ def test_settings_that_are_not_allowed_are_refused_before_anything_is_run(
 
 def test_slices_of_borg_that_say_no_risk_are_refused(tmp_path: Path) -> None:
     first = write_slice(tmp_path / "a.txt", 0, 1)
-    with pytest.raises(SimModelsError, match="another one is needed, of the week before"):
+    with pytest.raises(SimModelsError, match="is the only slice of Borg; add the slice of the week before"):
         run("capacity", out=tmp_path / "c", scale="smoke", workers=0, chosen={"workload": str(first)})
     second = write_slice(tmp_path / "b.txt", 0, 2)
     with pytest.raises(SimModelsError, match="begins at 0 s as another slice does"):

@@ -209,22 +209,22 @@ def test_every_figure_is_drawn(campaign: Campaign) -> None:
 @pytest.mark.parametrize(
     ("chosen", "text"),
     [
-        ({"load": [0.9, 0]}, "load is 0; numbers > 0"),
-        ({"load": "high"}, "load is 'high'"),
-        ({"jobs": 0}, "jobs is 0; an integer >= 1"),
-        ({"jobs": 2.5}, "jobs is 2.5"),
-        ({"alone": -1}, "alone is -1"),
-        ({"ccr": "much"}, "ccr is 'much'; a number"),
+        ({"load": [0.9, 0]}, r"load must be a finite number > 0 \(got 0\)"),
+        ({"load": "high"}, r"load must be a finite number > 0 \(got 'high'\)"),
+        ({"jobs": 0}, r"jobs must be an integer from 1 to 2\*\*53 \(got 0\)"),
+        ({"jobs": 2.5}, r"jobs must be an integer from 1 to 2\*\*53 \(got 2.5\)"),
+        ({"alone": -1}, r"alone must be an integer from 0 to 2\*\*53 \(got -1\)"),
+        ({"ccr": "much"}, r"ccr must be a finite number \(got 'much'\)"),
         ({"ccr": -1}, "ccr"),
         ({"admission": 2}, "admission is 2"),
         ({"engine": "wooden"}, "unknown engine 'wooden'"),
-        ({"clusters": "4"}, "128 cores of Kind1"),
-        ({"clusters": "1x64:Kind1,1x128:Kind2"}, "128 cores of Kind1"),
+        ({"clusters": "4"}, "clusters must be able to run a task of 128 cores of Kind1"),
+        ({"clusters": "1x64:Kind1,1x128:Kind2"}, "clusters must be able to run a task of 128 cores of Kind1"),
         ({"clusters": "many"}, "clusters must be HOW-MANYxCORES:KIND, such as 3x1000:Kind1 \\(got 'many'\\)"),
-        ({"bid": ["SRTF", "srtf"]}, "bid 'SRTF' twice"),
+        ({"bid": ["SRTF", "srtf"]}, "bid 'SRTF' is given twice"),
     ],
 )
-def test_settings_that_are_not_allowed_are_refused_before_anything_runs(
+def test_settings_out_of_range_are_refused_before_anything_runs(
     chosen: dict[str, object], text: str, tmp_path: Path
 ) -> None:
     with pytest.raises(RequestError, match=text):
