@@ -13,7 +13,7 @@ from experiments import cli_campaigns, cli_learn
 from experiments import cli_options as options
 from experiments.cli_help import Command, Group, examples
 from experiments.cli_options import IN, OUT, of
-from experiments.cli_output import DONE, INTERRUPTED, cli_command, usage_error
+from experiments.cli_output import DONE, INTERRUPTED, cli_command, unknown, usage_error
 
 PROGRAM: Final = "schedlab"
 """What messages call the program, however it was started; and for what completion is installed."""
@@ -26,6 +26,10 @@ class _Commands(Group):
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:  # noqa: ANN401  click's types are not public
         """Return name, command and remaining words of a call."""
+        if words and self.get_command(context, words[0]) is None:
+            context.fail(
+                unknown("command", words[0], [name for name, each in self.commands.items() if not each.hidden])
+            )
         name, command, rest = super().resolve_command(context, words)
         return name, late_command(name) if name in _LATE else command, rest
 

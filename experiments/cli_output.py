@@ -6,10 +6,11 @@ import inspect
 import json
 import math
 import os
+import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Annotated, Any, Final, Self
 
@@ -126,16 +127,71 @@ def _interrupts_kept() -> Iterator[None]:
 
 
 def usage_error(error: Any, *, json: bool) -> int:  # noqa: ANN401  click is not always to be had under that name
-    """Report an error of click, about the command line itself; return the exit status."""
-    text = " ".join(error.format_message().split())
+    """Print an error of click, about the command line itself, in our words; return the exit status."""
     where = getattr(error, "ctx", None)
     if where is not None and not sys.argv[1:]:  # the help, for one who gave no command
         error.show()
         return WRONG
-    print_error(text if where is None else f"{text.rstrip('.')}; see {where.command_path} --help")
+    text = _in_our_words(error, [] if where is None else [name for each in where.command.params for name in each.opts])
+    stop = "" if text.endswith("?") else ";"
+    print_error(text if where is None else f"{text}{stop} see {where.command_path} --help")
     if json:
         print_json({"error": text})
     return WRONG
+
+
+_EXTRA: Final = re.compile(r"unexpected extra arguments?(?:\(s\))? \((.*)\)")
+
+
+def _in_our_words(error: Any, options: Sequence[str]) -> str:  # noqa: ANN401  the same
+    """Return what click found wrong, in the form of our other errors.
+
+    Parameters
+    ----------
+    error
+        Of click: which one it is, its attributes say.
+    options
+        The options of the command.
+    """
+    from simmodels.errors import must_be  # noqa: PLC0415  the help does not wait for the models
+
+    text = " ".join(error.format_message().split()).rstrip(".")
+    parameter, option = getattr(error, "param", None), getattr(error, "option_name", None)
+    if hasattr(error, "param_type") and parameter is not None:
+        return f"{parameter.metavar if parameter.param_type_name == 'argument' else parameter.opts[0]} is needed"
+    if parameter is not None and (kind := re.search("integer|number", error.message)) is not None:
+        expected = {"integer": "an integer", "number": "a number"}[kind[0]]
+        return must_be(parameter.opts[0], expected, _given(parameter.opts))
+    if hasattr(error, "possibilities"):
+        return unknown("option", error.option_name, [name for name in options if name.startswith("--")])
+    if option is not None and "argument" in text:
+        return f"{option} needs a value"
+    if option is not None and "value" in text:
+        return f"{option} takes no value"
+    if (extra := _EXTRA.search(text)) is not None:
+        first = extra[1].split(" ")[0]
+        hint = "; --workload FILE names a log" if "--workload" in options and os.path.lexists(first) else ""
+        return f"unexpected argument {first!r}{hint}"
+    return text
+
+
+def _given(names: Sequence[str]) -> str:
+    """Return the value that the command line gives to an option, by its last mention."""
+    for place in range(len(sys.argv) - 1, 0, -1):
+        word, equals, value = sys.argv[place].partition("=")
+        if word in names:
+            return value if equals else sys.argv[place + 1]
+        if word[:2] in names:  # a short option with its value in one word
+            return word[2:]
+    return ""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return what an error says of a command or option that there is not: the near ones, not all."""
+    from simmodels.errors import near_names  # noqa: PLC0415  the help does not wait for the models
+
+    near = near_names(name, known)
+    return f"unknown {kind} {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
 
 
 # -- stderr -----------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 from rich import box
@@ -15,8 +15,8 @@ from experiments.inputs import WorkloadFile, named_priority, notes_of
 from experiments.outputs import require_writable
 from experiments.studies.windows import windows
 from experiments.tables import number
-from simmodels.errors import RequestError, must_be
-from simmodels.ground.numbers import as_number
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.ground.toml_json import SUFFIXES
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial, require_form
@@ -66,7 +66,7 @@ class LearningSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check the numbers that nobody else checks."""
+        """Check everything, before a log is read."""
         if not 0.0 < self.learn_on < 1.0:
             raise RequestError(must_be("--learn-on", "a part of the log > 0 and < 1", self.learn_on))
         as_number("--window-days", self.window_days, above=0)
@@ -74,6 +74,9 @@ class LearningSettings:
             require_form(self.form)
         else:
             as_terms(self.form)
+        require_known("estimator", self.estimator, get_args(Estimator))
+        for name in ("pairs", "trials"):
+            as_integer(f"--{name}", getattr(self, name), 1)
         QueueOptions.checked(backfilling=self.backfilling, warm_jobs=self.warm_jobs)
 
     def parts(self, log: Workload) -> tuple[Workload, list[Workload]]:

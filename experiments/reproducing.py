@@ -21,6 +21,7 @@ from experiments.inputs import reason
 from experiments.outputs import made_folder
 from simmodels.errors import RequestError
 from simmodels.ground.files import replacing
+from workloads.files import read_whole
 
 PAPERS: Final = ("regression", "selection", "market", "capacity")
 INDEX: Final = "index.html"
@@ -84,6 +85,8 @@ def reproduce(
     chosen = {name: settings_of(name, scale, logs=logs, borg=borg, engine=engine) for name in PAPERS}
     for name in PAPERS:
         find_study(name, chosen[name]).design(scale)  # what is out of range is refused before hours are spent
+    for path in (*logs, *borg):
+        read_whole(Path(path))
     found = []
     for name in PAPERS:
         print_note(f"{name}: {_paper_of(find_class(name))}")

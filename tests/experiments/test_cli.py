@@ -392,9 +392,9 @@ def test_a_job_wider_than_the_machine_is_refused_unless_it_may_be_dropped(run: R
 
 WRONG = {
     "simulate": "neither --workload nor --workflows; one of them is needed",
-    "simulate -w log.swf --what": "No such option: --what",
-    "simulate -w log.swf --cores many": "Invalid value for '--cores'",
-    "simulat": "No such command 'simulat'",
+    "simulate -w log.swf --what": "unknown option '--what'; did you mean --walk or --gantt?",
+    "simulate -w log.swf --cores many": "--cores must be an integer (got 'many')",
+    "simulat": "unknown command 'simulat'; did you mean simulate? see schedlab --help",
     "simulate -w none.swf": "none.swf: cannot be read: no such file or directory",
     "simulate -w .": "bad.json: the file must be a JSON object with an object workflow (got ",
     "simulate -w bad.swf": "bad.swf, line 3: field 4 (runtime_s) must be a number (got 'x')",

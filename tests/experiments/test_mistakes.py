@@ -1,0 +1,132 @@
+"""Mistakes on the command line: what a user gets wrong, for every command, and the whole sentence of each answer."""
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import simmodels as sm
+import workloads as wl
+from experiments.campaigns.finding import STUDIES
+from experiments.cli import main
+
+ORDERS = ", ".join(sm.policies.orders.BUILT_IN)
+SECONDS = "a number of seconds, or with a unit (s, min, h, d, w) as in 90s, 30min, 40h, 2d, is allowed"
+MISTAKES = {
+    # commands and options
+    "simulat -w log.swf": "unknown command 'simulat'; did you mean simulate? see schedlab --help",
+    "xyzzy": "unknown command 'xyzzy'; see schedlab --help",
+    "simulate -w log.swf --thresold 40h": "unknown option '--thresold'; did you mean --threshold or --ties? see "
+    "schedlab simulate --help",
+    "simulate -w log.swf -z": "unknown option '-z'; see schedlab simulate --help",
+    "simulate log.swf": "unexpected argument 'log.swf'; --workload FILE names a log; see schedlab simulate --help",
+    "simulate -w log.swf --order": "--order needs a value",
+    "simulate -w log.swf --json=yes": "--json takes no value",
+    "simulate -w log.swf --cores many": "--cores must be an integer (got 'many'); see schedlab simulate --help",
+    "simulate -w log.swf --tau=long": "--tau must be a number (got 'long'); see schedlab simulate --help",
+    "run replay -jtwo": "--workers must be an integer (got 'two'); see schedlab run --help",
+    "learn": "--workload is needed; see schedlab learn --help",
+    "report": "FOLDER is needed; see schedlab report --help",
+    "new one two": "unexpected argument 'two'; see schedlab new --help",
+    # names
+    "list ordres": "unknown kind of choice 'ordres'; did you mean orders? known: orders, bids, backfillings, decide, "
+    "overrun, heuristics, routers, studies, filters",
+    "compare -w log.swf --orders FCFS,SAFF": f"unknown order 'SAFF'; did you mean SAF? known: {ORDERS}",
+    "simulate -w log.swf -b aggressive": "unknown backfilling 'aggressive'; known: none, greedy, easy, conservative",
+    "simulate -w log.swf --clean storng": "unknown filter 'storng'; did you mean strong? known: runnable, strong, "
+    "program, regression, published, ends",
+    "run selektion": f"unknown study 'selektion'; did you mean selection? known: {', '.join(STUDIES)}",
+    "run replay --scale tiny": "unknown scale of replay 'tiny'; known: smoke, small, paper",
+    "run replay --set speed=3": "unknown parameter or factor of replay 'speed'; known: "
+    "workload, cores, clean, window_days, jobs, load, tau_s, engine, order, backfilling, threshold_h, replications",
+    "learn -w log.swf --form cubic": "unknown form 'cubic'; did you mean CUB? known: LIN, QDR, CUB, QUA",
+    "learn -w log.swf --estimator best": "unknown estimator 'best'; known: stratified, published",
+    # values
+    "simulate -w log.swf --threshold 40hours": f"--threshold '40hours'; {SECONDS}",
+    "simulate -w log.swf --cores 0": "a machine of 0 cores; 1 to 9007199254740992 are allowed",
+    "simulate -w log.swf --walk 8:4 --cores-per-machine 8": "--walk '8:4'; MEAN:RADIUS:PERIOD is allowed, such as "
+    "24:8:20min",
+    "simulate -w log.swf --clusters 3*100": "clusters '3*100'; HOW-MANYxCORES:KIND is allowed, such as 3x1000:Kind1",
+    "simulate -w log.swf --trace t.json --power 3": "--power must be watts of a machine and of a core, as in 120:8 "
+    "(got '3')",
+    "demo --jobs 0": "jobs must be an integer from 1 to 2**53 (got 0)",
+    "learn -w log.swf --pairs 0": "pairs is 0; a whole number from 1 to 9007199254740992 is allowed",
+    "learn -w log.swf --learn-on 2": "--learn-on 2; a part of the log, more than 0 and less than 1",
+    "advise -w log.swf --node-cores 0": "node_cores is 0; an integer from 1 to 32, the machine's cores",
+    "advise -w log.swf --workers -1": "workers must be an integer from 0 to 2**53 (got -1)",
+    "forecast -w log.swf --at soon --new 4,1h": f"--at 'soon'; {SECONDS}",
+    "run replay --shard 3/2": "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')",
+    "run replay --set load=much": "load is 'much'; a number >= 0 is allowed",
+    "run replay --set load": "--set 'load'; NAME=VALUE is allowed",
+    "new 3d": "a study named '3d'; letters, digits and _ are allowed, a letter first",
+    # options that exclude one another, or need another
+    "compare -w log.swf --orders FCFS --heuristics EASY": "2 lists of policies; one of --orders, --heuristics, --bids "
+    "and --routers is needed",
+    "simulate -w log.swf --clusters 2x32 --cores 3": "--cores with --clusters; one of them is allowed",
+    "simulate -w log.swf --jobs 0": "--jobs; --workflows FOLDER is needed with it",
+    "forecast -w log.swf --at 1d": "neither --job nor --new; one of --job ID and --new CORES,LIMIT is needed",
+    "forecast -w log.swf --at 1d --job 1 --new 4,1h": "--job with --new; one of --job ID and --new CORES,LIMIT is "
+    "needed",
+    "run replay -j 2 --dask tcp://localhost:8786": "--workers with --dask; one of them is allowed: dask has workers of "
+    "its own",
+    "run replay -w log.swf --set workload=log.swf": "--workload with --set workload=; one of them is allowed",
+    "run replay -j 0 --cell-timeout 5": "cell_timeout_s has no effect with workers=0, where cells run in this process; "
+    "use workers=1 or more",
+    # files that are read
+    "advise -w nowhere.swf": "nowhere.swf: cannot be read: no such file or directory",
+    "simulate -w folder": "folder: the folder has no workflow: no file whose name ends in .json, .xml, .dax, "
+    "compressed or not",
+    "simulate -w notes.txt": "notes.txt, line 1: field 1 (job_id) must be a number (got 'hello')",
+    "simulate -w empty.swf": "empty.swf: the file is empty",
+    "simulate --workflows log.swf": "log.swf: the folder cannot be read: not a directory",
+    "simulate -w log.swf --partition gpu": "--partition with log.swf; the log does not say which partition a job was "
+    "in",
+    "run folder": "no study can be read from folder; use a name that ends in .py or .toml",
+    "run study.py": "study.py defines 0 studies; a subclass of Study with run_cell is needed",
+    "report folder": "folder holds no campaign: it has no manifest.json; give the folder of a run",
+    "reproduce --scale smoke --borg nowhere.csv": "nowhere.csv: cannot be read: no such file or directory",
+    # files that are written
+    "simulate -w log.swf --jobs-out jobs.xls": "jobs file 'jobs.xls'; names ending in .csv, .parquet, .swf, .swf.gz, "
+    ".swf.bz2, .swf.xz are allowed",
+    "simulate -w log.swf --jobs-out folder": "cannot write folder: it is a folder; a file's name is needed",
+    "simulate -w log.swf --jobs-out log.swf/jobs.csv": "cannot write log.swf/jobs.csv: log.swf is not a folder",
+    "simulate -w log.swf --view page.htm": "the page's name must be one that ends in .html (got 'page.htm')",
+    "learn -w log.swf --out fit.txt": "the file of a fit 'fit.txt'; names ending in .toml, .json are allowed",
+    "demo --out log.swf": "cannot write to folder log.swf: log.swf is not a folder",
+}
+
+Asked = Callable[[str], tuple[int, str, str]]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Asked:
+    """Return what answers a command line here, in a folder with files: status, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+    wl.write_swf(wl.lublin(jobs=150, cores=32, seed=3, name="log"), "log.swf")
+    Path("folder").mkdir()
+    for name, text in {"notes.txt": "hello world\n", "empty.swf": "", "study.py": "x = 1\n"}.items():
+        Path(name).write_text(text, encoding="utf-8")
+
+    def answer(line: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["schedlab", *shlex.split(line)])
+        return (main(), *capsys.readouterr())
+
+    return answer
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_is_answered_by_one_sentence_and_nothing_is_written(line: str, ask: Asked) -> None:
+    before = sorted(Path().rglob("*"))
+    assert ask(line) == (2, "", f"error: {MISTAKES[line]}\n")
+    assert sorted(Path().rglob("*")) == before
+
+
+@pytest.mark.parametrize("line", ["simulate -w log.swf --cores many", "xyzzy", "run selektion"])
+def test_with_json_a_mistake_is_an_object_on_stdout_too(line: str, ask: Asked) -> None:
+    status, out, err = ask(f"{line} --json")
+    assert status == 2
+    assert err == f"error: {MISTAKES[line]}\n"
+    assert err.startswith(f"error: {json.loads(out)['error']}")
