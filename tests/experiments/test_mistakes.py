@@ -46,33 +46,34 @@ MISTAKES = {
     "learn -w log.swf --estimator best": "unknown estimator 'best'; known: stratified, published",
     # values
     "simulate -w log.swf --threshold 40hours": f"--threshold '40hours'; {SECONDS}",
-    "simulate -w log.swf --cores 0": "a machine of 0 cores; 1 to 9007199254740992 are allowed",
-    "simulate -w log.swf --walk 8:4 --cores-per-machine 8": "--walk '8:4'; MEAN:RADIUS:PERIOD is allowed, such as "
-    "24:8:20min",
-    "simulate -w log.swf --clusters 3*100": "clusters '3*100'; HOW-MANYxCORES:KIND is allowed, such as 3x1000:Kind1",
+    "simulate -w log.swf --cores 0": "cores must be an integer from 1 to 2**53 (got 0)",
+    "simulate -w log.swf --walk 8:4 --cores-per-machine 8": "--walk must be MEAN:RADIUS:PERIOD, such as "
+    "24:8:20min (got '8:4')",
+    "simulate -w log.swf --clusters 3*100": "clusters must be HOW-MANYxCORES:KIND, such as 3x1000:Kind1 (got '3*100')",
     "simulate -w log.swf --trace t.json --power 3": "--power must be watts of a machine and of a core, as in 120:8 "
     "(got '3')",
     "demo --jobs 0": "jobs must be an integer from 1 to 2**53 (got 0)",
-    "learn -w log.swf --pairs 0": "pairs is 0; a whole number from 1 to 9007199254740992 is allowed",
-    "learn -w log.swf --learn-on 2": "--learn-on 2; a part of the log, more than 0 and less than 1",
+    "learn -w log.swf --pairs 0": "--pairs must be an integer from 1 to 2**53 (got 0)",
+    "learn -w log.swf --learn-on 2": "--learn-on must be a part of the log > 0 and < 1 (got 2.0)",
     "advise -w log.swf --node-cores 0": "node_cores is 0; an integer from 1 to 32, the machine's cores",
     "advise -w log.swf --workers -1": "workers must be an integer from 0 to 2**53 (got -1)",
     "forecast -w log.swf --at soon --new 4,1h": f"--at 'soon'; {SECONDS}",
     "run replay --shard 3/2": "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')",
     "run replay --set load=much": "load is 'much'; a number >= 0 is allowed",
-    "run replay --set load": "--set 'load'; NAME=VALUE is allowed",
-    "new 3d": "a study named '3d'; letters, digits and _ are allowed, a letter first",
+    "run replay --set load": "--set must be NAME=VALUE (got 'load')",
+    "new 3d": "the name of a study must be of letters, digits and _, with a letter first (got '3d')",
     # options that exclude one another, or need another
     "compare -w log.swf --orders FCFS --heuristics EASY": "2 lists of policies; one of --orders, --heuristics, --bids "
     "and --routers is needed",
-    "simulate -w log.swf --clusters 2x32 --cores 3": "--cores with --clusters; one of them is allowed",
+    "simulate -w log.swf --clusters 2x32 --cores 3": "--cores and --clusters exclude each other; omit one of them",
     "simulate -w log.swf --jobs 0": "--jobs; --workflows FOLDER is needed with it",
     "forecast -w log.swf --at 1d": "neither --job nor --new; one of --job ID and --new CORES,LIMIT is needed",
     "forecast -w log.swf --at 1d --job 1 --new 4,1h": "--job with --new; one of --job ID and --new CORES,LIMIT is "
     "needed",
-    "run replay -j 2 --dask tcp://localhost:8786": "--workers with --dask; one of them is allowed: dask has workers of "
-    "its own",
-    "run replay -w log.swf --set workload=log.swf": "--workload with --set workload=; one of them is allowed",
+    "run replay -j 2 --dask tcp://localhost:8786": "--workers and --dask exclude each other; omit --workers: "
+    "dask has workers of its own",
+    "run replay -w log.swf --set workload=log.swf": "--workload and --set workload= exclude each other; omit one "
+    "of them",
     "run replay -j 0 --cell-timeout 5": "cell_timeout_s has no effect with workers=0, where cells run in this process; "
     "use workers=1 or more",
     # files that are read
@@ -89,12 +90,12 @@ MISTAKES = {
     "report folder": "folder holds no campaign: it has no manifest.json; give the folder of a run",
     "reproduce --scale smoke --borg nowhere.csv": "nowhere.csv: cannot be read: no such file or directory",
     # files that are written
-    "simulate -w log.swf --jobs-out jobs.xls": "jobs file 'jobs.xls'; names ending in .csv, .parquet, .swf, .swf.gz, "
-    ".swf.bz2, .swf.xz are allowed",
+    "simulate -w log.swf --jobs-out jobs.xls": "the jobs file's name must be one that ends in .csv, "
+    ".parquet, .swf, .swf.gz, .swf.bz2, .swf.xz (got 'jobs.xls')",
     "simulate -w log.swf --jobs-out folder": "cannot write folder: it is a folder; a file's name is needed",
     "simulate -w log.swf --jobs-out log.swf/jobs.csv": "cannot write log.swf/jobs.csv: log.swf is not a folder",
     "simulate -w log.swf --view page.htm": "the page's name must be one that ends in .html (got 'page.htm')",
-    "learn -w log.swf --out fit.txt": "the file of a fit 'fit.txt'; names ending in .toml, .json are allowed",
+    "learn -w log.swf --out fit.txt": "the fit's name must be one that ends in .toml, .json (got 'fit.txt')",
     "demo --out log.swf": "cannot write to folder log.swf: log.swf is not a folder",
 }
 
