@@ -59,7 +59,7 @@ MISTAKES = {
     "advise -w log.swf --workers -1": "workers must be an integer from 0 to 2**53 (got -1)",
     "forecast -w log.swf --at soon --new 4,1h": f"--at 'soon'; {SECONDS}",
     "run replay --shard 3/2": "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')",
-    "run replay --set load=much": "load is 'much'; a number >= 0 is allowed",
+    "run replay --set load=much": "load must be a finite number >= 0 (got 'much')",
     "run replay --set load": "--set must be NAME=VALUE (got 'load')",
     "new 3d": "the name of a study must be of letters, digits and _, with a letter first (got '3d')",
     # options that exclude one another, or need another
