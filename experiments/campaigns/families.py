@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from experiments.campaigns.statistics import ENOUGH, Effect, bootstrap, compared, studentized
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 
 Measured: TypeAlias = Callable[[int], Effect]
 """Given of how many members it is one, the effect of a member: 1 for an interval of its own of 95 %, more for one of
@@ -176,9 +176,9 @@ def quotient_of_extremes(
     """
     values, spread = np.asarray(means, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     if not 1 <= largest <= len(values) or values.shape != spread.shape or not (values > 0.0).all():
-        raise RequestError(f"means must be positive, and at least {largest}, each with its error (got {values})")
+        raise RequestError(must_be("means", f"positive, and at least {largest}, each with its error,", values))
     if not (spread >= 0.0).all():
-        raise RequestError(f"errors must be numbers >= 0 (got {spread})")
+        raise RequestError(must_be("errors", "numbers >= 0", spread))
     logs = np.log10(values)
     estimate = float(np.sort(logs)[-largest] - logs.min())
     if replications < ENOUGH:

@@ -327,6 +327,18 @@ def asked(study: Study, what: str, *args: object) -> Any:  # noqa: ANN401  what 
         ) from error
 
 
+def require_integer(name: str, value: object, least: int) -> None:
+    """Refuse a value of a parameter or a factor that is no int from `least` on; cells take it as it is, so 2.0 is none.
+
+    Raises
+    ------
+    RequestError
+        It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise RequestError(must_be(name, f"an integer >= {least}", value))
+
+
 def _value(name: str, value: object) -> Value:
     """Return the value of a parameter or a factor; refuse what neither a table nor JSON can hold."""
     if isinstance(value, np.generic):

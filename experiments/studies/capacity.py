@@ -165,13 +165,15 @@ class Capacity(Study):
         for path in slices_of(design.factors["workload"]):
             log = read_borg_slice(path)
             if log.extras["running"].all():
-                raise RequestError(f"{path} has only jobs that ran before it", "a slice with others is needed")
+                raise RequestError(f"{path} has only jobs that ran before it", "give a slice with others")
             logs.append((begin_of(log), path, log))
         logs.sort(key=lambda each: each[0])
         found = {}
         for trace, ((before, _, reference), (begin, path, log)) in enumerate(pairwise(logs)):
             if before == begin:
-                raise RequestError(f"{path} begins at {begin:g} s as another slice does", "each its own week is needed")
+                raise RequestError(
+                    f"{path} begins at {begin:g} s as another slice does", "give each slice a week of its own"
+                )
             # A slice is as long as its last submit says, in whole days.
             days = math.floor((float(log.submit_s.max()) - begin) / DAY) + 1
             found[f"{BORG} {trace}"] = Jobs(log, reference, (begin, begin + days * DAY))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from experiments.campaigns.study import Design
+from experiments.campaigns.study import Design, require_integer
 from experiments.on_machines import FIRST_FIT, FIVE, QUEUES, heuristic_of
 from simmodels.capacity import Law
 from simmodels.engine import Engine
@@ -218,7 +218,7 @@ def require_allowed(design: Design) -> None:
     _require_workloads(values["workload"])
     for name, at in _WHOLE.items():
         for value in values[name] if name in values else (of[name],):
-            _require_whole(name, value, at)
+            require_integer(name, value, at)
     for value in values["period_s"]:
         as_number("period_s", value, above=0)
     for name in _NUMBERS:
@@ -270,11 +270,6 @@ def _referred(kind: str, options: dict[str, Any]) -> dict[str, Any]:
     return (
         options if kind == "FirstFit" else {**options, "reference": variable_capacity_jobs("Uniform", weeks=DAY / WEEK)}
     )
-
-
-def _require_whole(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise RequestError(must_be(name, f"an integer >= {least}", value))
 
 
 def begin_of(log: Workload) -> float:

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, get_args
 
-from experiments.campaigns.study import Design
+from experiments.campaigns.study import Design, require_integer
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.numbers import as_number
 
 FIXED: Final = ("FCFS", "SAF", "F2", "learned")
 """The orders that stay the same; ``learned`` is fitted to trials on a steady machine."""
@@ -110,34 +111,31 @@ def require_allowed(design: Design) -> None:
             require_known("capacity", value, (STEADY, SERIES, "walk 3600"))
     of = design.parameters
     for name, least in _WHOLE.items():
-        value = of[name]
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise RequestError(f"{name} must be an integer >= {least} (got {value!r})")
+        require_integer(name, of[name], least)
     for name in _POSITIVE:
-        value = of[name]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            raise RequestError(f"{name} must be a number > 0 (got {value!r})")
+        as_number(name, of[name], above=0)
     _require_related(of)
     if not any(True for _ in policies(design)):
-        raise RequestError("no decider goes with any of the orders", "TargetASAP needs FCFS, routers FCFS or SAF")
+        raise RequestError(
+            "no decider goes with any of the orders", "use TargetASAP with FCFS, routers with FCFS or SAF"
+        )
 
 
 def _require_related(of: Mapping[str, object]) -> None:
     """Refuse numbers that do not go together."""
     platform = Platform.of(of)
     if platform.machines % 2 or platform.radius % 2 or platform.radius >= platform.machines:
-        what = f"machines must be even, and radius even and smaller (got {platform.machines} and {platform.radius})"
-        raise RequestError(what)
+        given = (platform.machines, platform.radius)
+        raise RequestError(must_be("machines and radius", "even, and radius less than machines", given))
     if int(str(of["trial_cores"])) < platform.cores:
-        what = f"trial_cores must be at least cores_per_machine, {platform.cores} (got {of['trial_cores']})"
-        raise RequestError(what)
+        raise RequestError(must_be("trial_cores", f"at least cores_per_machine, {platform.cores},", of["trial_cores"]))
     if not float(str(of["warm_days"])) < float(str(of["window_days"])):
-        raise RequestError(f"warm_days must be less than window_days (got {of['warm_days']} and {of['window_days']})")
+        raise RequestError(must_be("warm_days", f"less than window_days, {of['window_days']},", of["warm_days"]))
     if not float(str(of["learn_on"])) < 1:
-        raise RequestError(f"learn_on must be less than 1 (got {of['learn_on']})")
+        raise RequestError(must_be("learn_on", "less than 1", of["learn_on"]))
     for name in ("log", "borg", "workflow_files", "series", "series_column"):
         if not isinstance(of[name], str):
-            raise RequestError(f"{name} must be a text (got {of[name]!r})")
+            raise RequestError(must_be(name, "a text", of[name]))
 
 
 _WHOLE: Final = {"machines": 2, "radius": 0, "cores_per_machine": 1, "trial_cores": 1, "pairs": 1, "trials": 32}

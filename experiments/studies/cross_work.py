@@ -185,7 +185,7 @@ def _cut_at(found: tuple[Workload, int], of: Mapping[str, Any], work: float, rep
         before = float(done[begins[-1] - 1]) if begins[-1] else 0.0
         begins.append(int(np.searchsorted(done, before + work)) + 1)
         if begins[-1] > len(jobs):
-            what = f"{jobs.name} must have work for {replications} windows (got {len(begins) - 2})"
+            what = f"{jobs.name} has work for {len(begins) - 2} windows, not for {replications}"
             raise RequestError(what, f"set replications={max(len(begins) - 2, 1)}, or fewer window_days or machines")
     return _Log(jobs, jobs.take(slice(0, first)), tuple(begins[:-1]), left_out)
 

@@ -11,7 +11,7 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import bootstrap
-from experiments.campaigns.study import Scale, Study
+from experiments.campaigns.study import Scale, Study, require_integer
 from experiments.forecasting import Futures, with_limits
 from experiments.inputs import WorkloadFile, parts
 from experiments.studies.naming import name_of
@@ -82,9 +82,7 @@ class Forecasts(Study):
         """Hand out the cells of the design, if its numbers are in their ranges."""
         parameters = self.design(scale).parameters
         for name in ("futures", "jobs"):
-            value = parameters[name]
-            if not (isinstance(value, int) and value >= 1):
-                raise RequestError(f"{name} is {value!r}", "an integer >= 1 is needed")
+            require_integer(name, parameters[name], 1)
         _options(parameters)
         yield from super().cells(scale, seed)
 

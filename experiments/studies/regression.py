@@ -55,7 +55,7 @@ from experiments.studies.regression_settings import (
     scores_for,
 )
 from experiments.studies.windows import windows
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.learning.pairs import draw_pairs
 from simmodels.policies.priority import Priority
 from simmodels.simulate import simulate
@@ -229,8 +229,8 @@ class Regression(Study):
         """Return the windows of a workload that have jobs beyond the first ones."""
         found = list(windows(self._log(name, "online", of), of["window_days"] * DAY, more_than=of["warm_jobs"]))
         if not found:
-            what = f"window_days must leave {name!r} a window with more than {of['warm_jobs']} jobs"
-            raise RequestError(f"{what} (got {of['window_days']:g})")
+            expected = f"such that {name!r} has a window with more than {of['warm_jobs']} jobs"
+            raise RequestError(must_be("window_days", expected, of["window_days"]))
         return found[: of["generated_windows"]] if name == GENERATED else found
 
     # -- what is reported ---------------------------------------------------------------------------

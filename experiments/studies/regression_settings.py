@@ -6,12 +6,13 @@ from typing import Any, Final, get_args
 
 import pandas as pd
 
-from experiments.campaigns.study import Design
+from experiments.campaigns.study import Design, require_integer
 from experiments.inputs import named_priority
 from experiments.studies.naming import name_of
 from experiments.studies.regression_paper import COEFFICIENTS, SYNTHETIC, set_of
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.numbers import as_number
 from simmodels.learning.pairs import Initial
 from simmodels.policies.naming import as_order
 from simmodels.policies.polynomial import FORMS, Polynomial
@@ -73,7 +74,7 @@ def read_scores(path: str) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         raise RequestError(f"{path}: no scores can be read ({error})") from error
     if table.shape[1] != 4:
-        raise RequestError(f"{path} must have the four columns p, q, r and score (got {table.shape[1]})")
+        raise RequestError(f"{path} has {table.shape[1]} columns", "give the four columns p, q, r and score")
     table.columns = pd.Index(["p", "q", "r", "score"])
     return table if len(table) % 32 else table.assign(pair=table.index // 32)
 
@@ -136,16 +137,16 @@ def require_allowed(design: Design) -> None:
     for name, allowed in known.items():
         for value in values[name]:
             if value not in allowed:
-                raise RequestError(f"{name} must be one of {', '.join(map(str, allowed))} (got {value!r})")
+                raise RequestError(must_be(name, f"one of {', '.join(map(str, allowed))}", value))
     require_known("initial state", of["initial_state"], get_args(Initial))
     require_known("engine", of["engine"], get_args(Engine))
     for order in values["order"]:
         named_priority(str(order))
     _require_numbers(of, values["queue_depth"])
     if None in values["workload"]:
-        raise RequestError(f"workload must be {GENERATED}, or the file of a log (got none)")
+        raise RequestError(must_be("workload", f"{GENERATED}, or the file of a log", None))
     if None in values["train"]:
-        raise RequestError(f"train must be {GENERATED}, {OWN}, or the file of a log or of scores (got none)")
+        raise RequestError(must_be("train", f"{GENERATED}, {OWN}, or the file of a log or of scores", None))
 
 
 def _require_numbers(of: Mapping[str, Any], depths: Sequence[object]) -> None:
@@ -155,8 +156,6 @@ def _require_numbers(of: Mapping[str, Any], depths: Sequence[object]) -> None:
     whole += [(name, of[name], 1) for name in ("cores", "generated_windows", "pairs_of_logs") if of[name] is not None]
     whole += [("queue_depth", depth, 1) for depth in depths if depth is not None]
     for name, value, at in whole:
-        if not isinstance(value, int) or isinstance(value, bool) or value < at:
-            raise RequestError(f"{name} must be an integer >= {at} (got {value!r})")
-    numbers = {name: of[name] for name in ("window_days", "tau_s")}
-    if wrong := [name for name, number in numbers.items() if not isinstance(number, int | float) or number <= 0]:
-        raise RequestError(f"{wrong[0]} must be a number > 0 (got {numbers[wrong[0]]!r})")
+        require_integer(name, value, at)
+    for name in ("window_days", "tau_s"):
+        as_number(name, of[name], above=0)

@@ -10,10 +10,10 @@ import pandas as pd
 
 from experiments.campaigns.cell import Cell, Rows, Value
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Design, Scale, Study
+from experiments.campaigns.study import Design, Scale, Study, require_integer
 from experiments.inputs import WorkloadFile, named_priority, parts
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, must_be, require_known
+from simmodels.errors import RequestError, require_known
 from simmodels.ground.files import open_regular
 from simmodels.ground.numbers import as_number
 from simmodels.ground.toml_json import SUFFIXES
@@ -176,8 +176,8 @@ def _require_number(name: str, value: Value) -> None:
         return
     if name not in {"cores", "jobs"}:
         as_number(name, value, least=0)
-    elif isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise RequestError(must_be(name, "an integer >= 0", value))
+    else:
+        require_integer(name, value, 0)
 
 
 def _windows(log: Workload, days: float) -> int:

@@ -13,7 +13,7 @@ import pandas as pd
 from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Scale, Study
+from experiments.campaigns.study import Scale, Study, require_integer
 from experiments.studies import selection_results as tables
 from experiments.studies.naming import name_of
 from experiments.studies.selection_claims import claims_of
@@ -40,7 +40,8 @@ from experiments.studies.selection_run import (
     strategy_of,
 )
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import require_known
+from simmodels.ground.numbers import as_number
 from simmodels.policies.orders import TWELVE_ORDERS
 
 if TYPE_CHECKING:
@@ -186,9 +187,7 @@ def _require_numbers(parameters: Mapping[str, Any]) -> None:
     """Refuse a length, a size or a threshold that is none."""
     weeks, cores, threshold_h = (parameters[name] for name in ("weeks", "cores", "threshold_h"))
     for name, value in (("weeks", weeks), ("cores", cores)):
-        if not (isinstance(value, int) and value >= 1) and not (name == "cores" and value is None):
-            raise RequestError(f"{name} must be an integer >= 1 (got {value!r})")
-    if threshold_h is not None and not (isinstance(threshold_h, int | float) and threshold_h >= 0):
-        raise RequestError(
-            f"threshold_h must be a number of hours >= 0, or none for the variant's (got {threshold_h!r})"
-        )
+        if not (name == "cores" and value is None):
+            require_integer(name, value, 1)
+    if threshold_h is not None:
+        as_number("threshold_h", threshold_h, least=0, unit="hours", also="none for the variant's")

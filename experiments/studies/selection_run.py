@@ -24,6 +24,7 @@ from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import as_number
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import (
@@ -234,19 +235,17 @@ def strategy_of(kind: str, period: str, variant: str, of: Mapping[str, Any]) -> 
 
 
 def require_numbers(of: Mapping[str, Any]) -> None:
-    """Refuse settings of strategies that are no numbers; what range they may have, a strategy says itself.
+    """Refuse settings of strategies that are no numbers of their ranges.
 
     Raises
     ------
     RequestError
-        One is none.
+        One is out of range.
     """
     for name in ("epsilon", "epsilon_decay", "decay", "noise"):
-        if not isinstance(of[name], int | float) and not (name == "noise" and of[name] is None):
-            raise RequestError(f"{name} must be a number from 0 to 1 (got {of[name]!r})")
-    half_life = of["epsilon_half_life_weeks"]
-    if not isinstance(half_life, int | float) or half_life <= 0:
-        raise RequestError(f"epsilon_half_life_weeks must be a number of weeks > 0 (got {half_life!r})")
+        if not (name == "noise" and of[name] is None):
+            as_number(name, of[name], least=0, most=1)
+    as_number("epsilon_half_life_weeks", of["epsilon_half_life_weeks"], above=0, unit="weeks")
 
 
 # -- its rows ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaigns import Cell, Scale, Study
-from experiments.campaigns.study import asked, factor_values, is_text
+from experiments.campaigns.study import asked, factor_values, is_text, require_integer
 from simmodels.errors import RequestError, SimModelsError, UnknownNameError
 
 
@@ -244,3 +244,11 @@ def test_a_mistake_of_a_users_study_is_told_with_its_line() -> None:
         asked(Mistaken(), "claims", None)
     assert str(caught.value).startswith(f"claims of study mistaken: {__file__}, line ")
     assert str(caught.value).endswith(": ZeroDivisionError: division by zero")
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.0, True, "3", None])
+def test_an_integer_that_cells_take_as_it_is_is_an_int(value: object) -> None:
+    with pytest.raises(RequestError) as caught:
+        require_integer("weeks", value, 1)
+    assert str(caught.value) == f"weeks must be an integer >= 1 (got {value!r})"
+    require_integer("weeks", 1, 1)

@@ -374,13 +374,13 @@ def test_files_are_read_and_what_is_too_wide_is_counted(tmp_path: Path) -> None:
         ({"decider": "easy"}, "unknown decider 'easy'"),
         ({"order": "saf"}, "unknown order 'saf'"),
         ({"capacity": "walk fast"}, "unknown capacity 'walk fast'"),
-        ({"machines": 5}, "machines must be even"),
-        ({"radius": 8, "machines": 8}, "radius even and smaller (got 8 and 8)"),
-        ({"warm_days": 0.5}, "warm_days must be less than window_days (got 0.5 and 0.5)"),
+        ({"machines": 5}, "machines and radius must be even, and radius less than machines (got (5, 2))"),
+        ({"radius": 8, "machines": 8}, "machines and radius must be even, and radius less than machines (got (8, 8))"),
+        ({"warm_days": 0.5}, "warm_days must be less than window_days, 0.5, (got 0.5)"),
         ({"learn_on": 1.5}, "learn_on must be less than 1 (got 1.5)"),
-        ({"load": 0}, "load must be a number > 0 (got 0)"),
+        ({"load": 0}, "load must be a finite number > 0 (got 0)"),
         ({"pairs": 1.5}, "pairs must be an integer >= 1 (got 1.5)"),
-        ({"trial_cores": 4}, "trial_cores must be at least cores_per_machine, 16 (got 4)"),
+        ({"trial_cores": 4}, "trial_cores must be at least cores_per_machine, 16, (got 4)"),
         ({"log": 5}, "log must be a text (got 5)"),
         ({"decider": "TargetASAP", "order": "SAF"}, "no decider goes with any of the orders"),
         ({"log": "none.swf"}, "none.swf"),
@@ -393,7 +393,7 @@ def test_settings_that_cannot_be_run_are_refused(chosen: dict[str, object], text
 
 def test_a_log_with_too_little_work_is_refused(tmp_path: Path) -> None:
     wl.write_swf(wl.lublin(jobs=200, cores=16, load=0.5, seed=2), tmp_path / "log.swf")
-    with pytest.raises(SimModelsError, match="must have work for 5 windows"):
+    with pytest.raises(SimModelsError, match="windows, not for 5; set replications="):
         Cross(**{**TINY, "log": str(tmp_path / "log.swf"), "workload": "log", "window_days": 20.0}).inputs("smoke")
 
 
