@@ -6,25 +6,29 @@ from typing import Final, Literal
 
 import numpy as np
 
-from experiments.inputs import count_of
-from simmodels.ground.durations import span
+from experiments.inputs import count_of, not_modelled, without_limit
+from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.logged import logged_wait_s
 from simmodels.metrics import describe, step_function, time_sum
 from simmodels.schedule import Schedule
-from simmodels.units import DAY, HOUR
+from simmodels.units import HOUR
 from simmodels.workload import Workload
 
 Agreement = Literal["close", "rough", "poor"]
 
-_CLOSE: Final = 1.5
-"""Mean waits, and 95th percentiles, within this factor of each other are close, ..."""
+CLOSE: Final = 1.5
+"""Mean waits, medians and 95th percentiles within this factor of each other are close, ..."""
 _CORRELATED: Final = 0.3
 """... if the ranks of the waits correlate by this; ..."""
 _ROUGH: Final = 3.0
-"""... beyond this factor, the replay is of another machine."""
+"""... beyond this factor of the means or the 95th percentiles, the replay is of another machine."""
 _SHORT_S: Final = 60.0
-"""Waits that differ by less than this are close, whatever their quotient."""
+"""Waits that differ by less than this are close, whatever their quotient, ..."""
+_LITTLE: Final = 0.1
+"""... and so are those that differ by less than this part of the log's mean wait: medians are often near 0."""
+_OVER_FULL: Final = 0.1
+"""Over-full for more than this share of the time, the machine is another one."""
 _LEVELS: Final = 64
 """How many sizes of jobs are distinguished where it is asked whether a job's cores were free."""
 _MUCH: Final = 0.1
@@ -55,8 +59,8 @@ class Calibration:
         In which share of the time that jobs waited by the log, summed over jobs, their cores were free.
     over_full_share
         In which share of its time the log has more cores in use than the machine.
-    peak_cores
-        The most cores that were in use at once by the log.
+    peak_cores, cores
+        The most cores that were in use at once by the log, and the cores of the replay's machine.
     outages_s
         Spans in which no job started, though the cores of the first that waited were free: begin and end.
     places
@@ -77,6 +81,7 @@ class Calibration:
     free_share: float
     over_full_share: float
     peak_cores: int
+    cores: int
     outages_s: tuple[tuple[float, float], ...]
     places: int
 
@@ -87,24 +92,40 @@ class Calibration:
             return np.nan if logged_s == 0 else np.inf
         return logged_s / replayed_s
 
-    def _apart(self, measure: str) -> float:
+    def apart(self, measure: str) -> float:
         """Return how far a wait is from that of the replay, as a factor >= 1."""
-        if abs(self.logged[measure] - self.replayed[measure]) <= _SHORT_S:
+        little_s = max(_SHORT_S, _LITTLE * self.logged["mean_wait_s"])
+        if abs(self.logged[measure] - self.replayed[measure]) <= little_s:
             return 1.0
         factor = self.factor(measure)
         return max(factor, 1 / factor) if factor > 0 else np.inf
 
     @property
+    def doubt_of_size(self) -> str:
+        """Return a doubt where the log has more cores in use than the machine, else nothing; see `doubt_of_size`."""
+        return _doubt_of_size(self.over_full_share, self.peak_cores, self.cores)
+
+    @property
+    def same_jobs_wait(self) -> bool:
+        """Whether the ranks of the waits correlate by at least 0.3, or hardly any job waits in either."""
+        longest_s = max(self.logged["p95_wait_s"], self.replayed["p95_wait_s"])
+        return longest_s <= _SHORT_S or not self.rank_correlation < _CORRELATED  # of equal waits there is none: NaN
+
+    @property
     def agreement(self) -> Agreement:
         """Return how well the two agree.
 
-        Close: mean waits and 95th percentiles are within a factor of 1.5 of each other (or a minute), and the ranks of
-        the waits correlate by at least 0.3. Poor: the mean waits are not even within a factor of 3.
+        Close: mean, median and 95th percentile of the waits are each within a factor of 1.5 of each other, and their
+        ranks correlate by at least 0.3. Poor: the means or the 95th percentiles are not even within a factor of 3; or
+        neither of the two conditions of close holds; or for a tenth of its time the log has more cores in use than the
+        machine. Rough: all between. A difference of at most a minute, or a tenth of the log's mean wait, counts as
+        none; where the 95th percentiles are at most a minute, ranks do not count.
         """
-        mean, p95 = (self._apart(measure) for measure in ("mean_wait_s", "p95_wait_s"))
-        if mean > _ROUGH:
+        mean, median, p95 = (self.apart(measure) for measure in ("mean_wait_s", "median_wait_s", "p95_wait_s"))
+        alike = max(mean, median, p95) <= CLOSE
+        if max(mean, p95) > _ROUGH or self.over_full_share > _OVER_FULL or not (alike or self.same_jobs_wait):
             return "poor"
-        return "rough" if max(mean, p95) > _CLOSE or self.rank_correlation < _CORRELATED else "close"
+        return "close" if alike and self.same_jobs_wait else "rough"
 
     def table(self) -> Mapping[str, object]:
         """Return all of it by name."""
@@ -132,6 +153,7 @@ def calibrate(replayed: Schedule) -> Calibration | None:
         held.free_share() if known else np.nan,
         held.over_full_share(),
         held.peak,
+        held.size,
         held.outages_s() if known else (),
         len(replayed.places),
     )
@@ -240,57 +262,72 @@ def doubt_of_size(log: Workload, cores: int) -> str:
     if np.isnan(wait_s).all():
         return ""
     held = _Held(log, wait_s, cores)
-    share = held.over_full_share()
+    return _doubt_of_size(held.over_full_share(), held.peak, cores)
+
+
+def _doubt_of_size(share: float, peak: int, cores: int) -> str:
+    """Return a doubt where for a share of its time a log has more cores in use than there are, up to a peak."""
     if share <= _FEW:
         return ""
     return (
-        f"For {_percent(share)} of its time the log has more cores in use than the {cores:,} of the machine, up to "
-        f"{held.peak:,}: is the number of cores right?"
+        f"For {percent(share)} of its time the log has more cores in use than the {cores:,} of the machine, up to "
+        f"{peak:,}: is the number of cores right?"
     )
 
 
 _WORTH: Final[Mapping[Agreement, str]] = {
-    "close": "where replays differ clearly, your machine may be expected to",
-    "rough": "trust which of two replays is better, and not by how much",
-    "poor": "either the machine was not run so, or this replay is not of it, and then replays say little of it",
+    "close": "this replay is close to the log, and where replays differ clearly, your machine may be expected to",
+    "rough": "this replay is roughly like the log: trust which of two replays is better, and not by how much",
+    "poor": "this replay does not match your machine, and says little of it",
 }
 
 
 def sentences_of(calibration: Calibration, log: Workload, policy: str) -> Iterator[str]:
     """Hand out how far the replay of a policy is from its log, what that is worth, and likely causes."""
-    logged, replayed = calibration.logged, calibration.replayed
+    logged, replayed = (
+        [as_hours(waits[name] / HOUR) for name in ("mean_wait_s", "median_wait_s", "p95_wait_s")]
+        for waits in (calibration.logged, calibration.replayed)
+    )
     correlation = calibration.rank_correlation
     alike = "" if np.isnan(correlation) else f", and the ranks of the waits correlate by {correlation:.2f}"
     yield (
-        f"The log's own mean wait is {span(logged['mean_wait_s'] / HOUR)}, that of the replay under {policy} "
-        f"{span(replayed['mean_wait_s'] / HOUR)} (95th percentiles {span(logged['p95_wait_s'] / HOUR)} and "
-        f"{span(replayed['p95_wait_s'] / HOUR)}){alike}: {_WORTH[calibration.agreement]}."
+        f"The log's own mean wait is {logged[0]}, that of the replay under {policy} {replayed[0]} (median {logged[1]} "
+        f"and {replayed[1]}, 95th percentile {logged[2]} and {replayed[2]}){alike}: {_WORTH[calibration.agreement]}."
     )
-    yield from causes_of(calibration, log)
+    if causes := "; ".join(causes_of(calibration, log)):
+        yield f"Likely causes: {causes}."
 
 
 def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:
-    """Hand out what in the log may be the cause of a difference, a sentence each; nothing if the two are close."""
+    """Hand out what in the log may be the cause of a difference, a clause each; nothing if the two are close."""
     if calibration.agreement == "close":
         return
+    if calibration.over_full_share > _FEW:
+        yield f"the log has up to {calibration.peak_cores:,} cores in use, the machine {calibration.cores:,}"
     if calibration.known_share < 1 - _FEW:
-        yield f"The log says when jobs started for {_percent(calibration.known_share)} of its core hours only."
+        yield f"the log says when jobs started for {percent(calibration.known_share)} of its core hours only"
+    yield from _not_in_the_replay(log, calibration.places)
     if calibration.free_share > _MUCH:
-        yield (
-            f"For {_percent(calibration.free_share)} of the time that jobs waited, their cores were free: something "
-            "else held them back, such as jobs ahead of them, partitions, memory, limits of users, holds, reservations."
-        )
-    for name in ("partition", "queue") if calibration.places == 1 else ():
+        share = percent(calibration.free_share)
+        yield f"cores were free in {share} of the waiting time (holds, user limits, jobs ahead)"
+    if calibration.outages_s:
+        lasts_h = sum(end_s - begin_s for begin_s, end_s in calibration.outages_s) / HOUR
+        spans = count_of(len(calibration.outages_s), "span")
+        yield f"no job started for {as_hours(lasts_h)} in {spans}, with cores free (downtime, reservations)"
+
+
+def _not_in_the_replay(log: Workload, places: int) -> Iterator[str]:
+    """Hand out what jobs of a log had or asked for that a replay on so many clusters does not know, a clause each."""
+    for name in ("partition", "queue") if places == 1 else ():
         several = _several(log, name)
         if several > 1:
-            yield f"The log has {several} {name}s with at least 1 % of the jobs each; the replay has one."
-    if calibration.outages_s:
-        lasts_s = [end_s - begin_s for begin_s, end_s in calibration.outages_s]
-        yield (
-            f"In {count_of(len(lasts_s), 'span')} of 6 h or more ({sum(lasts_s) / DAY:.1f} days in all, the longest "
-            f"{max(lasts_s) / HOUR:.0f} h) no job started although the cores of the first that waited were free: "
-            "perhaps the machine was down, or reserved."
-        )
+            yield f"the log has {several} {name}s with at least 1 % of the jobs each, the replay one"
+    for what, share in not_modelled(log):
+        if share > _FEW:
+            yield f"{percent(share)} of the jobs ask for {what}, which the replay does not limit"
+    without = float(without_limit(log).mean())
+    if without > _FEW:
+        yield f"{percent(without)} of the jobs have no time limit"
 
 
 def _several(log: Workload, name: str) -> int:
@@ -301,5 +338,6 @@ def _several(log: Workload, name: str) -> int:
     return int((counts >= _FEW * len(log)).sum())
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Return a share in per cent."""
     return f"{100 * share:.0f} %"

@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import walk_tb
@@ -170,6 +170,14 @@ def without_limit(log: Workload) -> NDArray[np.bool_]:
     """Return bool[n]: which jobs have no limit, where the log says which; their estimates stand for one."""
     asked = log.extras.get("requested_s")
     return np.zeros(len(log), np.bool_) if asked is None else ~(np.asarray(asked) > 0)
+
+
+def not_modelled(log: Workload) -> Iterator[tuple[str, float]]:
+    """Hand out what jobs ask for beside cores and time, and the share of them that do."""
+    for what, name in (("memory", "requested_memory_kb"), ("GPUs", "gpus")):
+        share = float((np.asarray(log.extras[name]) > 0).mean()) if name in log.extras else 0.0
+        if share > 0:
+            yield what, share
 
 
 def _require_runnable(jobs: Workload, cores: int) -> None:

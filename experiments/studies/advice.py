@@ -15,6 +15,7 @@ from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.inputs import WorkloadFile, parts
+from experiments.studies.advice_answer import Doubt, Worse, lines_of, worse_for
 from experiments.studies.advice_front import front, front_figure, front_table
 from experiments.studies.advice_policies import (
     BACKFILLINGS,
@@ -30,9 +31,10 @@ from experiments.studies.advice_report import (
     LOG,
     RESAMPLE,
     AdviceResults,
-    advice_of,
-    calibration_tables,
+    calibration_table,
     doubts_of,
+    doubts_of_runs,
+    in_full,
     options_of,
     options_table,
     tuners_of,
@@ -40,7 +42,7 @@ from experiments.studies.advice_report import (
 from experiments.studies.advice_verdict import Option, choices, judge
 from experiments.studies.multifactor import Multifactor
 from simmodels.errors import RequestError, require_known
-from simmodels.ground.durations import span
+from simmodels.ground.durations import as_hours
 from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
@@ -185,7 +187,8 @@ class Advice(Study):
             return {}
         now, calibration = found.verdict.now, found.calibration
         return {
-            **({} if calibration is None else calibration_tables(calibration, self._log, now)),
+            **({} if calibration is None else {"as logged, and replayed": calibration_table(calibration, now)}),
+            "this answer in full": in_full(results, self._log, found, self._worse(found), self._doubts(results, found)),
             "the front (mean wait, 99 % wait, longest wait)": front_table(choices(found.options, now), now),
             "all that was tried": options_table(found.options, now),
             "tuners": tuners_of(results),
@@ -216,9 +219,14 @@ class Advice(Study):
         return figures
 
     def findings(self, results: Results) -> Sequence[str]:
-        """Return the advice, in sentences."""
+        """Return the advice: the verdict, and at most five lines more."""
         found = self._found(results)
-        return [] if found is None else list(advice_of(results, self._log, found, self._simulated))
+        if found is None:
+            return []
+        worse, doubts = self._worse(found), self._doubts(results, found)
+        fitted = results.parameters["current"] == AUTO
+        lines = lines_of(found.verdict, found.calibration, self._log, worse=worse, doubts=doubts, fitted=fitted)
+        return list(lines)
 
     def files(self, results: Results) -> Mapping[str, str]:
         """Return what is to be entered into a batch system."""
@@ -226,7 +234,7 @@ class Advice(Study):
         entered = None if found is None else found.verdict.entered
         if entered is None:
             return {}
-        about = f"Advice of schedlab for {self._log.name}; mean wait of the replay: {span(entered.mean_h)}."
+        about = f"Advice of schedlab for {self._log.name}; mean wait of the replay: {as_hours(entered.mean_h)}."
         if not results.judged or results.done < results.cells:
             about += " A first impression only: not all was run."
         return self._priority(entered).files(entered.longest_h * HOUR, about)
@@ -236,23 +244,25 @@ class Advice(Study):
         found = self._found(results)
         if found is None:
             return {}
-        verdict, calibration = found.verdict, found.calibration
+        verdict, calibration, worse = found.verdict, found.calibration, self._worse(found)
         entered = verdict.entered
         priority = None if entered is None else self._priority(entered).table()
         return {
             "verdict": verdict.kind,
-            "replay_matches": verdict.matches,
+            "weak": verdict.weak,
+            "replay_matches": verdict.kind != "no match",
             "now": verdict.now.table(),
-            "change_to": None if verdict.then is None else verdict.then.table(),
+            "change_to": verdict.then.table() if verdict.kind == "change" and verdict.then is not None else None,
+            "waits_longer": None if worse is None else worse.table(),
             "shortest_mean": verdict.shortest.table(),
             "to_enter": None if entered is None else {**entered.table(), "priority": priority},
             "front": [option.table() for option in front(choices(found.options, verdict.now))],
             "calibration": None if calibration is None else calibration.table(),
-            "warnings": list(doubts_of(self._log)),
+            "warnings": [doubt.full for doubt in self._doubts(results, found)],
         }
 
     def _found(self, results: Results) -> AdviceResults | None:
-        """Return what all that is said rests on; None if the current policy is not run yet, or failed."""
+        """Return what the answer rests on; None if the current policy is not run yet, or failed."""
         if self._found_last is None or self._found_last[0] is not results:
             options, now = options_of(results)
             found = None
@@ -261,6 +271,17 @@ class Advice(Study):
                 found = AdviceResults(options, calibration, judge(options, now, calibration))
             self._found_last = results, found
         return self._found_last[1]
+
+    def _worse(self, found: AdviceResults) -> Worse | None:
+        """Return for whom the change that is advised is worse; None if none is."""
+        now, then = found.verdict.now, found.verdict.then
+        if then is None or found.verdict.kind != "change":
+            return None
+        return worse_for(self._simulated(now), self._simulated(then))
+
+    def _doubts(self, results: Results, found: AdviceResults) -> list[Doubt]:
+        """Return why the answer may not hold."""
+        return [*doubts_of(self._log, found.calibration), *doubts_of_runs(results, found.verdict.now)]
 
     def _simulated(self, option: Option) -> Schedule:
         """Return the schedule of the log under an option, simulated once."""

@@ -52,6 +52,18 @@ def policy_in_words(policy: str, threshold_h: object) -> str:
     return policy
 
 
+def policy_in_a_sentence(policy: str, threshold_h: float | None) -> str:
+    """Return what is tried as a part of a sentence, in which a threshold is said by what it does."""
+    if policy in PRIORITIES:
+        return f"a priority ({made_up_for(*PRIORITIES[policy])})"
+    if policy not in TWELVE_ORDERS:
+        return policy
+    late = ", however long others wait" if threshold_h is None else f"; jobs that waited {threshold_h:g} h before all"
+    if policy == "FCFS":  # no threshold changes anything of it
+        late = ""
+    return f"{policy} ({find_order(policy).about}{late})"
+
+
 def priority_of(policy: str, log: Workload, node_cores: int) -> Multifactor:
     """Return the priority that has a name, with the weights that a log gives it."""
     by, span_s = PRIORITIES[policy]

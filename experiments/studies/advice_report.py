@@ -1,24 +1,23 @@
 """The report of advice: its tables, and its sentences."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.calibration import Calibration, causes_of, doubt_of_size, sentences_of
+from experiments.calibration import Calibration, percent, sentences_of
 from experiments.campaigns.results import Results
 from experiments.dates import date_of
-from experiments.inputs import notes_of, without_limit
+from experiments.inputs import not_modelled, notes_of, without_limit
+from experiments.studies.advice_answer import Doubt, Worse
 from experiments.studies.advice_policies import FIXED
-from experiments.studies.advice_verdict import Option, Verdict, worse_for
-from experiments.studies.advice_verdict import sentences_of as verdict_in_sentences
+from experiments.studies.advice_verdict import GAIN, Option, Verdict
+from simmodels.ground.durations import as_hours
 from simmodels.logged import AS_LOGGED
 from simmodels.policies.orders import TWELVE_ORDERS
-from simmodels.schedule import Schedule
 from simmodels.units import HOUR, WEEK
 from simmodels.workload import Workload
 
@@ -28,8 +27,6 @@ AUTO: Final = "auto"
 """The current policy is the one whose waits are nearest to the log's."""
 _NEAR: Final = 0.05
 """An order is good if its waits are at most this much longer than those of the best."""
-_MOST_OF_CALIBRATION: Final = 2
-"""How many sentences say how far the replay is from the log; all causes are in a table."""
 _SETTLED: Final = 0.8
 """A tuner has found it when from then on it uses good orders in this share of the weeks ..."""
 _LEAST_LEFT: Final = 0.25
@@ -47,7 +44,7 @@ _MANY: Final = 0.05
 
 
 class AdviceResults(NamedTuple):
-    """What all that is said rests on."""
+    """What the answer rests on."""
 
     options: list[Option]
     """All that a machine can have and that was run on the log."""
@@ -129,16 +126,12 @@ def _changes(before_s: pd.Series, after_s: pd.Series) -> NDArray[np.float64]:
     return found
 
 
-def calibration_tables(calibration: Calibration, log: Workload, now: Option) -> dict[str, pd.DataFrame]:
-    """Return the waits that the log records beside those of its replay, and what may be the cause of a difference."""
+def calibration_table(calibration: Calibration, now: Option) -> pd.DataFrame:
+    """Return the waits that the log records beside those of its replay."""
     rows = []
     for name, of in ((AS_LOGGED, calibration.logged), (f"replayed, {now}", calibration.replayed)):
         rows.append({"": name, **{heading: of[key] / HOUR for heading, key in _WAITS.items()}})
-    causes = pd.DataFrame({"what the log shows": list(causes_of(calibration, log))})
-    return {
-        "as logged, and replayed": pd.DataFrame(rows),
-        **({"why the replay may differ from the log": causes} if len(causes) else {}),
-    }
+    return pd.DataFrame(rows)
 
 
 def options_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
@@ -215,13 +208,13 @@ def _settled(hits: NDArray[np.bool_]) -> float:
     return float(found[0] + 1) if len(found) else np.nan
 
 
-# -- sentences --------------------------------------------------------------------------------------
+# -- in full ----------------------------------------------------------------------------------------
 
 
-def advice_of(
-    results: Results, log: Workload, found: AdviceResults, simulated: Callable[[Option], Schedule]
-) -> Iterator[str]:
-    """Hand out the verdict, for whom a change is worse, what that is worth, and what was run: at most ten lines.
+def in_full(
+    results: Results, log: Workload, found: AdviceResults, worse: Worse | None, doubts: Sequence[Doubt]
+) -> pd.DataFrame:
+    """Return all that is to be said of an answer: who waits longer, what it is worth, what was run, what was left out.
 
     Parameters
     ----------
@@ -231,45 +224,54 @@ def advice_of(
         The log.
     found
         What came of them.
-    simulated
-        Returns the schedule of the log under an option.
+    worse
+        For whom a change is worse; None if none is advised.
+    doubts
+        Why the answer may not hold.
     """
     options, calibration, verdict = found
     now = verdict.now
-    yield from verdict_in_sentences(verdict)
-    if verdict.then is not None:
-        yield from _line(worse_for(simulated(now), simulated(verdict.then)))
-    if results.done < results.cells:
-        yield f"Only {results.done:,} of {results.cells:,} simulations are done: another verdict may come of all."
-    elif not len(now.changes):
-        yield "Nothing says how far this is luck: the log has no whole week, or nobody waits in any resample of it."
-    elif not results.judged:
-        yield "This is a first impression, of few and short resamples: --scale small has ten as long as the log."
-    if calibration is None:
-        yield "The log does not say when its jobs started: nothing says how far this replay is from your machine."
-    else:
-        fitted = _fitted(options, now) if results.parameters["current"] == AUTO else ()
-        said = islice(sentences_of(calibration, log, str(now)), _MOST_OF_CALIBRATION)
-        yield from _line(chain(fitted, said))
-    yield from _line(_about_the_log(log))
-    yield from _line(doubts_of(log))
-    yield (
-        "What this cannot know: users would submit otherwise if they waited otherwise; and priorities, partitions and "
-        "reservations of your machine were not modelled."
-    )
+    rows = list(_of_the_change(verdict, worse))
+    if results.parameters["current"] == AUTO:
+        rows.append(("the current policy", _fitted(options, now)))
+    if calibration is not None:
+        rows += [("the replay", sentence) for sentence in sentences_of(calibration, log, str(now))]
+    rows += [("to check", doubt.full) for doubt in doubts]
+    rows.append(("the log", _about_the_log(log)))
+    if said := notes_of(log.counts):
+        rows.append(("the file", f"{'; '.join(said)}."))
+    cannot = "Users would submit other jobs if they waited otherwise. Priorities, partitions and reservations of your "
+    rows.append(("what this cannot know", f"{cannot}machine were not modelled."))
+    return pd.DataFrame(rows, columns=["about", "in full"])
 
 
-def _line(sentences: Iterable[str]) -> Iterator[str]:
-    """Hand out sentences as one line; nothing if there are none."""
-    if line := " ".join(sentences):
-        yield line
+def _of_the_change(verdict: Verdict, worse: Worse | None) -> Iterator[tuple[str, str]]:
+    """Say what a change costs, what a batch system can have of it, and what the mean alone would favour."""
+    now, then, entered, shortest = verdict.now, verdict.then, verdict.entered, verdict.shortest
+    if then is not None and worse is not None:
+        p99, longest = (f"{as_hours(one)} (now {as_hours(other)})" for one, other in _late(then, now))
+        groups = "Of jobs by size and by limit, those whose mean wait grows most; and of users with ten jobs or more"
+        yield "who waits longer", f"{groups}: {worse}. The longest wait is {longest}, the 99th percentile {p99}."
+    if entered is not None:
+        waits = f"a mean wait of {as_hours(entered.mean_h)} and a longest one of {as_hours(entered.longest_h)}"
+        yield "what to enter", f"Slurm and PBS have no threshold. They can have a {entered}, with {waits}."
+    if shortest is not then and shortest.mean_h < (1 - GAIN) * (then or now).mean_h:
+        starves = ": that is starvation" if verdict.starves else ""
+        longest = f"{as_hours(shortest.longest_h)} (now {as_hours(now.longest_h)}){starves}"
+        waits = f"a mean wait of {as_hours(shortest.mean_h)}, and a longest one of {longest}"
+        yield "if only the mean counted", f"{shortest}: {waits}."
 
 
-def _fitted(options: Sequence[Option], now: Option) -> Iterator[str]:
+def _late(then: Option, now: Option) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the 99th percentiles and the longest waits, then and now."""
+    return (then.p99_h, now.p99_h), (then.longest_h, now.longest_h)
+
+
+def _fitted(options: Sequence[Option], now: Option) -> str:
     """Say how near to the log's waits those of what was taken for the current policy are."""
     alike = sum(option.apart == now.apart for option in options) - 1
     others = [option.apart for option in options if option.apart > now.apart]
-    yield (
+    return (
         f"Of the {len(options)} policies that were tried, {now} gives waits nearest to the log's"
         + (f" (so do {alike} others): " if alike else ": ")
         + f"on average, a job's two waits differ by a factor of {10**now.apart:.3g}"
@@ -277,8 +279,8 @@ def _fitted(options: Sequence[Option], now: Option) -> Iterator[str]:
     )
 
 
-def _about_the_log(log: Workload) -> Iterator[str]:
-    """Say what was run, and what of it was left out."""
+def _about_the_log(log: Workload) -> str:
+    """Say what was run."""
     weeks = np.ptp(log.submit_s) / WEEK
     length = f"{weeks:.0f} weeks" if weeks >= 2 else f"{7 * weeks:.1f} days"
     first, last = (date_of(log, float(time_s)) for time_s in (log.submit_s.min(), log.submit_s.max()))
@@ -286,41 +288,49 @@ def _about_the_log(log: Workload) -> Iterator[str]:
         length += f" ({first:%Y-%m-%d} to {last:%Y-%m-%d})"
     without = without_limit(log).mean()
     limits = "with the limits that the users gave" if without < 1.0 else "without any limits: the log has none"
-    yield (
+    return (
         f"{log.name}: {len(log):,} jobs in {length} on {log.max_cores:,} cores. The orders were run as orders of EASY "
         f"backfilling, {limits}."
     )
-    if said := notes_of(log.counts):
-        yield f"Of the file: {'; '.join(said)}."
-    asked = [f"{what} ({share:.0%} of the jobs ask for some)".replace("%", " %") for what, share in _not_modelled(log)]
-    if asked:
-        yield f"Not modelled: {' and '.join(asked)}."
 
 
-def _not_modelled(log: Workload) -> Iterator[tuple[str, float]]:
-    """Hand out what jobs ask for beside cores and time, and the share of them that do."""
-    for what, name in (("memory", "requested_memory_kb"), ("GPUs", "gpus")):
-        share = float((np.asarray(log.extras[name]) > 0).mean()) if name in log.extras else 0.0
-        if share > 0:
-            yield what, share
-
-
-def doubts_of(log: Workload) -> Iterator[str]:
-    """Say why a log may not be believed."""
-    gone = sum(count for key, count in log.counts.items() if key.startswith(("dropped", "left out", "bad lines")))
-    if gone > _MANY * (gone + len(log)):
-        yield f"{gone:,} of {gone + len(log):,} jobs were left out, which is much: the advice is about the rest only."
-    if doubt := doubt_of_size(log, log.max_cores or 0):
-        yield doubt
-    without = without_limit(log).mean()
-    if without > _MANY:
-        yield (
-            f"{100 * without:.0f} % of the jobs have no limit; their runtime, or the longest limit, stood for it: "
-            "orders by limit could be better or worse than here."
-        )
+def doubts_of(log: Workload, calibration: Calibration | None) -> Iterator[Doubt]:
+    """Say why a log may not be believed, the gravest reason first."""
+    if calibration is not None and (doubt := calibration.doubt_of_size):
+        yield Doubt(f"--cores, as up to {calibration.peak_cores:,} are in use in the log", doubt)
     work_s = float((log.runtime_s * log.cores)[log.known()].sum()) / (log.max_cores or 1)
     if work_s > _OVERLOAD * np.ptp(log.submit_s):
-        yield (
+        yield Doubt(
+            "--cores, as the jobs are more work than the machine can do",
             "The jobs are more work than the machine can do in the time in which they came: waits only grow. Is the "
-            "number of cores right?"
+            "number of cores right?",
         )
+    gone = sum(count for key, count in log.counts.items() if key.startswith(("dropped", "left out", "bad lines")))
+    if gone > _MANY * (gone + len(log)):
+        yield Doubt(
+            f"{percent(gone / (gone + len(log)))} of the jobs were left out",
+            f"{gone:,} of {gone + len(log):,} jobs were left out, which is much: the advice is about the rest only.",
+        )
+    without = without_limit(log).mean()
+    if without > _MANY:
+        yield Doubt(
+            f"{percent(without)} of the jobs have no limit",
+            f"{percent(without)} of the jobs have no limit; their runtime, or the longest limit, stood for it: "
+            "orders by limit could be better or worse than here.",
+        )
+    asked = {what: f"{what} ({percent(share)} of the jobs ask for some)" for what, share in not_modelled(log)}
+    if asked:
+        yield Doubt(f"no {' and '.join(asked)} in the replay", f"Not modelled: {' and '.join(asked.values())}.")
+
+
+def doubts_of_runs(results: Results, now: Option) -> Iterator[Doubt]:
+    """Say why what was run may be too little."""
+    if results.done < results.cells:
+        few = f"only {results.done:,} of {results.cells:,} simulations are done"
+        yield Doubt(few, f"{few.capitalize()}: another verdict may come of all.")
+    elif not len(now.changes):
+        why = "the log has no whole week, or nobody waits in any resample of it"
+        yield Doubt("nothing says how far this is luck", f"Nothing says how far this is luck: {why}.")
+    elif not results.judged:
+        first = f"a first impression, of {len(now.changes)} short resamples"
+        yield Doubt(first, f"This is {first}: --scale small has ten as long as the log.")

@@ -1,6 +1,6 @@
-"""Verdict: whether to change the order of a queue, how much that is worth, and who waits longer for it."""
+"""Verdict: whether to change the order of a queue, by what was simulated and by how far the replay is from the log."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -8,15 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.calibration import Calibration
-from experiments.studies.advice_policies import BACKFILLINGS, PRIORITIES, policy_in_words
-from simmodels.ground.durations import span
-from simmodels.ground.numbers import Floats
-from simmodels.schedule import Schedule
-from simmodels.units import HOUR, MINUTE
+from experiments.studies.advice_policies import BACKFILLINGS, PRIORITIES, policy_in_a_sentence, policy_in_words
 
-Kind = Literal["change", "do not change", "hardly matters"]
+Kind = Literal["change", "do not change", "hardly matters", "no match"]
 
-_GAIN: Final = 0.05
+GAIN: Final = 0.05
 """A mean wait that gets shorter by less is not worth a change."""
 _SURE: Final = 0.9
 """In at least this share of the resamples the mean wait has to be shorter."""
@@ -30,12 +26,6 @@ _SHORT_H: Final = 1.0 / 60.0
 """A mean wait below this is hardly one."""
 _FEWEST: Final = 5
 """From fewer resamples nothing is concluded."""
-_REGULAR: Final = 10
-"""Users with fewer jobs are not counted as users who wait longer."""
-_PARTS: Final = (1 / 64, 1 / 16, 1 / 4, 1.0)
-"""Classes of sizes: up to these parts of the machine."""
-_LIMITS_H: Final = (1.0, 4.0, 24.0, np.inf)
-"""Classes of time limits: up to these numbers of hours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +62,7 @@ class Option:
         """Whether the mean wait is shorter in nearly all resamples, and by enough in most of them."""
         if len(self.changes) < _FEWEST:
             return False
-        return bool(np.median(self.changes) <= -_GAIN and (self.changes < 0).mean() >= _SURE)
+        return bool(np.median(self.changes) <= -GAIN and (self.changes < 0).mean() >= _SURE)
 
     def spares(self, now: "Option") -> bool:
         """Return whether hardly anybody waits longer than somebody does now."""
@@ -94,29 +84,35 @@ class Option:
         }
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return it in words, as tables have it."""
         return policy_in_words(self.policy, self.threshold_h)
 
+    def in_words(self) -> str:
+        """Return it as a part of a sentence, for people who do not know what a threshold is."""
+        return policy_in_a_sentence(self.policy, self.threshold_h)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What to do.
 
     Parameters
     ----------
     kind
-        The verdict.
+        The verdict; "no match" if the replay is too far from what the log records for any other.
     now
         What there is now.
     then
-        What to change to; None if nothing is better for all.
+        What to change to, on the replayed machine; None if nothing is better for all.
     entered
         What to enter into a batch system: the same, or the best of what can be entered; None if there is nothing, or
         the replay does not match.
     shortest
-        What has the shortest mean wait, whoever waits longer for it.
-    matches
-        Whether the replay is near enough to what the log records.
+        What has the shortest mean wait, whichever jobs wait longer for it.
+    weak
+        Whether the replay is not close to what the log records, or the log does not say.
+    costly
+        Whether there is something with surely shorter waits on average, for which some wait much longer.
     """
 
     kind: Kind
@@ -124,7 +120,13 @@ class Verdict:
     then: Option | None
     entered: Option | None
     shortest: Option
-    matches: bool = True
+    weak: bool
+    costly: bool
+
+    @property
+    def starves(self) -> bool:
+        """Whether some starve under what has the shortest mean wait: they wait five times as long as anybody now."""
+        return self.shortest.longest_h > _STARVES * self.now.longest_h
 
 
 def judge(options: Sequence[Option], now: Option, calibration: Calibration | None) -> Verdict:
@@ -132,7 +134,9 @@ def judge(options: Sequence[Option], now: Option, calibration: Calibration | Non
 
     A change is advised if under some order and threshold the mean wait is at least 5 % shorter, on the log and in the
     median resample, and shorter in nine of ten resamples; and the longest wait is at most 1.1 times that of now, the
-    99th percentile 1.5 times (or a minute more). Of several, the one with the shortest mean wait on the log.
+    99th percentile 1.5 times (or a minute more). Of several, the one with the shortest mean wait on the log. If the
+    replay agrees poorly with the log, that is the verdict; if it agrees roughly, or nothing says, the verdict is weak:
+    see `Calibration.agreement`.
 
     Parameters
     ----------
@@ -145,14 +149,25 @@ def judge(options: Sequence[Option], now: Option, calibration: Calibration | Non
     """
     tried = choices(options, now)
     shortest = min(tried, key=_mean)
-    good = [each for each in tried if each.mean_h <= (1 - _GAIN) * now.mean_h and each.is_sure and each.spares(now)]
+    surely = [each for each in tried if each.mean_h <= (1 - GAIN) * now.mean_h and each.is_sure]
+    good = [each for each in surely if each.spares(now)]
     then = min(good, key=_mean, default=None)
     entered = min((each for each in good if each.policy in PRIORITIES), key=_mean, default=None)
     kind: Kind = "change" if then is not None else "do not change"
-    if now.mean_h < _SHORT_H or shortest.mean_h > (1 - _GAIN) * now.mean_h:
+    if now.mean_h < _SHORT_H or shortest.mean_h > (1 - GAIN) * now.mean_h:
         kind, then, entered = "hardly matters", None, None
-    matches = calibration is None or calibration.agreement != "poor"
-    return Verdict(kind, now, then, entered if matches else None, shortest, matches)
+    agreement = None if calibration is None else calibration.agreement
+    if agreement == "poor":
+        kind, entered = "no match", None
+    return Verdict(
+        kind=kind,
+        now=now,
+        then=then,
+        entered=entered,
+        shortest=shortest,
+        weak=agreement != "close",
+        costly=bool(surely) and not good,
+    )
 
 
 def choices(options: Sequence[Option], now: Option) -> list[Option]:
@@ -163,119 +178,3 @@ def choices(options: Sequence[Option], now: Option) -> list[Option]:
 def _mean(option: Option) -> tuple[float, bool]:
     """Return the mean wait; of equal ones, what has no threshold comes first."""
     return option.mean_h, option.threshold_h is not None
-
-
-def sentences_of(verdict: Verdict) -> Iterator[str]:
-    """Hand out the verdict in sentences: the first says what to do, the last what to enter."""
-    now, then, shortest = verdict.now, verdict.then, verdict.shortest
-    doubt = "" if verdict.matches else "This replay does not match your machine, and what follows is of another one. "
-    if then is not None:
-        easy = ", with EASY backfilling" if now.policy in BACKFILLINGS else ""
-        yield f"{doubt}Change: to {then}{easy}."
-        yield _gain(then, now)
-    elif verdict.kind == "hardly matters":
-        yield (
-            f"{doubt}The order hardly matters here: the mean wait under {now} is {span(now.mean_h)}, and under the "
-            f"best that was tried {span(shortest.mean_h)}."
-        )
-    else:
-        yield (
-            f"{doubt}Do not change: of what was tried, nothing is surely better than {now} unless some wait longer "
-            "for it."
-        )
-    if (
-        verdict.kind != "hardly matters"
-        and shortest is not then
-        and shortest.mean_h < (1 - _GAIN) * (then or now).mean_h
-    ):
-        starves = ": that is starvation" if shortest.longest_h > _STARVES * now.longest_h else ""
-        yield (
-            f"If only the mean counted: {shortest}, {span(shortest.mean_h)}, with a longest wait of "
-            f"{span(shortest.longest_h)} ({span(now.longest_h)} now){starves}."
-        )
-    if then is not None and verdict.matches:
-        yield _to_enter(then, verdict.entered, now)
-
-
-def _gain(then: Option, now: Option) -> str:
-    """Return how much a change is worth."""
-    low, middle, high = np.percentile(100 * then.changes, (10, 50, 90))
-    shorter = int((then.changes < 0).sum())
-    return (  # round: 0 has no sign
-        f"The mean wait would have been {span(then.mean_h)} instead of {span(now.mean_h)}; on resamples of your log it "
-        f"changes by {round(middle)} % in the median ({round(low)} % and {round(high)} % are the 10th and the 90th "
-        f"percentile), and is shorter in {shorter} of {len(then.changes)}. The longest wait would have been "
-        f"{span(then.longest_h)} ({span(now.longest_h)}), the 99th percentile {span(then.p99_h)} ({span(now.p99_h)})."
-    )
-
-
-def _to_enter(then: Option, entered: Option | None, now: Option) -> str:
-    """Return what can be entered into a batch system."""
-    if then.policy == "FCFS":
-        return "Slurm can do it: with PriorityType=priority/multifactor and no weight but PriorityWeightAge."
-    why = "Slurm has no threshold" if then.threshold_h is not None else "Slurm has no such order"
-    if entered is None:
-        return f"{why}, and of its priorities that were tried, none is surely better unless some wait longer for it."
-    where = "The lines are in files/slurm.conf.txt, those for PBS in files/pbs.txt."
-    if entered is then:
-        return f"Slurm can do it. {where}"
-    part = (now.mean_h - entered.mean_h) / (now.mean_h - then.mean_h)
-    return (
-        f"{why}; what it can do is a {entered}: {round(100 * part)} % of the gain, a mean wait of "
-        f"{span(entered.mean_h)} and a longest one of {span(entered.longest_h)}. {where}"
-    )
-
-
-# -- who waits longer -------------------------------------------------------------------------------
-
-
-def worse_for(now: Schedule, then: Schedule) -> Iterator[str]:
-    """Hand out for whom the mean wait gets longer: users, jobs of a size, jobs of a limit."""
-    log = now.workload
-    both = now.counted & ~np.isnan(now.start_s) & ~np.isnan(then.start_s)
-    before_s, after_s = (schedule.start_s[both] - log.submit_s[both] for schedule in (now, then))
-    users, place, counts = np.unique(log.user_id[both], return_inverse=True, return_counts=True)
-    mean_before, mean_after = (np.bincount(place, wait_s) / counts for wait_s in (before_s, after_s))
-    regular = (counts >= _REGULAR) & (users >= 0)
-    longer = regular & _is_longer(mean_before, mean_after)
-    if regular.sum() > 1:
-        some = f"{int(regular.sum()):,} users with {_REGULAR} jobs or more"
-        yield f"Of {some}, {int(longer.sum()):,} {'waits' if longer.sum() == 1 else 'wait'} longer on average."
-    tops = np.unique(np.maximum(np.floor(np.array(_PARTS) * now.cores), 1))
-    sizes, limits = np.searchsorted(tops, log.cores[both]), np.searchsorted(_LIMITS_H, log.estimate_s[both] / HOUR)
-    found = [
-        *_classes(sizes, [f"of {name} cores" for name in _spans(tops, "")], before_s, after_s),
-        *_classes(limits, [f"with limits of {name}" for name in _spans(_LIMITS_H, " h")], before_s, after_s),
-    ]
-    if found:
-        who, before, after = max(found, key=lambda one: one[2] - one[1])
-        yield f"Jobs {who} pay most: they wait {span(after / HOUR)} on average instead of {span(before / HOUR)}."
-
-
-def _spans(tops: Sequence[float] | Floats, what: str) -> Iterator[str]:
-    """Hand out the names of classes that reach up to these numbers."""
-    low = 0.0
-    for top in tops:
-        if low == 0:
-            yield f"up to {top:,.0f}{what}"
-        else:
-            yield f"more than {low:,.0f}{what}" + ("" if top == tops[-1] else f" up to {top:,.0f}{what}")
-        low = top
-
-
-def _is_longer(before_s: Floats, after_s: Floats) -> NDArray[np.bool_]:
-    """Return where a mean wait is longer by more than 5 % and a minute."""
-    found: NDArray[np.bool_] = after_s > np.maximum((1 + _GAIN) * before_s, before_s + MINUTE)
-    return found
-
-
-def _classes(
-    of: NDArray[np.intp], names: Sequence[str], before_s: Floats, after_s: Floats
-) -> Iterator[tuple[str, float, float]]:
-    """Hand out the classes of jobs that wait longer: name, mean wait before and after, in seconds."""
-    for number, name in enumerate(names):
-        mine = of == number
-        if mine.any():
-            before, after = before_s[mine].mean(), after_s[mine].mean()
-            if _is_longer(before, after):
-                yield name, float(before), float(after)

@@ -10,6 +10,7 @@ from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 _UNITS: Final = {"": SECOND, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
 _SHOWN: Final = (("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", SECOND))
 _LONG: Final = 999.5  # from here on amounts are whole numbers
+_SHORTEST_H: Final = 0.01
 _DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
 
 
@@ -79,3 +80,16 @@ def span(hours: float) -> str:
     ('7.13 h', '6 min', '1,234 h')
     """
     return duration(hours * HOUR, longest_s=HOUR)
+
+
+def as_hours(hours: float) -> str:
+    """Return a duration in hours as text, always in hours.
+
+    Examples
+    --------
+    >>> as_hours(7.1334), as_hours(0.1), as_hours(1234.5), as_hours(0.0), as_hours(0.001)
+    ('7.13 h', '0.1 h', '1,234 h', '0 h', 'less than 0.01 h')
+    """
+    if 0 < hours < _SHORTEST_H:
+        return f"less than {_SHORTEST_H} h"
+    return f"{hours:,.0f} h" if hours >= _LONG else f"{float(f'{hours:.3g}' if hours >= 1 else f'{hours:.2f}'):g} h"

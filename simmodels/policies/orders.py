@@ -145,7 +145,7 @@ def _lqf(cores: float) -> float:
 
 @_built_in(
     "SEXP",
-    "smallest expansion factor first",
+    "shortest wait relative to the limit first",
     "(w + p) / p",
     _GAUSSIER + "; 1 for a job of estimate 0 that has not waited",
 )
@@ -155,7 +155,7 @@ def _sexp(wait: float, estimate: float) -> float:
 
 @_built_in(
     "LEXP",
-    "largest expansion factor first",
+    "longest wait relative to the limit first",
     "-(w + p) / p",
     _GAUSSIER + "; -1 for a job of estimate 0 that has not waited",
 )

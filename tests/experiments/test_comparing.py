@@ -324,7 +324,7 @@ def test_the_command_says_how_far_the_replay_is_from_the_log(
     assert [line.split()[0] for line in lines[rule + 1 : rule + 4]] == ["as", "SAF", "FCFS"]
     text = " ".join(out.split())
     assert "under SAF (the first is taken for what you have)" in text
-    assert "the ranks of the waits correlate by 1.00: where replays differ clearly" in text
+    assert "the ranks of the waits correlate by 1.00: this replay is close to the log, and where" in text
     answer = json.loads(run("--orders", "SAF,FCFS", "--cores", "32", "--json")[1])
     assert [cell["order"] for cell in answer["cells"]] == ["SAF", "FCFS"]
     assert answer["as_logged"]["jobs"] == 150

@@ -1,0 +1,270 @@
+"""The answer of advice: a verdict and at most five lines, for people who do not study schedulers."""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.calibration import CLOSE, Calibration, causes_of, percent
+from experiments.studies.advice_policies import BACKFILLINGS
+from experiments.studies.advice_verdict import GAIN, Option, Verdict
+from simmodels.ground.durations import as_hours
+from simmodels.ground.numbers import Floats
+from simmodels.schedule import Schedule
+from simmodels.units import HOUR, MINUTE
+from simmodels.workload import Workload
+
+_COLUMNS: Final = 78
+"""What a terminal of 80 columns has for a line, beside the dash that goes before it."""
+_ROWS: Final = 10
+"""The answer has at most these many rows of a terminal."""
+_REGULAR: Final = 10
+"""Users with fewer jobs are not counted as users who wait longer."""
+_PARTS: Final = (1 / 64, 1 / 16, 1 / 4, 1.0)
+"""Classes of sizes: up to these parts of the machine."""
+_LIMITS_H: Final = (1.0, 4.0, 24.0, np.inf)
+"""Classes of time limits: up to these numbers of hours."""
+
+
+_MEASURES: Final = {
+    "mean_wait_s": "the mean wait",
+    "p95_wait_s": "the 95th percentile of the waits",
+    "median_wait_s": "the median wait",
+}
+
+
+class Doubt(NamedTuple):
+    """Why an answer may not hold."""
+
+    short: str
+    """In a few words, after "Check: "."""
+    full: str
+    """In sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worse:
+    """For whom a change makes the mean wait longer, by more than 5 % and a minute.
+
+    Parameters
+    ----------
+    users, of_users
+        How many users wait longer, of those with ten jobs or more.
+    who, before_h, after_h
+        The class of jobs (by cores, or by limit) whose mean wait grows most, and that wait, in hours; empty if there is
+        none.
+    """
+
+    users: int
+    of_users: int
+    who: str = ""
+    before_h: float = 0.0
+    after_h: float = 0.0
+
+    def table(self) -> dict[str, object]:
+        """Return it by name, as JSON has it."""
+        jobs, before_h, after_h = (self.who, self.before_h, self.after_h) if self.who else (None, None, None)
+        users = {"users": self.users, "of_users": self.of_users}
+        return {**users, "jobs": jobs, "mean_wait_now_h": before_h, "mean_wait_h": after_h}
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        jobs = f"jobs {self.who} ({as_hours(self.after_h)}, now {as_hours(self.before_h)})" if self.who else ""
+        users = f"{f'{self.users:,}' if self.users else 'none'} of {self.of_users:,} users" if self.of_users > 1 else ""
+        return ", ".join(filter(None, (jobs, users))) or "hardly anybody"
+
+
+# -- the lines --------------------------------------------------------------------------------------
+
+
+def lines_of(
+    verdict: Verdict,
+    calibration: Calibration | None,
+    log: Workload,
+    *,
+    worse: Worse | None,
+    doubts: Sequence[Doubt],
+    fitted: bool,
+) -> Iterator[str]:
+    """Hand out the answer: the verdict first, in at most six lines, which are ten rows of a terminal of 80 columns.
+
+    Parameters
+    ----------
+    verdict, calibration, log
+        What to do, how far the replay is from the log (None if the log does not say), and the log.
+    worse
+        For whom a change is worse; None if none is advised.
+    doubts
+        Why the answer may not hold; as many as there is room for are given.
+    fitted
+        Whether what there is now was found in the waits of the log.
+    """
+    under = f" under {verdict.now.in_words()}" if fitted else ""
+    causes = [] if calibration is None else list(causes_of(calibration, log))
+    if verdict.kind == "no match" and calibration is not None:
+        lines = [*_mismatch(verdict, calibration, under, fitted=fitted)]
+        last = "Likely causes: "
+    else:
+        lines = [*_answer(verdict, worse)]
+        last = f"How far to trust it: {_trust(calibration, under)}"
+        causes = causes and [f"; likely causes: {causes[0]}", *causes[1:]]
+    rest = _ROWS - sum(map(_rows, lines))
+    lines += _filled(last, causes, rest - bool(doubts))
+    yield from lines
+    yield from _filled("Check: ", [doubt.short for doubt in doubts], _ROWS - sum(map(_rows, lines)))
+
+
+def _answer(verdict: Verdict, worse: Worse | None) -> Iterator[str]:
+    """Hand out the lines where the replay matches: what to do, how much that is, for whom it is worse, and so on."""
+    now, then, shortest = verdict.now, verdict.then, verdict.shortest
+    if verdict.kind == "hardly matters":
+        where = "As far as this replay shows, the" if verdict.weak else "The"
+        yield (
+            f"{where} order hardly matters here: jobs wait {as_hours(now.mean_h)} on average, and "
+            f"{as_hours(shortest.mean_h)} in the best order that was tried."
+        )
+    elif then is not None:
+        easy = ", with EASY backfilling" if now.policy in BACKFILLINGS else ""
+        yield f"{'Perhaps change' if verdict.weak else 'Change'}: to {then.in_words()}{easy}."
+        yield f"How much: {_gain(then, now)}."
+        longest = f"{as_hours(then.longest_h)}, now {as_hours(now.longest_h)}"
+        yield f"Who waits longer: {worse}; the longest wait is {longest}."
+        yield f"What to enter: {_to_enter(verdict, then)}."
+    elif verdict.costly:
+        yield f"Do not change: {now.in_words()} is only beaten by letting some jobs wait much longer."
+        yield f"The shortest mean wait: {_shortest(verdict)}."
+    else:
+        yield f"Do not change: nothing that was tried is certain to be better than {now.in_words()}."
+
+
+def _mismatch(verdict: Verdict, calibration: Calibration, under: str, *, fitted: bool) -> Iterator[str]:
+    """Hand out the lines where the replay does not match: how far off it is, and what to do about that."""
+    yield f"This replay does not match your machine: {'; '.join(_apart(calibration, under))}."
+    advised = "to change nothing" if verdict.then is None else verdict.then.in_words()
+    yield f"By the replay alone, the advice would be {advised}: do not rely on it."
+    auto = "" if fitted else ", or let --current auto find the order that you have"
+    yield f"What to do: change nothing yet; check --cores and --partition{auto}."
+
+
+def _apart(calibration: Calibration, under: str) -> Iterator[str]:
+    """Hand out how the log and its replay differ."""
+    far = [measure for measure in _MEASURES if calibration.apart(measure) > CLOSE]
+    for measure in far[:1]:
+        logged, replayed = (as_hours(waits[measure] / HOUR) for waits in (calibration.logged, calibration.replayed))
+        yield f"{_MEASURES[measure]} is {logged} in the log and {replayed} in the replay{under}"
+    if not calibration.same_jobs_wait:
+        yield "it is not the same jobs that wait"
+    elif not far:
+        yield f"for {percent(calibration.over_full_share)} of its time the log has more cores in use than the machine"
+
+
+def _gain(then: Option, now: Option) -> str:
+    """Return how much a change is worth."""
+    low, middle, high = (round(each) for each in np.percentile(100 * then.changes, (10, 50, 90)))  # 0 has no sign
+    return (
+        f"mean wait {as_hours(then.mean_h)} instead of {as_hours(now.mean_h)}; in resamples of the log {middle} % "
+        f"(median; 10-90 %: {low} to {high} %), shorter in {int((then.changes < 0).sum())} of {len(then.changes)}"
+    )
+
+
+def _shortest(verdict: Verdict) -> str:
+    """Return what is shortest if only the mean counts, and at what price."""
+    now, shortest = verdict.now, verdict.shortest
+    starves = ", which is starvation" if verdict.starves else ""
+    return (
+        f"{as_hours(shortest.mean_h)}, now {as_hours(now.mean_h)}, under {shortest.in_words()}; but the longest is "
+        f"{as_hours(shortest.longest_h)}, now {as_hours(now.longest_h)}{starves}"
+    )
+
+
+def _to_enter(verdict: Verdict, then: Option) -> str:
+    """Return what is to be entered into a batch system."""
+    entered = verdict.entered
+    if then.policy == "FCFS":
+        return "PriorityType=priority/multifactor, with PriorityWeightAge only"
+    if entered is None:
+        return "nothing; no priority of Slurm or PBS passes the same test"
+    if entered is then:
+        return "files/slurm.conf.txt for Slurm, files/pbs.txt for PBS"
+    part = (verdict.now.mean_h - entered.mean_h) / (verdict.now.mean_h - then.mean_h)
+    return f"files/slurm.conf.txt or files/pbs.txt, with {percent(part)} of the gain"
+
+
+def _trust(calibration: Calibration | None, under: str) -> str:
+    """Return what the answer is worth."""
+    if calibration is None:
+        return "the log does not say when its jobs started, so nothing checks it"
+    logged, replayed = (as_hours(waits["mean_wait_s"] / HOUR) for waits in (calibration.logged, calibration.replayed))
+    waits = under.strip() or f"mean wait {logged} in the log, {replayed} in the replay"
+    how = "the replay is like the log" if calibration.agreement == "close" else "roughly, test it first"
+    return f"{how} ({waits})"
+
+
+def _filled(begin: str, clauses: Sequence[str], rows: int) -> Iterator[str]:
+    """Hand out a line of as many clauses as fit into so many rows of a terminal; none if it would be empty."""
+    line, empty = begin, begin.endswith(": ")
+    for clause in clauses:
+        longer = f"{line}{'' if empty or clause.startswith('; ') else '; '}{clause}"
+        if _rows(f"{longer}.") <= rows:
+            line, empty = longer, False
+    if not empty:
+        yield f"{line}."
+
+
+def _rows(line: str) -> int:
+    """Return how many rows of a terminal of 80 columns a line takes."""
+    return len(textwrap.wrap(line, _COLUMNS))
+
+
+# -- who waits longer -------------------------------------------------------------------------------
+
+
+def worse_for(now: Schedule, then: Schedule) -> Worse:
+    """Return for whom the mean wait gets longer: users, jobs of a size, jobs of a limit."""
+    log = now.workload
+    both = now.counted & ~np.isnan(now.start_s) & ~np.isnan(then.start_s)
+    before_s, after_s = (schedule.start_s[both] - log.submit_s[both] for schedule in (now, then))
+    users, place, counts = np.unique(log.user_id[both], return_inverse=True, return_counts=True)
+    regular = (counts >= _REGULAR) & (users >= 0)
+    sums = (np.bincount(place, wait_s, len(users)) for wait_s in (before_s, after_s))
+    longer = [_is_longer(*means_s) for means_s in zip(*(sum_s / counts for sum_s in sums), strict=True)]
+    tops = np.unique(np.maximum(np.floor(np.array(_PARTS) * now.cores), 1))
+    sizes, limits = np.searchsorted(tops, log.cores[both]), np.searchsorted(_LIMITS_H, log.estimate_s[both] / HOUR)
+    found = [
+        *_classes(sizes, [f"of {name} cores" for name in _spans(tops, "")], before_s, after_s),
+        *_classes(limits, [f"with limits of {name}" for name in _spans(_LIMITS_H, " h")], before_s, after_s),
+    ]
+    who, before, after = max(found, key=lambda one: one[2] - one[1], default=("", 0.0, 0.0))
+    return Worse(int((regular & longer).sum()), int(regular.sum()), who, before / HOUR, after / HOUR)
+
+
+def _spans(tops: Iterable[float], what: str) -> Iterator[str]:
+    """Hand out the names of classes that reach up to these numbers."""
+    *inner, last = tops
+    low = 0.0
+    for top in (*inner, last):
+        if low == 0:
+            yield f"up to {top:,.0f}{what}"
+        else:
+            yield f"more than {low:,.0f}{what}" + ("" if top == last else f" up to {top:,.0f}{what}")
+        low = top
+
+
+def _is_longer(before_s: float, after_s: float) -> bool:
+    """Return whether a mean wait is longer by more than 5 % and a minute."""
+    return after_s > max((1 + GAIN) * before_s, before_s + MINUTE)
+
+
+def _classes(
+    of: NDArray[np.intp], names: Sequence[str], before_s: Floats, after_s: Floats
+) -> Iterator[tuple[str, float, float]]:
+    """Hand out the classes of jobs that wait longer: name, mean wait before and after, in seconds."""
+    for number, name in enumerate(names):
+        mine = of == number
+        if mine.any():
+            before, after = float(before_s[mine].mean()), float(after_s[mine].mean())
+            if _is_longer(before, after):
+                yield name, before, after

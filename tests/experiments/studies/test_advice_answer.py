@@ -1,0 +1,232 @@
+"""The answer of advice: its lines, that ten rows of a terminal hold them, and for whom a change is worse."""
+
+import itertools
+import textwrap
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simmodels as sm
+from experiments.calibration import Calibration, causes_of
+from experiments.studies.advice_answer import Doubt, Worse, lines_of, worse_for
+from experiments.studies.advice_policies import BACKFILLINGS, FIXED
+from experiments.studies.advice_report import doubts_of
+from experiments.studies.advice_verdict import Option, judge
+from simmodels.policies.orders import TWELVE_ORDERS
+from tests.experiments.studies.test_advice_verdict import BETTER, NOW, calibration
+
+LOG = replace(sm.Workload.of({"submit_s": [0], "runtime_s": [60], "cores": [4]}), max_cores=64)
+WORSE = Worse(21, 141, "with limits of more than 24 h", 3.04, 3.68)
+ROUGH, POOR = calibration(7.0), calibration(15.0)
+ENTERED = replace(BETTER, policy="priority: fewest cores first; 40 h", threshold_h=None, mean_h=3.1)
+
+
+def said(
+    *options: Option,
+    now: Option = NOW,
+    replayed: Calibration | None = None,
+    log: sm.Workload = LOG,
+    doubts: tuple[Doubt, ...] = (),
+    fitted: bool = False,
+) -> list[str]:
+    verdict = judge([now, *options], now, replayed)
+    return list(lines_of(verdict, replayed, log, worse=WORSE, doubts=doubts, fitted=fitted))
+
+
+def rows(lines: list[str], columns: int = 80) -> int:
+    """Return how many rows of a terminal lines take, with the dash before each."""
+    return sum(len(textwrap.wrap(line, columns - 2)) for line in lines)
+
+
+def test_a_change_has_its_gain_its_price_and_what_to_enter() -> None:
+    assert said(BETTER, ENTERED, replayed=calibration(4.0)) == [
+        "Change: to SQF (fewest cores first; jobs that waited 40 h before all).",
+        (
+            "How much: mean wait 2.8 h instead of 4 h; in resamples of the log -30 % (median; 10-90 %: -38 to -29 %), "
+            "shorter in 5 of 5."
+        ),
+        (
+            "Who waits longer: jobs with limits of more than 24 h (3.68 h, now 3.04 h), 21 of 141 users; the longest "
+            "wait is 101 h, now 100 h."
+        ),
+        "What to enter: files/slurm.conf.txt or files/pbs.txt, with 75 % of the gain.",
+        "How far to trust it: the replay is like the log (mean wait 4 h in the log, 4 h in the replay).",
+    ]
+
+
+def test_a_change_is_only_perhaps_one_where_the_replay_is_roughly_like_the_log() -> None:
+    lines = said(BETTER, replayed=replace(ROUGH, free_share=0.41))
+    assert lines[0].startswith("Perhaps change: to SQF")
+    assert lines[-1] == (
+        "How far to trust it: roughly, test it first (mean wait 7 h in the log, 4 h in the replay); likely causes: "
+        "cores were free in 41 % of the waiting time (holds, user limits, jobs ahead)."
+    )
+    lines = said(BETTER)
+    assert lines[0].startswith("Perhaps change: to SQF")
+    assert lines[-1] == "How far to trust it: the log does not say when its jobs started, so nothing checks it."
+
+
+def test_a_replay_that_does_not_match_is_the_verdict_and_nothing_is_to_be_entered() -> None:
+    lines = said(BETTER, ENTERED, replayed=replace(POOR, free_share=0.41, rank_correlation=0.1))
+    assert lines == [
+        (
+            "This replay does not match your machine: the mean wait is 15 h in the log and 4 h in the replay; it is "
+            "not the same jobs that wait."
+        ),
+        (
+            "By the replay alone, the advice would be SQF (fewest cores first; jobs that waited 40 h before all): do "
+            "not rely on it."
+        ),
+        (
+            "What to do: change nothing yet; check --cores and --partition, or let --current auto find the order that "
+            "you have."
+        ),
+        "Likely causes: cores were free in 41 % of the waiting time (holds, user limits, jobs ahead).",
+    ]
+    assert said(replayed=POOR)[1] == "By the replay alone, the advice would be to change nothing: do not rely on it."
+
+
+def test_what_differs_is_named_where_it_is_not_the_mean() -> None:
+    p95 = replace(POOR, logged={**POOR.logged, "mean_wait_s": 4 * 3600.0, "median_wait_s": 4 * 3600.0})
+    assert said(BETTER, replayed=p95)[0].endswith(
+        "the 95th percentile of the waits is 15 h in the log and 4 h in the replay."
+    )
+    full = replace(calibration(4.0), over_full_share=0.4, peak_cores=100)
+    lines = said(BETTER, replayed=full)
+    assert lines[0].endswith("for 40 % of its time the log has more cores in use than the machine.")
+    assert lines[-1] == "Likely causes: the log has up to 100 cores in use, the machine 64."
+
+
+def test_what_was_found_to_be_the_current_policy_is_named() -> None:
+    close = said(BETTER, replayed=calibration(4.0), fitted=True)[-1]
+    assert close.endswith("the replay is like the log (under FCFS (first come, first served)).")
+    assert "under FCFS (first come, first served)" in said(BETTER, replayed=POOR, fitted=True)[0]
+
+
+def test_without_a_change_the_price_of_the_shortest_mean_wait_is_named() -> None:
+    starving = replace(BETTER, threshold_h=None, longest_h=5147.0)
+    lines = said(starving, replayed=calibration(4.0))
+    assert lines[:2] == [
+        "Do not change: FCFS (first come, first served) is only beaten by letting some jobs wait much longer.",
+        (
+            "The shortest mean wait: 2.8 h, now 4 h, under SQF (fewest cores first, however long others wait); but the "
+            "longest is 5,147 h, now 100 h, which is starvation."
+        ),
+    ]
+    unsure = replace(BETTER, changes=np.zeros(5))
+    assert said(unsure)[0] == (
+        "Do not change: nothing that was tried is certain to be better than FCFS (first come, first served)."
+    )
+
+
+def test_where_the_order_hardly_matters_both_waits_are_named() -> None:
+    idle = replace(NOW, mean_h=0.012)
+    lines = said(replace(BETTER, mean_h=0.001), now=idle, replayed=replace(calibration(4.0)))
+    assert lines[0] == (
+        "The order hardly matters here: jobs wait 0.01 h on average, and less than 0.01 h in the best order that was "
+        "tried."
+    )
+    assert said(replace(BETTER, mean_h=3.9))[0].startswith("As far as this replay shows, the order hardly matters here")
+
+
+def test_what_a_batch_system_can_have_is_said() -> None:
+    best = replace(ENTERED, mean_h=2.7)
+    assert said(BETTER, best)[3] == "What to enter: files/slurm.conf.txt for Slurm, files/pbs.txt for PBS."
+    starving = replace(ENTERED, longest_h=1000.0)
+    assert said(BETTER, starving)[3] == "What to enter: nothing; no priority of Slurm or PBS passes the same test."
+    plain = replace(BETTER, policy="FCFS", threshold_h=None)
+    assert said(plain, now=replace(NOW, policy="LAF"))[3] == (
+        "What to enter: PriorityType=priority/multifactor, with PriorityWeightAge only."
+    )
+
+
+def test_easy_is_named_where_it_is_new() -> None:
+    now = replace(NOW, policy="FCFS without backfilling")
+    assert said(BETTER, now=now)[0].endswith("jobs that waited 40 h before all), with EASY backfilling.")
+
+
+def test_a_change_of_nearly_nothing_has_no_sign() -> None:
+    changes = np.array([-0.4, -0.3, -0.2, -0.1, -0.001, -0.001])
+    assert "-0 " not in said(replace(BETTER, changes=changes))[1]
+
+
+def test_doubts_come_last_as_many_as_there_is_room_for() -> None:
+    doubts = tuple(Doubt(f"doubt {number} {'x' * 30}", "") for number in range(9))
+    lines = said(BETTER, ENTERED, replayed=calibration(4.0), doubts=doubts)
+    assert lines[-1].startswith("Check: doubt 0 ")
+    assert rows(lines) <= 10
+
+
+LONG = Worse(12_345, 67_890, "with limits of more than 4 h up to 24 h", 1234.0, 5678.0)
+BUSY = {"submit_s": [0, 1], "runtime_s": [1e6, 1e6], "cores": [64, 64], "gpus": [1, 1], "requested_memory_kb": [1, 1]}
+DOUBTS = tuple(
+    doubts_of(
+        replace(sm.Workload.of(BUSY | {"requested_s": [-1, -1]}), max_cores=64),
+        replace(ROUGH, over_full_share=0.5, peak_cores=1_234_567),
+    )
+)
+
+
+@pytest.mark.parametrize("logged_h", [4.0, 7.0, 15.0, None])
+@pytest.mark.parametrize("longest_h", [100.0, 4321.0])
+@pytest.mark.parametrize("doubts", [(), DOUBTS])
+def test_the_answer_has_at_most_six_lines_and_ten_rows_whatever_is_advised(
+    logged_h: float | None, longest_h: float, doubts: tuple[Doubt, ...]
+) -> None:
+    """Of each policy that can be advised, beside each that can be the current one."""
+    replayed = None if logged_h is None else replace(
+        calibration(logged_h, rank_correlation=0.1 if logged_h > 10 else 0.9), free_share=0.9,
+        outages_s=tuple((0.0, 1e6) for _ in range(99)), known_share=0.5,
+    )  # fmt: skip
+    log = replace(LOG, extras={"requested_memory_kb": np.array([1])})
+    now_policies = ("FCFS", "LEXP", *BACKFILLINGS, "priority: most cores per minute of the limit first; 2560 h")
+    thresholds = {True: (160.0, None), False: (None,)}
+    for policy, now_policy in itertools.product(FIXED, now_policies):
+        if policy in BACKFILLINGS or policy == now_policy:
+            continue
+        for threshold_h in thresholds[policy in TWELVE_ORDERS]:
+            then = replace(BETTER, policy=policy, threshold_h=threshold_h, longest_h=longest_h)
+            now = replace(NOW, policy=now_policy, mean_h=1234.0, longest_h=999.0 if longest_h > 1000 else 100.0)
+            then = replace(then, mean_h=1000.0)
+            for fitted in (False, True):
+                verdict = judge([now, then], now, replayed)
+                lines = list(lines_of(verdict, replayed, log, worse=LONG, doubts=doubts, fitted=fitted))
+                assert len(lines) <= 6
+                assert rows(lines) <= 10, lines
+                assert rows(lines, 100) <= 10, lines
+                assert not doubts or verdict.kind == "no match" or lines[-1].startswith("Check: --cores, as up to")
+
+
+def test_causes_are_given_as_far_as_there_is_room() -> None:
+    held = replace(POOR, free_share=0.41, outages_s=((0.0, 8e4),), known_share=0.5, over_full_share=0.05, peak_cores=99)
+    assert len(list(causes_of(held, LOG))) == 4
+    line = said(BETTER, replayed=held)[-1]
+    assert line.startswith("Likely causes: the log has up to 99 cores in use, the machine 64; ")
+    assert rows(said(BETTER, replayed=held)) <= 10
+
+
+# -- who waits longer -------------------------------------------------------------------------------
+
+
+def test_who_waits_longer_is_found_by_user_size_and_limit() -> None:
+    """A wide job of user 2 waits for an hour more, so that ten short ones of user 1 need not wait for it."""
+    frame = pd.DataFrame(
+        {
+            "submit_s": [0.0, *[1.0] * 10, *[0.5] * 10],
+            "runtime_s": [3600.0, *[360.0] * 10, *[60.0] * 10],
+            "cores": [64, *[1] * 10, *[64] * 10],
+            "user_id": [9, *[1] * 10, *[2] * 10],
+        }
+    )
+    log = sm.Workload.from_frame(frame, max_cores=64)
+    found = worse_for(sm.simulate(log), sm.simulate(log, order="SQF", backfilling="none"))
+    assert (found.users, found.of_users, found.who) == (1, 2, "of more than 16 cores")
+    assert found.after_h > found.before_h
+    assert str(found).startswith("jobs of more than 16 cores (")
+    assert str(found).endswith("), 1 of 2 users")
+    nobody = worse_for(sm.simulate(log), sm.simulate(log))
+    assert nobody == Worse(0, 2)
+    assert str(nobody) == "none of 2 users"
+    assert str(Worse(0, 1)) == "hardly anybody"
