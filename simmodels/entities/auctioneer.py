@@ -68,7 +68,7 @@ class Auctioneer(Router):
     Raises
     ------
     RequestError, UnknownNameError
-        An option is not what is allowed.
+        An option is out of range.
 
     Notes
     -----
@@ -179,7 +179,7 @@ class Auctioneer(Router):
         for workflow in workflows:
             if id(workflow) in self._number:
                 what = f"job {workflow.job_id} is to be submitted twice"
-                raise RequestError(what, "a copy is allowed (dataclasses.replace)")
+                raise RequestError(what, "submit a copy (dataclasses.replace)")
         known = Known(workflows, self.options, self._kinds)
         known.into(self._state)
         self._critical_path_s.append(known.critical_path_s)

@@ -12,7 +12,8 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Leaves, Machine
 from simmodels.entities.outages import require_machines
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import require_known
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.passes import switching
 from simmodels.site import Removes
 from simmodels.streams import stream
@@ -101,9 +102,7 @@ class CapacityProcess:
         return None
 
     def _check(self, machines: int) -> None:
-        if not 0 <= machines <= len(self.cluster.machines):
-            limit = len(self.cluster.machines)
-            raise RequestError(f"{machines} machines of cluster {self.cluster.name!r}", f"0 to {limit} are allowed")
+        as_integer(f"machines of cluster {self.cluster.name!r}", machines, 0, len(self.cluster.machines))
 
     def _run(self) -> Process:
         """Carry out each change; those of which notice is to be given before the next one are looked up in time."""
@@ -200,7 +199,7 @@ class TraceCapacity(CapacityProcess):
     Raises
     ------
     RequestError
-        The table is not what is allowed, or asks for more machines than the cluster has.
+        The table is no capacity, or asks for more machines than the cluster has.
 
     Examples
     --------
@@ -226,14 +225,13 @@ class TraceCapacity(CapacityProcess):
         capacity = Capacity.of(table)
         if start_s is not None:
             capacity = capacity.shift(start_s - float(capacity.time_s[0]))
-        if repeat_s is not None and not repeat_s > 0:
-            raise RequestError(f"repeat_s is {repeat_s}", "None or a number of seconds > 0 is allowed")
+        if repeat_s is not None:
+            as_number("repeat_s", repeat_s, above=0, finite=False, unit="seconds", also="None")
         self.capacity = capacity
         self.repeat_s = repeat_s
         longest = float(capacity.notice_s.max())
-        if capacity.machines.max() > len(cluster.machines) > 0:
-            what = f"a capacity of {capacity.machines.max()} machines for cluster {cluster.name!r}"
-            raise RequestError(what, f"0 to {len(cluster.machines)} are allowed")
+        if cluster.machines:
+            as_integer(f"machines of cluster {cluster.name!r}", capacity.machines.max(), 0, len(cluster.machines))
         super().__init__(
             env, cluster, machines=self._machines_at(float(env.now)), removes=removes, longest_notice_s=longest
         )
@@ -325,10 +323,9 @@ class MarkovCapacity(CapacityProcess):
         self.low, self.high, self.step, self.period_s, self.law = low, high, step, period_s, law
         self.notice_s, self.mode = notice_s, mode
         self.start = (low + high) // 2 if start is None else start
-        next_machines(self.start, 0.0, low=low, high=high, step=step, law=law)  # refuses what is not allowed
+        next_machines(self.start, 0.0, low=low, high=high, step=step, law=law)  # refuses what is out of range
         CapacityChange(0.0, self.start, notice_s, mode)  # the same
-        if not 0 < period_s < np.inf:
-            raise RequestError(f"period_s is {period_s}", "a finite number of seconds > 0 is allowed")
+        as_number("period_s", period_s, above=0, unit="seconds")
         super().__init__(env, cluster, machines=self.start, removes=removes, longest_notice_s=notice_s)
 
     _walks = True

@@ -17,10 +17,11 @@ from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Lost, Powered, Started
 from simmodels.entities.machine import Machine
 from simmodels.entities.progress import Progress, duration_s, worked_s
-from simmodels.entities.sizes import Machines, groups_of, pool_size, require_speed
+from simmodels.entities.sizes import Machines, groups_of
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.cards import card, tiles
 from simmodels.ground.durations import duration
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.results.place import ClusterSpec
 from simmodels.workload import Job
@@ -96,13 +97,14 @@ class Cluster:
         kind: str | None = None,
         checkpoints: Checkpoints | None = None,
     ) -> None:
-        require_speed(speed)
+        as_number("speed", speed, above=0)
         groups = groups_of(name, cores, machines, cores_per_machine, speed)
         made = [group for group in groups for _ in range(int(group.count))]
         self.env = env
         self.name = name
         self.number = len(env.all(Cluster))  # in order of making
-        self.cores: int = pool_size(name, cores) if cores is not None else sum(int(each.cores) for each in made)
+        pool = None if cores is None else as_integer(f"cores of cluster {name!r}", cores, 1)
+        self.cores: int = sum(int(each.cores) for each in made) if pool is None else pool
         self.kind = kind
         self.free_cores: int = self.cores
         self.speed = min((each.speed for each in groups), default=float(speed))

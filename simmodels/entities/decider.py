@@ -12,7 +12,7 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
 from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.results.attempts import FINISHED
 from simmodels.results.place import Terms
 from simmodels.workflow import Workflow
@@ -159,8 +159,9 @@ class Decider:
         """Refuse what is no job, or can never run here."""
         self.require_job(job)
         if not 1 <= job.cores <= self.widest:
-            what = f"needs {job.cores} cores; 1 to {self.widest} are allowed"
-            raise ImpossibleJobError(job.job_id, f"{what} on a machine here" if self._by_machine else f"{what} here")
+            place = "a machine here" if self._by_machine else "a cluster here"
+            expected = f"an integer from 1 to {self.widest}, the most that {place} has"
+            raise ImpossibleJobError(job.job_id, must_be("cores", expected, job.cores))
 
     @staticmethod
     def require_job(job: Job) -> None:

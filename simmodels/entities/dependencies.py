@@ -57,7 +57,7 @@ class Dependencies(Decider):
     Raises
     ------
     RequestError, UnknownNameError
-        An option is not what is allowed, or data travel differently in front of one of the clusters already.
+        An option is out of range, or data travel differently in front of one of the clusters already.
 
     Notes
     -----

@@ -8,8 +8,8 @@ from simmodels.capacity import Mode
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
-from simmodels.errors import RequestError, require_known
-from simmodels.ground.numbers import is_number, is_whole
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.streams import stream
 from simmodels.units import DAY
 
@@ -27,19 +27,6 @@ def require_machines(cluster: Cluster) -> None:
     """
     if not cluster.machines:
         raise RequestError(f"cluster {cluster.name!r} has no machines", "create it with machines=")
-
-
-def require_seconds(name: str, value: float, *, positive: bool = True) -> float:
-    """Return a number of seconds; refuse one that is negative, not finite, or 0 where it must be positive.
-
-    Raises
-    ------
-    RequestError
-        It is out of its range.
-    """
-    if not is_number(value) or not (0 < value < math.inf or (value == 0 and not positive)):
-        raise RequestError(f"{name} must be a finite number of seconds {'>' if positive else '>='} 0 (got {value})")
-    return float(value)
 
 
 class Failures:
@@ -90,11 +77,9 @@ class Failures:
         require_machines(cluster)
         self.env = env
         self.cluster = cluster
-        self.mtbf_s = require_seconds("mtbf_s", mtbf_s)
-        self.repair_s = require_seconds("repair_s", repair_s)
-        if not is_number(shape) or not _LEAST_SHAPE <= shape < math.inf:
-            raise RequestError(f"shape must be a finite number >= {_LEAST_SHAPE} (got {shape})")
-        self.shape = shape
+        self.mtbf_s = as_number("mtbf_s", mtbf_s, above=0, unit="seconds")
+        self.repair_s = as_number("repair_s", repair_s, above=0, unit="seconds")
+        self.shape = as_number("shape", shape, least=_LEAST_SHAPE)
         self._seed = env.seed_of("failures", cluster.name)
         env.enter(self)
         self.processes = [env.process(self._run(machine)) for machine in cluster.machines]
@@ -169,21 +154,19 @@ class Maintenance:
         self.env = env
         self.cluster = cluster
         if not env.now <= start_s < math.inf:
-            raise RequestError(f"start_s must be a finite instant from {env.now:g} s on (got {start_s})")
+            raise RequestError(must_be("start_s", f"a finite instant from {env.now:g} s on", start_s))
         self.start_s = float(start_s)
-        self.duration_s = require_seconds("duration_s", duration_s)
-        self.notice_s = require_seconds("notice_s", notice_s, positive=False)
+        self.duration_s = as_number("duration_s", duration_s, above=0, unit="seconds")
+        self.notice_s = as_number("notice_s", notice_s, least=0, unit="seconds")
         if repeat_s is not None and not duration_s < repeat_s < math.inf:
-            raise RequestError(f"repeat_s must be longer than duration_s, {duration_s:g} s (got {repeat_s})")
+            raise RequestError(must_be("repeat_s", f"longer than duration_s, {duration_s:g} s", repeat_s))
         self.repeat_s = repeat_s
         require_known("mode", mode, get_args(Mode))
         self.mode = mode
         chosen = _listed(cluster, machines)
         last = len(cluster.machines) - 1
-        for index in chosen:
-            if not is_whole(index, 0, last):
-                raise RequestError(f"machine {index} of cluster {cluster.name!r}: it has machines 0 to {last}")
-        self.machines = [cluster.machines[int(index)] for index in dict.fromkeys(chosen)]
+        chosen = [as_integer(f"a machine of cluster {cluster.name!r}", index, 0, last) for index in chosen]
+        self.machines = [cluster.machines[index] for index in dict.fromkeys(chosen)]
         env.enter(self)
         self.process = env.process(self._run())
 
@@ -224,5 +207,5 @@ def _listed(cluster: Cluster, machines: object) -> list[int]:
         return list(range(len(cluster.machines)))
     found = list(machines) if isinstance(machines, Iterable) else []
     if not found:
-        raise RequestError(f"machines must be None, or the numbers of at least one machine (got {machines})")
+        raise RequestError(must_be("machines", "the numbers of at least one machine, or None", machines))
     return found

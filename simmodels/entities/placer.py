@@ -13,7 +13,7 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, Environment
 from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.passes import placement_events
 from simmodels.policies.checkpoints import Checkpoints
@@ -43,7 +43,7 @@ class Placer(Scheduler):
     Raises
     ------
     RequestError, UnknownNameError
-        An option is not what is allowed, or the cluster is a pool of cores.
+        An option is out of range, or the cluster has no machines.
     """
 
     heuristic: ClassVar[Heuristic]
@@ -170,7 +170,7 @@ class Placer(Scheduler):
     def _require(self, job: Job) -> None:
         super()._require(job)
         if not job.runtime_s > 0:
-            raise ImpossibleJobError(job.job_id, f"runs for {job.runtime_s:g} s; more than 0 s is allowed")
+            raise ImpossibleJobError(job.job_id, must_be("runtime_s", "a number of seconds > 0", job.runtime_s))
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""

@@ -7,10 +7,9 @@ from simmodels.entities.decider import Decider
 from simmodels.entities.environment import END, Environment, Process
 from simmodels.entities.events import Ended, Powered, Routed, Started, Submitted
 from simmodels.entities.machine import Machine
-from simmodels.entities.outages import require_machines, require_seconds
+from simmodels.entities.outages import require_machines
 from simmodels.entities.router import Router
-from simmodels.errors import RequestError
-from simmodels.ground.numbers import is_whole
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.workload import Job
 
 
@@ -56,11 +55,9 @@ class SleepWhenIdle:
         require_machines(cluster)
         self.env = env
         self.cluster = cluster
-        self.after_s = require_seconds("after_s", after_s, positive=False)
-        self.boot_s = require_seconds("boot_s", boot_s, positive=False)
-        if not is_whole(awake, 0, len(cluster.machines)):
-            raise RequestError(f"awake must be an integer from 0 to {len(cluster.machines)} (got {awake})")
-        self.awake = int(awake)
+        self.after_s = as_number("after_s", after_s, least=0, unit="seconds")
+        self.boot_s = as_number("boot_s", boot_s, least=0, unit="seconds")
+        self.awake = as_integer("awake", awake, 0, len(cluster.machines))
         on = [machine for machine in cluster.machines if machine.is_on]
         self._idle = dict.fromkeys(on, float(env.now))  # since when, the longest first
         self._heard: Decider | None = None

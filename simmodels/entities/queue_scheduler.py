@@ -53,7 +53,7 @@ class QueueScheduler(Scheduler):
     Raises
     ------
     RequestError, UnknownNameError
-        An option is not what is allowed.
+        An option is out of range.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import ranges
 from simmodels.results.place import Terms
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
@@ -117,9 +117,8 @@ class Recorder:
             self._back.remove(key)
             return
         if key in self._undone:
-            raise RequestError(
-                f"job {job.job_id} is submitted again before it is done", "a copy is allowed (replace(job))"
-            )
+            what = f"job {job.job_id} is submitted again before it is done"
+            raise RequestError(what, "submit a copy (dataclasses.replace)")
         self._undone[key] = (self._count, job)
         if isinstance(job, Workflow):
             self._flows.append((self._count, job))
@@ -316,8 +315,8 @@ class Recorder:
         begin, now = window_s if window_s is not None else (self._first_s, float(self.env.now))
         seen_s = self.env.now if self.env.peek() < np.inf else np.inf  # with nothing to come, all is as it is
         if not self._first_s <= begin <= now <= seen_s:
-            seen = f"what lies from {self._first_s:g} s to {seen_s:g} s was seen and is allowed"
-            raise RequestError(f"a window from {begin:g} s to {now:g} s", seen)
+            expected = f"an interval within {self._first_s:g} s to {seen_s:g} s, which the recorder has seen"
+            raise RequestError(must_be("window_s", expected, (float(begin), float(now))))
         return begin, now
 
     def schedule(self, *, window_s: tuple[float, float] | None = None) -> Schedule:

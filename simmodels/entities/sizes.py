@@ -2,12 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
-
-import numpy as np
 
 from simmodels.errors import RequestError
-from simmodels.ground.numbers import MOST, is_number, is_whole
+from simmodels.ground.numbers import as_integer, as_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +39,9 @@ class Machines:
 
     def __post_init__(self) -> None:
         """Refuse numbers that no machines have."""
-        if not (is_whole(self.count, 1, MOST) and is_whole(self.cores, 1, MOST)):
-            what = f"{self.count} machines of {self.cores} cores"
-            raise RequestError(what, "at least 1 core is allowed, in whole numbers up to 2^53")
-        require_speed(self.speed)
-
-
-def require_speed(speed: float) -> None:
-    """Refuse a speed that is not a finite number above 0.
-
-    Raises
-    ------
-    RequestError
-        It is none.
-    """
-    if not is_number(speed) or not 0 < speed < np.inf:
-        raise RequestError(f"speed must be a finite number > 0 (got {speed})")
+        as_integer("count", self.count, 1)
+        as_integer("cores", self.cores, 1)
+        as_number("speed", self.speed, above=0)
 
 
 def groups_of(
@@ -67,7 +51,7 @@ def groups_of(
     listed = isinstance(machines, Sequence)
     if (cores is None) == (machines is None) or (machines is None or listed) != (each is None):
         what = f"cluster {name!r} with cores={cores}, machines={machines}, cores_per_machine={each}"
-        raise RequestError(what, "either cores, or machines and cores_per_machine, or a list of Machines are allowed")
+        raise RequestError(what, "give either cores, or machines and cores_per_machine, or a list of Machines")
     if isinstance(machines, Sequence):
         if not machines or not all(isinstance(group, Machines) for group in machines) or speed != 1.0:
             what = f"cluster {name!r} with machines={machines} and speed={speed}"
@@ -75,17 +59,6 @@ def groups_of(
         return tuple(machines)
     if machines is None or each is None:
         return ()
-    if not (is_whole(machines, 1, MOST) and is_whole(each, 1, MOST)):
-        _refuse_size(name, f"{machines} machines of {each} cores")
+    as_integer(f"machines of cluster {name!r}", machines, 1)
+    as_integer(f"cores_per_machine of cluster {name!r}", each, 1)
     return (Machines(machines, each, speed),)
-
-
-def pool_size(name: str, cores: int) -> int:
-    """Return the size of a pool of cores."""
-    if not is_whole(cores, 1, MOST):
-        _refuse_size(name, f"{cores} cores")
-    return int(cores)
-
-
-def _refuse_size(name: str, size: str) -> NoReturn:
-    raise RequestError(f"cluster {name!r} of {size}", "at least 1 core is allowed, in whole numbers up to 2^53")

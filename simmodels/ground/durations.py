@@ -4,7 +4,7 @@ import math
 import re
 from typing import Any, Final
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 
 _UNITS: Final = {"": SECOND, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
@@ -36,8 +36,8 @@ def seconds(text: str, what: str = "duration") -> float:
     """
     found = _DURATION.fullmatch(text)
     if found is None or found.group(2).lower() not in _UNITS:
-        allowed = "a number of seconds, or with a unit (s, min, h, d, w) as in 90s, 30min, 40h, 2d, is allowed"
-        raise RequestError(f"{what} {text!r}", allowed)
+        expected = "a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d"
+        raise RequestError(must_be(what, expected, text))
     return float(found.group(1)) * _UNITS[found.group(2).lower()]
 
 

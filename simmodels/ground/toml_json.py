@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import tomli_w
 
-from simmodels.errors import FileFormatError, brief
+from simmodels.errors import FileFormatError, brief, must_be
 from simmodels.ground.files import open_regular, replacing
 
 Document = Mapping[str, Any]
@@ -88,7 +88,7 @@ def parsed(text: str | bytes, suffix: str, path: str) -> dict[str, Any]:
     """
     found = _toml_value(text, path) if suffix == ".toml" else json_value(text, path)
     if not isinstance(found, dict):
-        raise FileFormatError(path, None, f"holds a {type(found).__name__}; names with values are allowed")
+        raise FileFormatError(path, None, must_be("the document", "names with values", found))
     return found
 
 
@@ -167,7 +167,7 @@ def _limit(error: Exception) -> str:
 def _suffix(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise FileFormatError(str(path), None, f"ends in {suffix!r}; {' and '.join(SUFFIXES)} are allowed")
+        raise FileFormatError(str(path), None, must_be("the suffix", " or ".join(SUFFIXES), suffix))
     return suffix
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels import metrics
 from simmodels.capacity import Capacity
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.workload import Workload
 
 COMPLETED: Final = 0
@@ -99,8 +99,9 @@ def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:
         raise RequestError(f"attempts without {', '.join(missing)}", f"{', '.join(ATTEMPT_COLUMNS)} are needed")
     if key == "row":
         row = table["row"].to_numpy().astype(np.int64)
-        if len(row) and not (row.min() >= 0 and row.max() < len(workload)):
-            raise RequestError(f"attempts of rows {row.min()} to {row.max()}", f"0 to {len(workload) - 1} are allowed")
+        strange = row[(row < 0) | (row >= len(workload))]
+        if len(strange):
+            raise RequestError(must_be("column row", f"integers from 0 to {len(workload) - 1}", strange[0]))
         return row
     order = np.argsort(workload.job_id, kind="stable")
     known, wanted = workload.job_id[order], table["job_id"].to_numpy()

@@ -44,7 +44,7 @@ def _width(e: Evidence) -> None:
     """Refuse rows that are wider than their cluster."""
     cores = e.workload.cores
     width = (cores < 1) | (cores > np.array([place.cores for place in e.places])[e.on])
-    text = "starts at {start_s} s on {job.cores} cores; 1 to {place.cores} are allowed"
+    text = "starts at {start_s} s on {job.cores} cores, which must be 1 to {place.cores}"
     e.refuse("width", e.started & width, text)
 
 

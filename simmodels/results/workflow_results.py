@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.results.attempts import FINISHED, STARVED, WORKFLOW_OUTCOMES
 from simmodels.workflow import Workflow
 from simmodels.workload import Tasks
@@ -136,7 +136,7 @@ class WorkflowResults:
     def deciles(self, by: str = "volume_core_s") -> pd.DataFrame:
         """Return a table with a row for each tenth of the workflows, the smallest first; see `Schedule.deciles`."""
         if by not in {"volume_core_s", "most_value", "critical_path_s"}:
-            raise RequestError(f"deciles by {by!r}", "volume_core_s, most_value or critical_path_s is allowed")
+            raise RequestError(must_be("by", "volume_core_s, most_value or critical_path_s", by))
         table, jobs = self.table(), len(self.workflows)
         order = np.argsort(table[by].to_numpy(), kind="stable")
         table["decile"] = np.empty(jobs, np.int64)

@@ -411,7 +411,7 @@ WRONG = {
     "simulate -w log.swf --decide never": "unknown decide 'never'",
     "simulate -w log.swf --overrun jump": "unknown overrun 'jump'",
     "simulate -w log.swf --engine simpi": "unknown engine 'simpi'; did you mean simpy?",
-    "simulate -w log.swf --threshold 4x": "--threshold '4x'; a number of seconds, or with a unit",
+    "simulate -w log.swf --threshold 4x": "--threshold must be a number of seconds, or one with a unit",
     "simulate -w log.swf --queue-depth 0": "queue_depth is 0",
     "simulate -w log.swf --queue-depth 99999999999999999999": "queue_depth is 99999999999999999999",
     "simulate -w log.swf --warm-jobs -1": "warm_jobs is -1",

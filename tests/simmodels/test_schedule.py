@@ -314,7 +314,7 @@ def changed(schedule: Schedule, row: int, **values: float) -> Schedule:
         (3, {"start_s": NAN}, r"\(outcome\): job 4 is killed, but its start is nan s, its end 80.0 s"),
         (4, {"end_s": 90}, r"\(outcome\): job 5 is unfinished, but ends at 90.0 s"),
         (4, {"start_s": math.inf}, r"\(outcome\): job 5 has no finite times"),
-        (1, {"cores": 5}, r"\(width\): job 2 starts at 10.0 s on 5 cores; 1 to 4 are allowed"),
+        (1, {"cores": 5}, r"\(width\): job 2 starts at 10.0 s on 5 cores, which must be 1 to 4"),
         (1, {"cores": 0}, r"\(width\): job 2 starts at 10.0 s on 0 cores"),
         (2, {"submit_s": 14.5}, r"\(submit\): job 3 starts at 14.0 s, before its submit at 14.5 s"),
         (1, {"end_s": 15}, r"\(end\): job 2 completed, starts at 10.0 s and ends at 15.0 s; its runtime is 4.0 s"),
@@ -600,7 +600,7 @@ def test_what_ran_on_one_cluster_is_a_schedule_of_its_own() -> None:
     [
         ({"start_s": [0, 0, 3, NAN], "end_s": [10, 4, 9, NAN]}, r"\(data\): job 2, task 1 starts at 3.0 s, before"),
         ({"cluster": [0, 0, 5, -1]}, r"\(outcome\): job 2, task 1 starts at 10.0 s on cluster 5, which there is not"),
-        ({"clusters": [("a", 1), ("b", 5)]}, r"\(width\): job 1 starts at 0.0 s on 2 cores; 1 to 1 are allowed"),
+        ({"clusters": [("a", 1), ("b", 5)]}, r"\(width\): job 1 starts at 0.0 s on 2 cores, which must be 1 to 1"),
         ({"clusters": [("a", 2), ("b", 4)]}, r"\(capacity\): job 2, task 0 .* 3 in use; cluster 'a' has 2"),
         ({"workflow_outcome": [2]}, r"\(outcome\): job 2, task 0 of a rejected job starts"),
     ],

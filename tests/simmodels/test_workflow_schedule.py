@@ -56,7 +56,7 @@ def test_deciles_go_from_small_to_large(schedule: Schedule) -> None:
     assert table["jobs"].tolist() == [1, 1, 1]
     assert table["starved"].tolist() == [1, 0, 0]
     assert schedule.deciles("most_value")["value"].tolist() == pytest.approx([0, 2 / 3, 1])
-    with pytest.raises(RequestError, match="deciles by 'cores'"):
+    with pytest.raises(RequestError, match="by must be volume_core_s, most_value or critical_path_s"):
         schedule.deciles("cores")
 
 

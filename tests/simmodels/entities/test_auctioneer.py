@@ -190,7 +190,7 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(RequestError, match="job 1 of 5 s is submitted at 0 s"):
         auctioneer.submit(job(5))
     auctioneer.accept([twice])
-    with pytest.raises(RequestError, match="job 1 is to be submitted twice"):
+    with pytest.raises(RequestError, match="job 1 is to be submitted twice; submit a copy"):
         Source(env, [twice], into=auctioneer)
     env.run(until=3)
     with pytest.raises(RequestError, match="job 1 is submitted at 0 s; the clock is at 3 s"):

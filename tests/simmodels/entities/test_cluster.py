@@ -34,7 +34,7 @@ def job(cores: int, runtime_s: float = 10.0, job_id: int = 1) -> Job:
 )
 def test_a_cluster_is_a_pool_or_machines_and_nothing_else(size: dict[str, int]) -> None:
     with pytest.raises(
-        RequestError, match=r"cluster 'odd' with cores=.*either cores, or machines and cores_per_machine"
+        RequestError, match=r"cluster 'odd' with cores=.*give either cores, or machines and cores_per_machine"
     ):
         Cluster(Environment(), "odd", **size)
 
@@ -51,7 +51,7 @@ def test_a_cluster_is_a_pool_or_machines_and_nothing_else(size: dict[str, int]) 
     ],
 )
 def test_a_cluster_has_at_least_one_core(size: dict[str, int]) -> None:
-    with pytest.raises(RequestError, match=r"cluster 'odd' of .* cores; at least 1 core is allowed"):
+    with pytest.raises(RequestError, match=r"of cluster 'odd' must be an integer from 1 to 2\*\*53 \(got .*\)"):
         Cluster(Environment(), "odd", **size)
 
 

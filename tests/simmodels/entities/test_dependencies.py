@@ -122,7 +122,7 @@ def test_what_cannot_run_is_refused_when_the_model_is_built() -> None:
     flow = diamond(9, 0.0)
     before = sm.Dependencies(env, queue)
     before.submit(flow)
-    with pytest.raises(RequestError, match="job 9 is submitted again before it is done"):
+    with pytest.raises(RequestError, match="job 9 is submitted again before it is done; submit a copy"):
         before.submit(flow)
     with pytest.raises(ImpossibleJobError):
         before.accept(sm.Workload([1], [0], [1], [1], [9]))

@@ -163,7 +163,7 @@ def test_the_same_job_object_is_submitted_once_at_a_time() -> None:
     recorder = sm.Recorder(env)
     job = Job(8, 0.0, 4.0, 4.0, 1)
     scheduler.submit(job)
-    with pytest.raises(RequestError, match="job 8 is submitted again before it is done"):
+    with pytest.raises(RequestError, match="job 8 is submitted again before it is done; submit a copy"):
         scheduler.submit(job)
     env.run()
     scheduler.submit(job)
