@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple
 
 from experiments.campaigns.finding import listed
 from experiments.cli_output import DONE, print_json, print_table
 from experiments.policy import HEURISTICS, ROUTERS
 from experiments.tables import listing
-from simmodels.engine import Engine
+from simmodels.engine import ENGINES
 from simmodels.errors import require_known
 from simmodels.policies.bids import bids
 from simmodels.policies.orders import orders
@@ -27,7 +27,7 @@ class _Kind(NamedTuple):
     letters: str = ""
 
 
-def _abouts(named: Mapping[str, str]) -> Iterable[Mapping[str, Any]]:
+def _abouts(named: Mapping[Any, str]) -> Iterable[Mapping[str, Any]]:
     """Return rows of names with what is said of each."""
     return [{"name": name, "about": about} for name, about in named.items()]
 
@@ -59,6 +59,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "backfillings": _Kind("backfillings", "name about", _of_option("backfilling")),
     "decide": _Kind("--decide: when a queue decides", "name about", _of_option("decide")),
     "overrun": _Kind("--overrun: what happens to a job that reaches its limit", "name about", _of_option("overrun")),
+    "engines": _Kind("engines: all give the same schedule", "name about", lambda: _abouts(ENGINES)),
     "heuristics": _Kind("heuristics on machines", "name about", lambda: _abouts(HEURISTICS)),
     "routers": _Kind("routers before several clusters", "name about", lambda: _abouts(ROUTERS)),
     "studies": _Kind("studies to run", "name about", lambda: _abouts(dict(listed()))),
@@ -102,6 +103,5 @@ def _cell(value: object) -> str:
 
 
 def names_of(what: str) -> tuple[str, ...]:
-    """Return the names of a kind of choice, of engines, or of the kinds themselves."""
-    others: Mapping[str, tuple[str, ...]] = {"engines": get_args(Engine), "kinds": KINDS}
-    return others[what] if what in others else tuple(row["name"] for row in _KINDS[what].rows())
+    """Return the names of a kind of choice, or of the kinds themselves."""
+    return KINDS if what == "kinds" else tuple(row["name"] for row in _KINDS[what].rows())

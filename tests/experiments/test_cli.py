@@ -20,6 +20,7 @@ from experiments.cli import main
 from experiments.on_machines import FIVE, QUEUES
 from experiments.policy import HEURISTICS, ROUTERS
 from experiments.tables import number
+from simmodels.engine import Engine
 from simmodels.model import RouterName
 from simmodels.policies.placement_options import Heuristic
 from simmodels.policies.queue_options import Backfilling, Decide, Overrun
@@ -243,7 +244,7 @@ def test_list_as_json_is_one_object_with_formula_and_source(run: Run) -> None:
         name: (order.formula, order.source) for name, order in sm.orders().items()
     }
     assert {b["name"]: b["wins"] for b in listed["bids"]} == {name: bid.wins for name, bid in sm.bids().items()}
-    for kind, options in {"backfillings": Backfilling, "decide": Decide, "overrun": Overrun}.items():
+    for kind, options in {"backfillings": Backfilling, "decide": Decide, "overrun": Overrun, "engines": Engine}.items():
         assert [each["name"] for each in listed[kind]] == list(get_args(options))
     assert [h["name"] for h in listed["heuristics"]] == [*FIVE, "FirstFit", *QUEUES]
     assert {*get_args(Heuristic)} <= {h["name"] for h in listed["heuristics"]}
