@@ -453,7 +453,7 @@ WRONG = {
     "compare -w log.swf --orders SAF --order SPF": "--order and --orders exclude each other; omit one of them",
     "compare -w log.swf --heuristics EASY --backfilling none": "--backfilling and --heuristics exclude each other",
     "compare -w log.swf --routers Auctoin": "unknown router 'Auctoin'; did you mean Auction?",
-    "compare -w log.swf --routers Auction --rebalance x": "--rebalance 'x'; a number of seconds",
+    "compare -w log.swf --routers Auction --rebalance x": "--rebalance must be a number of seconds, or one with a unit",
     "machines -w log.swf --cores-per-machine 8": "machines has gone; compare --heuristics NAME,... does what it did",
     "simulate -w log.swf --distance 3": "distance with FCFS; it is an option of a placer (heuristic)",
     "simulate -w log.swf --ccr 0.3": "ccr with FCFS; it is an option of an auction (bid)",
