@@ -121,7 +121,7 @@ def test_the_command_says_when_and_how_sure(tmp_path: Path) -> None:
         (["--at", "5d", "--job", "1", "--user", "3"], "--user with --job"),
         (["--at", "5d", "--new", "16,1h", "--user", "3"], "--user under FCFS; it is for orders that name the user"),
         (["--at", "17281010", "--new", "16,1h"], "--at 17281010 is at 1.7281e+07 s of log"),
-        (["--at", "5d", "--new", "16,soon"], "the limit of --new 'soon'"),
+        (["--at", "5d", "--new", "16,soon"], "the limit of --new must be a number of seconds, or one with a unit"),
         (["--at", "500d", "--new", "16,1h"], "--at 500d is at 4.32e+07 s of log; its jobs come from"),
         (["--at", "2026-11-24T12:00", "--new", "16,1h"], "does not say when it began"),
         (["--at", "5d", "--new", "16,1h", "--futures", "0"], "0 futures; a number from 1 to 100,000 is needed"),

@@ -14,7 +14,7 @@ from experiments.campaigns.finding import STUDIES
 from experiments.cli import main
 
 ORDERS = ", ".join(sm.policies.orders.BUILT_IN)
-SECONDS = "a number of seconds, or with a unit (s, min, h, d, w) as in 90s, 30min, 40h, 2d, is allowed"
+SECONDS = "a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d"
 MISTAKES = {
     # commands and options
     "simulat -w log.swf": "unknown command 'simulat'; did you mean simulate? see schedlab --help",
@@ -45,7 +45,7 @@ MISTAKES = {
     "learn -w log.swf --form cubic": "unknown form 'cubic'; did you mean CUB? known: LIN, QDR, CUB, QUA",
     "learn -w log.swf --estimator best": "unknown estimator 'best'; known: stratified, published",
     # values
-    "simulate -w log.swf --threshold 40hours": f"--threshold '40hours'; {SECONDS}",
+    "simulate -w log.swf --threshold 40hours": f"--threshold must be {SECONDS} (got '40hours')",
     "simulate -w log.swf --cores 0": "cores must be an integer from 1 to 2**53 (got 0)",
     "simulate -w log.swf --walk 8:4 --cores-per-machine 8": "--walk must be MEAN:RADIUS:PERIOD, such as "
     "24:8:20min (got '8:4')",
@@ -57,7 +57,7 @@ MISTAKES = {
     "learn -w log.swf --learn-on 2": "--learn-on must be a part of the log > 0 and < 1 (got 2.0)",
     "advise -w log.swf --node-cores 0": "node_cores is 0; an integer from 1 to 32, the machine's cores",
     "advise -w log.swf --workers -1": "workers must be an integer from 0 to 2**53 (got -1)",
-    "forecast -w log.swf --at soon --new 4,1h": f"--at 'soon'; {SECONDS}",
+    "forecast -w log.swf --at soon --new 4,1h": f"--at must be {SECONDS} (got 'soon')",
     "run replay --shard 3/2": "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')",
     "run replay --set load=much": "load must be a finite number >= 0 (got 'much')",
     "run replay --set load": "--set must be NAME=VALUE (got 'load')",
