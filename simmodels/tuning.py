@@ -19,15 +19,17 @@ from simmodels.entities.attempt import Attempt
 from simmodels.entities.events import Powered, Routed, Submitted
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.tuner import KnobTuner, parted
-from simmodels.ground.numbers import Floats
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import as_seconds
+from simmodels.ground.numbers import Floats, as_integer, as_seed
 from simmodels.policies.order import Order
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import Strategy
-from simmodels.policies.tuning_run import TuningRun, require_period
+from simmodels.policies.tuning_run import TuningRun, as_period
 from simmodels.replay.run import Replay
 from simmodels.schedule import Schedule
 from simmodels.units import DAY
-from simmodels.workload import Job, Workload
+from simmodels.workload import Job, Workload, WorkloadLike
 
 Columns = tuple[Floats, Floats, Floats, NDArray[np.int64]]
 
@@ -244,7 +246,7 @@ class Tuned:
 
 
 def replay_tuned(
-    workload: Workload,
+    workload: WorkloadLike,
     strategy: Strategy,
     *,
     cores: int,
@@ -278,7 +280,10 @@ def replay_tuned(
     Raises
     ------
     RequestError
-        The period is no number of seconds > 0, or an order gave no number for a job.
+        The period is no number of seconds > 0, another argument is not what it must be, or an order gave no number for
+        a job.
+    ImpossibleJobError
+        A job can never run on so few cores.
 
     Examples
     --------
@@ -291,8 +296,13 @@ def replay_tuned(
     >>> len(tuned.schedule.validate().jobs)
     200
     """
-    require_period(period_s)
-    replay = Replay(workload, cores=cores, options=options, seed=seed)
+    as_instance("strategy", strategy, Strategy)
+    as_instance("options", options, QueueOptions)
+    jobs = Workload.of(workload)
+    cores = as_integer("cores", cores, 1)
+    jobs.require_runnable(cores)
+    period_s, from_s, seed = as_period(period_s), as_seconds("from_s", from_s), as_seed(seed)
+    replay = Replay(jobs, cores=cores, options=options, seed=seed)
     tuning_run = TuningRun(strategy, seed=seed, name=name)
     submit_s = replay.submit_s
     slots = len(submit_s)
@@ -331,8 +341,8 @@ def replay_tuned(
             simulated_s = feedback.waits_s(first, arrived)
         elif strategy.simulates:
             waiting = _taken(replay.columns, replay.waiting_slots())
-            jobs = _preloaded(waiting, _taken(replay.columns, np.sort(started)), begin_s)
-            simulated_s = _simulated(jobs, strategy, cores, replay.options)
+            preloaded = _preloaded(waiting, _taken(replay.columns, np.sort(started)), begin_s)
+            simulated_s = _simulated(preloaded, strategy, cores, replay.options)
         tuning_run.learn(math.fsum(replay.start_s[counted] - submit_s[counted]), len(counted), simulated_s)
 
 

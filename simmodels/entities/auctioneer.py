@@ -20,6 +20,7 @@ from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.router import Router
 from simmodels.errors import RequestError
+from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.passes import auction_events
 from simmodels.policies.auction_options import (
     AuctionOptions,
@@ -103,9 +104,10 @@ class Auctioneer(Router):
         rebalance_s: float | None = None,
         **rules: Any,  # noqa: ANN401  see AuctionOptions
     ) -> None:
-        self.env = env
-        places = self.into = schedulers_of(clusters)
-        self.clusters = tuple(each.cluster if isinstance(each, Scheduler) else each for each in clusters)
+        self.env = as_instance("env", env, Environment)
+        given: Any = as_tuple("clusters", clusters, "a list of clusters, or of schedulers")
+        places = self.into = schedulers_of(given)
+        self.clusters = tuple(each.cluster if isinstance(each, Scheduler) else each for each in given)
         self.forward = forward
         self.rebalance_s = rebalance_s
         self._priority = ROUTE if self.into else LAST

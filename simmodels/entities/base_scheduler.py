@@ -16,6 +16,7 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
+from simmodels.ground.arguments import as_instance
 from simmodels.passes.prediction import predicted_start
 from simmodels.passes.under_notice import predicted_under_notice
 from simmodels.workload import Job
@@ -91,8 +92,8 @@ class Scheduler(Decider):
     """
 
     def __init__(self, env: Environment, cluster: Cluster) -> None:
-        self.env = env
-        self.cluster = cluster
+        self.env = as_instance("env", env, Environment)
+        self.cluster = as_instance("cluster", cluster, Cluster)
         self.clusters = (cluster,)
         self._serve(cluster)
         self._submitted: list[Job] = []  # since the last decision

@@ -13,7 +13,9 @@ from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Leaves, Machine
 from simmodels.entities.outages import require_machines
 from simmodels.errors import require_known
-from simmodels.ground.numbers import as_integer, as_number
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import as_seconds
+from simmodels.ground.numbers import as_integer
 from simmodels.passes import switching
 from simmodels.site import Removes
 from simmodels.streams import stream
@@ -75,7 +77,7 @@ class CapacityProcess:
     ) -> None:
         require_known("removes", removes, get_args(Removes))
         require_machines(cluster)
-        self.env = env
+        self.env = as_instance("env", env, Environment)
         self.cluster = cluster
         self.removes = removes
         self.longest_notice_s = longest_notice_s
@@ -224,14 +226,14 @@ class TraceCapacity(CapacityProcess):
     ) -> None:
         capacity = Capacity.of(table)
         if start_s is not None:
-            capacity = capacity.shift(start_s - float(capacity.time_s[0]))
-        if repeat_s is not None:
-            as_number("repeat_s", repeat_s, above=0, finite=False, unit="seconds", also="None")
+            capacity = capacity.shift(as_seconds("start_s", start_s, also="None") - float(capacity.time_s[0]))
         self.capacity = capacity
-        self.repeat_s = repeat_s
+        self.repeat_s = (
+            None if repeat_s is None else as_seconds("repeat_s", repeat_s, above=0, finite=False, also="None")
+        )
         longest = float(capacity.notice_s.max())
-        if cluster.machines:
-            as_integer(f"machines of cluster {cluster.name!r}", capacity.machines.max(), 0, len(cluster.machines))
+        require_machines(cluster)
+        as_integer(f"machines of cluster {cluster.name!r}", capacity.machines.max(), 0, len(cluster.machines))
         super().__init__(
             env, cluster, machines=self._machines_at(float(env.now)), removes=removes, longest_notice_s=longest
         )
@@ -320,13 +322,15 @@ class MarkovCapacity(CapacityProcess):
         mode: Mode = "kill",
         removes: Removes = "highest",
     ) -> None:
-        self.low, self.high, self.step, self.period_s, self.law = low, high, step, period_s, law
-        self.notice_s, self.mode = notice_s, mode
+        self.low = as_integer("low", low, 0)
+        self.high = as_integer("high", high, self.low)
+        self.step, self.law, self.mode = step, law, mode
+        self.period_s = as_seconds("period_s", period_s, above=0)
+        self.notice_s = as_seconds("notice_s", notice_s, least=0)
         self.start = (low + high) // 2 if start is None else start
         next_machines(self.start, 0.0, low=low, high=high, step=step, law=law)  # refuses what is out of range
-        CapacityChange(0.0, self.start, notice_s, mode)  # the same
-        as_number("period_s", period_s, above=0, unit="seconds")
-        super().__init__(env, cluster, machines=self.start, removes=removes, longest_notice_s=notice_s)
+        CapacityChange(0.0, self.start, self.notice_s, mode)  # the same
+        super().__init__(env, cluster, machines=self.start, removes=removes, longest_notice_s=self.notice_s)
 
     _walks = True
 

@@ -19,6 +19,7 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.progress import Progress, duration_s, worked_s
 from simmodels.entities.sizes import Machines, groups_of
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.cards import card, tiles
 from simmodels.ground.durations import duration
 from simmodels.ground.numbers import as_integer, as_number
@@ -100,7 +101,7 @@ class Cluster:
         as_number("speed", speed, above=0)
         groups = groups_of(name, cores, machines, cores_per_machine, speed)
         made = [group for group in groups for _ in range(int(group.count))]
-        self.env = env
+        self.env = as_instance("env", env, Environment)
         self.name = name
         self.number = len(env.all(Cluster))  # in order of making
         pool = None if cores is None else as_integer(f"cores of cluster {name!r}", cores, 1)
@@ -123,7 +124,8 @@ class Cluster:
         self._with_room = list(range(len(self.machines)))  # a heap of the machines that may have room, by number
         self.leaving: dict[Machine, None] = {}  # on, but under notice, or draining
         self.places: Sequence[tuple[Machine, int]] = ()  # where the next job starts, if its scheduler chose
-        self.checkpoints = Checkpoints() if checkpoints is None else checkpoints
+        given = Checkpoints() if checkpoints is None else checkpoints
+        self.checkpoints = as_instance("checkpoints", given, Checkpoints, also="None")
         self._progress = env.shared(Progress)
         self._only_waits = type(self).execute is Cluster.execute
         self._even_speed = all(each.speed == self.speed for each in groups)

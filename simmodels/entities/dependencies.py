@@ -17,6 +17,7 @@ from simmodels.entities.events import Routed, Submitted
 from simmodels.entities.job import TaskRun
 from simmodels.entities.router import Router
 from simmodels.errors import RequestError
+from simmodels.ground.arguments import as_instance
 from simmodels.policies.auction_options import AuctionOptions, Network
 from simmodels.results.attempts import FINISHED, OPEN
 from simmodels.results.place import Terms
@@ -87,8 +88,8 @@ class Dependencies(Decider):
         network: Network = "cluster",
         tick_s: float = 1.0,
     ) -> None:
-        self.env = env
-        self.into = into
+        self.env = as_instance("env", env, Environment)
+        self.into = as_instance("into", into, Decider)
         self.clusters = into.clusters
         terms = AuctionOptions.checked(ccr=ccr, network=network, tick_s=tick_s).terms()
         self._terms = terms if terms.ccr else Terms()

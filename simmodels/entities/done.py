@@ -6,7 +6,7 @@ from simmodels.entities.attempt import Attempt
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import END, Environment
 from simmodels.entities.source import Source
-from simmodels.errors import RequestError, must_be
+from simmodels.ground.arguments import as_instance
 
 
 def all_done(env: Environment) -> Event:
@@ -41,9 +41,7 @@ def all_done(env: Environment) -> Event:
     >>> env.now
     5.0
     """
-    if not isinstance(env, Environment):
-        raise RequestError(must_be("env", "a simmodels.Environment", env))
-    return _Watch(env).done
+    return _Watch(as_instance("env", env, Environment)).done
 
 
 class _Watch:

@@ -9,6 +9,8 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.streams import stream
 from simmodels.units import DAY
@@ -23,9 +25,9 @@ def require_machines(cluster: Cluster) -> None:
     Raises
     ------
     RequestError
-        The cluster has no machines.
+        It is no cluster, or one without machines.
     """
-    if not cluster.machines:
+    if not as_instance("cluster", cluster, Cluster).machines:
         raise RequestError(f"cluster {cluster.name!r} has no machines", "create it with machines=")
 
 
@@ -75,10 +77,10 @@ class Failures:
         self, env: Environment, cluster: Cluster, *, mtbf_s: float, repair_s: float, shape: float = 1.0
     ) -> None:
         require_machines(cluster)
-        self.env = env
+        self.env = as_instance("env", env, Environment)
         self.cluster = cluster
-        self.mtbf_s = as_number("mtbf_s", mtbf_s, above=0, unit="seconds")
-        self.repair_s = as_number("repair_s", repair_s, above=0, unit="seconds")
+        self.mtbf_s = as_seconds("mtbf_s", mtbf_s, above=0)
+        self.repair_s = as_seconds("repair_s", repair_s, above=0)
         self.shape = as_number("shape", shape, least=_LEAST_SHAPE)
         self._seed = env.seed_of("failures", cluster.name)
         env.enter(self)
@@ -151,16 +153,14 @@ class Maintenance:
         repeat_s: float | None = None,
     ) -> None:
         require_machines(cluster)
-        self.env = env
+        self.env = as_instance("env", env, Environment)
         self.cluster = cluster
-        if not env.now <= start_s < math.inf:
-            raise RequestError(must_be("start_s", f"a finite instant from {env.now:g} s on", start_s))
-        self.start_s = float(start_s)
-        self.duration_s = as_number("duration_s", duration_s, above=0, unit="seconds")
-        self.notice_s = as_number("notice_s", notice_s, least=0, unit="seconds")
-        if repeat_s is not None and not duration_s < repeat_s < math.inf:
-            raise RequestError(must_be("repeat_s", f"longer than duration_s, {duration_s:g} s", repeat_s))
-        self.repeat_s = repeat_s
+        self.start_s = as_seconds("start_s", start_s, least=env.now)
+        self.duration_s = as_seconds("duration_s", duration_s, above=0)
+        self.notice_s = as_seconds("notice_s", notice_s, least=0)
+        self.repeat_s = None if repeat_s is None else as_seconds("repeat_s", repeat_s, also="None")
+        if self.repeat_s is not None and not self.duration_s < self.repeat_s:
+            raise RequestError(must_be("repeat_s", f"longer than duration_s, {self.duration_s:g} s", self.repeat_s))
         require_known("mode", mode, get_args(Mode))
         self.mode = mode
         chosen = _listed(cluster, machines)

@@ -13,6 +13,7 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import ENDED, Environment
 from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
+from simmodels.entities.outages import require_machines
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.passes import placement_events
@@ -80,9 +81,7 @@ class Placer(Scheduler):
     @staticmethod
     def _require_cluster(cluster: Cluster, options: PlacementOptions) -> None:
         """Refuse a cluster on which jobs cannot be placed so."""
-        if not cluster.machines:
-            what = f"{options.heuristic} on cluster {cluster.name!r}, a pool of cores"
-            raise RequestError(what, "machines= and cores_per_machine= are needed")
+        require_machines(cluster)
         if len({machine.cores for machine in cluster.machines}) > 1:
             what = f"{options.heuristic} on cluster {cluster.name!r}, whose machines differ in size"
             raise RequestError(what, "machines of one size are needed; a queue takes others")

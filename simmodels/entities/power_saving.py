@@ -9,7 +9,9 @@ from simmodels.entities.events import Ended, Powered, Routed, Started, Submitted
 from simmodels.entities.machine import Machine
 from simmodels.entities.outages import require_machines
 from simmodels.entities.router import Router
-from simmodels.ground.numbers import as_integer, as_number
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import as_seconds
+from simmodels.ground.numbers import as_integer
 from simmodels.workload import Job
 
 
@@ -53,10 +55,10 @@ class SleepWhenIdle:
         self, env: Environment, cluster: Cluster, *, after_s: float, boot_s: float = 0.0, awake: int = 0
     ) -> None:
         require_machines(cluster)
-        self.env = env
+        self.env = as_instance("env", env, Environment)
         self.cluster = cluster
-        self.after_s = as_number("after_s", after_s, least=0, unit="seconds")
-        self.boot_s = as_number("boot_s", boot_s, least=0, unit="seconds")
+        self.after_s = as_seconds("after_s", after_s, least=0)
+        self.boot_s = as_seconds("boot_s", boot_s, least=0)
         self.awake = as_integer("awake", awake, 0, len(cluster.machines))
         on = [machine for machine in cluster.machines if machine.is_on]
         self._idle = dict.fromkeys(on, float(env.now))  # since when, the longest first

@@ -21,6 +21,7 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import ranges
 from simmodels.results.place import Terms
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
@@ -86,8 +87,8 @@ class Recorder:
     """
 
     def __init__(self, env: Environment, cluster: Cluster | None = None) -> None:
-        self.env = env
-        self.cluster = cluster
+        self.env = as_instance("env", env, Environment)
+        self.cluster = None if cluster is None else as_instance("cluster", cluster, Cluster, also="None")
         self._jobs = bytearray()  # a record of each submitted job, and of each task of a submitted workflow
         self._count = 0  # of these; the place of one among them is its number
         # By id, what is not done: its (first) number, and the object itself, so that its id stays its own.

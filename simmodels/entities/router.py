@@ -10,6 +10,7 @@ from simmodels.entities.decider import Decider
 from simmodels.entities.environment import ROUTE, Environment
 from simmodels.entities.events import Routed
 from simmodels.errors import RequestError
+from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.workload import Job
 
 
@@ -54,8 +55,8 @@ class Router(Decider):
     _priority = ROUTE
 
     def __init__(self, env: Environment, into: Sequence["Scheduler | Router"]) -> None:
-        self.env = env
-        self.into = tuple(into)
+        self.env = as_instance("env", env, Environment)
+        self.into = as_tuple("into", into, "a list of schedulers, or routers")
         if not self.into:
             raise RequestError(f"a {type(self).__name__} of nothing", "at least one scheduler, or router, is needed")
         for each in self.into:

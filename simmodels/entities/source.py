@@ -10,7 +10,8 @@ from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.router import Router
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import ranges
 from simmodels.window import Rows, windowed
 from simmodels.workflow import Workflow
@@ -96,6 +97,9 @@ class Source:
         into: TakesJobs | TakesWorkflows,
         window_s: tuple[float, float] | None = None,
     ) -> None:
+        self.env = as_instance("env", env, Environment)
+        if not (hasattr(into, "accept") and hasattr(into, "submit")):
+            raise RequestError(must_be("into", "a scheduler, a router or an Auctioneer", into))
         taker: Any = into  # what it takes is what it is given: the one or the other
         work = Workload.of(workload)
         given: Any = work if isinstance(workload, Workload) or work.is_rigid else work.workflows
@@ -117,7 +121,6 @@ class Source:
                 f"job {work.job_id[row]} is submitted at {work.submit_s[row]:g} s",
                 f"the clock is at {env.now:g} s; shift() the workload",
             )
-        self.env = env
         self.workload = work
         self.windowed = window_s is not None
         self.into = taker

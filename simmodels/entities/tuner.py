@@ -11,10 +11,12 @@ from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Started
 from simmodels.entities.source import Source
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import Floats
 from simmodels.policies.selection import Strategy, name_of
-from simmodels.policies.tuning_run import TuningRun, require_period
+from simmodels.policies.tuning_run import TuningRun, as_period
 from simmodels.results.attempts import OPEN
 from simmodels.units import DAY
 
@@ -38,15 +40,14 @@ class KnobTuner:
         from_s: float = 0.0,
         name: str = "",
     ) -> None:
-        require_period(period_s)
+        self.env = as_instance("env", env, Environment)
+        self.strategy = as_instance("strategy", strategy, Strategy)
         if not callable(cost):
             require_known("cost", cost, _COSTS)
-        self.env = env
         self.decider, self.option = _knob(knob)
-        self.strategy = strategy
         self.cost = cost
-        self.period_s = period_s
-        self.from_s = from_s
+        self.period_s = as_period(period_s)
+        self.from_s = as_seconds("from_s", from_s)
         self._require_choices()
         self.tuning_run = TuningRun(strategy, option=self.option, seed=env.seed_of(f"tuner {name}"), name=name)
         self._started: list[Attempt] = []
@@ -193,6 +194,4 @@ def _knob(given: object) -> tuple[Decider, str]:
     pair = given if isinstance(given, tuple) else (given, "order")
     if len(pair) == 2 and isinstance(pair[0], Decider) and isinstance(pair[1], str):
         return pair[0], pair[1]
-    raise RequestError(
-        f"a tuner of {given!r}", "a scheduler or router, or one with the name of an option, must be given"
-    )
+    raise RequestError(must_be("knob", "a scheduler or router, or one of these and the name of an option", given))

@@ -5,6 +5,7 @@ import re
 from typing import Any, Final
 
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import as_number
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 
 _UNITS: Final = {"": SECOND, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
@@ -41,9 +42,34 @@ def seconds(text: str, what: str = "duration") -> float:
     return float(found.group(1)) * _UNITS[found.group(2).lower()]
 
 
-def in_seconds(name: str, value: Any) -> Any:  # noqa: ANN401  the owner of the value checks what is no text
-    """Return the seconds of a duration that is a text; any other value as it is."""
-    return seconds(value, name) if isinstance(value, str) else value
+def as_seconds(
+    name: str,
+    value: Any,  # noqa: ANN401  whatever was given
+    *,
+    least: float = -math.inf,
+    above: float | None = None,
+    finite: bool = True,
+    also: str = "",
+) -> float:
+    """Return a number of seconds of a range, or a duration that is a text, as a float of seconds.
+
+    Parameters
+    ----------
+    name, value, least, above, finite, also
+        As for `simmodels.ground.numbers.as_number`.
+
+    Raises
+    ------
+    RequestError
+        It is neither, or out of the range.
+
+    Examples
+    --------
+    >>> as_seconds("threshold_s", "40h"), as_seconds("threshold_s", 60)
+    (144000.0, 60.0)
+    """
+    given = seconds(value, name) if isinstance(value, str) else value
+    return as_number(name, given, least=least, above=above, finite=finite, unit="seconds", also=also)
 
 
 def duration(value_s: float, longest_s: float = DAY) -> str:

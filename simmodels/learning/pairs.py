@@ -7,7 +7,6 @@ the scheme is that of Carastan-Santos, de Camargo 2017, doi 10.1145/3126908.3126
 """
 
 import math
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, Self, get_args
@@ -15,9 +14,11 @@ from typing import Final, Literal, Self, get_args
 import numpy as np
 
 from simmodels.errors import RequestError, require_known
-from simmodels.ground.numbers import MOST
+from simmodels.ground.arguments import as_instance, as_tuple
+from simmodels.ground.durations import as_seconds
+from simmodels.ground.numbers import MOST, as_integer
 from simmodels.streams import stream
-from simmodels.workload import Workload
+from simmodels.workload import Workload, WorkloadLike
 
 Initial = Literal["started", "submitted"]
 
@@ -159,7 +160,7 @@ class Pair:
             The delay is no finite number >= 0.
         """
         require_known("initial state", initial_state, get_args(Initial))
-        require_finite("dispatch_delay_s", dispatch_delay_s, least=0.0)
+        dispatch_delay_s = as_seconds("dispatch_delay_s", dispatch_delay_s, least=0)
         time_s = 0.0
         limit_s = math.inf if initial_state == "started" else float(self.jobs.submit_s[self.initial_jobs - 1])
         running: list[tuple[float, int]] = []
@@ -184,7 +185,7 @@ class Pair:
 
 
 def draw_pairs(
-    workload: Workload,
+    workload: WorkloadLike,
     pairs: int = 440,
     *,
     cores: int | None = None,
@@ -226,13 +227,14 @@ def draw_pairs(
     >>> [len(pair.jobs) for pair in pairs]
     [10, 10]
     """
+    workload = Workload.of(workload)
     size = _size(workload, cores)
     for name, value, most in (
         ("pairs", pairs, MOST),
         ("initial_jobs", initial_jobs, MOST),
         ("trial_jobs", trial_jobs, MOST_JOBS),
     ):
-        require_count(name, value, most=most)
+        as_integer(name, value, 1, most)
     usable = (workload.runtime_s > 0) & (workload.cores > 0) & (workload.cores <= size)
     if (workload.estimate_s > 0).any():
         usable &= workload.estimate_s > 0
@@ -263,29 +265,14 @@ def _size(workload: Workload, cores: int | None) -> int:
     size = workload.max_cores if cores is None else cores
     if size is None:
         raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores= says it")
-    return require_count("cores", size)
-
-
-def require_count(name: str, value: int, *, most: int = MOST) -> int:
-    """Return a whole number from 1 to `most`; refuse any other value."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = 0
-    if not 1 <= count <= most:
-        raise RequestError(f"{name} is {value!r}", f"a whole number from 1 to {most} is allowed")
-    return count
-
-
-def require_finite(name: str, value: float, *, least: float, above: bool = False) -> None:
-    """Refuse a value that is not a finite number of at least (or above) a limit."""
-    if not (math.isfinite(value) and (value > least if above else value >= least)):
-        raise RequestError(f"{name} is {value}", f"a finite number {'>' if above else '>='} {least:g} is allowed")
+    return as_integer("cores", size, 1)
 
 
 def require_pairs(pairs: Iterable[Pair] | Pair) -> tuple[Pair, ...]:
     """Return the pairs as a tuple; refuse none at all, and two of the same number."""
-    found = (pairs,) if isinstance(pairs, Pair) else tuple(pairs)
+    found = (pairs,) if isinstance(pairs, Pair) else as_tuple("pairs", pairs, "one Pair or several")
+    for each in found:
+        as_instance("pairs", each, Pair)
     if not found:
         raise RequestError("no pairs are given", "at least one is needed")
     numbers = [pair.number for pair in found]

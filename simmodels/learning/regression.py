@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import FileFormatError, RequestError, UnknownNameError, brief, require_known
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.toml_json import json_text, read_document, toml_text, write_document
 from simmodels.policies.polynomial import FORMS, LETTERS, Polynomial, as_powers, as_terms
 
@@ -228,7 +229,7 @@ def fit_polynomial(
     """
     form = require_form(terms) if isinstance(terms, str) else ""
     names = FORMS[form] if form else as_terms(terms)
-    columns = _columns(scores)
+    columns = _columns(as_instance("scores", scores, pd.DataFrame))
     weight = _weights(columns, weights)
     rows = len(weight)
     if rows <= len(names):

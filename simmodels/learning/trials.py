@@ -22,8 +22,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import as_seconds
+from simmodels.ground.numbers import as_integer
 from simmodels.learning.kernel import BLOCK, SWAP_ANY, UNIFORM, Problem, new_lanes, run_blocks, run_orders
-from simmodels.learning.pairs import Initial, Pair, require_count, require_finite, require_pairs
+from simmodels.learning.pairs import Initial, Pair, require_pairs
 from simmodels.streams import entropy
 
 Estimator = Literal["stratified", "published"]
@@ -81,7 +84,7 @@ def run_trials(
     >>> sm.run_trials(pair, [[0, 1, 2], [2, 1, 0]]).round(2).tolist()
     [1.0, 1.96]
     """
-    problem = _problem(pair, initial_state, dispatch_delay_s, tau_s)
+    problem = _problem(as_instance("pair", pair, Pair), initial_state, dispatch_delay_s, tau_s)
     jobs = len(problem.p)
     rows = _as_orders(orders, jobs)
     found = np.empty(len(rows), dtype=np.float64)
@@ -179,7 +182,7 @@ def score_jobs(
     stratified = estimator == "stratified"
     if stratified and shuffle != "uniform":
         raise RequestError(f"shuffle {shuffle!r} with the stratified estimator", 'only "uniform" is allowed')
-    require_count("trials", trials)
+    trials = as_integer("trials", trials, 1)
     tasks: list[_Task] = []
     for at, pair in enumerate(found):
         problem = _problem(pair, initial_state, dispatch_delay_s, tau_s)
@@ -281,7 +284,7 @@ def _counter(progress: Progress, total: int) -> Callable[[_Task], None]:
 def _workers(workers: int | None) -> int:
     """Return how many threads to start."""
     if workers is not None:
-        return require_count("workers", workers)
+        return as_integer("workers", workers, 1, also="None")
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # only Linux has it
@@ -290,7 +293,7 @@ def _workers(workers: int | None) -> int:
 
 def _problem(pair: Pair, initial_state: Initial, dispatch_delay_s: float, tau_s: float) -> Problem:
     """Return what the compiled trial is handed."""
-    require_finite("tau_s", tau_s, least=0.0, above=True)
+    tau_s = as_seconds("tau_s", tau_s, above=0)
     state = pair.state(initial_state=initial_state, dispatch_delay_s=dispatch_delay_s)
     jobs = pair.jobs.take(slice(pair.initial_jobs, None))
     ends = np.array([np.inf, *reversed(state.end_s)])

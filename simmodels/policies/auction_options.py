@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from simmodels import graph
 from simmodels.curve import tails
 from simmodels.errors import RequestError
+from simmodels.ground.durations import as_seconds
+from simmodels.ground.numbers import as_flag, as_number
 from simmodels.policies.naming import as_bid
 from simmodels.policies.options import Options
 from simmodels.policies.priority import Priority
@@ -102,12 +104,11 @@ class AuctionOptions(Options):
     forward: bool = False
 
     def _verified(self, given: Collection[str]) -> Self:  # noqa: ARG002  all are checked
-        if not (self.tick_s > 0 and np.isfinite(self.tick_s)):
-            raise RequestError(f"tick_s is {self.tick_s}", "a finite number of seconds > 0 is allowed")
-        if self.admission is not None and not 0 <= self.admission <= 1:
-            raise RequestError(f"admission is {self.admission}", "None or a share of the value from 0 to 1 is allowed")
-        delays(np.empty(0), self.ccr)
-        bid, paid = self._checked_bid(), bool(self.prices or self.budgets)
+        flags: dict[str, Any] = {
+            name: as_flag(name, getattr(self, name)) for name in ("plus_one", "prices", "budgets", "forward")
+        }
+        admission = self.admission
+        bid, paid = self._checked_bid(), flags["prices"] or flags["budgets"]
         if self.budgets and bid.wins != "high":
             what = f"budgets with bid {bid.name!r}, of which the lowest wins"
             raise RequestError(what, "a bid of which the highest wins is allowed")
@@ -119,13 +120,10 @@ class AuctionOptions(Options):
         return replace(
             self,
             bid=bid,
-            ccr=float(self.ccr),
-            plus_one=bool(self.plus_one),
-            tick_s=float(self.tick_s),
-            admission=None if self.admission is None else float(self.admission),
-            prices=paid,
-            budgets=bool(self.budgets),
-            forward=bool(self.forward),
+            ccr=as_number("ccr", self.ccr, least=0),
+            tick_s=as_seconds("tick_s", self.tick_s, above=0),
+            admission=None if admission is None else as_number("admission", admission, least=0, most=1, also="None"),
+            **{**flags, "prices": paid},
         )
 
     def _checked_bid(self) -> Priority:

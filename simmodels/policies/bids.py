@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, overload
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.policies.priority import Priority, Trend, Wins
 from simmodels.policies.registry import BIDS, Registry
 
@@ -63,6 +63,7 @@ class Bid(Priority):
 
     def __post_init__(self) -> None:
         """Check the names."""
+        super().__post_init__()
         moves = self.moves_in_auctions
         if self.trend is None:
             object.__setattr__(self, "trend", "any" if moves else "fixed")
@@ -167,7 +168,7 @@ def find_bid(name: str | Bid | Callable[..., float]) -> Bid:
     if isinstance(name, str):
         return _BIDS.find(name)
     if isinstance(name, Priority) or not callable(name):
-        raise RequestError(f"a bid must be a name, a Bid, an Order or a function (got {type(name).__name__})")
+        raise RequestError(must_be("bid", "a name, a Bid, an Order or a function", name))
     return Bid(getattr(name, "__name__", "bid"), name)
 
 

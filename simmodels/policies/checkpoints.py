@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from simmodels.errors import RequestError
+from simmodels.ground.durations import as_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,9 @@ class Checkpoints:
 
     def __post_init__(self) -> None:
         """Refuse what no program could keep to."""
-        if not self.interval_s > 0:
-            raise RequestError(f"interval_s is {self.interval_s}", "a number of seconds > 0 is allowed")
-        for name in ("interval_s", "cost_s", "restart_s"):
-            object.__setattr__(self, name, float(getattr(self, name)))
+        object.__setattr__(self, "interval_s", as_seconds("interval_s", self.interval_s, above=0, finite=False))
         for name in ("cost_s", "restart_s"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise RequestError(f"{name} is {getattr(self, name)}", "a finite number of seconds >= 0 is allowed")
+            object.__setattr__(self, name, as_seconds(name, getattr(self, name), least=0))
 
 
 def checkpoint_numbers(checkpoints: Checkpoints | None) -> tuple[float, float, float]:
@@ -88,6 +84,6 @@ def young_daly_s(cost_s: float, mean_time_between_losses_s: float) -> float:
     >>> round(sm.young_daly_s(cost_s=60, mean_time_between_losses_s=6 * sm.HOUR) / sm.MINUTE, 1)
     26.8
     """
-    if not (cost_s > 0 and mean_time_between_losses_s > 0):
-        raise RequestError(f"cost_s {cost_s}, mean {mean_time_between_losses_s}", "numbers > 0 are allowed")
-    return math.sqrt(2 * cost_s * mean_time_between_losses_s)
+    cost = as_seconds("cost_s", cost_s, above=0)
+    mean = as_seconds("mean_time_between_losses_s", mean_time_between_losses_s, above=0)
+    return math.sqrt(2 * cost * mean)

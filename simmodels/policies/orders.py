@@ -9,8 +9,10 @@ from typing import Final, overload
 
 import numpy as np
 
+from simmodels.errors import RequestError, must_be
 from simmodels.policies.order import Order
 from simmodels.policies.polynomial import FORMS, Polynomial
+from simmodels.policies.priority import Priority
 from simmodels.policies.registry import ORDERS, Registry
 
 _ORDERS: Final[Registry[Order]] = ORDERS
@@ -91,10 +93,16 @@ def find_order(name: str | Order | Callable[..., float]) -> Order:
     ------
     UnknownNameError
         No order has the name; near ones are offered.
+    RequestError
+        It is no name, order or function.
     """
     if isinstance(name, Order):
         return name
-    return _ORDERS.find(name) if isinstance(name, str) else Order(getattr(name, "__name__", "order"), name)
+    if isinstance(name, str):
+        return _ORDERS.find(name)
+    if isinstance(name, Priority) or not callable(name):
+        raise RequestError(must_be("order", "a name, an Order, a Bid or a function", name))
+    return Order(getattr(name, "__name__", "order"), name)
 
 
 def _built_in(name: str, about: str, formula: str, source: str) -> Callable[[Callable[..., float]], Order]:

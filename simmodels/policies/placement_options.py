@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
+from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import MOST, Floats, Ints, as_flag, as_integer, as_number, is_whole
 from simmodels.passes.machines import Queueing, new_placement_state
 from simmodels.passes.planned_starts import FLOOR, NEAREST, PACKS
@@ -185,7 +186,7 @@ class PlacementOptions(Options):
         """Return the options with flags and numbers of the types that compiled code knows; refuse what is none."""
         found: dict[str, Any] = {name: as_flag(name, getattr(self, name)) for name in _FLAGS}
         found |= {name: as_number(name, getattr(self, name), finite=False) for name in _SHARES}
-        found["length_cap_s"] = as_number("length_cap_s", self.length_cap_s, above=0, finite=False, unit="seconds")
+        found["length_cap_s"] = as_seconds("length_cap_s", self.length_cap_s, above=0, finite=False)
         for name, least in _WHOLE.items():
             value = getattr(self, name)
             also = "None" if name == "least_machines" else ""

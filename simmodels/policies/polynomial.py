@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief
+from simmodels.ground.arguments import as_tuple
 from simmodels.ground.toml_json import json_text, parsed, read_document, toml_text, write_document
 from simmodels.policies.order import Order
 
@@ -94,12 +95,11 @@ def as_terms(terms: Sequence[str | Sequence[int]]) -> tuple[str, ...]:
     RequestError
         There is none or more than 100, one is no monomial, or two are the same.
     """
-    if isinstance(terms, str):
-        raise RequestError(f"terms {brief(terms)}", 'a list of monomials such as ["1", "p", "p2q"] is allowed')
-    if len(terms) > MOST_TERMS:
-        raise RequestError(f"a polynomial of {len(terms)} terms", f"at most {MOST_TERMS} are allowed")
+    given = as_tuple("terms", terms, 'a list of monomials such as ["1", "p", "p2q"]')
+    if len(given) > MOST_TERMS:
+        raise RequestError(f"a polynomial of {len(given)} terms", f"at most {MOST_TERMS} are allowed")
     found: list[str] = []
-    for term in terms:
+    for term in given:
         powers = zip(LETTERS, as_powers(term), strict=True)
         text = "".join(f"{letter}{power if power > 1 else ''}" for letter, power in powers if power) or "1"
         if text in found:

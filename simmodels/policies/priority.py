@@ -15,6 +15,7 @@ from typing import ClassVar, Final, Literal
 
 import numpy as np
 
+from simmodels.errors import RequestError, must_be
 from simmodels.policies.functions import Call, PythonFunction
 from simmodels.policies.registry import built_in, registry_of
 from simmodels.policies.rows import READERS, arguments_of, columns_of, row_of
@@ -42,6 +43,19 @@ class Priority:
 
     name: str
     function: Callable[..., float]
+
+    def __post_init__(self) -> None:
+        """Refuse a name that is no text, and what cannot be called.
+
+        Raises
+        ------
+        RequestError
+            One of them is not what it must be.
+        """
+        if not isinstance(self.name, str):
+            raise RequestError(must_be("name", "a text", self.name))
+        if not callable(self.function):
+            raise RequestError(must_be("function", "a function", self.function))
 
     in_seconds: ClassVar[bool] = True
     """Whether an auction gives it times in seconds; else in ticks."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal, NoReturn, Self
 
 from simmodels.errors import RequestError
-from simmodels.ground.numbers import MOST, Floats, Ints
+from simmodels.ground.durations import as_seconds
+from simmodels.ground.numbers import Floats, Ints, as_integer
 from simmodels.policies.naming import as_order
 from simmodels.policies.options import Options
 from simmodels.policies.order import Order
@@ -75,22 +76,16 @@ class QueueOptions(Options):
                 f"a backfill order ({as_order(backfill_order).name}) with backfilling {self.backfilling!r}",
                 'only backfilling "easy" has an order of its own',
             )
-        if threshold_s is not None and not threshold_s >= 0:
-            raise RequestError(f"threshold_s is {threshold_s}", "None or a number of seconds >= 0 is allowed")
-        if depth is not None and not (1 <= depth <= MOST and int(depth) == depth):
-            raise RequestError(f"queue_depth is {depth}", "None or a whole number from 1 to 2^53 is allowed")
-        if starts is not None and not (1 <= starts <= MOST and int(starts) == starts):
-            raise RequestError(f"max_starts is {starts}", "None or a whole number from 1 to 2^53 is allowed")
-        if not (0 <= self.warm_jobs <= MOST and int(self.warm_jobs) == self.warm_jobs):
-            raise RequestError(f"warm_jobs is {self.warm_jobs}", "a whole number from 0 to 2^53 is allowed")
         return replace(
             self,
             order=as_order_of_queue(self.order),
             backfill_order=None if backfill_order is None else as_order_of_queue(backfill_order),
-            threshold_s=None if threshold_s is None else float(threshold_s),
-            queue_depth=None if depth is None else int(depth),
-            warm_jobs=int(self.warm_jobs),
-            max_starts=None if starts is None else int(starts),
+            threshold_s=None
+            if threshold_s is None
+            else as_seconds("threshold_s", threshold_s, least=0, finite=False, also="None"),
+            queue_depth=None if depth is None else as_integer("queue_depth", depth, 1, also="None"),
+            warm_jobs=as_integer("warm_jobs", self.warm_jobs, 0),
+            max_starts=None if starts is None else as_integer("max_starts", starts, 1, also="None"),
         )
 
     def with_order(self, order: str | Priority, backfill_order: str | Priority | None) -> Self:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError
+from simmodels.ground.arguments import as_tuple
 from simmodels.ground.numbers import Floats
 from simmodels.policies.orders import TWELVE_ORDERS, find_order
 
@@ -128,8 +129,8 @@ class Strategy:
     def __post_init__(self) -> None:
         """Check what there is to choose."""
         of_orders = not isinstance(self.orders, _Choices)
-        given = tuple(self.orders if of_orders else self.choices)
         what = "order" if of_orders else "choice"
+        given = as_tuple(f"{what}s", self.orders if of_orders else self.choices, f"a list of {what}s")
         if not given:
             raise RequestError(f"a strategy without {what}s", "at least one is needed")
         names = [str(name_of(find_order(each) if of_orders else each)) for each in given]

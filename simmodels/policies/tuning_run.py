@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from simmodels.errors import RequestError
+from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import Floats
 from simmodels.policies.selection import UNIFORMS, FullFeedback, Memory, Period, Strategy, name_of
 from simmodels.streams import stream
@@ -84,13 +84,12 @@ class TuningRun:
         }
 
 
-def require_period(period_s: float) -> None:
-    """Refuse a period that is no finite number of seconds > 0.
+def as_period(period_s: object) -> float:
+    """Return the length of a period, in seconds.
 
     Raises
     ------
     RequestError
-        It is none.
+        It is no finite number of seconds > 0.
     """
-    if not 0.0 < period_s < math.inf:
-        raise RequestError(f"period_s is {period_s!r}", "a finite number of seconds > 0 is allowed")
+    return as_seconds("period_s", period_s, above=0)

@@ -102,10 +102,10 @@ def test_monomials_of_ones_own_are_fitted(log: sm.Workload, tmp_path: Path) -> N
         (["--window-days", "400"], "has not two windows of 400 days"),
         (["--out", "fit.txt"], "the fit's name must be one that ends in .toml"),
         (["--estimator", "best"], "unknown estimator 'best'"),
-        (["--pairs", "0"], "pairs is 0"),
+        (["--pairs", "0"], "pairs must be an integer from 1 to 2**53 (got 0)"),
         (["--form", "1,p,s"], "'s'"),
         (["--backfilling", "eesy"], "eesy"),
-        (["--warm-jobs", "-1"], "warm_jobs is -1"),
+        (["--warm-jobs", "-1"], "warm_jobs must be an integer from 0 to 2**53 (got -1)"),
     ],
 )
 def test_what_cannot_be_learned_is_told_in_one_line(

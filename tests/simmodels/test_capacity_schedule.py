@@ -170,7 +170,7 @@ def test_young_and_dalys_interval() -> None:
     assert sm.young_daly_s(60, 3000) == 600
     with pytest.raises(RequestError, match="numbers > 0"):
         sm.young_daly_s(0, 3000)
-    with pytest.raises(RequestError, match="interval_s is 0"):
+    with pytest.raises(RequestError, match=r"interval_s must be a number of seconds > 0 \(got 0\)"):
         sm.Checkpoints(interval_s=0)
 
 

@@ -32,7 +32,7 @@ def by_processes(
     workload: sm.Workload, strategy: Strategy, *, cores: int, period_s: float, from_s: float = 0.0, **options: object
 ) -> tuple[sm.Schedule, sm.Tuner]:
     env = sm.Environment(seed=5, start_s=float(workload.submit_s.min(initial=0.0)))
-    cluster = sm.Cluster(env, "one", cores=cores)
+    cluster = sm.Cluster(env, "one", cores=cores, period_s=PERIOD_S)
     scheduler = sm.QueueScheduler(env, cluster, **options)  # type: ignore[arg-type]
     sm.Source(env, workload, into=scheduler)
     recorder = sm.Recorder(env)
@@ -213,8 +213,19 @@ def test_two_tuners_of_one_environment_end() -> None:
 
 @pytest.mark.parametrize("period_s", [0.0, -1.0, math.inf, math.nan])
 def test_a_period_that_is_none_is_refused(period_s: float) -> None:
-    with pytest.raises(sm.RequestError, match="period_s is"):
+    with pytest.raises(sm.RequestError, match="period_s must be a finite number of seconds > 0"):
         compiled(workload_of([(0, 1, 1, 1)]), sm.UCB1(), cores=4, period_s=period_s)
+
+
+@pytest.mark.parametrize("cores", [0, -1, 1.5, math.nan, "4", None])
+def test_a_size_that_is_none_is_refused_and_not_waited_for(cores: object) -> None:
+    with pytest.raises(sm.RequestError, match=r"cores must be an integer from 1 to 2\*\*53"):
+        compiled(workload_of([(0, 1, 1, 1)]), sm.UCB1(), cores=cores, period_s=PERIOD_S)
+
+
+def test_a_job_that_can_never_run_is_refused_and_not_waited_for() -> None:
+    with pytest.raises(sm.ImpossibleJobError, match="job 0: needs 3 cores, and the machine has 2"):
+        compiled(workload_of([(0, 1, 1, 3)]), sm.UCB1(), cores=2, period_s=PERIOD_S)
 
 
 def test_a_replay_stops_before_an_instant_and_goes_on_as_if_it_had_not() -> None:

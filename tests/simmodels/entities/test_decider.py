@@ -237,5 +237,5 @@ def test_machines_of_unequal_size_are_refused() -> None:
 
 def test_what_is_no_bid_is_refused() -> None:
     given: Any = 5
-    with pytest.raises(RequestError, match=r"a bid must be a name, a Bid, an Order or a function \(got int\)"):
+    with pytest.raises(RequestError, match=r"bid must be a name, a Bid, an Order or a function \(got \d+\)"):
         sm.Auctioneer(sm.Environment(), [sm.Cluster(sm.Environment(), "a", cores=4)], bid=given)

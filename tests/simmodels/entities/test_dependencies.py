@@ -220,7 +220,7 @@ def test_travel_that_is_refused() -> None:
     queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
     with pytest.raises(RequestError, match=r"ccr must be a finite number >= 0 \(got -1\)"):
         sm.Dependencies(env, queue, ccr=-1)
-    with pytest.raises(RequestError, match="tick_s is 0"):
+    with pytest.raises(RequestError, match=r"tick_s must be a finite number of seconds > 0 \(got 0\)"):
         sm.Dependencies(env, queue, tick_s=0)
     with pytest.raises(UnknownNameError, match="unknown network 'clusters'"):
         sm.Dependencies(env, queue, network="clusters")  # type: ignore[arg-type]

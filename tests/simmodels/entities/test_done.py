@@ -66,5 +66,5 @@ def test_an_auction_that_is_closed_is_done_when_nothing_runs() -> None:
 
 
 def test_what_is_no_environment_is_refused() -> None:
-    with pytest.raises(sm.RequestError, match=r"env must be a simmodels\.Environment \(got 3\)"):
+    with pytest.raises(sm.RequestError, match=r"env must be an Environment \(got 3\)"):
         sm.all_done(3)  # type: ignore[arg-type]

@@ -68,7 +68,7 @@ def test_two_clusters_in_an_environment_do_not_know_each_other() -> None:
     [
         ({"order": "SAFE"}, UnknownNameError, "unknown order 'SAFE'; did you mean .*SAF"),
         ({"backfilling": "easyy"}, UnknownNameError, "unknown backfilling 'easyy'; did you mean easy"),
-        ({"queue_depth": 0}, RequestError, "queue_depth is 0"),
+        ({"queue_depth": 0}, RequestError, r"queue_depth must be an integer from 1 to 2\*\*53, or None \(got 0\)"),
     ],
 )
 def test_options_are_checked_when_it_is_made(options: dict[str, object], error: type[Exception], text: str) -> None:
@@ -338,7 +338,7 @@ def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
     known = "known: order, backfilling, backfill_order, threshold_s, overrun, queue_depth"
     with pytest.raises(UnknownNameError, match=f"unknown option that can be changed 'warm_jobs'; {known}"):
         scheduler.reconfigure(warm_jobs=3)
-    with pytest.raises(RequestError, match=r"threshold_s is -1"):
+    with pytest.raises(RequestError, match=r"threshold_s must be a number of seconds >= 0, or None \(got -1"):
         scheduler.reconfigure(order="SAF", threshold_s=-1)
     assert (scheduler.order.name, scheduler.options.threshold_s, scheduler.changes) == ("SPF", None, 0)
 

@@ -284,5 +284,7 @@ def test_what_cannot_be_tuned_is_refused_when_the_tuner_is_made() -> None:
 def test_what_is_no_knob_is_refused(pick: Any) -> None:
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
-    with pytest.raises(RequestError, match="a scheduler or router, or one with the name of an option, must be given"):
+    with pytest.raises(
+        RequestError, match="knob must be a scheduler or router, or one of these and the name of an option"
+    ):
         sm.Tuner(env, pick(queue), sm.EpsilonGreedy(choices=("FCFS", "SAF")))

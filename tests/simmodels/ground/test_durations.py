@@ -3,7 +3,7 @@
 import pytest
 
 from simmodels.errors import RequestError
-from simmodels.ground.durations import duration, in_seconds, seconds, span
+from simmodels.ground.durations import as_seconds, duration, seconds, span
 
 
 @pytest.mark.parametrize(
@@ -31,14 +31,13 @@ def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
     assert str(error.value) == f"duration must be {expected} (got {text!r})"
 
 
-def test_what_is_no_text_is_left_to_whoever_checks_it() -> None:
-    assert in_seconds("threshold_s", "40h") == 144_000.0
-    assert in_seconds("threshold_s", None) is None
-    assert in_seconds("threshold_s", -3) == -3
-    with pytest.raises(
-        RequestError, match=r"threshold_s must be a number of seconds, or one with a unit .* \(got 'soon'\)"
-    ):
-        in_seconds("threshold_s", "soon")
+def test_a_number_of_seconds_may_be_a_text_with_a_unit() -> None:
+    assert as_seconds("threshold_s", "40h") == 144_000.0
+    assert as_seconds("threshold_s", -3) == -3.0
+    with pytest.raises(RequestError, match=r"threshold_s must be a number of seconds, or one with a unit .*'soon'"):
+        as_seconds("threshold_s", "soon")
+    with pytest.raises(RequestError, match=r"threshold_s must be a finite number of seconds > 0 \(got \[1\]\)"):
+        as_seconds("threshold_s", [1], above=0)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_an_unknown_state_and_a_bad_delay_are_refused() -> None:
     pair = pair_of((0, 10, 2), (10, 5, 2), initial_jobs=1, cores=2)
     with pytest.raises(UnknownNameError, match="unknown initial state 'begun'; known: started, submitted"):
         pair.state(initial_state="begun")  # type: ignore[arg-type]
-    with pytest.raises(RequestError, match="dispatch_delay_s is inf; a finite number >= 0 is allowed"):
+    with pytest.raises(RequestError, match=r"dispatch_delay_s must be a finite number of seconds >= 0 \(got inf\)"):
         pair.state(dispatch_delay_s=float("inf"))
 
 
@@ -128,11 +128,11 @@ def test_a_generated_workload_gives_pairs() -> None:
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
-        ({"pairs": 0}, "pairs is 0; a whole number from 1"),
-        ({"initial_jobs": 0}, "initial_jobs is 0; a whole number from 1"),
-        ({"trial_jobs": 65}, "trial_jobs is 65; a whole number from 1 to 64 is allowed"),
-        ({"trial_jobs": "32"}, "trial_jobs is '32'; a whole number from 1 to 64 is allowed"),
-        ({"cores": 0}, "cores is 0; a whole number from 1"),
+        ({"pairs": 0}, "pairs must be an integer from 1 to 2**53 (got 0)"),
+        ({"initial_jobs": 0}, "initial_jobs must be an integer from 1 to 2**53 (got 0)"),
+        ({"trial_jobs": 65}, "trial_jobs must be an integer from 1 to 64 (got 65)"),
+        ({"trial_jobs": "32"}, "trial_jobs must be an integer from 1 to 64 (got '32')"),
+        ({"cores": 0}, "cores must be an integer from 1 to 2**53 (got 0)"),
         (
             {"trial_jobs": 50},
             "60 of 60 jobs of 'workload' have runtime, estimate and cores that take part; at least 66",

@@ -99,7 +99,7 @@ def test_each_monomial_has_one_spelling(powers: tuple[int, int, int]) -> None:
         ([], "a polynomial without terms; at least one is needed"),
         (["p", "q", "p"], "term 'p' is given twice; each may occur once"),
         (["pq", (1, 1, 0)], "term 'pq' is given twice; each may occur once"),
-        ("pq", "terms 'pq'; a list of monomials such as"),
+        ("pq", "terms must be a list of monomials such as"),
     ],
 )
 def test_lists_of_terms_are_checked(terms: object, text: str) -> None:

@@ -48,7 +48,9 @@ def test_an_unknown_way_is_refused_with_the_known_ones(kind: str, name: str, tex
 
 @pytest.mark.parametrize("threshold_s", [-1, -0.001, math.nan, -math.inf])
 def test_a_threshold_below_zero_is_refused(threshold_s: float) -> None:
-    with pytest.raises(RequestError, match=f"threshold_s is {threshold_s}; None or a number of seconds >= 0"):
+    with pytest.raises(
+        RequestError, match=rf"threshold_s must be a number of seconds >= 0, or None \(got {threshold_s}"
+    ):
         QueueOptions.checked(threshold_s=threshold_s)
 
 
@@ -59,13 +61,15 @@ def test_a_threshold_of_zero_or_more_is_allowed(threshold_s: float) -> None:
 
 @pytest.mark.parametrize("queue_depth", [0, -1, 1.5, math.nan])
 def test_a_depth_that_is_no_whole_number_of_jobs_is_refused(queue_depth: float) -> None:
-    with pytest.raises(RequestError, match=f"queue_depth is {queue_depth}; None or a whole number"):
+    with pytest.raises(
+        RequestError, match=rf"queue_depth must be an integer from 1 to 2\*\*53, or None \(got {queue_depth}"
+    ):
         QueueOptions.checked(queue_depth=queue_depth)
 
 
 @pytest.mark.parametrize("warm_jobs", [-1, 0.5, math.nan])
 def test_warm_jobs_that_are_no_whole_number_are_refused(warm_jobs: float) -> None:
-    with pytest.raises(RequestError, match=f"warm_jobs is {warm_jobs}; a whole number"):
+    with pytest.raises(RequestError, match=rf"warm_jobs must be an integer from 0 to 2\*\*53 \(got {warm_jobs}"):
         QueueOptions.checked(warm_jobs=warm_jobs)
 
 
