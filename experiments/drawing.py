@@ -177,13 +177,8 @@ def time_axis(axes: Axes, window_s: tuple[float, float]) -> float:
 
 
 def grouped(value: float, _position: object = None) -> str:
-    """Return a number with its thousands set apart by thin spaces, whole ones without a point."""
-    return f"{value:,.0f}".replace(",", "\u2009") if float(value).is_integer() else f"{value:g}"
-
-
-def number(count: int, what: str) -> str:
-    """Return a count with what is counted: ``1 job``, ``2 jobs``."""
-    return f"{grouped(count)} {what}{'' if count == 1 else 's'}"
+    """Return a number with its thousands set apart, whole ones without a point."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:g}"
 
 
 def format_of(path: str | os.PathLike[str]) -> str:

@@ -25,13 +25,13 @@ from experiments.drawing import (
     as_label,
     grouped,
     headline,
-    number,
     put_title,
     save,
     time_axis,
     window_of,
 )
 from experiments.gantt import gantt
+from experiments.inputs import count_of
 from simmodels import metrics
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.durations import duration
@@ -110,7 +110,7 @@ def utilisation_and_queue(
         upper.axhline(schedule.cores, color=INK, linewidth=0.9, linestyle="--")
         place = (0.005, schedule.cores * 1.015)
         upper.annotate(
-            f"machine: {number(schedule.cores, 'core')}",
+            f"machine: {count_of(schedule.cores, 'core')}",
             place,
             xycoords=("axes fraction", "data"),
             va="bottom",
@@ -252,7 +252,7 @@ def distributions(
         below_in = 0.5 + 0.3 * len(values)
         figure = Figure(figsize=(width_in, 3.9 + below_in), layout="constrained")
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3.0, below_in))
-        counts = [number(len(value), "job") for value in values.values()]
+        counts = [count_of(len(value), "job") for value in values.values()]
         labels = [f"{name}\n{count}" for name, count in zip(values, counts, strict=True)]
         if title is None:
             parts = [f"{label[0].upper()}{label[1:]} by {by}"]

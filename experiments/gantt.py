@@ -26,13 +26,13 @@ from experiments.drawing import (
     Figure,
     grouped,
     headline,
-    number,
     put_title,
     size_in,
     time_axis,
     window_of,
 )
-from experiments.gantt_boxes import GAP, Boxes, Panel, boxes_of, corners_of, heights_of
+from experiments.gantt_boxes import GAP, KINDS, Boxes, Panel, boxes_of, corners_of, heights_of
+from experiments.inputs import count_of
 from experiments.outputs import MOST_PANELS
 from simmodels.errors import require_known
 from simmodels.ground.numbers import Floats, Ints, as_integer
@@ -44,6 +44,8 @@ Flags = NDArray[np.bool_]
 
 _LOST: Final = "#D1242F"
 _OFF: Final = "#3A3A3A"
+_MARKS: Final = (("", "white"), ("////", INK), ("xxxx", _LOST), ("\\\\\\\\", _LOST))
+"""The hatching and its colour of each of `KINDS`."""
 _MOST_LABELS: Final = 80  # more jobs than this are not labelled
 _MOST_OUTLINES: Final = 4000  # more rectangles than this have no outlines, and are drawn as pixels in SVG and PDF
 LOWEST: Final = 0.35  # of the highest panel's height
@@ -63,7 +65,7 @@ def gantt(
 
     There is a panel for each cluster of each schedule. An attempt is a rectangle on its cores: those of its machines,
     if the cluster has several, else of the pool (see `simmodels.allocation.allocate`). Killed jobs are hatched;
-    attempts that came to nothing are cross-hatched in red, with a cross where they ended; jobs outside the metrics are
+    attempts whose work was lost are cross-hatched in red, with a cross where they ended; jobs outside the metrics are
     pale grey, jobs of 0 s strokes, machines that are off grey. What still runs at the end runs to the chart's edge.
     Up to 80 jobs are labelled with their numbers, where there is room. More than 4,000 rectangles are drawn as pixels,
     so that files stay small, and the strokes, which would cover them, are left out (the legend says how many).
@@ -285,14 +287,8 @@ def _draw_boxes(
     counted = panel.schedule.counted[boxes.row]
     colours = np.where(counted[:, np.newaxis], inks[boxes.row], to_rgba(OUTSIDE))
     entries: list[Artist] = []
-    kinds = (
-        ("", ~boxes.killed & ~boxes.lost & ~boxes.saved, "white", ""),
-        ("////", boxes.killed, INK, "killed at its estimate"),
-        ("xxxx", boxes.lost, _LOST, "came to nothing"),
-        ("\\\\\\\\", boxes.saved, _LOST, "lost its machine, work saved"),
-    )
-    for hatch, chosen, edge, label in kinds:
-        drawn = chosen & ~boxes.brief
+    for number, (hatch, edge) in enumerate(_MARKS):
+        drawn = (boxes.kind == number) & ~boxes.brief
         if not drawn.any():
             continue
         # White outlines would hide what is hardly wider than they are. Hatching takes the colour of the outline.
@@ -310,15 +306,15 @@ def _draw_boxes(
             rasterized=many,
         )
         axes.add_collection(shapes, autolim=False)
-        if label:
-            entries.append(Patch(facecolor="white", edgecolor=edge, hatch=hatch, label=label))
+        if hatch:
+            entries.append(Patch(facecolor="white", edgecolor=edge, hatch=hatch, label=KINDS[number]))
     # What is lost at the window's very end still runs in all of the window.
     crossed = (boxes.lost | boxes.saved) & boxes.ends & (boxes.right_s / unit_s < axes.get_xlim()[1])
     if crossed.any():
         middle = (boxes.bottom + boxes.top)[crossed] / 2
         axes.plot(boxes.right_s[crossed] / unit_s, middle, "x", color=_LOST, markersize=3.5, markeredgewidth=1.0)
     if boxes.brief.any() and many:
-        jobs = number(len(np.unique(boxes.row[boxes.brief])), "job")
+        jobs = count_of(len(np.unique(boxes.row[boxes.brief])), "job")
         entries.append(Line2D([], [], linestyle="none", label=f"not drawn: {jobs} of 0 s"))
     elif boxes.brief.any():
         x = boxes.left_s[boxes.brief] / unit_s
@@ -362,4 +358,4 @@ def _caption(panel: Panel, window_s: tuple[float, float]) -> str:
     if "cluster" in runs:
         gone &= runs["cluster"] == panel.cluster
     lost_h = (runs["lost_s"] * runs["cores"])[gone].sum() / HOUR
-    return f"{caption}: {number(int(gone.sum()), 'attempt')} interrupted, {lost_h:,.0f} core-hours lost"
+    return f"{caption}: {count_of(int(gone.sum()), 'attempt')} interrupted, {lost_h:,.0f} core-hours lost"

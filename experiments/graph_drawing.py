@@ -22,10 +22,10 @@ from experiments.drawing import (
     Figure,
     as_label,
     grouped,
-    number,
     put_title,
     time_axis,
 )
+from experiments.inputs import count_of
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
 from simmodels.workflow import Workflow
@@ -165,7 +165,7 @@ def draw_graph(
         above = 1.0 if ax is None else 1.5 + 0.2 * float(np.ptp(y))  # room for the legend
         axes.set(ylim=(y.min() - 1.0, y.max() + above), yticks=[])
         axes.spines[["left", "right", "top"]].set_visible(False)
-        put_title(axes, title or f"{name}: {number(len(drawn), 'task')}{left_out}")
+        put_title(axes, title or f"{name}: {count_of(len(drawn), 'task')}{left_out}")
         if ax is None:
             own.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6))
         else:
@@ -268,7 +268,7 @@ def _draw_tasks(axes: Axes, points: Floats, nodes: Sequence[Mapping[str, Any]], 
     if names and any(node[colour] is None for node in nodes):
         marks.append((OUTSIDE, 36.0, "any kind" if colour == "kind" else "never started"))
     if len(sizes) > 1:
-        marks += [(PALE_INK, sizes[each], number(int(each), "core")) for each in (cores.min(), cores.max())]
+        marks += [(PALE_INK, sizes[each], count_of(int(each), "core")) for each in (cores.min(), cores.max())]
     handles = [
         Line2D([], [], linestyle="none", marker="o", color=ink, markersize=float(np.sqrt(size)), label=as_label(text))
         for ink, size, text in marks

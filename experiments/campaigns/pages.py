@@ -7,7 +7,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from simmodels.errors import printable
-from simmodels.units import HOUR, MINUTE
+from simmodels.ground.durations import duration
 
 
 def page(template: str, **values: Any) -> str:  # noqa: ANN401  what the template shows
@@ -33,7 +33,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_escaped,
     )
-    made.filters.update(in_words=in_words, lasted=lasted)
+    made.filters.update(in_words=in_words, duration=duration)
     return made
 
 
@@ -46,14 +46,6 @@ def in_words(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.15g}"
     return ", ".join(map(in_words, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def lasted(value_s: float) -> str:
-    """Return how long something took, in its fitting unit."""
-    for unit_s, unit in ((HOUR, "h"), (MINUTE, "min")):
-        if value_s >= unit_s:
-            return f"{value_s / unit_s:,.1f} {unit}"
-    return f"{value_s:.1f} s"
 
 
 def _escaped(value: object) -> object:

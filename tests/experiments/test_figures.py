@@ -106,7 +106,7 @@ def test_a_gantt_chart_has_a_rectangle_for_each_run_of_cores(drawn: Schedule) ->
 
 
 def test_the_legend_of_a_gantt_chart_explains_what_occurs_and_no_more(drawn: Schedule) -> None:
-    explained = ["killed at its estimate", "came to nothing", "ran for 0 s", "outside the metrics"]
+    explained = ["killed at its estimate", "lost its machine, work lost", "ran for 0 s", "outside the metrics"]
     assert legend_of(gantt(drawn)) == explained
     assert legend_of(gantt(drawn, colour="user")) == ["user 8", "user 7", "user unknown", *explained]
     assert legend_of(gantt(drawn, start_s=12, end_s=20)) == []
@@ -229,7 +229,7 @@ def test_distributions_begin_with_the_share_of_jobs_that_did_not_wait(many: Sche
     x, y = upper.lines[1].get_data()
     assert y[x > 1].min() == 1
     assert [label.get_text() for label in lower.get_yticklabels()] == ["FCFS", "never"]
-    assert upper.get_title(loc="left") == "Wait by order: workload, 2\u2009500 jobs"
+    assert upper.get_title(loc="left") == "Wait by order: workload, 2,500 jobs"
     # of each row: whiskers, median, mean
     medians = [line.get_xdata()[0] for line in lower.lines[1::3]]
     assert medians == [np.median(wait_s), 1]
