@@ -281,11 +281,15 @@ class Steps:
 # -- stdout -----------------------------------------------------------------------------------------
 
 
+def _answer_console() -> Console:
+    """Return the console of stdout; where that is neither a terminal nor given a width, it is wide."""
+    console = _Console()
+    return console if console.is_terminal or "COLUMNS" in os.environ else _Console(width=_WIDTH)
+
+
 def print_table(title: str, table: Table) -> None:
     """Print a table under its title to stdout; where that is no terminal, as wide as it needs to be."""
-    console = _Console()
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = _Console(width=_WIDTH)
+    console = _answer_console()
     console.width = max(console.width, Measurement.get(console, console.options, table).minimum)
     console.print(title, style="bold")
     console.print(table)
@@ -293,7 +297,7 @@ def print_table(title: str, table: Table) -> None:
 
 def print_line(sentence: str) -> None:
     """Print a sentence to stdout, as a point of a list."""
-    console = _Console()
+    console = _answer_console()
     points = Table.grid(padding=(0, 1))
     points.add_row("-", sentence)
     console.print(points)
