@@ -1,6 +1,8 @@
 """Options of the command line that are those of queues, placers and auctions, as these define them."""
 
+import functools
 import inspect
+import re
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -80,7 +82,7 @@ def _of(
         if name in without or of in {Checkpoints, Workload}:
             continue
         timed = name.endswith("_s")
-        flag = f"--{name.removesuffix('_s').replace('_', '-')}"
+        flag = _flag(name)
         accepted, metavar, parse = _accepted(name, of, timed=timed)
         # What other classes of options call the same is one option, too: their choices and defaults are named beside.
         defaults, values = [_shown(default, timed=timed)], [str(each) for each in choices if each is not None]
@@ -121,7 +123,7 @@ def _accepted(name: str, of: Any, *, timed: bool) -> tuple[Any, str | None, Call
     if of is Priority:
         return str, name.upper().split("_")[-1], lambda text: named_priority(text, "bid" if name == "bid" else "order")
     if timed:
-        return str, "TIME", lambda text: seconds(text, f"--{name.removesuffix('_s').replace('_', '-')}")
+        return str, "TIME", lambda text: seconds(text, _flag(name))
     if of in {int, float}:
         return of, "N" if of is int else "X", of
     if of is bool:
@@ -141,11 +143,25 @@ def _numbers(name: str, text: str) -> tuple[int, ...]:
 
 
 def _plainly(said: str, *, whole: bool) -> str:
-    """Return a description, or its first sentence, without the marks of a docstring."""
+    """Return a description, or its first sentence, without the marks of a docstring, with options as they are here."""
     plain = said.replace("`simmodels.orders`", "see list").replace("`simmodels.bids`", "see list")
-    plain = plain.replace(" (`simmodels.bid`)", "").replace("``", "").replace("`", "").replace('"', "")
+    plain = re.sub(r" \(`simmodels\.\w+`\)|, see `simmodels\.\w+`|; see `simmodels\.[\w.]+`", "", plain)
+    plain = re.sub(r"``(\w+)=False``", lambda found: f"--no-{found[1]}", plain)
+    plain = re.sub(r"`(\w+)`", lambda found: _flag(found[1]) if found[1] in _names() else found[1], plain)
+    plain = plain.replace("`", "").replace('"', "")
     sentence = plain if whole else plain.split(". ")[0]
     return sentence if sentence.endswith(".") else f"{sentence}."
+
+
+def _flag(name: str) -> str:
+    """Return what the command line calls an option."""
+    return f"--{name.removesuffix('_s').replace('_', '-')}"
+
+
+@functools.cache
+def _names() -> frozenset[str]:
+    """Return the names of all options."""
+    return frozenset(each.name for kind in PANELS for each in fields(kind))
 
 
 def _shown(default: object, *, timed: bool = False) -> str:

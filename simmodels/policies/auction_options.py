@@ -47,42 +47,44 @@ class AuctionOptions(Options):
     Parameters
     ----------
     bid
-        What tasks offer: a name of the registry (`simmodels.bids`), or a bid of yours (`simmodels.bid`). Or an order,
-        such as a `simmodels.Polynomial`: the task with the smallest value wins, and times are in seconds.
+        What tasks offer: a name of the registry (`simmodels.bids`), or a bid of yours (`simmodels.bid`). An order is
+        accepted, too, such as a `simmodels.Polynomial`: the task with the smallest value wins, and times are in
+        seconds.
     ccr
-        How long data travel, as a share of the runtime of the task that sends them; rounded up to whole ticks.
+        How long data transfers take, as a share of the runtime of the task that sends them; rounded up to whole ticks.
     network
-        Where data must travel: ``"cluster"`` (to any other cluster), ``"kind"`` (only between kinds that no cluster
-        offers both; a task waits until all are there), ``"none"``.
+        Which transfers take time: all those to another ``"cluster"``; only those between a ``"kind"`` and another that
+        no cluster offers both (a task waits until all its data are there); or ``"none"``.
     blocking
-        Which tasks a blocked bidder holds back: those of its ``"kind"`` (kinds that no cluster is of count
-        as one, and tasks of no kind as another), or ``"all"``.
+        Which tasks a blocked bidder holds back: those of its ``"kind"`` (kinds that no cluster has count as one, and
+        tasks without a kind as another), or ``"all"``.
     successor_sum
-        Whether work that can be reached in many ways counts for each (``"recursive"``) or once (``"unique"``).
+        Whether work that can be reached on several paths counts once per path (``"recursive"``) or once (``"unique"``).
     plus_one
-        Whether projected SLRs look one tick ahead also in bids other than P-SLR.
+        Whether bids other than P-SLR, too, take projected SLRs one tick ahead.
     tick_s
-        The unit of the auction's times, in seconds: data and deadlines come at whole ticks.
+        The unit of the auction's times, in seconds: data arrive, and deadlines pass, at whole ticks.
     backfilling
-        Whether those behind a bidder that does not fit may start: ``"none"``, ``"greedy"`` (all that fit), ``"easy"``
+        Which tasks behind a bidder that does not fit may start: ``"none"``, ``"greedy"`` (all that fit), ``"easy"``
         (those that do not delay the first that did not fit).
     cluster_fit
-        Which cluster a task meets, of those that can take it: the ``"freest"``, with the most free cores; or of those
-        on which it fits the ``"best"``, with the fewest (ties fall to the first).
+        Which cluster a task is matched with, of those that can take it: the ``"freest"``, with the most free cores, or
+        the ``"best"`` fit, with the fewest (ties go to the first).
     admission
-        Reject a job at its arrival if it may hope for less than this share of its value, behind all the work that
-        was promised before; by default none is rejected.
+        Reject a job at its arrival if it can expect less than this share of its value, behind all the work accepted
+        before; by default none is rejected.
     prices
-        Whether each task that starts pays the best other bid at that moment (second price); recorded.
+        Whether each task that starts pays the best other bid at that moment (second price), which is recorded.
     budgets
-        Whether a job can bid no more than is left of its most value once its tasks have paid.
+        Whether a job can bid no more than what is left of its largest value after its tasks have paid.
     end
-        When the auctions end: ``"drain"`` (when every job is done), ``"submit"`` (with the last submission of what
-        was made known by `accept`).
+        When the auctions end: ``"drain"`` (when every job is done), ``"submit"`` (with the last submission announced
+        to it).
     instants
-        Whether an auction is held at each job's deadline (``"deadlines"``), or only if it starves (``"starvation"``).
+        Whether an auction is held at each job's deadline (``"deadlines"``), or only if the job starves then
+        (``"starvation"``).
     forward
-        Whether tasks go to the queues of schedulers, in front of which the auction stands.
+        Whether tasks are forwarded to the queues of schedulers, which the auction stands in front of.
     """
 
     changeable: ClassVar = ("bid", "backfilling", "cluster_fit", "blocking", "plus_one", "admission")

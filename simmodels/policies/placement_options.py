@@ -76,65 +76,67 @@ class PlacementOptions(Options):
     checkpoints
         How jobs write checkpoints; None for no periodic ones, and for free ones on notice.
     order
-        First fit: who is first in the queue, see `simmodels.order`; of those with a smaller key that fit nowhere, a job
-        passes all. An order that changes with time is computed again whenever jobs could start.
+        First fit: the order of the queue, see `simmodels.order`. A job passes those before it that fit nowhere. An
+        order that changes with time is computed again whenever jobs could start.
     aware
-        First fit: machines are filled from the safest on; otherwise as `unaware` says.
+        First fit: fill machines from the safest on, which is switched off last; otherwise as `unaware` says.
     unaware
-        ``"shuffled_fill"``: one random order of the machines, drawn once, in which they are filled;
-        ``"random_kill"``: a random machine is switched off, so none is safe. Only with ``aware=False``.
+        First fit. ``"shuffled_fill"``: machines are filled in one random order, drawn once; ``"random_kill"``: a random
+        machine is switched off, so that none is safe. Only with ``aware=False``.
     fill_order
         First fit: the order in which machines are filled, all their numbers; by default as `aware` and `unaware` say.
     fit
-        First fit: which of the machines that it fits on a job gets: the ``"first"`` in the fill order, or the
-        ``"best"``, with the fewest free cores (best fit; of several, the first).
+        First fit: which machine a job gets, of those on which it fits: the ``"first"`` in the fill order, or the
+        ``"best"``, which has the fewest free cores (ties go to the first).
     dispatch
-        First fit. ``"event"``: each completion refills its machine before the next one of the instant, and machines are
-        filled before jobs come that are submitted then; ``"instant"``: once, after all that happens at an instant.
+        First fit. ``"event"``: each completion refills its machine before the next completion of the instant, and
+        machines are filled before the jobs arrive that are submitted then; ``"instant"``: machines are filled once,
+        after all events of an instant.
     reference
-        Targets: jobs like those to come, for the categories (the week before).
+        Targets: jobs like those to come, from which the categories of lengths are made (the week before).
     category
-        Targets: ``"ge"``, ``"gt"`` or ``"thousandths"``; see `simmodels.policies.risk.risk_table`.
+        Targets: how lengths are divided into categories, ``"ge"``, ``"gt"`` or ``"thousandths"``; see
+        `simmodels.policies.risk.risk_table`.
     length_cap_s
-        Longer jobs count as this long, for the categories.
+        Targets: longer jobs count as this long in the categories.
     least_machines
-        M-, the least number of machines used; by default the least that the capacity will have.
+        Targets: M-, the smallest number of machines used; by default the smallest number that the capacity will have.
     initial_use
-        How many machines are used at first: ``"least"``, or the ``"middle"`` between these and all that are on, before
-        notice that has been given counts.
+        Targets: how many machines are used at first: the ``"least"`` number, or the ``"middle"`` between it and all
+        that are on, whatever notice has been given.
     raise_above
-        More machines are used while U is above this.
+        Targets: more machines are used while U, their utilisation, is above this.
     lower_below
-        Fewer machines are used while U is below this.
+        Targets: fewer machines are used while U is below this.
     distance
-        D+, how far from its target a job may go, in machines.
+        Targets: D+, how far from its target a job may be placed, in machines.
     stay_on_target
-        TargetASAP: step 3 of the paper's text, which the authors' program does not have: a job waits for its
-        target as long as its stretch stays below the longest so far.
+        TargetASAP: a job waits for its target while its stretch is below the longest so far: step 3 of the paper's
+        text, which the authors' program omits.
     requeue_immediate
-        TargetASAP: whether a job that is placed again may take the nearest machine that it can start on at once.
+        TargetASAP: whether a job that is placed again may take the nearest machine on which it can start at once.
     alternative
-        TargetStretch, when the target is too late: the machine of the ``"earliest"`` start, or the ``"first"`` one on
-        which the stretch stays below the longest so far.
+        TargetStretch: which machine a job takes if its target is too late: that of the ``"earliest"`` start, or the
+        ``"first"`` one on which its stretch is below the longest so far.
     longest_stretch
-        That of all that was ``"planned"``, or of what has ``"completed"``.
+        Targets: whether the longest stretch is taken over ``"planned"`` or ``"completed"`` jobs.
     search
-        Among the machines ``"used"``, or all that are ``"open"``.
+        Targets: whether a job may be placed on machines that are ``"used"``, or on all that are ``"open"``.
     nearer_first
-        Which of two machines at the same distance is tried first: that to the ``"right"`` (the next higher number)
-        or to the ``"left"``.
+        Targets: which of two machines at the same distance is tried first: that to the ``"right"`` (the next higher
+        number) or to the ``"left"``.
     ties
-        Equal starts on machines beside the target: the lowest ``"index"``, or the first in the ``"window"``; by default
-        ``"index"`` for TargetASAP without `stay_on_target`, else ``"window"``.
+        Targets: which machine beside the target is taken if starts are equal: that of the lowest ``"index"``, or the
+        first in the ``"window"``; by default ``"index"`` for TargetASAP without `stay_on_target`, else ``"window"``.
     replan_on_add
-        Whether all is planned again when machines are added ``"always"``, or only (``"util"``) if all machines were
-        used and U was above `raise_above`.
+        Targets: whether all waiting jobs are planned again when machines are added: ``"always"``, or only if all
+        machines were used and U was above `raise_above` (``"util"``).
     packing
         PackedTargetASAP: targets are the first machines of ``"packs"`` of the machines used, or the targets of
-        TargetASAP rounded to the ``"nearest"`` multiple of `pack_size` (at most the last machine used) or to the next
-        lower one (``"floor"``).
+        TargetASAP rounded to the ``"nearest"`` multiple of `pack_size` (at most the last machine used) or down
+        (``"floor"``).
     pack_size
-        PackedTargetASAP: how many machines make a pack.
+        PackedTargetASAP: the number of machines in a pack.
     """
 
     heuristic: Heuristic

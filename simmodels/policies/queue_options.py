@@ -30,30 +30,32 @@ class QueueOptions(Options):
     Parameters
     ----------
     order
-        Which waiting job goes first: a name of the registry (`simmodels.orders`), or an order of yours. Smaller values
-        first; ties by submit, then input position. A bid may stand there, too: who would win goes first.
+        Which waiting job goes first: a name of the registry (`simmodels.orders`), or an order of yours. The smallest
+        value goes first; ties go to the earlier submit, then to the earlier input position. A bid is accepted, too: the
+        task that would win goes first.
     backfilling
-        ``"none"`` (the head of the queue blocks), ``"greedy"`` (any that fits starts), ``"easy"`` (any that fits and
-        does not delay the head starts), ``"conservative"`` (any that fits and delays no waiting job's reservation
-        starts).
+        ``"none"`` (the head of the queue blocks the others), ``"greedy"`` (any job that fits starts), ``"easy"`` (any
+        job that fits and does not delay the head starts), ``"conservative"`` (any job that fits and delays no
+        reservation of a waiting job starts).
     backfill_order
-        The order in which EASY backfills; by default that of the queue.
+        The order in which EASY considers jobs for backfilling; by default that of the queue.
     threshold_s
-        A job that has waited longer goes before all others (among these, first come first); in both orders. By
-        default never.
+        A job that has waited longer goes before all others, in both orders; several such jobs go first come, first
+        served. By default never.
     decide
-        ``"instant"``: all completions and submissions of an instant, then one pass. ``"event"``: one pass after each
+        ``"instant"``: one pass after all completions and submissions of an instant. ``"event"``: one pass after each
         event, submissions before completions.
     overrun
-        What happens to a job that reaches its estimate. ``"run"``: it runs on, and is expected to end at any moment;
+        What happens to a job that reaches its time limit. ``"run"``: it runs on, and is expected to end at any moment;
         ``"kill"``: it is stopped.
     queue_depth
-        Only this many waiting jobs, those submitted first, are considered; by default all.
+        Consider only this many waiting jobs, those submitted first; by default all.
     warm_jobs
-        This many jobs, the first ones, run first come first served, before any other, and stand outside the metrics.
+        This many jobs, the first ones, run first come, first served, before all others, and are left out of the
+        metrics.
     max_starts
-        At most this many jobs start in one decision, as under Slurm's `sched_max_job_start`; the others wait for the
-        next event. By default all.
+        Start at most this many jobs in one decision, as Slurm's `sched_max_job_start`; the others wait for the next
+        event. By default all.
     """
 
     changeable: ClassVar = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")

@@ -217,7 +217,7 @@ def test_list_explains_each_choice_in_a_line_of_words(run: Run) -> None:
             assert (each.name, each.about) in shown
     for about in (HEURISTICS, ROUTERS, dict(listed())):
         assert set(about.items()) <= set(shown)
-    assert ("easy", "any that fits and does not delay the head starts") in shown
+    assert ("easy", "any job that fits and does not delay the head starts") in shown
     assert ("kill", "it is stopped") in shown
 
 
