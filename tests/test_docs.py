@@ -81,7 +81,7 @@ def blocks_of(page: str) -> list[Block]:
         elif found := _DIRECTIVE.match(line):
             word, _, rest = found["text"].partition(" ")
             if word not in _WORDS:
-                raise ValueError(f"line {number}: unknown directive {word!r}; {', '.join(_WORDS)} are allowed")
+                raise ValueError(f"line {number}: unknown directive {word!r}; known: {', '.join(_WORDS)}")
             said[word] = f"{said[word]} {rest}" if word in said else rest
         elif line.strip() and said:
             raise ValueError(f"line {number}: a directive must stand right above its block")
@@ -267,7 +267,7 @@ def test_blocks_are_found_with_their_lines_and_directives() -> None:
     [
         (
             "<!-- test: slip -->\n```python\n```\n",
-            "line 1: unknown directive 'slip'; file, output, exit, save, skip are allowed",
+            "line 1: unknown directive 'slip'; known: file, output, exit, save, skip",
         ),
         ("<!-- test: output -->\nprose\n", "line 2: a directive must stand right above its block"),
         ("```python\nx = 1\n", "a python block is not closed"),

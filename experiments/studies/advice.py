@@ -13,7 +13,7 @@ import pandas as pd
 from experiments.calibration import calibrate
 from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Scale, Study
+from experiments.campaigns.study import Scale, Study, require_integer
 from experiments.inputs import WorkloadFile, parts
 from experiments.studies.advice_answer import Doubt, Worse, lines_of, worse_for
 from experiments.studies.advice_front import front, front_figure, front_table
@@ -41,7 +41,7 @@ from experiments.studies.advice_report import (
 )
 from experiments.studies.advice_verdict import Option, choices, judge
 from experiments.studies.multifactor import Multifactor
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import as_hours
 from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.policies.orders import TWELVE_ORDERS
@@ -130,12 +130,12 @@ class Advice(Study):
         else:
             require_known("current order", current, (*allowed, AUTO))
         weeks = design.parameters["weeks"]
-        if weeks is not None and not (isinstance(weeks, int) and weeks >= 1):
-            raise RequestError(f"weeks is {weeks!r}", "an integer >= 1 is allowed; none: as many as the log has")
+        if weeks is not None:
+            require_integer("weeks", weeks, 1)
         node_cores = design.parameters["node_cores"]
         most = self._log.max_cores or 1
         if not (isinstance(node_cores, int) and 1 <= node_cores <= most):
-            raise RequestError(f"node_cores is {node_cores!r}", f"an integer from 1 to {most:,}, the machine's cores")
+            raise RequestError(must_be("node_cores", f"an integer from 1 to {most}, the machine's cores,", node_cores))
         first, last = design.factors["threshold_h"][0], design.factors["threshold_h"][-1]
         whole = whole_weeks(self._log)
         for cell in super().cells(scale, seed):

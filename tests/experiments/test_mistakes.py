@@ -55,7 +55,7 @@ MISTAKES = {
     "demo --jobs 0": "jobs must be an integer from 1 to 2**53 (got 0)",
     "learn -w log.swf --pairs 0": "--pairs must be an integer from 1 to 2**53 (got 0)",
     "learn -w log.swf --learn-on 2": "--learn-on must be a part of the log > 0 and < 1 (got 2.0)",
-    "advise -w log.swf --node-cores 0": "node_cores is 0; an integer from 1 to 32, the machine's cores",
+    "advise -w log.swf --node-cores 0": "node_cores must be an integer from 1 to 32, the machine's cores, (got 0)",
     "advise -w log.swf --workers -1": "workers must be an integer from 0 to 2**53 (got -1)",
     "forecast -w log.swf --at soon --new 4,1h": f"--at must be {SECONDS} (got 'soon')",
     "run replay --shard 3/2": "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')",

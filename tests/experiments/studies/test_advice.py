@@ -167,7 +167,7 @@ def test_the_dates_of_the_log_are_shown_where_they_are_known(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("weeks", [0, -1, 1.5])
 def test_a_number_of_weeks_that_is_none_is_refused(tmp_path: Path, weeks: float) -> None:
-    with pytest.raises(RequestError, match="weeks is"):
+    with pytest.raises(RequestError, match=rf"weeks must be an integer >= 1 \(got {weeks}\)"):
         advised(tmp_path, some(50, 2.0, 100.0), weeks=weeks)
 
 
