@@ -13,10 +13,10 @@ from typing import Final, Literal, Self, get_args
 
 import numpy as np
 
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.durations import as_seconds
-from simmodels.ground.numbers import MOST, as_integer
+from simmodels.ground.numbers import as_integer
 from simmodels.streams import stream
 from simmodels.workload import Workload, WorkloadLike
 
@@ -86,19 +86,18 @@ class Pair:
 
     def __post_init__(self) -> None:
         """Check the jobs."""
-        if not (1 <= self.cores <= MOST and int(self.cores) == self.cores):
-            raise RequestError(f"cores is {self.cores}", "1 to 2^53 is allowed, in whole numbers")
+        as_integer("cores", self.cores, 1)
         rest = len(self.jobs) - self.initial_jobs
         if self.initial_jobs < 1 or not 1 <= rest <= MOST_JOBS:
             what = f"{self.initial_jobs} of {len(self.jobs)} jobs are S, and {rest} Q"
-            raise RequestError(what, f"at least 1 in S and 1 to {MOST_JOBS} in Q are allowed")
+            raise RequestError(what, f"put at least 1 into S and 1 to {MOST_JOBS} into Q")
         self.jobs.require_runnable(self.cores)
         short = np.flatnonzero(~(self.jobs.runtime_s > 0))
         if len(short):
             job = self.jobs.job(int(short[0]))
-            raise RequestError(f"job {job.job_id} runs for {job.runtime_s:g} s", "more than 0 s is allowed")
+            raise RequestError(must_be(f"runtime_s of job {job.job_id}", "a number of seconds > 0", job.runtime_s))
         if (np.diff(self.jobs.submit_s) < 0).any():
-            raise RequestError(f"the jobs of pair {self.number} are not sorted by submit", "they must be")
+            raise RequestError(f"the jobs of pair {self.number} are not sorted by submit", "sort them")
 
     @classmethod
     def at(
@@ -135,8 +134,8 @@ class Pair:
         """
         jobs = initial_jobs + trial_jobs
         if not 0 <= row <= len(workload) - jobs:
-            allowed = f"0 to {len(workload) - jobs} is allowed: {workload.name!r} has {len(workload)} jobs"
-            raise RequestError(f"a pair of {jobs} jobs at row {row}", allowed)
+            expected = f"one of the {len(workload)} rows of {workload.name!r} with {jobs} jobs from it on"
+            raise RequestError(must_be("row", expected, row))
         taken = workload.take(slice(row, row + jobs))
         size = _size(workload, cores)
         return cls(row if number is None else number, taken.shift(-float(taken.submit_s[0])), initial_jobs, size)
@@ -229,12 +228,8 @@ def draw_pairs(
     """
     workload = Workload.of(workload)
     size = _size(workload, cores)
-    for name, value, most in (
-        ("pairs", pairs, MOST),
-        ("initial_jobs", initial_jobs, MOST),
-        ("trial_jobs", trial_jobs, MOST_JOBS),
-    ):
-        as_integer(name, value, 1, most)
+    pairs, initial_jobs = as_integer("pairs", pairs, 1), as_integer("initial_jobs", initial_jobs, 1)
+    trial_jobs = as_integer("trial_jobs", trial_jobs, 1, MOST_JOBS)
     usable = (workload.runtime_s > 0) & (workload.cores > 0) & (workload.cores <= size)
     if (workload.estimate_s > 0).any():
         usable &= workload.estimate_s > 0

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from simmodels.errors import FileFormatError, RequestError, UnknownNameError, brief, require_known
+from simmodels.errors import FileFormatError, RequestError, UnknownNameError, brief, must_be, require_known
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.toml_json import json_text, read_document, toml_text, write_document
 from simmodels.policies.polynomial import FORMS, LETTERS, Polynomial, as_powers, as_terms
@@ -314,8 +314,9 @@ def _columns(scores: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:
         try:
             column = scores[name].to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError):
-            raise RequestError(f"column {name} has the type {scores[name].dtype}", "numbers are allowed") from None
-        _require(np.isfinite(column), name, column, "finite numbers are allowed")
+            what = f"the type of column {name}"
+            raise RequestError(must_be(what, "one of numbers", str(scores[name].dtype))) from None
+        _require(np.isfinite(column), f"column {name}", column, "a finite number")
         found.append(column)
     return tuple(found)
 
@@ -327,18 +328,18 @@ def _weights(columns: Sequence[NDArray[np.float64]], weights: ArrayLike | None) 
     else:
         found, what = np.asarray(weights, dtype=np.float64), "weight"
         if found.shape != columns[0].shape:
-            raise RequestError(f"weights have the shape {found.shape}", f"{columns[0].shape} is needed, one per row")
+            raise RequestError(must_be("the shape of weights", f"{columns[0].shape}, one per row", found.shape))
     good = np.isfinite(found) & (found > 0)
-    _require(good, what, found, "a finite number > 0 is allowed: a row that is not to count is left out")
+    _require(good, what, found, "a finite number > 0", "leave out a row that is not to count")
     scaled: NDArray[np.float64] = found / found.max(initial=0.0)
     return scaled
 
 
-def _require(good: NDArray[np.bool_], what: str, column: NDArray[np.float64], allowed: str) -> None:
+def _require(good: NDArray[np.bool_], what: str, column: NDArray[np.float64], expected: str, remedy: str = "") -> None:
     """Refuse a column by its first bad row."""
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
-        raise RequestError(f"{what}, row {row}: {column[row]}", allowed)
+        raise RequestError(must_be(f"{what}, row {row},", expected, column[row]), remedy)
 
 
 def _features(columns: Sequence[NDArray[np.float64]], terms: Sequence[str]) -> NDArray[np.float64]:
@@ -358,7 +359,7 @@ def _lengths(weighted: NDArray[np.float64], terms: Sequence[str]) -> NDArray[np.
     for term, value in zip(terms, largest, strict=True):
         if not (0.0 < value < np.inf):
             reason = "is 0 in every row" if value == 0 else "overflows"
-            raise RequestError(f"term {term!r} {reason}", "a term that says something of these rows is allowed")
+            raise RequestError(f"term {term!r} {reason}", "leave it out")
     found: NDArray[np.float64] = np.sqrt(((weighted / largest) ** 2).sum(axis=0)) * largest
     return found
 

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import as_integer
@@ -181,7 +181,7 @@ def score_jobs(
     require_known("shuffle", shuffle, get_args(Shuffle))
     stratified = estimator == "stratified"
     if stratified and shuffle != "uniform":
-        raise RequestError(f"shuffle {shuffle!r} with the stratified estimator", 'only "uniform" is allowed')
+        raise RequestError(must_be("shuffle", "'uniform' with the stratified estimator", shuffle))
     trials = as_integer("trials", trials, 1)
     tasks: list[_Task] = []
     for at, pair in enumerate(found):
@@ -189,7 +189,8 @@ def score_jobs(
         jobs = len(problem.p)
         each = -(-trials // jobs) if stratified else trials
         if each < 2:
-            raise RequestError(f"trials is {trials}", f"more than {jobs} is allowed: each of {jobs} jobs needs two")
+            expected = f"> {jobs}, as each of {jobs} jobs needs two" if stratified else ">= 2"
+            raise RequestError(must_be("trials", f"an integer {expected}", trials))
         bits = entropy(seed, "trials", estimator, shuffle, pair.number)
         keys = np.array([bits & (2**64 - 1), bits >> 64], dtype=np.uint64)
         blocks = -(-each // BLOCK) * (jobs if stratified else 1)
@@ -311,11 +312,9 @@ def _as_orders(orders: ArrayLike, jobs: int) -> NDArray[np.uint8]:
     """Return permutations as the compiled trial takes them; refuse what cannot be one."""
     given = np.asarray(orders)
     if given.ndim != 2 or given.shape[1] != jobs:
-        raise RequestError(
-            f"orders have the shape {given.shape}", f"[any number, {jobs}] is allowed: Q has {jobs} jobs"
-        )
+        raise RequestError(must_be("the shape of orders", f"(any, {jobs}), as Q has {jobs} jobs", given.shape))
     if given.dtype.kind not in "iu":
-        raise RequestError(f"orders have the type {given.dtype}", "whole numbers are allowed")
+        raise RequestError(must_be("the type of orders", "one of integers", str(given.dtype)))
     outside = (given < 0) | (given >= jobs) if given.dtype.kind == "i" else given >= jobs
     if outside.any():
         row = int(np.flatnonzero(outside.any(axis=1))[0])
@@ -324,7 +323,7 @@ def _as_orders(orders: ArrayLike, jobs: int) -> NDArray[np.uint8]:
 
 
 def _refuse_row(row: int, order: list[int], jobs: int) -> NoReturn:
-    raise RequestError(f"row {row} of orders is {order}", f"each of 0 to {jobs - 1} once is allowed")
+    raise RequestError(must_be(f"row {row} of orders", f"each of 0 to {jobs - 1} once", order))
 
 
 # -- estimators -------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ class AuctionOptions(Options):
         bid, paid = self._checked_bid(), flags["prices"] or flags["budgets"]
         if self.budgets and bid.wins != "high":
             what = f"budgets with bid {bid.name!r}, of which the lowest wins"
-            raise RequestError(what, "a bid of which the highest wins is allowed")
+            raise RequestError(what, "give a bid of which the highest wins")
         own = (paid, self.backfilling != "none", self.cluster_fit != "freest", self.admission is not None)
         if self.forward and any(own):
             what = f"forward=True with prices={paid}, backfilling={self.backfilling!r}, admission={self.admission}"
@@ -177,7 +177,7 @@ class Kinds:
 
     def __init__(self, clusters: Sequence[tuple[int, str | None]]) -> None:
         if not clusters:
-            raise RequestError("an auction without clusters", "1 at least is allowed")
+            raise RequestError("an auction without clusters", "give at least one")
         self.clusters = tuple(clusters)
         self.names = sorted({kind for _, kind in clusters if kind is not None})
         self._number = _Numbers(self.names)
@@ -354,4 +354,4 @@ def raise_refused_bid(bid: Priority, job_id: int, task: str, now: float) -> NoRe
         raised.add_note(f"raised by bid {bid.name!r} for task {task} of job {job_id}")
         raise raised
     what = f"bid {bid.name!r} gives no number (NaN) for task {task} of job {job_id} at {now:g} s"
-    raise RequestError(what, "a number is allowed, or infinity")
+    raise RequestError(what, "make it return a number, or infinity")

@@ -68,13 +68,13 @@ class Bid(Priority):
         if self.trend is None:
             object.__setattr__(self, "trend", "any" if moves else "fixed")
         if self.wins not in {"high", "low"}:
-            raise RequestError(f"bid {self.name!r} wins {self.wins!r}", "'high' or 'low' is allowed")
+            raise RequestError(must_be(f"wins of bid {self.name!r}", "'high' or 'low'", self.wins))
+        name = f"trend of bid {self.name!r} of {', '.join(self.needs)}"
         if self.trend not in {"fixed", "worsens", "improves", "any"} or (self.trend == "fixed" and moves):
-            what = f"bid {self.name!r} of {', '.join(self.needs)} has trend {self.trend!r}"
-            raise RequestError(what, "'worsens', 'improves' or 'any', and 'fixed' if it names nothing that moves")
+            expected = "'worsens', 'improves' or 'any', or 'fixed' if it names nothing that moves"
+            raise RequestError(must_be(name, expected, self.trend))
         if self.trend != "any" and ("draw" in self.needs or (self.trend == "worsens" and "longest" in self.needs)):
-            what = f"bid {self.name!r} of {', '.join(self.needs)} has trend {self.trend!r}"
-            raise RequestError(what, "'any' is allowed: its bids can rise at any time")
+            raise RequestError(must_be(name, "'any', as its bids can rise at any time", self.trend))
 
 
 _BIDS: Final[Registry[Bid]] = BIDS

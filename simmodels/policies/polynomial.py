@@ -13,8 +13,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self
 
-from simmodels.errors import FileFormatError, RequestError, SimModelsError, brief
+from simmodels.errors import FileFormatError, RequestError, SimModelsError, must_be
 from simmodels.ground.arguments import as_tuple
+from simmodels.ground.numbers import as_number
 from simmodels.ground.toml_json import json_text, parsed, read_document, toml_text, write_document
 from simmodels.policies.order import Order
 
@@ -80,10 +81,8 @@ def as_powers(term: str | Sequence[int]) -> Powers:
         if good:
             powers = dict(zip(LETTERS, given, strict=True))
     if not good or max(powers.values()) > MOST_POWER:
-        allowed = (
-            f'a product of powers (0 to {MOST_POWER}) of p, q and r such as "1", "p", "p2q", or (2, 1, 0), is allowed'
-        )
-        raise RequestError(f"term {brief(term)}", allowed)
+        expected = f'a product of powers (0 to {MOST_POWER}) of p, q and r such as "1", "p", "p2q" or (2, 1, 0)'
+        raise RequestError(must_be("a term", expected, term))
     return powers["p"], powers["q"], powers["r"]
 
 
@@ -97,7 +96,7 @@ def as_terms(terms: Sequence[str | Sequence[int]]) -> tuple[str, ...]:
     """
     given = as_tuple("terms", terms, 'a list of monomials such as ["1", "p", "p2q"]')
     if len(given) > MOST_TERMS:
-        raise RequestError(f"a polynomial of {len(given)} terms", f"at most {MOST_TERMS} are allowed")
+        raise RequestError(must_be("the number of terms of a polynomial", f"at most {MOST_TERMS}", len(given)))
     found: list[str] = []
     for term in given:
         powers = zip(LETTERS, as_powers(term), strict=True)
@@ -166,12 +165,11 @@ class Polynomial(Order):
         try:
             numbers = tuple(map(_float, theta))
         except (TypeError, ValueError):
-            raise RequestError(f"theta is {brief(theta)}", "a list of numbers is allowed") from None
+            raise RequestError(must_be("theta", "a list of numbers", theta)) from None
         if len(numbers) != len(names):
-            raise RequestError(f"{len(numbers)} coefficients for {len(names)} terms", "one for each term is allowed")
+            raise RequestError(must_be("the number of coefficients", f"that of the terms, {len(names)}", len(numbers)))
         for term, value in zip(names, numbers, strict=True):
-            if not math.isfinite(value):
-                raise RequestError(f"the coefficient of {term!r} is {value}", "a finite number is allowed")
+            as_number(f"the coefficient of {term!r}", value)
         object.__setattr__(self, "theta", numbers)
         object.__setattr__(self, "terms", names)
         super().__init__(
@@ -224,7 +222,7 @@ class Polynomial(Order):
         Raises
         ------
         FileFormatError
-            It has none, or one that is not allowed; `path` is what the error calls it.
+            It has none, or one with a mistake; `path` is what the error calls it.
         """
         missing = [name for name in ("terms", "theta") if not isinstance(document.get(name), list)]
         if missing:
@@ -232,7 +230,7 @@ class Polynomial(Order):
         about = {name: document.get(name, fallback) for name, fallback in (("name", None), ("source", ""))}
         for name, value in about.items():
             if value is not None and not isinstance(value, str):
-                raise FileFormatError(path, None, f"{name} is {brief(value)}; a text is allowed")
+                raise FileFormatError(path, None, must_be(name, "a text", value))
         try:
             return cls(document["theta"], document["terms"], **about)
         except (SimModelsError, TypeError) as error:

@@ -178,5 +178,5 @@ def raise_refused(job: Job, now: float, order: Priority, backfill_order: Priorit
     names = " or ".join(repr(each.name) for each in asked)
     raise RequestError(
         f"order {names} gives no number (NaN) for job {job.job_id} at {now:g} s, {job}",
-        "a number is allowed, or infinity",
+        "make it return a number, or infinity",
     )

@@ -18,17 +18,18 @@ Computing 32, 2002, doi:10.1137/S0097539701398375: EXP3.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, require_known
 from simmodels.ground.arguments import as_tuple
-from simmodels.ground.numbers import Floats
+from simmodels.ground.numbers import Floats, as_number
 from simmodels.policies.orders import TWELVE_ORDERS, find_order
 
 Jobs = Literal["finished", "started"]
+NoiseOf = Literal["job", "period"]
 
 UNIFORMS: Final = 2
 """This many uniform numbers are drawn for each choice, whether it needs them or not."""
@@ -213,7 +214,7 @@ class FullFeedback(Strategy):
     Raises
     ------
     RequestError
-        A number is not what is allowed.
+        A number is out of its range.
 
     Examples
     --------
@@ -228,7 +229,7 @@ class FullFeedback(Strategy):
 
     decay: float = 1.0
     noise: float = 0.0
-    noise_of: Literal["job", "period"] = "job"
+    noise_of: NoiseOf = "job"
     preload: bool = False
 
     simulates: ClassVar[bool] = True
@@ -236,11 +237,9 @@ class FullFeedback(Strategy):
     def __post_init__(self) -> None:
         """Check the numbers."""
         super().__post_init__()
-        _require_decay(self.decay)
-        if not 0.0 <= self.noise <= 1.0:
-            raise RequestError(f"noise is {self.noise!r}", "0 to 1 is allowed")
-        if self.noise_of not in {"job", "period"}:
-            raise RequestError(f"noise_of is {self.noise_of!r}", "job or period is allowed")
+        as_number("decay", self.decay, above=0, most=1)
+        as_number("noise", self.noise, least=0, most=1)
+        require_known("noise_of", self.noise_of, get_args(NoiseOf))
 
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
@@ -270,8 +269,7 @@ class _Bandit(Strategy):
     def __post_init__(self) -> None:
         """Check which jobs count."""
         super().__post_init__()
-        if self.counts not in {"finished", "started"}:
-            raise RequestError(f"counts is {self.counts!r}", "finished or started is allowed")
+        require_known("counts", self.counts, get_args(Jobs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,7 +296,7 @@ class EpsilonGreedy(_Bandit):
     Raises
     ------
     RequestError
-        A number is not what is allowed.
+        A number is out of its range.
 
     Examples
     --------
@@ -319,12 +317,10 @@ class EpsilonGreedy(_Bandit):
     def __post_init__(self) -> None:
         """Check the numbers."""
         super().__post_init__()
-        if not 0.0 <= self.epsilon <= 1.0:
-            raise RequestError(f"epsilon is {self.epsilon!r}", "0 to 1 is allowed")
-        if not 0.0 <= self.pseudo_jobs < math.inf:
-            raise RequestError(f"pseudo_jobs is {self.pseudo_jobs!r}", "a number >= 0 is allowed")
-        _require_decay(self.decay)
-        _require_decay(self.epsilon_decay, "epsilon_decay")
+        as_number("epsilon", self.epsilon, least=0, most=1)
+        as_number("pseudo_jobs", self.pseudo_jobs, least=0)
+        as_number("decay", self.decay, above=0, most=1)
+        as_number("epsilon_decay", self.epsilon_decay, above=0, most=1)
 
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
@@ -375,8 +371,7 @@ class UCB1(_Bandit):
     def __post_init__(self) -> None:
         """Check the numbers."""
         super().__post_init__()
-        if not 0.0 <= self.exploration < math.inf:
-            raise RequestError(f"exploration is {self.exploration!r}", "a number >= 0 is allowed")
+        as_number("exploration", self.exploration, least=0)
 
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
@@ -427,8 +422,7 @@ class EXP3(_Bandit):
     def __post_init__(self) -> None:
         """Check the numbers."""
         super().__post_init__()
-        if not 0.0 < self.gamma <= 1.0:
-            raise RequestError(f"gamma is {self.gamma!r}", "more than 0, at most 1 is allowed")
+        as_number("gamma", self.gamma, above=0, most=1)
 
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
@@ -462,8 +456,3 @@ def name_of(choice: object) -> object:
 def _least_used(used: Floats, among: NDArray[np.bool_]) -> int:
     """Return the place of the choice that was used least; of several the first."""
     return int(np.argmin(np.where(among, used, math.inf)))
-
-
-def _require_decay(decay: float, name: str = "decay") -> None:
-    if not 0.0 < decay <= 1.0:
-        raise RequestError(f"{name} is {decay!r}", "more than 0, at most 1 is allowed")

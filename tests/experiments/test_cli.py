@@ -441,8 +441,10 @@ WRONG = {
     "simulate -w log.swf --order bad.json": "bad.json: no list theta; a polynomial has both",
     "simulate -w log.swf --order saf.toml": "the order of saf.toml is named 'saf', as a built-in one; choose another",
     "simulate -w log.swf --order digits.toml": "digits.toml: no TOML that can be read: a whole number must have",
-    "simulate -w log.swf --order large.json": "large.json: the coefficient of 'p' is inf; a finite number is allowed",
-    "simulate -w log.swf --order many.json": "many.json: a polynomial of 4912 terms; at most 100 are allowed",
+    "simulate -w log.swf --order large.json": "large.json: the coefficient of 'p' must be a finite number (got inf)",
+    "simulate -w log.swf --order many.json": (
+        "many.json: the number of terms of a polynomial must be at most 100 (got 4912)"
+    ),
     "simulate -w log.swf --order pipe.toml": "pipe.toml: cannot be read: it is a pipe; only a regular file is read",
     "simulate -w log.swf --order pipe.py:x": "no order can be read from pipe.py: it is a pipe; only a regular file",
     "simulate -w pipe.swf": "pipe.swf: cannot be read: it is a pipe; only a regular file is read",

@@ -85,7 +85,9 @@ def test_a_pair_at_a_row_counts_its_time_from_there() -> None:
 def test_the_last_row_is_the_last_that_has_all_jobs_after_it() -> None:
     assert len(Pair.at(log(), 12).jobs) == 48
     for row in (13, -1):
-        with pytest.raises(RequestError, match=f"a pair of 48 jobs at row {row}; 0 to 12 is allowed: .* has 60 jobs"):
+        with pytest.raises(
+            RequestError, match=rf"row must be one of the 60 rows of .* with 48 jobs from it on \(got {row}\)"
+        ):
             Pair.at(log(), row)
 
 
@@ -158,15 +160,15 @@ def test_a_machine_of_unknown_size_is_refused() -> None:
 @pytest.mark.parametrize(
     ("rows", "initial_jobs", "text"),
     [
-        ([(0, 1, 1), (1, 1, 1)], 0, "0 of 2 jobs are S, and 2 Q; at least 1 in S and 1 to 64 in Q are allowed"),
-        ([(0, 1, 1), (1, 1, 1)], 2, "2 of 2 jobs are S, and 0 Q; at least 1 in S and 1 to 64 in Q are allowed"),
+        ([(0, 1, 1), (1, 1, 1)], 0, "0 of 2 jobs are S, and 2 Q; put at least 1 into S and 1 to 64 into Q"),
+        ([(0, 1, 1), (1, 1, 1)], 2, "2 of 2 jobs are S, and 0 Q; put at least 1 into S and 1 to 64 into Q"),
         (
             [(i, 1, 1) for i in range(66)],
             1,
-            "1 of 66 jobs are S, and 65 Q; at least 1 in S and 1 to 64 in Q are allowed",
+            "1 of 66 jobs are S, and 65 Q; put at least 1 into S and 1 to 64 into Q",
         ),
-        ([(0, 1, 1), (1, 0, 1)], 1, "job 2 runs for 0 s; more than 0 s is allowed"),
-        ([(1, 1, 1), (0, 1, 1)], 1, "the jobs of pair 0 are not sorted by submit; they must be"),
+        ([(0, 1, 1), (1, 0, 1)], 1, "runtime_s of job 2 must be a number of seconds > 0 (got 0.0)"),
+        ([(1, 1, 1), (0, 1, 1)], 1, "the jobs of pair 0 are not sorted by submit; sort them"),
     ],
 )
 def test_a_pair_of_ones_own_is_checked(rows: list[tuple[int, int, int]], initial_jobs: int, text: str) -> None:

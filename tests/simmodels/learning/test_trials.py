@@ -93,13 +93,13 @@ def test_no_orders_have_no_results(small: Pair) -> None:
 @pytest.mark.parametrize(
     ("orders", "text"),
     [
-        ([[0, 1, 2], [0, 1, 1]], "row 1 of orders is [0, 1, 1]; each of 0 to 2 once is allowed"),
-        ([[0, 1, 3]], "row 0 of orders is [0, 1, 3]; each of 0 to 2 once is allowed"),
-        ([[0, 1, 2], [-1, 0, 1]], "row 1 of orders is [-1, 0, 1]; each of 0 to 2 once is allowed"),
-        ([[256, 257, 258]], "row 0 of orders is [256, 257, 258]; each of 0 to 2 once is allowed"),
-        ([[0, 1]], "orders have the shape (1, 2); [any number, 3] is allowed: Q has 3 jobs"),
-        ([0, 1, 2], "orders have the shape (3,); [any number, 3] is allowed: Q has 3 jobs"),
-        ([[0.0, 1.0, 2.0]], "orders have the type float64; whole numbers are allowed"),
+        ([[0, 1, 2], [0, 1, 1]], "row 1 of orders must be each of 0 to 2 once (got [0, 1, 1])"),
+        ([[0, 1, 3]], "row 0 of orders must be each of 0 to 2 once (got [0, 1, 3])"),
+        ([[0, 1, 2], [-1, 0, 1]], "row 1 of orders must be each of 0 to 2 once (got [-1, 0, 1])"),
+        ([[256, 257, 258]], "row 0 of orders must be each of 0 to 2 once (got [256, 257, 258])"),
+        ([[0, 1]], "the shape of orders must be (any, 3), as Q has 3 jobs (got (1, 2))"),
+        ([0, 1, 2], "the shape of orders must be (any, 3), as Q has 3 jobs (got (3,))"),
+        ([[0.0, 1.0, 2.0]], "the type of orders must be one of integers (got 'float64')"),
     ],
 )
 def test_rows_that_are_no_permutations_are_refused(small: Pair, orders: object, text: str) -> None:
@@ -356,13 +356,13 @@ def test_what_progress_raises_stops_the_trials(drawn: Sequence[Pair]) -> None:
     [
         ({"trials": 0}, "trials must be an integer from 1 to 2**53 (got 0)"),
         ({"trials": 2.5}, "trials must be an integer from 1 to 2**53 (got 2.5)"),
-        ({"trials": 4}, "trials is 4; more than 4 is allowed: each of 4 jobs needs two"),
+        ({"trials": 4}, "trials must be an integer > 4, as each of 4 jobs needs two (got 4)"),
         ({"workers": 0}, "workers must be an integer from 1 to 2**53, or None (got 0)"),
         ({"tau_s": 0.0}, "tau_s must be a finite number of seconds > 0 (got 0.0)"),
         ({"tau_s": float("nan")}, "tau_s must be a finite number of seconds > 0 (got nan)"),
         ({"dispatch_delay_s": -1.0}, "dispatch_delay_s must be a finite number of seconds >= 0 (got -1.0)"),
         ({"seed": -1}, "seed must be an integer >= 0 (got -1)"),
-        ({"shuffle": "swap-any"}, "shuffle 'swap-any' with the stratified estimator; only \"uniform\" is allowed"),
+        ({"shuffle": "swap-any"}, "shuffle must be 'uniform' with the stratified estimator (got 'swap-any')"),
     ],
 )
 def test_what_is_out_of_its_range_is_refused(four: Pair, asked: dict[str, Any], text: str) -> None:

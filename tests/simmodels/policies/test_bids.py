@@ -65,10 +65,19 @@ def test_a_python_function_that_numba_cannot_compile_is_called() -> None:
             lambda: AuctionOptions.checked(bid=Bid("x", lambda colour: colour)),
             f"names colour; a bid may name {', '.join(CHARACTERISTICS)}",
         ),
-        (lambda: Bid("x", lambda cores: cores, wins="both"), "wins 'both'"),
-        (lambda: Bid("x", lambda wait: wait, trend="fixed"), "has trend 'fixed'"),
-        (lambda: Bid("x", lambda draw: draw, trend="improves"), "has trend 'improves'"),
-        (lambda: Bid("x", lambda longest: longest, trend="worsens"), "has trend 'worsens'"),
+        (lambda: Bid("x", lambda cores: cores, wins="both"), "wins of bid 'x' must be 'high' or 'low' (got 'both')"),
+        (
+            lambda: Bid("x", lambda wait: wait, trend="fixed"),
+            "trend of bid 'x' of wait must be 'worsens', 'improves' or 'any', or 'fixed' if",
+        ),
+        (
+            lambda: Bid("x", lambda draw: draw, trend="improves"),
+            "trend of bid 'x' of draw must be 'any', as its bids can rise at any time (got 'improves')",
+        ),
+        (
+            lambda: Bid("x", lambda longest: longest, trend="worsens"),
+            "trend of bid 'x' of longest must be 'any', as its bids can rise at any time (got 'worsens')",
+        ),
         (lambda: bid(name="pvr")(lambda cores: cores), "bid 'pvr' is built in"),
     ],
 )
