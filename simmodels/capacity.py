@@ -1,18 +1,19 @@
 """Capacity: how many machines there are over time, as an immutable table of changes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, cast, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.arguments import as_tuple
 from simmodels.ground.cards import card, line_chart, sliced
 from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
-from simmodels.ground.numbers import MOST, Floats, Ints, as_integer, as_number
+from simmodels.ground.numbers import MOST, Floats, Ints, as_column, as_integer, as_number
 
 Mode = Literal["kill", "drain", "checkpoint"]
 CAPACITY_MODES: Final[tuple[str, ...]] = get_args(Mode)
@@ -63,6 +64,18 @@ class CapacityChange:
         require_known("mode", self.mode, CAPACITY_MODES)
 
 
+_TABLE: Final = "a Capacity, a table with columns time_s and machines, or a list of (time_s, machines)"
+
+
+def _change(given: object) -> CapacityChange:
+    """Return a change of a list: as it is, or of its fields in order."""
+    if isinstance(given, CapacityChange):
+        return given
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes) and len(given) in range(2, 5):
+        return CapacityChange(*given)
+    raise RequestError(must_be("a change of capacity", "a CapacityChange, or (time_s, machines)", given))
+
+
 def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
     """Return a read-only copy."""
     column = np.array(values, dtype)
@@ -107,13 +120,13 @@ class Capacity:
 
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check them."""
-        time_s, machines = np.asarray(self.time_s, np.float64), np.asarray(self.machines)
+        time_s, machines = as_column("time_s", self.time_s), np.asarray(self.machines)
         rows = len(time_s) if time_s.ndim == 1 else 0
         if not rows:
             raise RequestError(f"a capacity of {rows} changes", "at least 1 is needed")
         given: object = self.mode
-        mode = (given,) * rows if isinstance(given, str) else tuple(self.mode)
-        notice_s = np.asarray(self.notice_s, np.float64)
+        mode = (given,) * rows if isinstance(given, str) else as_tuple("mode", self.mode, "a mode, or one per change")
+        notice_s = as_column("notice_s", self.notice_s)
         notice_s = np.full(rows, notice_s) if notice_s.ndim == 0 else notice_s
         if not (machines.shape == notice_s.shape == (rows,) and len(mode) == rows):
             raise RequestError(
@@ -154,7 +167,7 @@ class Capacity:
                 table["notice_s"].to_numpy() if "notice_s" in table else 0.0,  # type: ignore[arg-type]
                 tuple(table["mode"]) if "mode" in table else "kill",  # type: ignore[arg-type]
             )
-        rows = [each if isinstance(each, CapacityChange) else CapacityChange(*each) for each in table]  # type: ignore[union-attr]
+        rows = [_change(each) for each in as_tuple("capacity", cast("Iterable[object]", table), _TABLE)]
         return cls(
             np.array([each.time_s for each in rows]),
             np.array([each.machines for each in rows], np.int64),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError
-from simmodels.ground.numbers import Floats, as_number
+from simmodels.ground.numbers import Floats, as_column, as_number
 
 KWH: Final = 3_600_000.0
 """A kilowatt-hour in joules."""
@@ -44,7 +44,7 @@ class Signal:
 
     def __post_init__(self) -> None:
         """Make the columns read-only arrays, and check them."""
-        time_s, value = np.array(self.time_s, np.float64), np.array(self.value, np.float64)
+        time_s, value = np.array(as_column("time_s", self.time_s)), np.array(as_column("value", self.value))
         if time_s.ndim != 1 or time_s.shape != value.shape or not len(time_s):
             raise RequestError(f"a signal of {time_s.shape} instants and {value.shape} values", "one length >= 1")
         if not (np.isfinite(time_s).all() and np.isfinite(value).all() and (np.diff(time_s) > 0).all()):

@@ -7,7 +7,7 @@ import numpy as np
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
 from simmodels.schedule import COMPLETED, UNFINISHED, Schedule
-from simmodels.workload import Workload
+from simmodels.workload import Workload, WorkloadLike
 
 WAIT: Final = "wait_s"
 """The column of a log that says how long each job waited; -1 where that is not known."""
@@ -26,7 +26,7 @@ def logged_wait_s(workload: Workload) -> Floats:
     return np.where(workload.known() & workload.rigid() & (wait_s >= 0), wait_s, np.nan)
 
 
-def as_logged(workload: Workload, *, cores: int | None = None) -> Schedule:
+def as_logged(workload: WorkloadLike, *, cores: int | None = None) -> Schedule:
     """Return the schedule that a log records: each job started when the log says, and ran for its runtime.
 
     It has the figures of merit, tables and charts of any schedule. It need not be legal: more cores than there are may
@@ -58,6 +58,7 @@ def as_logged(workload: Workload, *, cores: int | None = None) -> Schedule:
     >>> sm.as_logged(sm.Workload.of(jobs), cores=4).metrics()["mean_wait_s"]
     45.0
     """
+    workload = Workload.of(workload)
     wait_s = logged_wait_s(workload)
     has_wait = ~np.isnan(wait_s)
     if not has_wait.any():

@@ -1,5 +1,6 @@
 """Schedule: when and where each job and task ran, attempt by attempt; with tables, metrics and a proof."""
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
@@ -15,8 +16,10 @@ from simmodels import metrics
 from simmodels.capacity import Capacity
 from simmodels.energy import Power, Signal
 from simmodels.errors import RequestError, UnknownNameError, must_be
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.cards import card
 from simmodels.ground.files import replacing, write_csv
+from simmodels.ground.numbers import as_column, is_whole
 from simmodels.results import merit
 from simmodels.results.attempts import (
     ATTEMPT_COLUMNS,
@@ -66,7 +69,7 @@ _UNKNOWN_TERMS: Final = Terms()
 
 def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> NDArray[np.generic]:
     """Return a read-only column of the type and length that it must have."""
-    column = np.ascontiguousarray(values, dtype=dtype)
+    column = np.ascontiguousarray(as_column(f"column {name}", values, dtype))
     if column.shape != (rows,):
         raise RequestError(must_be(f"the shape of column {name}", f"({rows},), one row per job", column.shape))
     column = column.view()
@@ -195,8 +198,9 @@ class Schedule:
 
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check them."""
-        rows, fix = len(self.workload), partial(object.__setattr__, self)
-        fix("clusters", tuple(ClusterSpec(*each) for each in self.clusters))
+        rows, fix = len(as_instance("workload", self.workload, Workload)), partial(object.__setattr__, self)
+        fix("clusters", tuple(map(ClusterSpec.of, self.clusters)))
+        fix("end_s", _fixed("end_s", self.end_s, np.float64, rows))
         if self.outcome is None:
             fix("outcome", np.where(np.isnan(self.end_s), UNFINISHED, COMPLETED))
         if self.counted is None:
@@ -221,7 +225,7 @@ class Schedule:
 
     def _check(self) -> None:
         """Refuse clusters and outcomes that cannot be, and machines of which not all is said."""
-        if self.cores < 1:  # several clusters may have more than 2**53
+        if not is_whole(self.cores, 1, math.inf):  # several clusters may have more than 2**53
             raise RequestError(must_be("cores", "an integer >= 1", self.cores))
         cores = sum(place.cores for place in self.places)
         if cores != self.cores:

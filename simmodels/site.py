@@ -61,6 +61,8 @@ class Site:
 
     def __post_init__(self) -> None:
         """Check the sizes."""
+        if not isinstance(self.name, str):
+            raise RequestError(must_be("name", "a text", self.name))
         require_known("removes", self.removes, get_args(Removes))
         if self.capacity is not None:
             table = Capacity.of(self.capacity)

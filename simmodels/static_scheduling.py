@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simmodels import graph
 from simmodels.errors import ImpossibleJobError, RequestError, must_be, require_known
+from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.results.place import ClusterSpec, Terms
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow, delays
@@ -322,7 +323,8 @@ def plan(
     >>> sm.plan(job, [("a", 1), ("b", 1)], method="HEFT").start_s.tolist()
     [0.0, 12.0, 10.0]
     """
-    places = [ClusterSpec(*cluster) for cluster in clusters]
+    as_instance("workflow", workflow, Workflow)
+    places = [ClusterSpec.of(cluster) for cluster in as_tuple("clusters", clusters, "a list of (name, cores)")]
     if not places:
         raise ImpossibleJobError(workflow.job_id, "there are no clusters")
     largest: dict[str | None, int] = {}

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import is_number
 from simmodels.workload import Job, Workload
 
 Rows = NDArray[np.int64]
@@ -41,6 +42,9 @@ def windowed(workload: Workload, window_s: tuple[float, float]) -> Windowed:
     ----------
     Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194, and its program.
     """
+    pair: object = window_s
+    if not (isinstance(pair, Sequence) and len(pair) == 2 and all(map(is_number, pair))):
+        raise RequestError(must_be("window_s", "a begin and an end, in seconds", pair))
     begin, end = window_s
     if not begin < end or not np.isfinite(begin):
         raise RequestError(must_be("window_s", "a finite begin and a later end", (float(begin), float(end))))

@@ -12,10 +12,11 @@ from simmodels import graph
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, must_be
+from simmodels.ground.arguments import as_tuple
 from simmodels.ground.cards import card, levels, line_chart, number
 from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
-from simmodels.ground.numbers import MOST, as_number
+from simmodels.ground.numbers import MOST, as_column, as_number, is_number
 from simmodels.units import HOUR
 
 if TYPE_CHECKING:
@@ -118,12 +119,15 @@ class Workflow:
         """Make the columns read-only arrays of their types, and check them."""
         runtime_s = self._column("runtime_s", self.runtime_s)
         tasks = len(runtime_s)
-        given = np.asarray(self.cores)
+        given = as_column("cores", self.cores)
         cores = self._column("cores", np.full(tasks, given) if given.ndim == 0 else given)
-        asked: str | Sequence[str | None] | None = self.kind
-        kind = (asked,) * tasks if asked is None or isinstance(asked, str) else tuple(asked)
-        pairs = np.asarray(self.edges if len(self.edges) else np.empty((0, 2)))
-        names = tuple(self.task_names)
+        asked: Any = self.kind
+        alike = asked is None or isinstance(asked, str)
+        kind = (asked,) * tasks if alike else as_tuple("kind", asked, "a kind, or one per task")
+        as_column("edges", self.edges)
+        pairs: NDArray[Any] = np.asarray(self.edges)
+        pairs = pairs if pairs.size else np.empty((0, 2))
+        names = as_tuple("task_names", self.task_names, "a list of names")
         for column, rows in (("cores", len(cores)), ("kind", len(kind)), ("task_names", len(names) or tasks)):
             if rows != tasks:
                 raise ImpossibleJobError(self.job_id, f"{column} has {rows} entries, and runtime_s {tasks}")
@@ -140,7 +144,7 @@ class Workflow:
         self._check_graph()
 
     def _column(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
-        column = np.array(values, dtype=np.float64)
+        column = np.array(as_column(name, values))
         if column.ndim != 1 or not len(column):
             what = must_be(f"the shape of {name}", "(tasks,), with at least 1 task", column.shape)
             raise ImpossibleJobError(self.job_id, what)
@@ -158,10 +162,10 @@ class Workflow:
 
     def _check(self, runtime_s: NDArray[np.float64], cores: NDArray[np.float64], names: tuple[str, ...]) -> None:
         """Refuse a job with impossible numbers."""
-        if not np.isfinite(self.submit_s):
+        if not (is_number(self.submit_s) and np.isfinite(self.submit_s)):
             what = must_be("submit_s", "a finite number of seconds", self.submit_s)
             raise ImpossibleJobError(self.job_id, what)
-        if self.max_value is not None and not (self.max_value > 0 and np.isfinite(self.max_value)):
+        if self.max_value is not None and not (is_number(self.max_value) and 0 < self.max_value < np.inf):
             raise ImpossibleJobError(self.job_id, must_be("max_value", "a finite number > 0", self.max_value))
         bad = np.flatnonzero(~(np.isfinite(runtime_s) & (runtime_s > 0)))
         if len(bad):

@@ -11,13 +11,14 @@ import numpy as np
 
 from simmodels.curve import ValueCurve
 from simmodels.errors import FileFormatError, RequestError, brief, must_be
-from simmodels.ground.numbers import as_integer, as_number
+from simmodels.ground.files import as_path
+from simmodels.ground.numbers import as_flag, as_integer, as_number
 from simmodels.streams import stream
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
 from workloads.dax import read_dax
 from workloads.files import COMPRESSIONS
-from workloads.submissions import WeekClock, exact, load_seconds
+from workloads.submissions import WeekClock, as_workflows, exact, load_seconds
 from workloads.wfformat import read_wfformat
 from workloads.workflow_builder import Choice
 
@@ -68,7 +69,7 @@ def read_workflows(
     >>> [len(job) for job in wl.read_workflows("flows")]
     [4, 5]
     """
-    where = Path(folder)
+    where = as_path(folder)
     try:
         paths = sorted(path for path in where.iterdir() if _suffix(path) in _READERS and path.is_file())
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
@@ -155,13 +156,15 @@ def arrivals(
     >>> [job.submit_s for job in wl.arrivals(kinds, 4, gap_s=90)]
     [0.0, 90.0, 180.0, 270.0]
     """
-    given = read_workflows(instances) if isinstance(instances, str | PathLike) else list(instances)
+    given = read_workflows(instances) if isinstance(instances, str | PathLike) else as_workflows(instances)
     if not given:
         raise RequestError(must_be("instances", "at least one workflow", given))
     count = len(given) if jobs is None else as_integer("jobs", jobs, 1, also="None")
     if not replacement and count > len(given):
         raise RequestError(must_be("jobs", f"at most {len(given)}, the instances, without replacement", count))
     rng = stream(seed, "arrivals", "instances")
+    as_flag("poisson", poisson)
+    as_flag("replacement", replacement)
     turns = (rng.random(count) * len(given)).astype(np.int64) if replacement else rng.permutation(len(given))
     drawn = [given[row] for row in turns[:count].tolist()]
     instants = _instants(

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from simmodels.errors import FileFormatError, must_be
+from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST, as_number
 from simmodels.workload import Workload
 from workloads.files import read_json, stem
@@ -67,7 +68,7 @@ def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, 
     """
     if flops_per_s is not None:
         flops_per_s = as_number("flops_per_s", flops_per_s, above=0, also="None")
-    where = Path(path)
+    where = as_path(path)
     jobs, profiles, size = _loaded(where)
     rows = [_job(where, at, job, profiles, flops_per_s) for at, job in enumerate(jobs)]
     ids = [row[0] for row in rows]

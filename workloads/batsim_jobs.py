@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.allocation import allocate
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.files import write_csv
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 
@@ -76,6 +77,7 @@ def batsim_jobs(schedule: Schedule) -> pd.DataFrame:
     >>> wl.batsim_jobs(schedule)["waiting_time"].tolist()
     [0.0, 10.0]
     """
+    as_instance("schedule", schedule, Schedule)
     work, jobs, outcome = schedule.workload, schedule.jobs, schedule.outcome
     waiting = (outcome == UNFINISHED) & np.isnan(schedule.start_s)
     states = [outcome == COMPLETED, outcome == KILLED, waiting]

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from simmodels.errors import FileFormatError, must_be
+from simmodels.ground.files import as_path
 from simmodels.workload import Workload
 from workloads.files import read_start, read_whole, stem
 
@@ -62,7 +63,7 @@ def read_borg_slice(path: str | PathLike[str], *, name: str | None = None) -> Wo
     >>> wl.read_borg_slice("slice.txt").cores.tolist()
     [4, 2]
     """
-    where = Path(path)
+    where = as_path(path)
     rows: list[tuple[int, int, int, int]] = []
     running: list[bool] = []
     blank = 0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simmodels.capacity import Capacity, Law, Mode, next_machines, walk_moves
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
+from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST, as_integer, as_number
 from simmodels.streams import stream
 from workloads.files import read_whole
@@ -138,7 +139,7 @@ def read_series(path: str | PathLike[str], *, column: str | None = None) -> pd.D
     >>> wl.read_series("wind.csv").to_numpy().tolist()
     [[0.0, 9.0], [3600.0, 4.0]]
     """
-    where = Path(path)
+    where = as_path(path)
     try:
         lines = read_whole(where).decode().splitlines()
     except UnicodeDecodeError as error:
@@ -216,6 +217,8 @@ def _columns(head: list[str], column: str | None, where: Path) -> list[int]:
         if len(head) > 2:
             raise RequestError(f"{where} has several columns: {_named(head[1:])}", "choose one with column=")
         return [1]
+    if not isinstance(column, str):
+        raise RequestError(must_be("column", "a name of a column, or None", column))
     names = column.split("+")
     for name in names:
         if name not in head[1:]:

@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, require_known
+from simmodels.ground.arguments import as_tuple
 from simmodels.ground.instants import too_far
 from simmodels.ground.numbers import as_integer
 from simmodels.units import WEEK
-from simmodels.workload import Workload
+from simmodels.workload import Workload, WorkloadLike
 
 Rows = NDArray[np.bool_]
 _HARDLY: Final = 0.05
@@ -69,7 +70,7 @@ class Filter:
     steps: tuple[Step, ...]
 
 
-def clean(workload: Workload, filters: str | Sequence[str] = "strong", *, cores: int | None = None) -> Workload:
+def clean(workload: WorkloadLike, filters: str | Sequence[str] = "strong", *, cores: int | None = None) -> Workload:
     """Return the workload without the jobs that the filters drop, and with those that they mend.
 
     Parameters
@@ -104,11 +105,13 @@ def clean(workload: Workload, filters: str | Sequence[str] = "strong", *, cores:
     >>> wl.clean(log, "strong", cores=4).counts["dropped: runtime < 0"]
     1
     """
+    workload = Workload.of(workload)
     if cores is not None:
         cores = as_integer("cores", cores, 1, also="None")
     size = workload.max_cores if cores is None else cores
     counts = dict(workload.counts)
-    for name in [filters] if isinstance(filters, str) else filters:
+    named = (filters,) if isinstance(filters, str) else as_tuple("filters", filters, "a filter or a list of them")
+    for name in named:
         require_known("filter", name, FILTERS)
         chosen = FILTERS[name]
         if size is None:

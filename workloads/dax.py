@@ -15,6 +15,7 @@ from xml.parsers import expat
 
 from simmodels.curve import ValueCurve
 from simmodels.errors import FileFormatError, must_be
+from simmodels.ground.files import as_path
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
 from workloads.files import read_whole, stem
@@ -90,7 +91,7 @@ def read_dax(
     options = ImportOptions(
         tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=job_id, submit_s=submit_s, name=name
     )
-    where = Path(path)
+    where = as_path(path)
     found = _Document(where)
     found.parse(read_whole(where))
     if not found.tasks:

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from simmodels.errors import FileFormatError, RequestError
+from simmodels.ground.files import as_path
 from simmodels.workload import Workload
 from workloads.arrivals import read_workflows
 from workloads.batsim import read_batsim
@@ -80,7 +81,7 @@ def read(
     >>> wl.read("mine.csv")
     <Workload 'mine': 2 jobs>
     """
-    where = Path(path)
+    where = as_path(path)
     plain = where.name.lower()
     for suffix in COMPRESSIONS:
         plain = plain.removesuffix(suffix)

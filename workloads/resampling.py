@@ -18,7 +18,7 @@ from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_integer, ranges
 from simmodels.streams import stream
 from simmodels.units import DAY, WEEK
-from simmodels.workload import Workload
+from simmodels.workload import Workload, WorkloadLike
 
 How = Literal["drawn", "permuted"]
 
@@ -31,7 +31,7 @@ _ZONE: Final = re.compile(r";?\s*TimeZone(|String):\s*(\S+)")
 
 
 def resample(
-    log: Workload,
+    log: WorkloadLike,
     *,
     weeks: int = 104,
     seed: int = 0,
@@ -82,6 +82,7 @@ def resample(
     >>> wl.resample(log, weeks=4, seed=1).name
     'lublin, resample 0'
     """
+    log = Workload.of(log)
     weeks = as_integer("weeks", weeks, 1)
     require_known("how", how, get_args(How))
     counts = dict(log.counts)

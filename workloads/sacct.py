@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
+from simmodels.ground.files import as_path
 from simmodels.ground.numbers import Floats, as_number
 from simmodels.workload import Workload
 from workloads.files import read_start, read_whole, stem
@@ -177,7 +178,7 @@ def read_sacct(
     Job(job_id=7, submit_s=0.0, runtime_s=3600.0, estimate_s=7200.0, cores=16, user_id=1)
     """
     zone = _checked(keep, submit, cores, unlimited_s, timezone)
-    where = Path(path)
+    where = as_path(path)
     data = read_whole(where)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

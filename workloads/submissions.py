@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import Any, Final
 
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.units import MINUTE, WEEK
 from simmodels.workflow import Workflow
@@ -129,6 +130,18 @@ def load_seconds(volumes_core_s: Sequence[float], *, load: float, cores: int, cl
     return [float(tick * clock.tick_s) for tick in clock.ticks(turns, rate.numerator)]
 
 
+def as_workflows(given: Iterable[Workflow]) -> list[Workflow]:
+    """Return workflows as a list: one alone is a list of itself.
+
+    Raises
+    ------
+    RequestError
+        Some are no workflows.
+    """
+    several = [given] if isinstance(given, Workflow) else as_tuple("workflows", given, "a list of workflows")
+    return [as_instance("workflows", each, Workflow) for each in several]
+
+
 def at_load(
     workflows: Iterable[Workflow],
     *,
@@ -174,6 +187,6 @@ def at_load(
     [0.0, 3600.0, 7200.0, 10800.0]
     """
     clock = WeekClock(week, tick_s=tick_s)
-    given = list(workflows)
+    given = as_workflows(workflows)
     instants = load_seconds([job.volume_core_s for job in given], load=load, cores=cores, clock=clock)
     return [replace(job, submit_s=submit_s) for job, submit_s in zip(given, instants, strict=True)]

@@ -10,7 +10,6 @@ doi:10.1007/3-540-47954-6_4 (the format; its version 2.2 is the one read and wri
 import re
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,8 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workload import Workload
@@ -82,7 +83,7 @@ def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
     >>> wl.read_swf("log.swf.gz")
     <Workload 'log': 2 jobs>
     """
-    where = Path(path)
+    where = as_path(path)
     data = read_whole(where)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -199,12 +200,12 @@ def write_swf(log: Workload | Schedule, path: str | PathLike[str]) -> None:
     >>> wl.read_swf("scheduled.swf").extras["wait_s"].tolist()
     [0, 5]
     """
-    where = Path(path)
-    workload = log if isinstance(log, Workload) else log.workload
+    where = as_path(path)
+    workload = log.workload if isinstance(log, Schedule) else as_instance("log", log, Workload, also="a Schedule")
     if not len(workload):
         raise RequestError(f"cannot write {where}: the workload is empty", "give at least one job")
     columns, max_cores = _fields(workload), workload.max_cores
-    if not isinstance(log, Workload):
+    if isinstance(log, Schedule):
         columns, max_cores = columns | _executed(log), log.cores
     header = "".join(f"{line}\n" for line in _header(workload, max_cores)).encode(errors="replace")
     table = pa.table({field: pa.array(_printed(columns[field])) for field in FIELDS})

@@ -19,7 +19,7 @@ from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_number, is_number
 from simmodels.streams import stream
 from simmodels.units import HOUR, MINUTE
-from simmodels.workload import Workload
+from simmodels.workload import Workload, WorkloadLike
 
 POPULAR: Final = 20
 """How many values make the head of the distribution, which most jobs use."""
@@ -122,7 +122,7 @@ class TsafrirParameters:
 
 
 def tsafrir_estimates(
-    workload: Workload,
+    workload: WorkloadLike,
     *,
     seed: int = 0,
     max_estimate_s: float | None = None,
@@ -176,6 +176,7 @@ def tsafrir_estimates(
     >>> bool((log.estimate_s >= log.runtime_s).all())
     True
     """
+    workload = Workload.of(workload)
     chosen = parameters or TsafrirParameters()
     if not len(workload):
         raise RequestError(f"workload {workload.name!r} has no jobs to estimate")

@@ -19,6 +19,8 @@ from typing import Any, Final
 
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, RequestError, brief, must_be
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.files import as_path
 from simmodels.ground.numbers import as_number
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
@@ -100,7 +102,7 @@ def read_wfformat(
     options = ImportOptions(
         tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=job_id, submit_s=submit_s, name=name
     )
-    where = Path(path)
+    where = as_path(path)
     content = read_json(where)
     if not isinstance(content, dict) or not isinstance(content.get("workflow"), dict):
         raise FileFormatError(str(where), None, must_be("the file", "a JSON object with an object workflow", content))
@@ -291,6 +293,7 @@ def write_wfformat(
     >>> len(wl.read_wfformat("flow.json"))
     5
     """
+    as_instance("workflow", workflow, Workflow)
     if makespan_s is not None:
         makespan_s = as_number("makespan_s", makespan_s, least=0, unit="seconds", also="None")
     if not executed_at or not isinstance(executed_at, str):
@@ -336,4 +339,4 @@ def write_wfformat(
             "curve": workflow.curve.points if finite else None,
         },
     }
-    write_whole(Path(path), json.dumps(content, indent=1).encode() + b"\n")
+    write_whole(as_path(path), json.dumps(content, indent=1).encode() + b"\n")

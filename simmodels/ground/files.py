@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
-from simmodels.errors import printable
+from simmodels.errors import RequestError, must_be, printable
 
 _FORMULA: Final = re.compile(r"'*[=+\-@]")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -62,6 +62,25 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
             _force(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def as_path(value: object) -> Path:
+    """Return what was given as a path.
+
+    Raises
+    ------
+    RequestError
+        It is none.
+
+    Examples
+    --------
+    >>> as_path(5)
+    Traceback (most recent call last):
+    simmodels.errors.RequestError: path must be the path of a file (got 5)
+    """
+    if isinstance(value, str | os.PathLike):
+        return Path(value)
+    raise RequestError(must_be("path", "the path of a file", value))
 
 
 def write_csv(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:

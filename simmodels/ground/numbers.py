@@ -131,6 +131,26 @@ def _or(also: str) -> str:
     return also and f", or {also}"
 
 
+def as_column(name: str, values: Any, dtype: type[np.generic] = np.float64) -> NDArray[Any]:  # noqa: ANN401  as above
+    """Return numbers as an array of their type, of whatever shape: the array itself if it is one.
+
+    Raises
+    ------
+    RequestError
+        Some are no numbers, or have no such type.
+
+    Examples
+    --------
+    >>> as_column("runtime_s", "ten")
+    Traceback (most recent call last):
+    simmodels.errors.RequestError: runtime_s must be numbers (got 'ten')
+    """
+    try:
+        return np.asarray(values, dtype)
+    except (TypeError, ValueError, OverflowError):
+        raise RequestError(must_be(name, "numbers", values)) from None
+
+
 def as_seed(seed: object) -> int:
     """Return a seed as an int: an integer from 0 on, of whatever size.
 

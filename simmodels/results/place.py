@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import as_integer
 
 
 class ClusterSpec(NamedTuple):
@@ -35,6 +36,19 @@ class ClusterSpec(NamedTuple):
     kind: str | None = None
     machines: int = 1
     sizes: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, given: object) -> "ClusterSpec":
+        """Return the cluster of what stands for it: its fields in order, name and cores at least.
+
+        Raises
+        ------
+        RequestError
+            It has neither, or a number of cores that is none.
+        """
+        if isinstance(given, tuple | list) and 2 <= len(given) <= len(cls._fields) and isinstance(given[0], str):
+            return cls(given[0], as_integer(f"cores of cluster {given[0]!r}", given[1], 1), *given[2:])
+        raise RequestError(must_be("a cluster", "(name, cores) or (name, cores, kind)", given))
 
     @property
     def cores_per_machine(self) -> int:

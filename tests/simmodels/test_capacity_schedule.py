@@ -168,7 +168,7 @@ def test_one_step_of_the_walk() -> None:
 
 def test_young_and_dalys_interval() -> None:
     assert sm.young_daly_s(60, 3000) == 600
-    with pytest.raises(RequestError, match="numbers > 0"):
+    with pytest.raises(RequestError, match="cost_s must be a finite number of seconds > 0"):
         sm.young_daly_s(0, 3000)
     with pytest.raises(RequestError, match=r"interval_s must be a number of seconds > 0 \(got 0\)"):
         sm.Checkpoints(interval_s=0)
