@@ -165,7 +165,7 @@ def new_study(name: str, *, toml: bool) -> int:
         with path.open("x", encoding="utf-8") as file:
             file.write(re.sub(r"NAME|CLASS", lambda found: names[found[0]], source))
     except FileExistsError:
-        raise RequestError(f"{path} is there already", "choose another name") from None
+        raise RequestError(f"{path} exists already", "choose another name") from None
     except OSError as error:
         raise RequestError(f"cannot write {path}: {reason(error)}") from error
     print_note(f"wrote {path}; try it: schedlab run {path} --scale smoke")

@@ -162,7 +162,7 @@ def made_checkpoints(cost: str | None, every: str | None, restart: str) -> Check
     restart_s = seconds(restart, "--restart")
     if cost is None:
         if every is not None or restart_s:
-            raise RequestError("--checkpoint-every or --restart", "--checkpoint-cost TIME is needed too")
+            raise RequestError("--checkpoint-every and --restart need a checkpoint cost", "add --checkpoint-cost TIME")
         return None
     every_s = math.inf if every is None else seconds(every, "--checkpoint-every")
     return Checkpoints(interval_s=every_s, cost_s=seconds(cost, "--checkpoint-cost"), restart_s=restart_s)

@@ -69,7 +69,9 @@ class Asked(NamedTuple):
         if words["workflows"] is None:
             given = [name for name in ("kind", "curve", "load", "gap", "jobs") if words[name] is not None]
             if given or words["poisson"]:
-                raise RequestError(f"--{(given or ['poisson'])[0]}", "--workflows FOLDER is needed with it")
+                raise RequestError(
+                    f"--{(given or ['poisson'])[0]} has no effect without workflows", "add --workflows FOLDER"
+                )
             return None
         return WorkflowFolder(
             path=words["workflows"],

@@ -304,8 +304,8 @@ def compare(
     lists: dict[Kind, list[str] | None] = {"order": orders, "heuristic": heuristics, "bid": bids, "router": routers}
     given = {kind: parts(texts) for kind, texts in lists.items() if texts is not None}
     if len(given) != 1:
-        what = f"{len(given)} lists of policies" if given else "a comparison of nothing"
-        raise RequestError(what, "one of --orders, --heuristics, --bids and --routers is needed")
+        what = f"{len(given)} lists of policies exclude each other" if given else "there is nothing to compare"
+        raise RequestError(what, "give one of --orders, --heuristics, --bids and --routers")
     ((kind, listed),) = given.items()
     policies = chosen_policies(kind, listed)
     for name in sorted({name for each in policies for name in each.options} & chosen.keys()):

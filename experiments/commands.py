@@ -79,7 +79,7 @@ def _require_outputs(asked: ScenarioRequest, setup: Setup, policies: Sequence[Po
     """Refuse files that cannot be written, or made of what is asked for."""
     require_writable(wanted.paths, sources=(*asked.paths, *setup.files(policies)))
     if wanted.graph is not None and asked.folder is None:
-        raise RequestError("--graph", "--workflows FOLDER is needed with it")
+        raise RequestError("--graph has no effect without workflows", "add --workflows FOLDER")
     if wanted.batsim is not None and asked.folder is not None:
         raise RequestError("--batsim-out with --workflows", "Batsim's table is one of rigid jobs")
 

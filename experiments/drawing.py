@@ -144,7 +144,7 @@ def window_of(schedule: Schedule, start_s: float | None, end_s: float | None) ->
         The window is empty, or the schedule has no jobs.
     """
     if not len(schedule):
-        raise RequestError("a figure of a schedule without jobs", "at least one job is needed")
+        raise RequestError("the schedule has no job to draw", "give one with jobs")
     times = np.concatenate((schedule.workload.submit_s, schedule.start_s, schedule.end_s))
     low = float(np.nanmin(times)) if start_s is None else start_s
     high = float(np.nanmax(times)) if end_s is None else end_s

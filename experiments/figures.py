@@ -244,7 +244,7 @@ def distributions(
     >>> save(distributions({name: sm.simulate(log, order=name) for name in ("FCFS", "SAF")}), "waits.png")
     """
     if not schedules:
-        raise RequestError("distributions of no schedules", "at least one is needed")
+        raise RequestError("there is no schedule to draw", "give at least one")
     require_known("quantity", what, _QUANTITIES)
     values = {name: _quantity(name, schedule, what, tau_s) for name, schedule in schedules.items()}
     label = _QUANTITIES[what] + (f" (tau = {tau_s:g} s)" if what == "bounded_slowdown" else "")
@@ -288,7 +288,7 @@ def _quantity(name: str, schedule: Schedule, what: Quantity, tau_s: float) -> ND
     """Return the sorted values of a quantity, one a counted job that ended."""
     chosen = schedule.counted & (schedule.outcome != UNFINISHED)
     if not chosen.any():
-        raise RequestError(f"schedule {name!r} has no counted job that ended", "at least one is needed")
+        raise RequestError(f"schedule {name!r} has no counted job that ended", "give one with such jobs")
     submit_s = schedule.workload.submit_s[chosen]
     wait_s = metrics.wait_s(submit_s, schedule.start_s[chosen])
     if what == "wait_s":

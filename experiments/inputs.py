@@ -129,9 +129,7 @@ class WorkloadFile:
             jobs = jobs.take(~wide)
         counts[LEFT_OUT] = int((~jobs.known()).sum())
         if counts[LEFT_OUT] == len(jobs):
-            raise RequestError(
-                f"no job of {self.path} is left ({'; '.join(notes_of(counts))})", "at least one is needed"
-            )
+            raise RequestError(f"no job of {self.path} is left ({'; '.join(notes_of(counts))})", "keep at least one")
         _require_runnable(jobs, size)
         return replace(jobs, max_cores=size, counts=counts)
 

@@ -94,7 +94,7 @@ class LearningSettings:
         held_out = list(windows(later, length_s, more_than=self.warm_jobs))
         if whole < 2 or not held_out:
             what = f"{log.name} has not two windows of {self.window_days:g} days with more than {self.warm_jobs} jobs"
-            raise RequestError(what, "one to learn from and one held out are needed: fewer --window-days")
+            raise RequestError(what, "choose fewer --window-days: one is learned from, one is held out")
         return log.between(begin_s, split_s), held_out
 
     def fit(self, jobs: Workload, progress: Progress | None = None) -> Fit:

@@ -205,11 +205,13 @@ class Outputs:
     def __post_init__(self) -> None:
         """Refuse what says something of a file that is not asked for."""
         if self.graph_job is not None and self.graph is None:
-            raise RequestError("--graph-job", "--graph FILE is needed with it")
+            raise RequestError("--graph-job has no effect without a graph", "add --graph FILE")
         if self.power is not None and self.trace is None:
-            raise RequestError("--power", "--trace FILE is needed with it")
+            raise RequestError("--power has no effect without a trace", "add --trace FILE")
         if self.window != (None, None) and self.gantt is None and self.figure is None:
-            raise RequestError("--draw-from or --draw-to", "--gantt FILE or --figure FILE is needed with it")
+            raise RequestError(
+                "--draw-from and --draw-to have no effect without a figure", "add --gantt FILE or --figure FILE"
+            )
         if self.graph_job is None:
             object.__setattr__(self, "graph_job", 0)
 
@@ -330,10 +332,10 @@ def require_writable(paths: Iterable[Path], *, sources: Iterable[Path] = ()) -> 
     seen = {source.resolve(): "one of the files that are read" for source in sources}
     for path in paths:
         if path.resolve() in seen:
-            raise RequestError(f"cannot write {path}: it is {seen[path.resolve()]}", "a file of its own is needed")
+            raise RequestError(f"cannot write {path}: it is {seen[path.resolve()]}", "choose another file")
         seen[path.resolve()] = "asked for twice"
         if path.is_dir():
-            raise RequestError(f"cannot write {path}: it is a folder", "a file's name is needed")
+            raise RequestError(f"cannot write {path}: it is a folder", "give the name of a file")
         _require_text(path, f"cannot write {path}")
         _require_folder(path.parent, f"cannot write {path}")
 

@@ -106,7 +106,7 @@ def chosen_policies(kind: Kind, given: Sequence[str | Priority | Policy]) -> tup
     """
     found = tuple(each if isinstance(each, Policy) else policy(kind, each) for each in given)
     if not found:
-        raise RequestError(f"a comparison of no {kind}s", "at least one is needed")
+        raise RequestError(f"there are no {kind}s to compare", "give at least one")
     files: dict[str, str] = {}
     for number, each in enumerate(found):
         if each.name == AS_LOGGED:

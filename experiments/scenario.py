@@ -110,7 +110,7 @@ class ScenarioRequest:
     def __post_init__(self) -> None:
         """Check what can be checked before anything is read."""
         if self.log is None and self.folder is None:
-            raise RequestError("neither --workload nor --workflows", "one of them is needed")
+            raise RequestError("there is nothing to simulate", "give --workload FILE or --workflows FOLDER")
         cores = self.log.cores if self.log is not None else None
         if self.clusters is not None and cores is not None:
             raise RequestError("--cores and --clusters exclude each other", "omit one of them")
@@ -123,12 +123,14 @@ class ScenarioRequest:
             (None if self.window == (None, None) else self.window, "--from or --until"),
         ):
             if given is not None and size is None:
-                raise RequestError(option, "--cores-per-machine N is needed too")
+                raise RequestError(f"{option} needs machines", "add --cores-per-machine N")
         if self.reference is not None and not self.targeted:
-            raise RequestError("--reference", "a heuristic with targets is needed (TargetStretch, TargetAsap, ...)")
+            raise RequestError(
+                "--reference has no effect", "choose a heuristic with targets (TargetStretch, TargetAsap, ...)"
+            )
         if self.window != (None, None) and not self.windowed:
-            allowed = "a window needs a log alone, in one queue or by one placer"
-            raise RequestError("--from or --until with workflows, a bid or a router", allowed)
+            what = "--from and --until do not go with workflows, a bid or a router"
+            raise RequestError(what, "simulate a log alone, in one queue or by one placer")
         self._check_checkpoints()
 
     def _check_checkpoints(self) -> None:
@@ -137,9 +139,7 @@ class ScenarioRequest:
         if written is None or written.interval_s < np.inf:
             return
         if capacity_source is None or capacity_source.mode != "checkpoint":
-            raise RequestError(
-                "--checkpoint-cost or --restart", "--checkpoint-every or --mode checkpoint is needed too"
-            )
+            raise RequestError("no checkpoint would be written", "add --checkpoint-every or --mode checkpoint")
         if capacity_source.notice_s < written.cost_s:
             what = f"--notice of {capacity_source.notice_s:g} s with --checkpoint-cost of {written.cost_s:g} s"
             raise RequestError(what, "the notice must be at least as long as a checkpoint takes")
@@ -286,7 +286,7 @@ class ScenarioRequest:
         """Return from when to when capacities change where there is no window: twice as long as the work takes."""
         known = work.known()
         if not known.any():
-            raise RequestError("no job", "at least one is needed")
+            raise RequestError("there is no job", "give at least one")
         first, last = float(work.submit_s[known].min()), float(work.submit_s[known].max())
         assert self.capacity_source is not None  # noqa: S101  asked before
         mean = self.capacity_source.mean
@@ -324,7 +324,7 @@ class ScenarioRequest:
                 f"the window from {found[0]:g} s to {found[1]:g} s is empty", "choose --from before --until"
             )
         if not ((log.submit_s < found[1]) & (log.submit_s + log.runtime_s > found[0])).any():
-            raise RequestError(f"no job from {found[0]:g} s to {found[1]:g} s", "a window with jobs is needed")
+            raise RequestError(f"no job from {found[0]:g} s to {found[1]:g} s", "choose a window with jobs")
         return found
 
     def _alike(self, log: Workload, window_s: tuple[float, float] | None) -> Workload:

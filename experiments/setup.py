@@ -103,7 +103,9 @@ class Setup:
             found.pop("bid", None)
         kinds, heuristic = kinds_of(found), found.get("heuristic")
         if policy.kind in {"order", "heuristic"} and kinds == (AuctionOptions,):
-            raise RequestError(f"{policy.kind} {policy.name} with a bid", "forward=True is needed with both")
+            raise RequestError(
+                f"{policy.kind} {policy.name} and a bid exclude each other", "set forward=True to use both"
+            )
         for name in self.options:
             if name == "router" or (name == "rebalance_s" and found.get("forward")) or name not in found:
                 continue

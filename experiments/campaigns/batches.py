@@ -156,7 +156,7 @@ def _open(shipment: Shipment) -> tuple[Study, dict[str, Any]]:
         study = find_study(shipment.study, shipment.chosen)
         if code_digest(study) != shipment.code:
             what = f"the worker on {platform.node()} has other code of schedlab or of study {shipment.study}"
-            raise RequestError(what, "the code that the campaign was started with is needed there")
+            raise RequestError(what, "install there the code that the campaign was started with")
         _opened[:] = [(shipment, study, _Inputs(shipment.inputs))]
     return _opened[0][1:]
 
@@ -195,10 +195,12 @@ def _records(table: pd.DataFrame) -> list[dict[Any, Any]]:
     """Return the rows of a table; refuse one that would lose something."""
     if any(name is not None for name in table.index.names):
         names = ", ".join(map(str, table.index.names))
-        raise ValueError(f"the DataFrame has the index {names}, which no column holds; reset_index() makes it columns")
+        raise ValueError(
+            f"the DataFrame has the index {names}, which no column holds; make it columns with reset_index()"
+        )
     if not table.columns.is_unique:
         twice = ", ".join(map(str, table.columns[table.columns.duplicated()].unique()))
-        raise ValueError(f"the DataFrame has several columns named {twice}; each may occur once")
+        raise ValueError(f"the DataFrame has several columns named {twice}; keep one of each")
     # Where a text or an object is missing, pandas has NaN, which as a value is a number.
     others = {name for name, kind in table.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)}
     return [

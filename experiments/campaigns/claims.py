@@ -86,11 +86,9 @@ class Claim:
             raise RequestError(must_be(f"the bounds of claim {self.text!r}", "finite numbers", self.bounds()))
         low, high, open_ = self._bounds()
         if low == -math.inf and high == math.inf:
-            raise RequestError(
-                f"claim {self.text!r} has no bound", "more_than, less_than, at_least or at_most is needed"
-            )
+            raise RequestError(f"claim {self.text!r} has no bound", "add more_than, less_than, at_least or at_most")
         if not low <= high or (low == high and open_):
-            raise RequestError(f"claim {self.text!r} holds for no value", "the bounds must leave room")
+            raise RequestError(f"claim {self.text!r} holds for no value", "choose bounds that leave room")
 
     @property
     def place(self) -> str:

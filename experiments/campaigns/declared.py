@@ -238,4 +238,4 @@ def _check(said: object, allowed: Mapping[str, type], where: str, needed: Sequen
             raise RequestError(must_be(f"{key} of {where}", names.get(kind, "true or false"), value))
     for key in needed:
         if key not in said:
-            raise RequestError(f"{where} has no {key}", "it is needed")
+            raise RequestError(f"{where} has no {key}", "add one")

@@ -63,11 +63,11 @@ def find_class(text: str, within: tuple[str, ...] = ()) -> type[Study]:
         The TOML files that stand on it.
     """
     if "\0" in text:
-        raise RequestError(f"no study can be read from {text!r}", "no name of a file has a zero byte")
+        raise RequestError(f"no study can be read from {text!r}", "omit the zero byte")
     if text.lower().endswith(".toml"):
         file = os.path.realpath(text)
         if file in within:
-            raise RequestError(f"{text} stands on itself", "a study that does the work is needed")
+            raise RequestError(f"{text} is based on itself", "base it on a study that does the work")
         return declared(Path(text), partial(find_class, within=(*within, file)))
     path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
     if path.lower().endswith(".py"):
@@ -140,11 +140,7 @@ def _class_of_file(path: str, name: str) -> type[Study]:
         require_known(f"study of {path}", name, studies)
         return studies[name]
     if len(studies) != 1:
-        has = (
-            f"it has {', '.join(studies)}; say {path}:CLASS"
-            if studies
-            else "a subclass of Study with run_cell is needed"
-        )
+        has = f"it has {', '.join(studies)}; say {path}:CLASS" if studies else "add a subclass of Study with run_cell"
         raise RequestError(f"{path} defines {len(studies)} studies", has)
     return next(iter(studies.values()))
 

@@ -95,7 +95,7 @@ class Plan:
         design = study.design(scale)
         cells: tuple[Cell, ...] = tuple(asked(study, "cells", scale, seed))
         if not cells:
-            raise RequestError(f"study {study.name} has no cells at scale {scale}", "at least one is needed")
+            raise RequestError(f"study {study.name} has no cells at scale {scale}", "design at least one")
         if len(cells) > MOST_CELLS:
             what = f"study {study.name} must have at most {MOST_CELLS:,} cells at scale {scale}, and has more"
             raise RequestError(what, "several campaigns, each with another seed, have no limit")
@@ -108,7 +108,7 @@ class Plan:
         seen: dict[str, Cell] = {}
         for key, cell in zip(keys, cells, strict=True):
             if key in seen:
-                raise RequestError(f"study {study.name} has the cell twice: {cell}", "each may occur once")
+                raise RequestError(f"study {study.name} has the cell twice: {cell}", "keep one of them")
             if cell.seed != seed or dict(cell.parameters) != dict(design.parameters):
                 what = f"the cell {cell} of study {study.name} has a seed or parameters of its own"
                 raise RequestError(what, "use those of the campaign, and a factor for what is varied")

@@ -83,7 +83,7 @@ def write_report(campaign: Campaign) -> Report:
     """
     folder, study = campaign.store.folder, campaign.plan.study
     if not campaign.done:
-        raise RequestError(f"{folder}: no cell of study {study.name} is done", "at least one is needed for a report")
+        raise RequestError(f"{folder}: no cell of study {study.name} is done", "run at least one before the report")
     results = campaign.results()
     files: list[str] = []
     try:

@@ -332,7 +332,7 @@ def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: b
     plan = Plan.of(named, about["scale"], about["seed"], about["chosen"], code=about["code"])
     if study is not None and plan.study.name != about.get("name"):
         what = f"{folder} holds a campaign of study {brief(about.get('name'))}, and {study} is study {plan.study.name}"
-        raise RequestError(what, "the study of the campaign is needed")
+        raise RequestError(what, "give the study of the campaign")
     return _now(plan, Store(folder), run=0, changed=code_digest(plan.study) != about["code"])
 
 
@@ -402,7 +402,7 @@ def _claim(store: Store, plan: Plan) -> None:
     if path.is_file():
         name = _manifest(path, {"name": str})["name"]
         if name != plan.study.name:
-            raise RequestError(f"{store.folder} holds a campaign of study {name}", "another folder is needed")
+            raise RequestError(f"{store.folder} holds a campaign of study {name}", "choose another folder")
     about = {
         "name": plan.study.name,
         "study": plan.reference,

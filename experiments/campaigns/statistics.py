@@ -128,9 +128,9 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
     """
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or not len(found):
-        raise RequestError(f"a bootstrap of values of shape {found.shape}", "one dimension of at least one is needed")
+        raise RequestError(must_be("values", "of one dimension, and at least one", found))
     if not np.isfinite(found).all():
-        raise RequestError(f"a bootstrap of {np.sum(~np.isfinite(found))} values that are not finite")
+        raise RequestError(f"{np.sum(~np.isfinite(found))} of {len(found)} values are not finite", "omit them")
     require_known("statistic", statistic, _STATISTICS)
     if not 0 < confidence < 1:
         raise RequestError(must_be("confidence", "a number > 0 and < 1", confidence))
@@ -189,7 +189,7 @@ def bootstrap_rows(
     """
     found = np.asarray(rows, dtype=np.float64)
     if found.ndim != 2 or not len(found) or not np.isfinite(found).all():
-        raise RequestError(f"a bootstrap of rows of shape {found.shape}", "finite ones of two dimensions are needed")
+        raise RequestError(must_be("rows", "finite, and of two dimensions", found))
     estimate = float(statistic(found))
     blocks = len(found) // block
     if blocks < needed:
@@ -239,7 +239,7 @@ def share(values: ArrayLike, *, confidence: float = 0.95) -> Effect:
     """
     found = np.asarray(values, dtype=np.bool_)
     if found.ndim != 1 or not len(found):
-        raise RequestError(f"values must be of one dimension, and at least one (got shape {found.shape})")
+        raise RequestError(must_be("values", "of one dimension, and at least one", found))
     estimate = float(found.mean())
     if len(found) < ENOUGH:
         return Effect(estimate, None, None, len(found), confidence)

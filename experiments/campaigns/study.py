@@ -373,14 +373,14 @@ def factor_values(name: str, values: object) -> tuple[Value, ...]:
     several = values if isinstance(values, Iterable) and not isinstance(values, str | Mapping) else [values]
     found = tuple(_value(name, value) for value in several)
     if not found:
-        raise RequestError(f"factor {name!r} has no values", "at least one is needed")
+        raise RequestError(f"factor {name!r} has no values", "give at least one")
     kinds = {_kind(value) for value in found if value is not None}
     if len(kinds) > 1:
         raise RequestError(
-            f"factor {name!r} has values that are {' and '.join(sorted(kinds))}", "values of one kind are needed"
+            f"factor {name!r} has values that are {' and '.join(sorted(kinds))}", "give values of one kind"
         )
     if len(set(found)) < len(found):  # 1 and 1.0 are one value: a column of the table has them as the same
-        raise RequestError(f"factor {name!r} has a value twice: {', '.join(map(str, found))}", "each may occur once")
+        raise RequestError(f"factor {name!r} has a value twice: {', '.join(map(str, found))}", "give each once")
     return found
 
 

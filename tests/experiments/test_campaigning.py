@@ -146,7 +146,7 @@ def test_when_all_cells_fail_there_is_no_report(run: Run) -> None:
     assert answer == (
         2,
         "",
-        "error: results/counting: no cell of study counting is done; at least one is needed for a report\n",
+        "error: results/counting: no cell of study counting is done; run at least one before the report\n",
     )
 
 
@@ -252,7 +252,7 @@ def test_a_report_does_not_ask_where_the_study_lies_beside_the_caller_as_it_was(
             "unknown parameter or factor of counting 'sizee'; did you mean size?",
         ),
         (("run", "counting.py", "-s", "self=1"), "unknown parameter or factor of counting 'self'; known: base, fail"),
-        (("run", "counting.py", "-s", "size=1,x"), "factor 'size' has values that are numbers and texts; values of"),
+        (("run", "counting.py", "-s", "size=1,x"), "factor 'size' has values that are numbers and texts; give values of"),
         (("run", "counting.py", "-s", "base=1,2"), "base must be None, a bool, a number or a text (got [1, 2])"),
         (("run", "counting.py", "-s", "base=nan"), "base must be a finite number, or None (got nan)"),
         (("run", "counting.py", "-s", "replications=x"), "replications must be an integer from 1 to 1000000 (got 'x')"),
@@ -293,7 +293,7 @@ def test_a_request_that_is_wrong_is_told_in_a_line(
 def test_a_folder_that_holds_another_study_is_refused(run: Run) -> None:
     smoke(run, "--out", "there")
     answer = run("run", "replay", "--scale", "smoke", "-j", 0, "--out", "there")
-    assert answer == (2, "", "error: there holds a campaign of study counting; another folder is needed\n")
+    assert answer == (2, "", "error: there holds a campaign of study counting; choose another folder\n")
 
 
 # -- settings and shards ----------------------------------------------------------------------------
@@ -418,7 +418,7 @@ def test_what_new_writes_runs_as_it_is(name: str, ending: str, run: Run) -> None
 
 def test_what_is_there_is_not_overwritten(run: Run) -> None:
     answer = run("new", "counting")
-    assert answer == (2, "", "error: counting.py is there already; choose another name\n")
+    assert answer == (2, "", "error: counting.py exists already; choose another name\n")
     assert Path("counting.py").read_text() == STUDY
 
 

@@ -197,7 +197,7 @@ def test_a_name_that_is_no_file_name_is_made_one(trace: sm.Workload, out: Path) 
 @pytest.mark.parametrize(
     ("orders", "text"),
     [
-        ([], "a comparison of no orders"),
+        ([], "there are no orders to compare; give at least one"),
         (["SPF", "SPT"], "order 'SPF' is given twice"),
         (["SPF", sm.Order("SPF", fails)], "order 'SPF' is given twice"),
         ([sm.Order("a b", fails), sm.Order("A_b", fails)], "orders 'a b' and 'A_b' would be written to the same file"),

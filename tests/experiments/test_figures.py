@@ -162,7 +162,7 @@ def test_many_rectangles_are_drawn_as_pixels_so_that_files_stay_small(many: Sche
 
 def test_a_gantt_chart_of_nothing_or_in_an_unknown_colour_is_refused(drawn: Schedule) -> None:
     empty = Schedule(Workload([], [], [], [], []), 4, np.empty(0), np.empty(0))
-    with pytest.raises(RequestError, match="without jobs; at least one"):
+    with pytest.raises(RequestError, match="the schedule has no job to draw; give one with jobs"):
         gantt(empty)
     with pytest.raises(RequestError, match=r"the window from 20.0 s to 10 s is empty; choose start_s < end_s"):
         gantt(drawn, start_s=20.0, end_s=10)
@@ -245,7 +245,7 @@ def test_only_counted_jobs_that_ended_are_in_a_distribution(drawn: Schedule) -> 
 
 
 def test_unknown_quantities_and_no_schedules_are_refused(drawn: Schedule) -> None:
-    with pytest.raises(RequestError, match="distributions of no schedules"):
+    with pytest.raises(RequestError, match="there is no schedule to draw; give at least one"):
         distributions({})
     with pytest.raises(RequestError, match="unknown quantity 'cores'; known: wait_s, response_s, bounded_slowdown"):
         distributions({"a": drawn}, what="cores")  # type: ignore[arg-type]

@@ -121,7 +121,7 @@ def test_what_cannot_be_learned_is_told_in_one_line(
 
 
 def test_a_lesson_without_two_windows_is_refused(log: sm.Workload) -> None:
-    with pytest.raises(RequestError, match="one to learn from and one held out"):
+    with pytest.raises(RequestError, match="choose fewer --window-days: one is learned from, one is held out"):
         LearningSettings(window_days=400.0).parts(log)
 
 

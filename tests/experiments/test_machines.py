@@ -195,7 +195,7 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         ((*WALK, "--series-from", "3d"), "--series-from has no effect on --walk"),
         (
             (*WALK, "--heuristics", "EASY", "--reference", "log.swf"),
-            "--reference; a heuristic with targets is needed",
+            "--reference has no effect; choose a heuristic with targets",
         ),
         (
             (*WALK, "--heuristics", "FirstFitAware", "--gantt", "g.svg", "--draw-from", "40d"),
@@ -210,14 +210,14 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
             "the window from 9 s to 9 s is empty; choose --draw-from before --draw-to",
         ),
         ((*WALK, "--attempts-out", "a.txt"), "the table's name must be one that ends in .csv"),
-        ((*WALK, "--restart", "1"), "--checkpoint-cost TIME is needed"),
+        ((*WALK, "--restart", "1"), "need a checkpoint cost; add --checkpoint-cost TIME"),
         ((*WALK, "--distance", -1), "distance must be an integer from 0 to 2**53 (got -1)"),
         ((*WALK, "--heuristics", "TargetAsap"), "add --reference FILE, or choose --from a week later"),
         (
             (*WALK, "--from", "2d", "--until", "1d"),
             "the window from 172800 s to 86400 s is empty; choose --from before --until",
         ),
-        ((*WALK, "--from", "9d", "--until", "10d"), "a window with jobs is needed"),
+        ((*WALK, "--from", "9d", "--until", "10d"), "choose a window with jobs"),
         (
             ("--series", "wind.csv", "--heuristics", "FirstFitAware"),
             "wind.csv has several columns: sea, land; choose one with column=",

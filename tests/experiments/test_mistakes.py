@@ -63,10 +63,10 @@ MISTAKES = {
     "run replay --set load": "--set must be NAME=VALUE (got 'load')",
     "new 3d": "the name of a study must be of letters, digits and _, with a letter first (got '3d')",
     # options that exclude one another, or need another
-    "compare -w log.swf --orders FCFS --heuristics EASY": "2 lists of policies; one of --orders, --heuristics, --bids "
-    "and --routers is needed",
+    "compare -w log.swf --orders FCFS --heuristics EASY": "2 lists of policies exclude each other; give one of "
+    "--orders, --heuristics, --bids and --routers",
     "simulate -w log.swf --clusters 2x32 --cores 3": "--cores and --clusters exclude each other; omit one of them",
-    "simulate -w log.swf --jobs 0": "--jobs; --workflows FOLDER is needed with it",
+    "simulate -w log.swf --jobs 0": "--jobs has no effect without workflows; add --workflows FOLDER",
     "forecast -w log.swf --at 1d": "neither --job nor --new; one of --job ID and --new CORES,LIMIT is needed",
     "forecast -w log.swf --at 1d --job 1 --new 4,1h": "--job with --new; one of --job ID and --new CORES,LIMIT is "
     "needed",
@@ -86,13 +86,13 @@ MISTAKES = {
     "simulate -w log.swf --partition gpu": "--partition with log.swf; the log does not say which partition a job was "
     "in",
     "run folder": "no study can be read from folder; use a name that ends in .py or .toml",
-    "run study.py": "study.py defines 0 studies; a subclass of Study with run_cell is needed",
+    "run study.py": "study.py defines 0 studies; add a subclass of Study with run_cell",
     "report folder": "folder holds no campaign: it has no manifest.json; give the folder of a run",
     "reproduce --scale smoke --borg nowhere.csv": "nowhere.csv: cannot be read: no such file or directory",
     # files that are written
     "simulate -w log.swf --jobs-out jobs.xls": "the jobs file's name must be one that ends in .csv, "
     ".parquet, .swf, .swf.gz, .swf.bz2, .swf.xz (got 'jobs.xls')",
-    "simulate -w log.swf --jobs-out folder": "cannot write folder: it is a folder; a file's name is needed",
+    "simulate -w log.swf --jobs-out folder": "cannot write folder: it is a folder; give the name of a file",
     "simulate -w log.swf --jobs-out log.swf/jobs.csv": "cannot write log.swf/jobs.csv: log.swf is not a folder",
     "simulate -w log.swf --view page.htm": "the page's name must be one that ends in .html (got 'page.htm')",
     "learn -w log.swf --out fit.txt": "the fit's name must be one that ends in .toml, .json (got 'fit.txt')",

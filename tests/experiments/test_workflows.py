@@ -170,7 +170,7 @@ def test_the_gantt_chart_has_a_panel_a_cluster_and_a_rectangle_a_task(tmp_path: 
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     with pytest.raises(RequestError, match=r"the window from .* is empty; choose start_s < end_s"):
         gantt(schedule, start_s=5.0, end_s=5.0)
-    with pytest.raises(RequestError, match="without jobs"):
+    with pytest.raises(RequestError, match="the schedule has no job to draw"):
         gantt(sm.simulate_workflows([], clusters=clusters))
 
 

@@ -102,14 +102,14 @@ def test_a_claim_says_whose_it_is_and_by_which_number() -> None:
 @pytest.mark.parametrize(
     ("bounds", "text"),
     [
-        ({}, "claim 'it is' has no bound; more_than, less_than, at_least or at_most is needed"),
+        ({}, "claim 'it is' has no bound; add more_than, less_than, at_least or at_most"),
         ({"more_than": math.nan}, "the bounds of claim 'it is' must be finite numbers (got {'more_than': nan})"),
         (
             {"at_least": 1, "more_than": math.inf},
             "the bounds of claim 'it is' must be finite numbers (got {'at_least': 1, 'more_than': inf})",
         ),
-        ({"more_than": 1, "at_most": 1}, "claim 'it is' holds for no value; the bounds must leave room"),
-        ({"at_least": 2, "at_most": 1}, "claim 'it is' holds for no value; the bounds must leave room"),
+        ({"more_than": 1, "at_most": 1}, "claim 'it is' holds for no value; choose bounds that leave room"),
+        ({"at_least": 2, "at_most": 1}, "claim 'it is' holds for no value; choose bounds that leave room"),
     ],
 )
 def test_a_claim_that_cannot_be_checked_is_refused(bounds: dict[str, float], text: str) -> None:

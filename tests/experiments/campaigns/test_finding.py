@@ -65,10 +65,10 @@ def test_what_lies_beside_a_file_can_be_imported_when_a_cell_is_run(write: Write
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("x = 1", "{path} defines 0 studies; a subclass of Study with run_cell is needed"),
-        ("from experiments.campaigns import Study", "{path} defines 0 studies; a subclass"),
-        ("from experiments.campaigns import Study\nclass A(Study):\n    pass", "{path} defines 0 studies; a subclass"),
-        ("from experiments.studies.replay import Replay", "{path} defines 0 studies; a subclass"),
+        ("x = 1", "{path} defines 0 studies; add a subclass of Study with run_cell"),
+        ("from experiments.campaigns import Study", "{path} defines 0 studies; add a subclass"),
+        ("from experiments.campaigns import Study\nclass A(Study):\n    pass", "{path} defines 0 studies; add a subclass"),
+        ("from experiments.studies.replay import Replay", "{path} defines 0 studies; add a subclass"),
         ("x = 1\ny = 1 / 0", "{path}, line 2: ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)", "{path}, line 1: SystemExit: 3"),
         ("def x(:", "{path}, line 1: invalid syntax"),
@@ -91,8 +91,8 @@ def test_a_file_that_defines_no_study_is_told_with_its_line(source: str, message
         ("none.py", "no study can be read from none.py: no such file or directory"),
         ("none.py:A", "no study can be read from none.py: no such file or directory"),
         (".", "no study can be read from .; use a name that ends in .py or .toml"),
-        ("x\0.py", r"no study can be read from 'x\x00.py'; no name of a file has a zero byte"),
-        ("x\0.toml", r"no study can be read from 'x\x00.toml'; no name"),
+        ("x\0.py", r"no study can be read from 'x\x00.py'; omit the zero byte"),
+        ("x\0.toml", r"no study can be read from 'x\x00.toml'; omit the"),
         ("x" * 5000, "unknown study 'xxxx"),
     ],
 )

@@ -94,11 +94,11 @@ def test_an_unknown_scale_is_reported(write: Write) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("def cells(self, scale, seed):\n    return []", "study mine has no cells at scale smoke; at least one is"),
+        ("def cells(self, scale, seed):\n    return []", "study mine has no cells at scale smoke; design at least one"),
         ("def cells(self, scale, seed):\n    yield 3", "a cell of study mine must be a Cell (got 3)"),
         (
             "def cells(self, scale, seed):\n    for _ in range(2):\n        yield Cell({}, 0, seed, self.parameters)",
-            "study mine has the cell twice: replication 0; each may occur once",
+            "study mine has the cell twice: replication 0; keep one of them",
         ),
         (
             "def cells(self, scale, seed):\n    yield Cell({}, 0, seed + 1, self.parameters)",
@@ -114,7 +114,7 @@ def test_an_unknown_scale_is_reported(write: Write) -> None:
         ),
         (
             "def cells(self, scale, seed):\n    for x in (1, 'y'):\n        yield Cell({'x': x}, 0, seed, {'base': 1})",
-            "factor 'x' has values that are numbers and texts; values of one kind are needed",
+            "factor 'x' has values that are numbers and texts; give values of one kind",
         ),
         ("def cells(self, scale, seed):\n    yield 1 / 0", "cells of study mine: {path}, line 12: ZeroDivisionError"),
         ("def inputs(self, scale):\n    raise KeyError('x')", "inputs of study mine: {path}, line 12: KeyError: 'x'"),

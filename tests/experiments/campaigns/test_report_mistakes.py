@@ -16,7 +16,7 @@ def test_without_a_cell_that_is_done_there_is_no_report(write: Write, out: Path)
     )
     with pytest.raises(RequestError) as caught:
         write_report(campaign)
-    assert str(caught.value) == f"{out}: no cell of study counting is done; at least one is needed for a report"
+    assert str(caught.value) == f"{out}: no cell of study counting is done; run at least one before the report"
 
 
 @pytest.mark.parametrize(

@@ -317,7 +317,7 @@ def test_a_folder_with_the_campaign_of_another_study_is_refused_and_left_as_it_i
     campaign()
     before = (tmp_path / "out" / "manifest.json").read_bytes()
     other = write(STUDY.replace("class Ran", "class Other"), "other.py")
-    with pytest.raises(RequestError, match="holds a campaign of study ran; another folder is needed"):
+    with pytest.raises(RequestError, match="holds a campaign of study ran; choose another folder"):
         run(other, out=tmp_path / "out", scale="smoke", workers=0)
     assert (tmp_path / "out" / "manifest.json").read_bytes() == before
 

@@ -202,9 +202,9 @@ def test_less_confidence_makes_a_narrower_interval() -> None:
 @pytest.mark.parametrize(
     ("sample", "more", "text"),
     [
-        ([], {}, "a bootstrap of values of shape (0,); one dimension of at least one is needed"),
-        ([[1.0]], {}, "a bootstrap of values of shape (1, 1); one dimension of at least one is needed"),
-        ([1, math.nan, math.inf], {}, "a bootstrap of 2 values that are not finite"),
+        ([], {}, "values must be of one dimension, and at least one (got array([], dtype=float64))"),
+        ([[1.0]], {}, "values must be of one dimension, and at least one (got array([[1.]]))"),
+        ([1, math.nan, math.inf], {}, "2 of 3 values are not finite; omit them"),
         ([1], {"statistic": "mode"}, "unknown statistic 'mode'; known: mean, median"),
         (range(9), {"confidence": 1}, "confidence must be a number > 0 and < 1 (got 1)"),
         (range(10), {"seed": -1}, "seed must be an integer >= 0 (got -1)"),

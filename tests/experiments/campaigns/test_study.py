@@ -109,16 +109,16 @@ def test_a_name_that_makes_no_folder_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("parts", "text"),
     [
-        ({"factors": {"a": ()}}, "factor 'a' has no values; at least one is needed"),
-        ({"factors": {"a": (1, 1)}}, "factor 'a' has a value twice: 1, 1; each may occur once"),
-        ({"factors": {"a": (1, 1.0)}}, "factor 'a' has a value twice: 1, 1.0; each may occur once"),
+        ({"factors": {"a": ()}}, "factor 'a' has no values; give at least one"),
+        ({"factors": {"a": (1, 1)}}, "factor 'a' has a value twice: 1, 1; give each once"),
+        ({"factors": {"a": (1, 1.0)}}, "factor 'a' has a value twice: 1, 1.0; give each once"),
         (
             {"factors": {"a": (1, "x")}},
-            "factor 'a' has values that are numbers and texts; values of one kind are needed",
+            "factor 'a' has values that are numbers and texts; give values of one kind",
         ),
         (
             {"factors": {"a": (1, True)}},
-            "factor 'a' has values that are bools and numbers; values of one kind are needed",
+            "factor 'a' has values that are bools and numbers; give values of one kind",
         ),
         ({"factors": {"a": (math.nan,)}}, "a must be a finite number, or None (got nan)"),
         ({"factors": {"a": (math.inf,)}}, "a must be a finite number, or None (got inf)"),
