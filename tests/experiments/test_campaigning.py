@@ -252,7 +252,10 @@ def test_a_report_does_not_ask_where_the_study_lies_beside_the_caller_as_it_was(
             "unknown parameter or factor of counting 'sizee'; did you mean size?",
         ),
         (("run", "counting.py", "-s", "self=1"), "unknown parameter or factor of counting 'self'; known: base, fail"),
-        (("run", "counting.py", "-s", "size=1,x"), "factor 'size' has values that are numbers and texts; give values of"),
+        (
+            ("run", "counting.py", "-s", "size=1,x"),
+            "factor 'size' has values that are numbers and texts; give values of",
+        ),
         (("run", "counting.py", "-s", "base=1,2"), "base must be None, a bool, a number or a text (got [1, 2])"),
         (("run", "counting.py", "-s", "base=nan"), "base must be a finite number, or None (got nan)"),
         (("run", "counting.py", "-s", "replications=x"), "replications must be an integer from 1 to 1000000 (got 'x')"),

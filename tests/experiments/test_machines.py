@@ -190,7 +190,7 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         (("--walk", "24:8"), "MEAN:RADIUS:PERIOD"),
         (("--walk", "24:2:1h"), "a radius of 0, or from 4 (one step is a quarter of it) to the mean"),
         (("--walk", "4:8:1h"), "a radius of 0, or from 4 (one step is a quarter of it) to the mean"),
-        (("--walk", "24:8:soon"), "period of --walk 'soon'"),
+        (("--walk", "24:8:soon"), "period of --walk must be a number of seconds, or one with a unit"),
         ((*WALK, "--per-machine", 5), "--per-machine has no effect on --walk; give --series instead, or omit it"),
         ((*WALK, "--series-from", "3d"), "--series-from has no effect on --walk"),
         (

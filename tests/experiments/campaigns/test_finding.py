@@ -67,7 +67,10 @@ def test_what_lies_beside_a_file_can_be_imported_when_a_cell_is_run(write: Write
     [
         ("x = 1", "{path} defines 0 studies; add a subclass of Study with run_cell"),
         ("from experiments.campaigns import Study", "{path} defines 0 studies; add a subclass"),
-        ("from experiments.campaigns import Study\nclass A(Study):\n    pass", "{path} defines 0 studies; add a subclass"),
+        (
+            "from experiments.campaigns import Study\nclass A(Study):\n    pass",
+            "{path} defines 0 studies; add a subclass",
+        ),
         ("from experiments.studies.replay import Replay", "{path} defines 0 studies; add a subclass"),
         ("x = 1\ny = 1 / 0", "{path}, line 2: ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)", "{path}, line 1: SystemExit: 3"),
