@@ -36,7 +36,7 @@ def run(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="A name (see list), or a file: my_study.py, my_study.toml.",
+            help="A name (see schedlab list studies), or a file: my_study.py, my_study.toml.",
             autocompletion=options.completion("studies"),
         ),
     ],

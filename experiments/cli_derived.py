@@ -144,7 +144,7 @@ def _numbers(name: str, text: str) -> tuple[int, ...]:
 
 def _plainly(said: str, *, whole: bool) -> str:
     """Return a description, or its first sentence, without the marks of a docstring, with options as they are here."""
-    plain = said.replace("`simmodels.orders`", "see list").replace("`simmodels.bids`", "see list")
+    plain = re.sub(r"`simmodels\.(orders|bids)`", r"see schedlab list \1", said)
     plain = re.sub(r" \(`simmodels\.\w+`\)|, see `simmodels\.\w+`|; see `simmodels\.[\w.]+`", "", plain)
     plain = re.sub(r"``(\w+)=False``", lambda found: f"--no-{found[1]}", plain)
     plain = re.sub(r"`(\w+)`", lambda found: _flag(found[1]) if found[1] in _names() else found[1], plain)

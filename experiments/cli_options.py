@@ -94,7 +94,10 @@ _LOG: Final = of(
 Workload = Annotated[Path, _LOG]
 MaybeWorkload = Annotated[Path | None, _LOG]
 Cores = Annotated[int | None, of(IN, "N", "The cores of the machine.", "what the file says")]
-Clean = Annotated[list[str] | None, of(IN, "FILTER,...", "Drop or repair jobs by filters; see list.", known="filters")]
+Clean = Annotated[
+    list[str] | None,
+    of(IN, "FILTER,...", "Drop or repair jobs by filters; see schedlab list filters.", known="filters"),
+]
 Partition = Annotated[list[str] | None, of(IN, "NAME,...", "Only jobs of these partitions of the log.", "all")]
 Timezone = Annotated[
     str | None, of(IN, "ZONE", "The time zone of the times that sacct printed, such as Europe/Berlin.", "UTC")
@@ -106,7 +109,7 @@ Backfilling = Annotated[
     of(
         POLICY,
         "NAME",
-        "none, greedy, easy or conservative; see list.",
+        "none, greedy, easy or conservative; see schedlab list backfillings.",
         flags=("--backfilling", "-b"),
         known="backfillings",
     ),

@@ -281,7 +281,7 @@ def compare(
         of(
             POLICY,
             "ORDER,...",
-            "Queue orders: names (see list), or yours as path/to/file.py:name or path/to/fit.toml.",
+            "Orders: names (see schedlab list orders), or yours as path/to/file.py:name or path/to/fit.toml.",
             flags=("--orders", "-o"),
             known="orders",
         ),
@@ -292,7 +292,7 @@ def compare(
     ] = None,
     bids: Annotated[
         list[str] | None,
-        of(POLICY, "BID,...", "Or bids of workflows: names (see list), or yours.", known="bids"),
+        of(POLICY, "BID,...", "Or bids of workflows: names (see schedlab list bids), or yours.", known="bids"),
     ] = None,
     routers: Annotated[
         list[str] | None, of(POLICY, "NAME,...", f"Or routers: {', '.join(ROUTERS)}.", known="routers")

@@ -66,6 +66,8 @@ def test_the_help_shows_the_common_options_and_another_all(name: str, shown: Sho
     assert {"--workload", "--cores", "--backfilling", "--json", "--quiet", "--help-all"} <= set(common)
     assert 15 <= len(common) <= 25
     assert f"{len(flags) - len(common)} more options: schedlab {name} --help-all" in brief
+    read = " ".join(whole.translate(str.maketrans("│╭╮╰╯─", "      ")).split())
+    assert all(" ".join(each.help.split()) in read for each in COMMANDS[name].params), "words are cut, or left out"
     assert whole.index("What goes in") < whole.index("Which policy decides") < whole.index("What comes out")
 
 
