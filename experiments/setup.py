@@ -137,7 +137,8 @@ class Setup:
             model = Model(workload, sites, rules, before, options.get("rebalance_s"), scenario.window_s, self.seed)
             model.require_runnable()
             if self.engine == "compiled" and model.uncovered is not None:
-                raise RequestError(f"{model.uncovered}, compiled", "engine must be 'auto' or 'simpy'")
+                what = f"the compiled engine does not cover {model.uncovered}"
+                raise RequestError(what, "use engine='auto' or 'simpy'")
 
     def simulate(self, scenario: Scenario, policy: Policy) -> Schedule:
         """Return the schedule of a scenario under a policy."""

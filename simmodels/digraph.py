@@ -3,7 +3,7 @@
 from numbers import Integral, Real
 from typing import Any
 
-from simmodels.errors import ImpossibleJobError, RequestError, brief
+from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
 
 
 def workflow_columns(given: object, job_id: int | None, submit_s: float | None) -> dict[str, Any]:
@@ -31,10 +31,10 @@ def workflow_columns(given: object, job_id: int | None, submit_s: float | None) 
         raise RequestError("the graph of a workflow must have at least one node (got none)")
     number: Any = given.graph.get("job_id", 1) if job_id is None else job_id
     if not isinstance(number, Integral) or isinstance(number, bool):
-        raise RequestError(f"job_id must be an integer (got {brief(number)})")
+        raise RequestError(must_be("job_id", "an integer", number))
     instant_s: Any = given.graph.get("submit_s", 0.0) if submit_s is None else submit_s
     if not _is_number(instant_s):
-        raise RequestError(f"submit_s must be a number of seconds (got {brief(instant_s)})")
+        raise RequestError(must_be("submit_s", "a number of seconds", instant_s))
     for node, task in given.nodes.items():
         _check_task(int(number), node, task)
     place = {node: i for i, node in enumerate(given)}
@@ -56,10 +56,10 @@ def _check_task(job_id: int, node: object, task: dict[str, Any]) -> None:
         raise ImpossibleJobError(job_id, f"task {node} has no runtime_s")
     for name in ("runtime_s", "cores"):
         if not _is_number(task.get(name, 1)):
-            raise ImpossibleJobError(job_id, f"{name} of task {node} must be a number (got {brief(task[name])})")
+            raise ImpossibleJobError(job_id, must_be(f"{name} of task {node}", "a number", task[name]))
     kind = task.get("kind")
     if kind is not None and not isinstance(kind, str):
-        raise ImpossibleJobError(job_id, f"kind of task {node} must be a text or None (got {brief(kind)})")
+        raise ImpossibleJobError(job_id, must_be(f"kind of task {node}", "a text or None", kind))
 
 
 def _names(job_id: int, nodes: list[object]) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def as_logged(workload: WorkloadLike, *, cores: int | None = None) -> Schedule:
         )
     size = workload.max_cores if cores is None else cores
     if size is None:
-        raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores=N says it")
+        raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "give cores=")
     start_s = workload.submit_s + wait_s
     return Schedule(
         workload,

@@ -64,21 +64,23 @@ class Model:
             raise RequestError(what, "give each a name of its own")
         auction = isinstance(self.options, AuctionOptions)
         if not auction and self.router is None and len(sites) != 1:
-            raise RequestError(f"{what} on {len(sites)} clusters", "one cluster, or a router before several is needed")
+            raise RequestError(f"{what} on {len(sites)} clusters", "give one cluster, or a router before several")
         if self.rebalance_s is not None and not isinstance(self.router, AuctionOptions):
-            what = f"rebalance_s is {self.rebalance_s}"
-            raise RequestError(what, "an auction that forwards is needed with it (a bid, and forward=True)")
+            what = "rebalance_s without an auction that forwards"
+            raise RequestError(what, "add a bid and forward=True, or leave rebalance_s out")
         if isinstance(self.options, PlacementOptions):
             for site in sites:
                 if site.machines is None:
-                    raise RequestError(f"{what} on cluster {site.name!r}, a pool of cores", "machines are needed")
+                    raise RequestError(
+                        f"{what} needs machines, and cluster {site.name!r} has none", "give cores_per_machine"
+                    )
         if self.window_s is not None:
             begin_s, end_s = self._window()
             object.__setattr__(self, "window_s", (begin_s, end_s))
         if self.window_s is not None and (auction or self.router is not None or not self.work.is_rigid):
-            raise RequestError(f"the window {self.window_s}", "one scheduler and rigid jobs are needed with it")
+            raise RequestError(f"the window {self.window_s}", "give it for one scheduler of rigid jobs")
         if self.window_s is not None and not self.on_machines:
-            raise RequestError("window_s of a pool of cores", "machines are needed with it")
+            raise RequestError("window_s needs machines, and the cluster has none", "give cores_per_machine")
 
     def _window(self) -> tuple[float, float]:
         """Return the window as two numbers; refuse what is none."""
@@ -159,5 +161,5 @@ def _require_own_numbers(workload: Workload, window_s: tuple[float, float]) -> N
     if len(bad):
         job_id = workload.job_id[bad[0]]
         raise RequestError(
-            f"{np.sum(workload.job_id == job_id)} jobs have the number {job_id}", "each number may occur once"
+            f"{np.sum(workload.job_id == job_id)} jobs have the number {job_id}", "give each a number of its own"
         )

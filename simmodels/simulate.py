@@ -9,7 +9,7 @@ import pandas as pd
 from simmodels.capacity import Capacity, CapacityChange
 from simmodels.engine import Engine, require_engine
 from simmodels.entities.building import run_processes
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
 from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.checkpoints import Checkpoints
@@ -119,7 +119,7 @@ def simulate(
     }
     given = {name: value for name, value in one.items() if value is not None}
     if on is not None and given:
-        raise RequestError(f"{', '.join(given)} beside on", "a Site says them")
+        raise RequestError(f"{', '.join(given)} beside on", "put them into a Site")
     sites = _sites(on) if on is not None else (_site(work, given),)
     if isinstance(rules, PlacementOptions) and rules.random_kill:
         sites = tuple(site if site.capacity is None else replace(site, removes="random") for site in sites)
@@ -130,7 +130,7 @@ def simulate(
         if uncovered is None:
             return run_compiled(model)
         if engine == "compiled":
-            raise RequestError(f"{uncovered}, compiled", "engine must be 'auto' or 'simpy'")
+            raise RequestError(f"the compiled engine does not cover {uncovered}", "use engine='auto' or 'simpy'")
     return run_processes(model)
 
 
@@ -194,7 +194,7 @@ def simulate_on_machines(
     """
     require_known("heuristic", heuristic, get_args(Heuristic))
     if capacity is None:
-        raise RequestError("capacity is None", "a Capacity, a table or CapacityChange records are needed")
+        raise RequestError(must_be("capacity", "a Capacity, a table or CapacityChange records", capacity))
     return simulate(
         workload,
         capacity=capacity,
@@ -277,7 +277,7 @@ def policies_of(
         raise RequestError(f"router {router!r} beside a bid", "give one of them")
     if not options.get("forward", False):
         if heuristic is not None:
-            raise RequestError(f"heuristic {heuristic!r} beside a bid", "forward=True is needed with both")
+            raise RequestError(f"heuristic {heuristic!r} beside a bid", "add forward=True")
         return AuctionOptions.checked(**options), None
     # The auction only chooses then: what else both have by the same name (backfilling) is the queues'.
     of_auction = {each.name for each in fields(AuctionOptions)} - {"backfilling"}
@@ -297,7 +297,7 @@ def _sites(on: object) -> tuple[Site, ...]:
     several = isinstance(on, Sequence) and not isinstance(on, str | ClusterSpec) and not (on and isinstance(on[0], str))
     given: tuple[Any, ...] = tuple(on) if several else (on,)  # type: ignore[arg-type]  # it is a sequence
     if not given:
-        raise RequestError("no clusters", "1 at least is needed")
+        raise RequestError("no clusters", "give at least one")
     sites = [Site.of(each) for each in given]
     if len(sites) == 1:
         return tuple(sites)
@@ -314,5 +314,5 @@ def _site(work: Workload, given: dict[str, Any]) -> Site:
     if "cores" not in given and work.max_cores is None:
         if given:
             Site(cores=1, **given)  # which says what is wrong with them, whatever the size
-        raise RequestError(f"the size of the machine of {work.name!r} is unknown", "cores= says it")
+        raise RequestError(f"the size of the machine of {work.name!r} is unknown", "give cores=")
     return Site(**{"cores": work.max_cores} | given)

@@ -83,22 +83,21 @@ class Site:
     def _check_parts(self) -> None:
         """Refuse what does not go together."""
         if self.capacity is not None and (self.cores is not None or self.cores_per_machine is None):
-            raise RequestError("a capacity", "cores_per_machine is needed with it, and no cores")
+            what = f"capacity with cores={self.cores}, cores_per_machine={self.cores_per_machine}"
+            raise RequestError(what, "give cores_per_machine, and no cores")
         if self.cores is not None:
             for name in ("machines", "cores_per_machine", "checkpoints"):
                 if getattr(self, name) is not None:
-                    raise RequestError(
-                        f"{name} of a pool of cores", "machines= and cores_per_machine= are needed for it"
-                    )
+                    raise RequestError(f"{name} beside cores", "give machines= and cores_per_machine= instead of cores")
             if self.removes != "highest":
-                raise RequestError("removes of a pool of cores", "machines and a capacity are needed for it")
+                raise RequestError("removes beside cores", "give capacity= and cores_per_machine= instead of cores")
         elif self.machines is None or self.cores_per_machine is None:
             what = f"site {self.name!r} with machines={self.machines}, cores_per_machine={self.cores_per_machine}"
-            raise RequestError(what, "both are needed, or cores")
+            raise RequestError(what, "give both, or cores")
         if not isinstance(self.checkpoints, Checkpoints | None):
             raise RequestError(must_be("checkpoints", "a Checkpoints, or None", self.checkpoints))
         if self.capacity is None and self.removes != "highest":
-            raise RequestError("removes of machines that are always on", "a capacity is needed with it")
+            raise RequestError("removes of machines that are always on", "add capacity=")
 
     @classmethod
     def of(cls, given: object) -> "Site":

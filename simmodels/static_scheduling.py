@@ -65,7 +65,8 @@ class Problem:
         cost = np.array(self.cost, np.float64)
         edges = np.array(self.edges if len(self.edges) else np.empty((0, 2)), np.int64)
         if cost.ndim != 2 or edges.ndim != 2 or np.shape(self.delay) != (len(edges),):
-            raise RequestError(f"costs of shape {cost.shape}, {np.shape(self.delay)} delays of {edges.shape} edges", "")
+            what = f"costs of shape {cost.shape}, {np.shape(self.delay)} delays of {edges.shape} edges"
+            raise RequestError(what, "give (tasks, processors), (edges,) and (edges, 2)")
         tasks, processors = cost.shape
         made = {
             "cost": cost,
@@ -79,7 +80,7 @@ class Problem:
         cost[self.cores[:, None] > self.size[None, :]] = np.inf
         nowhere = np.flatnonzero(np.isinf(cost).all(axis=1))
         if len(nowhere):
-            raise RequestError(f"task {nowhere[0]} can run on no processor", "each task must be able to run somewhere")
+            raise RequestError(f"task {nowhere[0]} can run on no processor", "give it a finite cost on one")
 
     @cached_property
     def order(self) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import as_number
 from simmodels.passes import auction_events
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.structures.auction_state import AuctionState
@@ -201,6 +202,7 @@ def require_forwarding(places: Sequence[Scheduler], *, forward: bool, rebalance_
         raise RequestError("forward=True in front of clusters", "schedulers must be given: a cluster has no queue")
     if not forward and any(each.widest < each.cluster.cores for each in places):
         raise RequestError("forward=False in front of a placer", "forward=True is needed: it chooses the machine")
-    if rebalance_s is not None and not (forward and 0 < rebalance_s < np.inf):
-        what = f"rebalance_s={rebalance_s} with forward={forward}"
-        raise RequestError(what, "with forward=True it must be a number of seconds > 0; else None")
+    if rebalance_s is not None:
+        as_number("rebalance_s", rebalance_s, above=0, unit="seconds", also="None")
+        if not forward:
+            raise RequestError("rebalance_s without forward=True", "add forward=True, or leave rebalance_s out")

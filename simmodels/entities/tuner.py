@@ -158,8 +158,8 @@ class KnobTuner:
             return math.fsum(attempt.start_s - attempt.submitted.submit_s for attempt in counted)
         cost = float(self.cost(counted))
         if not 0.0 <= cost < math.inf:
-            what = f"cost {name_of(self.cost)} of the period that ends at {self.env.now:g} s is {cost}"
-            raise RequestError(what, "a finite number >= 0 is needed")
+            what = f"cost {name_of(self.cost)} of the period that ends at {self.env.now:g} s"
+            raise RequestError(must_be(what, "a finite number >= 0", cost))
         return cost
 
     def _lost_value(self) -> tuple[float, int]:

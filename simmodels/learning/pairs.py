@@ -259,7 +259,7 @@ def _size(workload: Workload, cores: int | None) -> int:
     """Return the size of the machine."""
     size = workload.max_cores if cores is None else cores
     if size is None:
-        raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "cores= says it")
+        raise RequestError(f"the size of the machine of {workload.name!r} is unknown", "give cores=")
     return as_integer("cores", size, 1)
 
 
@@ -269,7 +269,7 @@ def require_pairs(pairs: Iterable[Pair] | Pair) -> tuple[Pair, ...]:
     for each in found:
         as_instance("pairs", each, Pair)
     if not found:
-        raise RequestError("no pairs are given", "at least one is needed")
+        raise RequestError("no pairs are given", "give at least one")
     numbers = [pair.number for pair in found]
     if len(set(numbers)) < len(numbers):
         twice = next(number for number in numbers if numbers.count(number) > 1)

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.passes.queue_events import carry_on, set_order
 from simmodels.policies.priority import Priority
@@ -288,8 +288,8 @@ class Snapshot:
             jobs = replace(jobs, runtime_s=np.asarray(runtime_s, dtype=np.float64))
             unknown = np.flatnonzero(~jobs.known())
             if len(unknown):
-                what = f"a runtime of {jobs.runtime_s[unknown[0]]:g} s of job {jobs.job_id[unknown[0]]}"
-                raise RequestError(what, "numbers >= 0 are needed")
+                what = f"runtime_s of job {jobs.job_id[unknown[0]]}"
+                raise RequestError(must_be(what, "a number of seconds >= 0", jobs.runtime_s[unknown[0]]))
         coming = self.later if later is None else later
         early = np.flatnonzero(coming.submit_s < self.at_s)
         if len(early):
@@ -299,7 +299,7 @@ class Snapshot:
         over = np.flatnonzero(made.end_s[: len(jobs)] < self.at_s)
         if len(over):
             what = f"job {jobs.job_id[over[0]]} would have ended at {made.end_s[over[0]]:g} s"
-            raise RequestError(what, f"it runs at {self.at_s:g} s: a longer runtime is needed")
+            raise RequestError(what, f"it runs at {self.at_s:g} s: give it a longer runtime")
         if made.options.draws:
             own = self._at._draws  # noqa: SLF001  the same
             kept = own if later is None else own[: len(jobs)]

@@ -461,8 +461,10 @@ WRONG = {
     "simulate -w log.swf --ccr 0.3": "ccr with FCFS; it is an option of an auction (bid)",
     "simulate -w log.swf --heuristic TargetAsap --aware": "aware with TargetAsap; it is an option of a placer",
     "simulate -w log.swf --heuristic FirstFit --fill-order 1,b": "--fill-order must be integers separated by",
-    "simulate -w log.swf --heuristic FirstFit": "a placer on cluster 'cluster', a pool of cores; machines are needed",
-    "simulate -w log.swf --clusters 2x32 --order SAF": "a queue on 2 clusters; one cluster, or a router before several",
+    "simulate -w log.swf --heuristic FirstFit": "a placer needs machines, and cluster 'cluster' has none; give",
+    "simulate -w log.swf --clusters 2x32 --order SAF": (
+        "a queue on 2 clusters; give one cluster, or a router before several"
+    ),
     "simulate -w log.swf --clusters 2x32 --cores 3": "--cores and --clusters exclude each other; omit one of them",
     "simulate -w log.swf --walk 8:4:1h": "--walk or --series needs machines; add --cores-per-machine N",
     "simulate -w log.swf --cores-per-machine 8 --bid SRTF --from 1d": "--from and --until do not go with workflows",

@@ -74,23 +74,29 @@ def test_clusters_may_be_said_in_short() -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"on": TWO}, "a queue on 2 clusters; one cluster, or a router before several is needed"),
+        ({"on": TWO}, "a queue on 2 clusters; give one cluster, or a router before several"),
         ({"on": TWO, "heuristic": "FirstFit"}, "a placer on 2 clusters"),
-        ({"on": 8, "heuristic": "FirstFit"}, "a placer on cluster 'cluster', a pool of cores; machines are needed"),
-        ({"on": []}, "no clusters; 1 at least is needed"),
+        (
+            {"on": 8, "heuristic": "FirstFit"},
+            "a placer needs machines, and cluster 'cluster' has none; give cores_per_machine",
+        ),
+        ({"on": []}, "no clusters; give at least one"),
         (
             {"on": [("a", 2), ("a", 4)], "bid": "SRTF"},
             "two of the clusters a, a have the same name; give each a name of its own",
         ),
-        ({"on": 8, "cores": 8}, "cores beside on; a Site says them"),
-        ({"on": 8, "window_s": (0, 5)}, "window_s of a pool of cores; machines are needed with it"),
-        ({"on": CHANGING, "bid": "SRTF", "window_s": (0, 5)}, r"the window \(0.0, 5.0\); one scheduler and rigid jobs"),
+        ({"on": 8, "cores": 8}, "cores beside on; put them into a Site"),
+        ({"on": 8, "window_s": (0, 5)}, "window_s needs machines, and the cluster has none; give cores_per_machine"),
+        (
+            {"on": CHANGING, "bid": "SRTF", "window_s": (0, 5)},
+            r"the window \(0.0, 5.0\); give it for one scheduler of rigid jobs",
+        ),
         ({"on": CHANGING, "window_s": (0, 5, 7)}, r"window_s must be two numbers of seconds \(got \(0, 5, 7\)\)"),
         ({"on": CHANGING, "window_s": "ab"}, r"window_s must be two numbers of seconds \(got 'ab'\)"),
         ({"on": CHANGING, "window_s": 5}, r"window_s must be two numbers of seconds \(got 5\)"),
         ({"on": CHANGING, "window_s": (5, 5)}, r"window_s must be a finite begin and a later end \(got \(5.0, 5.0\)\)"),
         ({"on": TWO, "router": "RoundRobin", "bid": "SRTF"}, "router 'RoundRobin' beside a bid; give one of them"),
-        ({"on": CHANGING, "heuristic": "FirstFit", "bid": "SRTF"}, "beside a bid; forward=True is needed with both"),
+        ({"on": CHANGING, "heuristic": "FirstFit", "bid": "SRTF"}, "beside a bid; add forward=True"),
         ({"on": TWO, "router": "Robin"}, "unknown router 'Robin'; did you mean RoundRobin"),
         ({"on": 8, "ordr": "SAF"}, "unknown option 'ordr'; did you mean order"),
         ({"on": 0}, r"cores must be an integer from 1 to 2\*\*53 \(got 0\)"),
@@ -98,10 +104,13 @@ def test_clusters_may_be_said_in_short() -> None:
         ({"on": 8.5}, r"cores must be an integer from 1 to 2\*\*53 \(got 8.5\)"),
         ({"on": ("a",)}, r"\(name, cores\) or \(name, cores, kind\) \(got \('a',\)\)"),
         ({"on": {4: 1}}, r"a cluster must be a Site, a number of cores, .* \(got {4: 1}\)"),
-        ({"on": 8, "rebalance_s": 5}, "rebalance_s is 5; an auction that forwards is needed"),
+        ({"on": 8, "rebalance_s": 5}, "rebalance_s without an auction that forwards; add a bid and forward=True"),
         ({"removes": "x"}, "unknown removes 'x'"),
-        ({"cores": 8, "machines": 2}, "machines of a pool of cores"),
-        ({"checkpoints": sm.Checkpoints()}, "checkpoints of a pool of cores"),
+        ({"cores": 8, "machines": 2}, "machines beside cores; give machines= and cores_per_machine= instead of cores"),
+        (
+            {"checkpoints": sm.Checkpoints()},
+            "checkpoints beside cores; give machines= and cores_per_machine= instead of cores",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_a_sentence(given: dict[str, Any], text: str) -> None:
@@ -181,6 +190,8 @@ def test_a_random_machine_goes_wherever_first_fit_says_so() -> None:
     ],
 )
 def test_the_compiled_clock_says_which_part_it_does_not_have(work: Any, given: dict[str, Any], text: str) -> None:  # noqa: ANN401
-    with pytest.raises(sm.RequestError, match=f"{text}, compiled; engine must be 'auto' or 'simpy'"):
+    with pytest.raises(
+        sm.RequestError, match=f"the compiled engine does not cover {text}; use engine='auto' or 'simpy'"
+    ):
         sm.simulate(work, engine="compiled", **given)
     assert sm.simulate(work, **given).about["engine"] == "simpy"

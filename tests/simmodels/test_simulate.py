@@ -159,7 +159,7 @@ def test_an_unknown_engine_is_refused(engine: str) -> None:
 
 def test_a_log_that_does_not_say_its_machine_needs_cores() -> None:
     log = Workload([1], [0], [1], [1], [1], name="mine")
-    with pytest.raises(RequestError, match="the size of the machine of 'mine' is unknown; cores= says it"):
+    with pytest.raises(RequestError, match="the size of the machine of 'mine' is unknown; give cores="):
         simulate(log)
 
 

@@ -151,7 +151,9 @@ def test_workflows_into_a_scheduler_of_rigid_jobs_are_refused(flows: Any, kind: 
 
 def test_workflows_wait_in_a_queue_behind_their_dependencies_and_are_never_taken_for_rigid_jobs() -> None:
     work = sm.Workload.of_workflows([FLOW])
-    with pytest.raises(RequestError, match="workflows in a queue, compiled; engine must be 'auto' or 'simpy'"):
+    with pytest.raises(
+        RequestError, match="the compiled engine does not cover workflows in a queue; use engine='auto' or 'simpy'"
+    ):
         sm.simulate(work, cores=4, engine="compiled")
     assert sm.simulate(work, cores=4).validate().workflow_outcome.tolist() == [0]
     env = sm.Environment()

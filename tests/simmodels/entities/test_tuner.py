@@ -165,7 +165,9 @@ def test_a_cost_may_be_a_function_of_the_attempts_of_a_period() -> None:
     assert schedule.about["tuned"][0]["cost"] == "slowdowns"  # type: ignore[index]
     other = queue()
     sm.Tuner(other.env, (other, "order"), sm.UCB1(), cost=lambda _: math.nan, period_s=PERIOD_S)
-    with pytest.raises(RequestError, match="cost <lambda> of the period that ends at 20 s is nan"):
+    with pytest.raises(
+        RequestError, match=r"cost <lambda> of the period that ends at 20 s must be a finite number >= 0 \(got nan\)"
+    ):
         run(other.env, LOG, other)
 
 

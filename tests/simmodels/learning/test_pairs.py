@@ -150,7 +150,7 @@ def test_what_cannot_be_drawn_is_refused(asked: dict[str, Any], text: str) -> No
 
 def test_a_machine_of_unknown_size_is_refused() -> None:
     jobs = Workload([1, 2], [0, 0], [1, 1], [1, 1], [1, 1])
-    with pytest.raises(RequestError, match="the size of the machine of 'workload' is unknown; cores= says it"):
+    with pytest.raises(RequestError, match="the size of the machine of 'workload' is unknown; give cores="):
         draw_pairs(jobs, 1, initial_jobs=1, trial_jobs=1)
 
 

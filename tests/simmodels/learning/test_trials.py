@@ -380,7 +380,7 @@ def test_an_unknown_way_is_refused_with_those_that_are_known(four: Pair, name: s
 def test_pairs_need_numbers_of_their_own(four: Pair) -> None:
     with pytest.raises(RequestError, match="two pairs have the number 0; each pair needs its own"):
         score_jobs([four, four], 100)
-    with pytest.raises(RequestError, match="no pairs are given; at least one is needed"):
+    with pytest.raises(RequestError, match="no pairs are given; give at least one"):
         score_jobs([], 100)
 
 

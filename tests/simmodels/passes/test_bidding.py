@@ -367,7 +367,7 @@ def test_a_bid_that_is_no_number_is_refused_by_bid_job_and_task(engine: str) -> 
         ({"tick_s": 0}, "tick_s must be a finite number of seconds > 0 (got 0)"),
         ({"admission": 2}, "admission must be a number from 0 to 1, or None (got 2)"),
         ({"bid": "SRTF", "budgets": True}, "budgets with bid 'SRTF'"),
-        ({"clusters": []}, "no clusters; 1 at least is needed"),
+        ({"clusters": []}, "no clusters; give at least one"),
         ({"clusters": [("a", 0)]}, "cores of cluster 'a' must be an integer from 1 to 2**53 (got 0)"),
         ({"engine": "fast"}, "unknown engine 'fast'"),
     ],

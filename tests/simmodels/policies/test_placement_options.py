@@ -153,10 +153,10 @@ def test_jobs_of_one_number_are_refused_before_anything_runs(engine: Any, monkey
     def ask(window: tuple[float, float]) -> Schedule:
         return sm.simulate_on_machines(log, [(0, 1)], cores_per_machine=1, window_s=window, engine=engine)
 
-    with pytest.raises(RequestError, match="2 jobs have the number 9; each number may occur once"):
+    with pytest.raises(RequestError, match="2 jobs have the number 9; give each a number of its own"):
         ask((20, 55))  # the other one is submitted later, but an attempt would not say which ran
     assert len(ask((10, 20)).attempts) == 0  # neither is there
     for run in ("run_compiled", "run_processes"):
         monkeypatch.setattr(sys.modules["simmodels.simulate"], run, None)
-    with pytest.raises(RequestError, match="2 jobs have the number 7; each number may occur once"):
+    with pytest.raises(RequestError, match="2 jobs have the number 7; give each a number of its own"):
         ask((0, 20))

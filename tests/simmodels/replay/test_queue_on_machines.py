@@ -110,7 +110,9 @@ def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Eng
 def test_a_queue_that_decides_by_event_is_not_compiled() -> None:
     given_: dict[str, Any] = {"capacity": [(0, 2), (5, 1)], "cores_per_machine": 2, "decide": "event"}
     jobs = jobs_of([(0, 10, 10, 2), (1, 3, 3, 1)])
-    with pytest.raises(sm.RequestError, match=r"decide='event' .*; engine must be 'auto' or 'simpy'"):
+    with pytest.raises(
+        sm.RequestError, match=r"the compiled engine does not cover decide='event' .*; use engine='auto' or 'simpy'"
+    ):
         sm.simulate(jobs, engine="compiled", **given_)
     assert sm.simulate(jobs, **given_).about["engine"] == "simpy"
 
@@ -130,11 +132,23 @@ def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("given_", "message"),
     [
-        ({"capacity": [(0, 2)]}, "a capacity; cores_per_machine is needed with it, and no cores"),
-        ({"capacity": [(0, 2)], "cores_per_machine": 2, "cores": 4}, "a capacity; cores_per_machine is needed"),
-        ({"cores": 4, "machines": 2}, "machines of a pool of cores; machines= and cores_per_machine= are needed"),
-        ({"cores": 4, "checkpoints": sm.Checkpoints()}, "checkpoints of a pool of cores"),
-        ({"cores": 4, "removes": "random"}, "removes of a pool of cores"),
+        (
+            {"capacity": [(0, 2)]},
+            "capacity with cores=None, cores_per_machine=None; give cores_per_machine, and no cores",
+        ),
+        (
+            {"capacity": [(0, 2)], "cores_per_machine": 2, "cores": 4},
+            "capacity with cores=4, cores_per_machine=2; give cores_per_machine, and no cores",
+        ),
+        ({"cores": 4, "machines": 2}, "machines beside cores; give machines= and cores_per_machine= instead of cores"),
+        (
+            {"cores": 4, "checkpoints": sm.Checkpoints()},
+            "checkpoints beside cores; give machines= and cores_per_machine= instead of cores",
+        ),
+        (
+            {"cores": 4, "removes": "random"},
+            "removes beside cores; give capacity= and cores_per_machine= instead of cores",
+        ),
         ({"capacity": [(0, 2)], "cores_per_machine": 2, "removes": "lowest"}, "lowest"),
         ({"capacity": [(0, 1)], "cores_per_machine": 2}, "job 1: needs 3 cores, and the machine has 2"),
     ],

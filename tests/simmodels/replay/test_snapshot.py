@@ -120,13 +120,13 @@ def test_columns_of_the_log_that_an_order_reads_go_along() -> None:
 def test_what_would_have_happened_before_is_refused() -> None:
     at_s = float(LOG.submit_s[400])
     _, snapshot = stopped(LOG, 64, at_s)
-    with pytest.raises(sm.RequestError, match=r"job \d+ would have ended at .* a longer runtime is needed"):
+    with pytest.raises(sm.RequestError, match=r"job \d+ would have ended at .* give it a longer runtime"):
         snapshot.fork(runtime_s=np.zeros(len(snapshot.jobs)))
     with pytest.raises(sm.RequestError, match=r"job 1 is submitted at .* a later job comes at"):
         snapshot.fork(later=LOG)
     with pytest.raises(sm.RequestError):
         snapshot.fork(runtime_s=np.zeros(2))
-    with pytest.raises(sm.RequestError, match=r"a runtime of -1 s of job \d+; numbers >= 0"):
+    with pytest.raises(sm.RequestError, match=r"runtime_s of job \d+ must be a number of seconds >= 0 \(got -1.0\)"):
         snapshot.fork(runtime_s=np.full(len(snapshot.jobs), -1.0))
 
 
