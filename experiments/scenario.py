@@ -183,7 +183,7 @@ class ScenarioRequest:
                 log, limit = fitting, max(site.size for site in on)
             else:
                 log = fitting
-        reference = self._alike(work, window_s) if self.targeted else None
+        reference = self._reference_jobs(work, window_s) if self.targeted else None
         scenario = Scenario(workload=work, on=on, window_s=window_s, reference=reference)
         scenario = replace(scenario, where=self._where(scenario))
         return replace(scenario, notes=(*self._introduced(log, len(flows), scenario), *found))
@@ -327,7 +327,7 @@ class ScenarioRequest:
             raise RequestError(f"no job from {found[0]:g} s to {found[1]:g} s", "choose a window with jobs")
         return found
 
-    def _alike(self, log: Workload, window_s: tuple[float, float] | None) -> Workload:
+    def _reference_jobs(self, log: Workload, window_s: tuple[float, float] | None) -> Workload:
         """Return jobs like those to come, which say risks: a file's, or those of the week before the window."""
         if self.reference is not None:
             assert self.log is not None  # noqa: S101  a heuristic runs a log

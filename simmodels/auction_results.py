@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.passes.auction_events import found
+from simmodels.passes.auction_events import export_results
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.results.attempts import WORKFLOW_OUTCOMES
 from simmodels.results.place import ClusterSpec
@@ -25,10 +25,10 @@ for _state, _name in (
     _OUTCOME[_state] = WORKFLOW_OUTCOMES.index(_name)
 
 
-def judged(state: AuctionState) -> NDArray[np.int8]:
+def workflow_outcomes(state: AuctionState) -> NDArray[np.int8]:
     """Return int8[workflows], what became of each so far; see `WORKFLOW_OUTCOMES`."""
-    found_: NDArray[np.int8] = _OUTCOME[found(state)[-1]]
-    return found_
+    outcomes: NDArray[np.int8] = _OUTCOME[export_results(state)[-1]]
+    return outcomes
 
 
 def schedule_of(
@@ -42,7 +42,7 @@ def schedule_of(
     modelled: bool = False,
 ) -> Schedule:
     """Return the schedule of the workflows of a workload so far."""
-    start_s, end_s, cluster, price, _ = found(state)
+    start_s, end_s, cluster, price, _ = export_results(state)
     return Schedule(
         workload,
         sum(place.cores for place in clusters),
@@ -51,7 +51,7 @@ def schedule_of(
         executed_s=end_s - start_s,
         clusters=clusters,
         cluster=cluster,
-        workflow_outcome=judged(state),
+        workflow_outcome=workflow_outcomes(state),
         critical_path_s=critical_path_s,
         price=price if options.prices else None,
         terms=options.terms(modelled=modelled),

@@ -247,7 +247,7 @@ class Store:
                 part = self._unless_damaged(path, _read)
                 if part is not None:
                     parts[path] = part
-            for paths in _alike(parts):
+            for paths in _by_schema(parts):
                 table = _together([parts[path] for path in paths])
                 new = self._put(table[CELL].unique().to_pylist(), parquet(table))
                 for path in paths:
@@ -447,7 +447,7 @@ def _groups(sizes: Mapping[Path, int]) -> Iterator[list[Path]]:
         yield group
 
 
-def _alike(parts: Mapping[Path, pa.Table]) -> list[list[Path]]:
+def _by_schema(parts: Mapping[Path, pa.Table]) -> list[list[Path]]:
     """Return files in groups of two and more, within which each column is of one type."""
     found: list[tuple[dict[str, pa.DataType], list[Path]]] = []
     for path, part in parts.items():

@@ -28,11 +28,11 @@ from experiments.studies.capacity_settings import (
     CHANGES,
     INTERPRETATIONS,
     JUDGED,
-    begin_of,
+    first_submit_s,
     heuristic_options,
+    heuristics_for,
     points,
     require_allowed,
-    run_at,
     slices_of,
 )
 from simmodels.capacity import Capacity as Walk
@@ -145,9 +145,9 @@ class Capacity(Study):
                     for point in _points(values, workload, swept=scale == "extended"):
                         if workload == BORG and point["jobs_per_week"] != next(points(values))["jobs_per_week"]:
                             continue  # Borg has as many as it has
-                        if not INTERPRETATIONS[str(point["variant"])].is_of(workload):
+                        if not INTERPRETATIONS[str(point["variant"])].changes_jobs_of(workload):
                             continue
-                        for heuristic in run_at(point, [str(name) for name in values["heuristic"]]):
+                        for heuristic in heuristics_for(point, [str(name) for name in values["heuristic"]]):
                             factors = {"workload": workload, "trace": trace, **point, "heuristic": heuristic}
                             yield Cell(factors, replication, seed, design.parameters)
 
@@ -166,7 +166,7 @@ class Capacity(Study):
             log = read_borg_slice(path)
             if log.extras["running"].all():
                 raise RequestError(f"{path} has only jobs that ran before it", "give a slice with others")
-            logs.append((begin_of(log), path, log))
+            logs.append((first_submit_s(log), path, log))
         logs.sort(key=lambda each: each[0])
         found = {}
         for trace, ((before, _, reference), (begin, path, log)) in enumerate(pairwise(logs)):

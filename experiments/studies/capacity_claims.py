@@ -120,11 +120,11 @@ def _at_all(about: About) -> Iterator[Claim]:
         "goodput less that of FirstFitAware", about.one(about.less("goodput", "PackedTargetAsap", "FirstFitAware")),
         number="V3", ours=True, at_least=least,
     )  # fmt: skip
-    yield from _alike(about)
+    yield from _equivalent_platforms(about)
     yield from _target_stretch(about)
 
 
-def _alike(about: About) -> Iterator[Claim]:
+def _equivalent_platforms(about: About) -> Iterator[Claim]:
     """Compare the two first fits, and the two ASAP (V4, V12)."""
     points = about.points("machines")
     measure = "goodput of FirstFitAware less that of FirstFitUnaware, along figure 1"

@@ -12,7 +12,7 @@ from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.on_machines import FIVE, QUEUES
-from experiments.studies.capacity_settings import BORG, CENTRE, alike
+from experiments.studies.capacity_settings import BORG, CENTRE, equivalent_platform
 
 SWEEPS: Final = {
     "machines": "average number of machines",
@@ -113,7 +113,7 @@ class CapacityResults:
         point = {**self.centre, **moved}
         cores = moved.get("cores_per_machine", self.centre["cores_per_machine"])
         if cores != self.centre["cores_per_machine"]:
-            point["machines"], point["radius"] = alike(cores, self.centre)
+            point["machines"], point["radius"] = equivalent_platform(cores, self.centre)
         return (workload, heuristic, *(_plain(point[name]) for name in CENTRE))
 
     def values(self, measure: str, workload: str, heuristic: str, **moved: object) -> "pd.Series[float]":

@@ -30,7 +30,7 @@ CENTRE: Final[Mapping[str, Any]] = {
     "variant": "default",
 }
 """The point that all sweeps have in common, if its value is among those of a factor; else the factor's first one is."""
-_ALIKE: Final = {48: (12, 4), 32: (18, 6), 24: (24, 8), 16: (36, 12), 8: (72, 16)}
+_EQUIVALENT: Final = {48: (12, 4), 32: (18, 6), 24: (24, 8), 16: (36, 12), 8: (72, 16)}
 """Machines and radius by cores per machine, as printed."""
 _LEAST_CORES: Final = 8  # of the widest job
 
@@ -69,14 +69,14 @@ class Interpretation:
         own = {name: value for name, value in self.options.items() if has_option(kind, name)}
         return own if not made.get("aware") else {name: value for name, value in own.items() if name != "unaware"}
 
-    def concerns(self, heuristic: str) -> bool:
+    def applies_to(self, heuristic: str) -> bool:
         """Return whether the heuristic is another one by this reading."""
         changes_all = (
             self.law != "three_way" or self.warm_credit != "whole" or self.days is not None or not self.options
         )
         return heuristic in FIVE and (changes_all or bool(self.of(heuristic)))
 
-    def is_of(self, workload: str) -> bool:
+    def changes_jobs_of(self, workload: str) -> bool:
         """Return whether jobs of this kind, or what becomes of them, are others by this reading."""
         if self.options:
             return True
@@ -176,26 +176,29 @@ def points(factors: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
                 continue
             point = {**centre, name: value}
             if name == "cores_per_machine":
-                point["machines"], point["radius"] = alike(value, centre)
+                point["machines"], point["radius"] = equivalent_platform(value, centre)
             yield point
 
 
-def alike(cores: int, centre: Mapping[str, Any]) -> tuple[int, int]:
+def equivalent_platform(cores: int, centre: Mapping[str, Any]) -> tuple[int, int]:
     """Return the machines and the radius that go with this many cores per machine."""
-    if all(centre[name] == CENTRE[name] for name in ("machines", "radius", "cores_per_machine")) and cores in _ALIKE:
-        return _ALIKE[cores]
+    if (
+        all(centre[name] == CENTRE[name] for name in ("machines", "radius", "cores_per_machine"))
+        and cores in _EQUIVALENT
+    ):
+        return _EQUIVALENT[cores]
     times = centre["cores_per_machine"] / cores
     return max(round(centre["machines"] * times), 1), round(centre["radius"] * times)
 
 
-def run_at(point: Mapping[str, Any], heuristics: Sequence[str]) -> Iterator[str]:
+def heuristics_for(point: Mapping[str, Any], heuristics: Sequence[str]) -> Iterator[str]:
     """Hand out the heuristics that are run at a point: the queue orders only at the centre's changes and readings."""
     reading = INTERPRETATIONS[point["variant"]]
     for heuristic in heuristics:
         if heuristic in QUEUES:
             if all(point[name] == CENTRE[name] for name in ("change", "variant")):
                 yield heuristic
-        elif point["variant"] == "default" or reading.concerns(heuristic):
+        elif point["variant"] == "default" or reading.applies_to(heuristic):
             yield heuristic
 
 
@@ -272,6 +275,6 @@ def _referred(kind: str, options: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def begin_of(log: Workload) -> float:
+def first_submit_s(log: Workload) -> float:
     """Return the instant at which a slice of Borg begins: the first submit of a job that did not run before."""
     return float(log.submit_s[~log.extras["running"].astype(bool)].min())

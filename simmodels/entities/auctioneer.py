@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from simpy.events import Event
 
-from simmodels.auction_results import judged, schedule_of
+from simmodels.auction_results import schedule_of, workflow_outcomes
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
@@ -449,9 +449,9 @@ class Auctioneer(Router):
     def judged(self) -> Iterable[Judged]:
         """Return what became of each workflow that is known."""
         paths_s = self._paths_s()
-        price = auction_events.found(self._state)[3] if self.options.prices else None
+        price = auction_events.export_results(self._state)[3] if self.options.prices else None
         first, finish_s = self._first_task, auction_events.finishes(self._state)
-        for number, outcome in enumerate(judged(self._state).tolist()):
+        for number, outcome in enumerate(workflow_outcomes(self._state).tolist()):
             if number in self._jobs:
                 continue
             paid = None if price is None else price[first[number] : first[number + 1]]

@@ -22,7 +22,7 @@ from simmodels.policies.placement_options import Heuristic, PlacementOptions, re
 from simmodels.policies.queue_options import raise_refused
 from simmodels.policies.rows import Rows, require_columns, row_of
 from simmodels.streams import stream
-from simmodels.structures.placement_state import columns, grow, refused, set_known, standing
+from simmodels.structures.placement_state import grow, job_columns, refused, set_known, usage_summary
 from simmodels.workload import Job, Workload
 
 _ROOM = 1024  # slots at first
@@ -60,7 +60,7 @@ class Placer(Scheduler):
         self._fill_seed: int | None = None
         self._draw_seed()
         self.changes = 0
-        self._fleet: Any = None  # made at the first instant, of the machines that are on before notice is given then
+        self._state: Any = None  # made at the first instant, of the machines that are on before notice is given then
         self._seen_s = float(env.now)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._resumed: list[Job] = []
@@ -214,7 +214,7 @@ class Placer(Scheduler):
         slot = next((slot for slot, each in self._jobs.items() if each is job), -1)
         if slot < 0 or not any(each is job for each in self.waiting):
             self._refuse_withdrawal(job)
-        placement_events.withdraw(self._fleet, slot)
+        placement_events.withdraw(self._state, slot)
         self._withdrawn = True
         del self._jobs[slot]
 
@@ -233,18 +233,18 @@ class Placer(Scheduler):
     @property
     def will_act(self) -> bool:
         """Whether a start is planned."""
-        return self._fleet is not None and bool(placement_events.due(self._fleet) < np.inf)
+        return self._state is not None and bool(placement_events.next_planned_start(self._state) < np.inf)
 
     @property
     def machines_used(self) -> int:
         """Return how many machines are used (M_use)."""
-        return 0 if self._fleet is None else int(standing(self._fleet)[0])
+        return 0 if self._state is None else int(usage_summary(self._state)[0])
 
     # -- the process --------------------------------------------------------------------------------
 
     def _begin(self) -> None:
         """Make the state, and let those run on that ran before."""
-        if self._fleet is not None:
+        if self._state is not None:
             raise RequestError("jobs that ran before", "they are put in before anything else happens")
         now = float(self.env.now)
         self._seen_s = now
@@ -252,7 +252,7 @@ class Placer(Scheduler):
         self._open((np.empty(room), np.empty(room), np.empty(room)), np.empty(room, np.int64))
         for job in self._resumed:
             self._enter(job, self._seen_s - job.submit_s)
-        placement_events.begin(self._fleet, len(self._resumed), now)
+        placement_events.begin(self._state, len(self._resumed), now)
         self._resumed.clear()
         self._start_all()
         for slot in set(self._jobs) - {attempt.slot for attempt in self.cluster.running}:
@@ -267,7 +267,7 @@ class Placer(Scheduler):
         if self._rows.names:
             for slot, job in self._jobs.items():
                 self._rows.fill(slot, job)
-        self._fleet = self.options.open(
+        self._state = self.options.open(
             lengths,
             cores,
             known=(self._drawn(len(cores)), self._rows.matrices[0]),
@@ -277,22 +277,22 @@ class Placer(Scheduler):
             now=float(self.env.now),
             seed=self.env.seed if self._fill_seed is None else self._fill_seed,
         )
-        self._columns = columns(self._fleet)  # kept, since to ask for them takes longer than to fill in a job
+        self._columns = job_columns(self._state)  # kept, since to ask for them takes longer than to fill in a job
 
     def _take_over(self, now: float) -> None:
         """Go on with other options."""
         if self._by.heuristic == "FirstFit":
             self._seen_s = now  # the use of machines is seen from here on
-        old = self._fleet
+        old = self._state
         submit, length, _, estimate, cores = self._columns
         self._open((submit, length, estimate), cores)
-        placement_events.take_over(self._fleet, old, now)
-        self._columns = columns(self._fleet)  # some are those of the old one
+        placement_events.take_over(self._state, old, now)
+        self._columns = job_columns(self._state)  # some are those of the old one
         self._start_all()
 
     def _begin_alone(self, _: Event) -> None:
         """Make the state before the machines change at the first instant, if no job that ran before had it made."""
-        if self._fleet is None:
+        if self._state is None:
             self._begin()
 
     def _least(self) -> int:
@@ -308,9 +308,9 @@ class Placer(Scheduler):
         """Give a job the next slot."""
         slot = self._arrived
         if slot == len(self._columns[0]):
-            self._columns = grow(self._fleet, 2 * slot)
+            self._columns = grow(self._state, 2 * slot)
             self._rows.grow(2 * slot)
-            set_known(self._fleet, self._drawn(2 * slot), self._rows.matrices[0])
+            set_known(self._state, self._drawn(2 * slot), self._rows.matrices[0])
         if earlier > 0.0:
             self.cluster.ran_before(job, earlier)
         if self._rows.names:
@@ -329,7 +329,7 @@ class Placer(Scheduler):
         for slot in slots.tolist():
             del self._jobs[slot]
         self._ended.clear()
-        placement_events.complete(self._fleet, slots, len(slots), float(self.env.now))
+        placement_events.complete(self._state, slots, len(slots), float(self.env.now))
         self._start_all()
         self._ring()
 
@@ -340,16 +340,16 @@ class Placer(Scheduler):
         if self._by is not self.options:
             self._take_over(now)
         if self._withdrawn:
-            placement_events.plan_again(self._fleet, now)
+            placement_events.plan_again(self._state, now)
             self._start_all()
             self._withdrawn = False
         for job in self._submitted:
             self._enter(job)
         arrivals = len(self._submitted)
         self._submitted.clear()
-        placement_events.settle(self._fleet, arrivals, now)
+        placement_events.admit_arrivals(self._state, arrivals, now)
         self._start_all()
-        self._set_timer(placement_events.due(self._fleet))
+        self._set_timer(placement_events.next_planned_start(self._state))
 
     def _change(self, now: float) -> None:
         """Take note of which machines are open, and let those that were lost wait again, unless they went elsewhere."""
@@ -363,8 +363,8 @@ class Placer(Scheduler):
         for slot in gone:
             del self._jobs[slot]
         is_open = np.array([machine.takes_jobs for machine in self.cluster.machines], np.bool_)
-        if len(lost) or placement_events.differs(self._fleet, is_open):
-            placement_events.change(self._fleet, is_open, lost, len(again), len(lost), now)
+        if len(lost) or placement_events.differs(self._state, is_open):
+            placement_events.change(self._state, is_open, lost, len(again), len(lost), now)
             self._start_all()
         self._lost.clear()
         self._powered = False
@@ -377,10 +377,10 @@ class Placer(Scheduler):
 
     def _start_all(self) -> None:
         if self._may_refuse:
-            slot, now = refused(self._fleet)
+            slot, now = refused(self._state)
             if slot >= 0:
                 raise_refused(self._jobs[slot], now, self.options.order_of_queue, None)
-        slots, machines = placement_events.started(self._fleet)
+        slots, machines = placement_events.started(self._state)
         self._starting = set(slots.tolist())  # they wait no more, whatever an observer of a start asks
         for slot, machine in zip(slots.tolist(), machines.tolist(), strict=True):
             attempt = self.start(self._jobs[slot], self.cluster.machines[machine])
@@ -396,8 +396,8 @@ class Placer(Scheduler):
         """Return the options by name, as a schedule keeps them, and the mean of the machines used."""
         kept = self.options.about()
         now = float(self.env.now)
-        if self._fleet is not None and self.options.heuristic != "FirstFit" and now > self._seen_s:
-            use, _, use_sum, since = standing(self._fleet)
+        if self._state is not None and self.options.heuristic != "FirstFit" and now > self._seen_s:
+            use, _, use_sum, since = usage_summary(self._state)
             kept["mean_machines_used"] = (use_sum + use * (now - since)) / (now - self._seen_s)
         if self.changes:
             kept["changes"] = self.changes

@@ -292,7 +292,7 @@ def change_rules(state, rules, now):
 
 
 @compiled
-def found(state):
+def export_results(state):
     """Return start, end, cluster and price by task, and what each job is doing (copies)."""
     m = state
     tasks = m.tasks

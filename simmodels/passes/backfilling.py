@@ -124,7 +124,9 @@ def reservation(now, free, need, running, ends, slots, cores, n):
 
 
 @compiled
-def start_easy(now, free, waiting, backfill, same, running, key, cores, estimate, placed, ends, slots, ends2, slots2):
+def start_easy(
+    now, free, waiting, backfill, same_order, running, key, cores, estimate, placed, ends, slots, ends2, slots2
+):
     """Start heads while they fit, reserve for the next, start what does not delay it; return how many.
 
     Parameters
@@ -133,7 +135,7 @@ def start_easy(now, free, waiting, backfill, same, running, key, cores, estimate
         The instant, and the cores free.
     waiting
         The queue in order.
-    backfill, same
+    backfill, same_order
         The queue in backfill order, and whether that is the same order.
     running
         The running jobs by expected end.
@@ -157,7 +159,7 @@ def start_easy(now, free, waiting, backfill, same, running, key, cores, estimate
         c += 1
     b = waiting.chain[c]
     head = waiting.slot[b, i]
-    if same:
+    if same_order:
         i += 1
     else:
         c = 0
@@ -174,7 +176,7 @@ def start_easy(now, free, waiting, backfill, same, running, key, cores, estimate
     while c >= 0:
         b = backfill.chain[c]
         slot = backfill.slot[b, i]
-        gone = not same and (key[slot] < key[head] or (key[slot] == key[head] and slot <= head))
+        gone = not same_order and (key[slot] < key[head] or (key[slot] == key[head] and slot <= head))
         if not gone:  # in another order, those before the head have started, and the head is itself
             placed[n] = slot
             n += 1

@@ -18,7 +18,7 @@ from simmodels.structures.profile import add, advance, earlier, earliest, lasts_
 
 
 @compiled
-def plan_anew(now, free, running, waiting, estimate, profile, reserved):
+def plan_again(now, free, running, waiting, estimate, profile, reserved):
     """Make the profile and every reservation again, in the queue's order; return the earliest reserved start.
 
     Parameters
@@ -48,10 +48,10 @@ def plan_anew(now, free, running, waiting, estimate, profile, reserved):
 
 
 @compiled
-def reserve_new(now, due, waiting, estimate, profile, reserved):
+def reserve_new(now, next_start, waiting, estimate, profile, reserved):
     """Give the jobs without a reservation (NaN) the earliest hole each, in the queue's order.
 
-    Returns the earliest reserved start, given that of the others (`due`).
+    Returns the earliest reserved start, given that of the others (`next_start`).
     """
     for c in range(waiting.blocks):
         b = waiting.chain[c]
@@ -64,8 +64,8 @@ def reserve_new(now, due, waiting, estimate, profile, reserved):
                 reserved[slot] = start
                 if start < np.inf:
                     add(profile, start, lasts_until(start, estimate[slot]), -cores)
-                due = min(due, start)
-    return due
+                next_start = min(next_start, start)
+    return next_start
 
 
 @inlined
@@ -75,16 +75,16 @@ def _joined(some, others):
 
 
 @compiled
-def compress(now, due, gained_until, waiting, estimate, profile, reserved):
+def compress(now, next_start, freed_until, waiting, estimate, profile, reserved):
     """Move reservations earlier, in the queue's order, until none can move.
 
-    Cores were gained in [now, gained_until) only; each move gains cores where the reservation was. A job without a
-    reservation is left out. Returns the earliest reserved start, given what it was (`due`).
+    Cores were gained in [now, freed_until) only; each move gains cores where the reservation was. A job without a
+    reservation is left out. Returns the earliest reserved start, given what it was (`next_start`).
 
     A job that could not move can do so only where cores were gained since: into a hole that ends after the first of
     these instants, begins before the last, and needs no more cores than are free at the best of them. For a job, these
     are the gains of the moves behind it in the last round, and of those before it in this one. Before the first round
-    no job can move except into what was gained in [now, gained_until): each has the earliest hole that there was when
+    no job can move except into what was gained in [now, freed_until): each has the earliest hole that there was when
     it was looked at, and since then cores were only taken.
 
     What could not move says what others cannot, too: a job that needs as many cores for as long, and holds no earlier
@@ -94,7 +94,7 @@ def compress(now, due, gained_until, waiting, estimate, profile, reserved):
     moved = np.empty((2, waiting.size + 1), np.int64)  # the places of the jobs that moved in the last round, and this
     most = np.empty((2, waiting.size + 1), np.int64)  # what was gained from there on: the most cores free there,
     within = np.empty((2, waiting.size + 1, 2), np.float64)  # the first instant and the last
-    moved[0, 0], most[0, 0], within[0, 0] = waiting.size, most_free(profile, now, gained_until), (now, gained_until)
+    moved[0, 0], most[0, 0], within[0, 0] = waiting.size, most_free(profile, now, freed_until), (now, freed_until)
     last, moves = 0, 1
     while moves:
         this, k, moves_before, moves = 1 - last, 0, moves, 0
@@ -137,7 +137,7 @@ def compress(now, due, gained_until, waiting, estimate, profile, reserved):
                     failed_cores, failed_length, failed_held, since_failed = cores, length, held, nothing
                     continue
                 reserved[slot] = start
-                due = min(due, start)
+                next_start = min(next_start, start)
                 end, until = lasts_until(start, length), lasts_until(held, length)
                 add(profile, start, min(end, held), -cores)
                 if max(end, held) < until:
@@ -152,11 +152,24 @@ def compress(now, due, gained_until, waiting, estimate, profile, reserved):
             within[this, k, 0] = min(within[this, k, 0], within[this, k + 1, 0])
             within[this, k, 1] = max(within[this, k, 1], within[this, k + 1, 1])
         last = this
-    return due
+    return next_start
 
 
 @compiled
-def start_reserved(now, free, waiting, running, estimate, profile, reserved, due, gained_until, fresh, stale, placed):
+def start_reserved(
+    now,
+    free,
+    waiting,
+    running,
+    estimate,
+    profile,
+    reserved,
+    next_start,
+    freed_until,
+    has_unreserved,
+    needs_replan,
+    placed,
+):
     """Bring the reservations up to date and start the jobs whose reservation is now.
 
     Parameters
@@ -169,13 +182,13 @@ def start_reserved(now, free, waiting, running, estimate, profile, reserved, due
         By slot.
     profile, reserved
         The plan: free cores from now on, and the reserved start by slot (NaN: none yet).
-    due
+    next_start
         The earliest reserved start of a waiting job (or less).
-    gained_until
+    freed_until
         Until when cores were gained since the last pass (early ends); before `now` if none.
-    fresh
+    has_unreserved
         Whether a waiting job has no reservation yet.
-    stale
+    needs_replan
         Whether the plan must be made again (cores were lost or added, a job overran, the order changed).
     placed
         int64[>= size], where the slots started are written.
@@ -185,20 +198,20 @@ def start_reserved(now, free, waiting, running, estimate, profile, reserved, due
     tuple
         How many start, and the earliest reserved start of the jobs that go on waiting.
     """
-    if not stale and running.size:
-        stale = running.key[running.chain[0], 0] < now
-    if stale or due < now:
-        due = plan_anew(now, free, running, waiting, estimate, profile, reserved)
+    if not needs_replan and running.size:
+        needs_replan = running.key[running.chain[0], 0] < now
+    if needs_replan or next_start < now:
+        next_start = plan_again(now, free, running, waiting, estimate, profile, reserved)
     else:
         advance(profile, now)
-        if gained_until > now:
-            due = compress(now, due, gained_until, waiting, estimate, profile, reserved)
-        if fresh:
-            due = reserve_new(now, due, waiting, estimate, profile, reserved)
+        if freed_until > now:
+            next_start = compress(now, next_start, freed_until, waiting, estimate, profile, reserved)
+        if has_unreserved:
+            next_start = reserve_new(now, next_start, waiting, estimate, profile, reserved)
     n = 0
-    if due > now:
-        return n, due
-    due = np.inf
+    if next_start > now:
+        return n, next_start
+    next_start = np.inf
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
@@ -208,5 +221,5 @@ def start_reserved(now, free, waiting, running, estimate, profile, reserved, due
                 n += 1
                 free -= waiting.cores[b, i]
             else:
-                due = min(due, reserved[slot])
-    return n, due
+                next_start = min(next_start, reserved[slot])
+    return n, next_start

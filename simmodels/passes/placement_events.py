@@ -12,15 +12,15 @@ from simmodels.ground.signals import heed_signals
 from simmodels.passes.first_fit import fit_new, queue_up, refill_all, refill_machine, sort_again
 from simmodels.passes.machines import first_fitting, open_machines, reserve, run, stop
 from simmodels.passes.target_placement import (
-    busy,
+    accumulate_usage,
+    categorise,
     note_stretch,
     place,
     replan,
     start_planned,
-    tick,
     unplan,
     update,
-    weigh,
+    utilisation,
 )
 from simmodels.structures.placement_state import FIRST_FIT, NOWHERE
 from simmodels.structures.sorted_blocks import copy_slots, insert, remove
@@ -48,7 +48,7 @@ def begin(state, warm, now):
             if machine != NOWHERE:
                 run(state, slot, machine, now, 0)
             continue
-        weigh(state, slot)
+        categorise(state, slot)
         for rank in range(state.alive):
             machine = state.ranked[rank]
             if state.free[machine] >= state.cores[slot]:
@@ -85,7 +85,7 @@ def change(state, is_open, lost, again, losses, now):
     """
     state.count = 0
     before = state.alive
-    full = before > 0 and state.use == before and busy(state) > state.rules.raise_above
+    full = before > 0 and state.use == before and utilisation(state) > state.rules.raise_above
     for k in range(losses):
         stop(state, lost[k])
         if k >= again:
@@ -99,7 +99,7 @@ def change(state, is_open, lost, again, losses, now):
     for machine in range(is_open.size):
         opened += is_open[machine] and not state.open[machine]
         closed += state.open[machine] and not is_open[machine]
-    tick(state, now)
+    accumulate_usage(state, now)
     state.use = min(state.use, before + opened - closed)
     open_machines(state, is_open, now)
     if state.rules.kind == FIRST_FIT:
@@ -116,7 +116,7 @@ def change(state, is_open, lost, again, losses, now):
 
 
 @compiled
-def settle(state, arrivals, now):
+def admit_arrivals(state, arrivals, now):
     """Let the next `arrivals` slots arrive, and start what was planned for now."""
     state.count = 0
     if state.rules.kind == FIRST_FIT and state.ordered:
@@ -134,7 +134,7 @@ def settle(state, arrivals, now):
         if state.rules.kind == FIRST_FIT:
             fit_new(state, slot, now)
         else:
-            weigh(state, slot)
+            categorise(state, slot)
             place(state, slot, now)
             update(state, now)
     if state.rules.kind != FIRST_FIT:
@@ -195,11 +195,11 @@ def take_over(state, old, now):
     waiting = np.empty(state.waiting.size, np.int64)
     copy_slots(state.waiting, waiting)
     for slot in waiting:
-        weigh(state, slot)
+        categorise(state, slot)
     for first in state.first:
         slot = first
         while slot != NOWHERE:  # it may lose its machine, and wait again
-            weigh(state, slot)
+            categorise(state, slot)
             slot = state.after[slot]
     replan(state, now)
     update(state, now)
@@ -216,7 +216,7 @@ def differs(state, is_open):
 
 
 @compiled
-def due(state):
+def next_planned_start(state):
     """Return when the next planned start is; infinity without one."""
     return state.start[state.heap[0]] if state.heap_size > 0 else np.inf
 

@@ -28,7 +28,7 @@ _AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all o
 @compiled
 def _key(queue, order, row, slot, now):
     """Return the key of a waiting job in an order; `row` says where the rows are that the order reads."""
-    if slot < queue.warm or slot < queue.judged:
+    if slot < queue.warm or slot < queue.starving_below:
         return _AHEAD
     draw = queue.draw[slot] if slot < queue.draw.size else 0.0
     at = row[0] + slot * row[1]
@@ -111,7 +111,7 @@ def make_scratch(queue):
 def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
     """Go over to another order; what waits is sorted again."""
     queue.refused = -1
-    queue.stale = True
+    queue.needs_replan = True
     queue.order = order
     queue.backfill_order = backfill_order
     queue.moving = moving
@@ -133,7 +133,7 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
         refill(backfill, queue.ends, queue.slots, queue.cores, queue.estimate, n)
         queue.backfill = backfill
         sort_again(queue, backfill, backfill_order, queue.backfill_row, queue.backfill_key, now)
-    queue.same = same
+    queue.same_order = same
     sort_again(queue, queue.waiting, order, queue.row, queue.key, now)
 
 
@@ -196,14 +196,14 @@ def carry_on(queue, old, kept):
         place[slot] = k
         queue.phase[k] = old.phase[slot]
         queue.key[k] = old.key[slot]
-        if not queue.same:
+        if not queue.same_order:
             queue.backfill_key[k] = old.backfill_key[slot]
         if queue.backfilling >= EASY:
             queue.expected_end[k] = old.expected_end[slot]
         if queue.backfilling == CONSERVATIVE:
             queue.reserved[k] = old.reserved[slot]
-        queue.judged += slot < old.judged
-        queue.admitted += slot < old.admitted
+        queue.starving_below += slot < old.starving_below
+        queue.visible_below += slot < old.visible_below
     queue.arrived = kept.size
     queue.warm_started = queue.warm - (old.warm - old.warm_started)
     queue.free = old.free
@@ -212,14 +212,14 @@ def carry_on(queue, old, kept):
     queue.ends2, queue.slots2 = np.empty(room, np.float64), np.empty(room, np.int64)
     queue.placed = np.empty(room, np.int64)
     _copy_list(queue, queue.waiting, old.waiting, place)
-    if not queue.same:
+    if not queue.same_order:
         _copy_list(queue, queue.backfill, old.backfill, place)
     _copy_list(queue, queue.running, old.running, place)
     copy_profile(queue.profile, old.profile)
-    queue.due = old.due
-    queue.gained_until = old.gained_until
-    queue.fresh = old.fresh
-    queue.stale = old.stale
+    queue.next_reserved_start = old.next_reserved_start
+    queue.freed_until = old.freed_until
+    queue.has_unreserved = old.has_unreserved
+    queue.needs_replan = old.needs_replan
 
 
 # -- in and out of the lists ----------------------------------------------------------------------
@@ -231,29 +231,29 @@ def _enter(queue, slot, now):
     key = _key(queue, queue.order, queue.row, slot, now)
     queue.key[slot] = key
     insert(queue.waiting, key, slot, queue.cores[slot], queue.estimate[slot])
-    if not queue.same:
+    if not queue.same_order:
         key = _key(queue, queue.backfill_order, queue.backfill_row, slot, now)
         queue.backfill_key[slot] = key
         insert(queue.backfill, key, slot, queue.cores[slot], queue.estimate[slot])
     if queue.backfilling == CONSERVATIVE:
         queue.reserved[slot] = np.nan
-        queue.fresh = True
+        queue.has_unreserved = True
 
 
 @compiled
 def _leave(queue, slot):
     """Take a job out of the queue's lists."""
     remove(queue.waiting, queue.key[slot], slot)
-    if not queue.same:
+    if not queue.same_order:
         remove(queue.backfill, queue.backfill_key[slot], slot)
 
 
 @compiled
 def admit(queue, now):
     """Let the earliest-submitted jobs into the window of `depth` jobs."""
-    while queue.admitted < queue.arrived and (queue.depth == 0 or queue.waiting.size < queue.depth):
-        slot = queue.admitted
-        queue.admitted += 1
+    while queue.visible_below < queue.arrived and (queue.depth == 0 or queue.waiting.size < queue.depth):
+        slot = queue.visible_below
+        queue.visible_below += 1
         if queue.phase[slot] == WAITING:
             _enter(queue, slot, now)
 
@@ -261,13 +261,13 @@ def admit(queue, now):
 @compiled
 def judge(queue, now):
     """Move the jobs that wait longer than the threshold ahead of the others."""
-    while queue.judged < queue.arrived and now - queue.submit[queue.judged] > queue.threshold:
-        slot = queue.judged
-        listed = queue.phase[slot] == WAITING and slot < queue.admitted
+    while queue.starving_below < queue.arrived and now - queue.submit[queue.starving_below] > queue.threshold:
+        slot = queue.starving_below
+        listed = queue.phase[slot] == WAITING and slot < queue.visible_below
         if listed:
             _leave(queue, slot)
         held = queue.reserved[slot] if queue.backfilling == CONSERVATIVE else np.nan
-        queue.judged += 1
+        queue.starving_below += 1
         if listed:
             _enter(queue, slot, now)
             if queue.backfilling == CONSERVATIVE:
@@ -300,7 +300,7 @@ def _release(queue, slot, now):
         remove(queue.running, end, slot)
         if queue.backfilling == CONSERVATIVE and end > now:
             add(queue.profile, now, end, queue.cores[slot])
-            queue.gained_until = max(queue.gained_until, end)
+            queue.freed_until = max(queue.freed_until, end)
 
 
 @compiled
@@ -308,7 +308,7 @@ def requeue(queue, slot, now):
     """Let a job that lost its machine wait again, at its old place; its cores are freed."""
     _release(queue, slot, now)
     queue.phase[slot] = WAITING
-    queue.stale = True
+    queue.needs_replan = True
     if slot < queue.warm:
         queue.warm_started -= 1
     if queue.depth == 0 or queue.waiting.size < queue.depth:
@@ -321,10 +321,10 @@ def requeue(queue, slot, now):
             last = max(last, queue.waiting.slot[b, i])
     if last > slot:
         _leave(queue, last)
-        queue.admitted = last
+        queue.visible_below = last
         _enter(queue, slot, now)
     else:
-        queue.admitted = min(queue.admitted, slot)
+        queue.visible_below = min(queue.visible_below, slot)
 
 
 @compiled
@@ -334,10 +334,10 @@ def withdraw(queue, slot, now):
         return False
     if slot < queue.warm:
         queue.warm_started += 1
-    if slot < queue.admitted:
+    if slot < queue.visible_below:
         _leave(queue, slot)
     queue.phase[slot] = DONE
-    queue.stale = True
+    queue.needs_replan = True
     admit(queue, now)
     return True
 
@@ -346,7 +346,7 @@ def withdraw(queue, slot, now):
 def change_capacity(queue, cores):
     """Add free cores (take some away, if negative)."""
     queue.free += cores
-    queue.stale = True
+    queue.needs_replan = True
 
 
 @compiled
@@ -377,7 +377,7 @@ def _pass(queue, now, placed):
     """Write the slots that start now into `placed`; return how many."""
     if queue.moving:
         sort_again(queue, queue.waiting, queue.order, queue.row, queue.key, now)
-    if not queue.same and queue.backfill_moving:
+    if not queue.same_order and queue.backfill_moving:
         sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_row, queue.backfill_key, now)
     if queue.backfilling == NONE:
         return start_heads(queue.free, queue.waiting, placed, queue.arrived)
@@ -389,7 +389,7 @@ def _pass(queue, now, placed):
             queue.free,
             queue.waiting,
             queue.backfill,
-            queue.same,
+            queue.same_order,
             queue.running,
             queue.key,
             queue.cores,
@@ -400,7 +400,7 @@ def _pass(queue, now, placed):
             queue.ends2,
             queue.slots2,
         )
-    n, queue.due = start_reserved(
+    n, queue.next_reserved_start = start_reserved(
         now,
         queue.free,
         queue.waiting,
@@ -408,15 +408,15 @@ def _pass(queue, now, placed):
         queue.estimate,
         queue.profile,
         queue.reserved,
-        queue.due,
-        queue.gained_until,
-        queue.fresh,
-        queue.stale,
+        queue.next_reserved_start,
+        queue.freed_until,
+        queue.has_unreserved,
+        queue.needs_replan,
         placed,
     )
-    queue.gained_until = -np.inf
-    queue.fresh = False
-    queue.stale = False
+    queue.freed_until = -np.inf
+    queue.has_unreserved = False
+    queue.needs_replan = False
     return n
 
 
@@ -431,7 +431,9 @@ def make_room(queue, slots):
 def most_starts(queue):
     """Return how many jobs may start before the queue is looked at again."""
     left = queue.most_starts - queue.begun
-    if queue.admitted < queue.arrived:  # the next job enters the window as soon as one starts, so they start one by one
+    if (
+        queue.visible_below < queue.arrived
+    ):  # the next job enters the window as soon as one starts, so they start one by one
         return min(left, 1)
     return min(left, queue.waiting.size)
 
@@ -453,7 +455,7 @@ def decide(queue, now):
         start_placed(queue, n, n + more, now)
         n += more
         queue.warm_started += more
-        queue.stale = True
+        queue.needs_replan = True
         admit(queue, now)  # the window slides
         if more == 0:
             return n
@@ -461,11 +463,11 @@ def decide(queue, now):
         heed_signals()
         make_room(queue, n + queue.waiting.size)
         more = _pass(queue, now, queue.placed[n:])
-        sliding = queue.admitted < queue.arrived
+        sliding = queue.visible_below < queue.arrived
         most = most_starts(queue)
         if more > most:
             more = most
-            queue.due = now  # conservative: the others may still start at this instant
+            queue.next_reserved_start = now  # conservative: the others may still start at this instant
         start_placed(queue, n, n + more, now)
         n += more
         if more == 0 or not sliding:

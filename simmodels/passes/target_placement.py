@@ -34,31 +34,31 @@ def update(state, now):
     U is the mean of u over the machines used; u is 1 where a job is planned that has not started, else the
     share of the cores in use.
     """
-    tick(state, now)
+    accumulate_usage(state, now)
     if state.alive == 0:
         return
     if state.use == 0:
         state.use = 1
         state.load = load_of(state, state.ranked[0])
-    if busy(state) > state.rules.raise_above:
-        while state.use < state.alive and busy(state) > state.rules.raise_above:
+    if utilisation(state) > state.rules.raise_above:
+        while state.use < state.alive and utilisation(state) > state.rules.raise_above:
             state.load += load_of(state, state.ranked[state.use])
             state.use += 1
     else:
-        while state.use > max(state.rules.least, 1) and busy(state) < state.rules.lower_below:
+        while state.use > max(state.rules.least, 1) and utilisation(state) < state.rules.lower_below:
             state.use -= 1
             state.load -= load_of(state, state.ranked[state.use])
 
 
 @compiled
-def tick(state, now):
+def accumulate_usage(state, now):
     """Add to the integral of the machines used."""
     state.use_sum += state.use * (now - state.use_since)
     state.use_since = now
 
 
 @compiled
-def busy(state):
+def utilisation(state):
     """Return U.
 
     It is the sum of u over the machines used, in their order, divided by how many they are, each step rounded.
@@ -78,7 +78,7 @@ def busy(state):
 
 
 @compiled
-def weigh(state, slot):
+def categorise(state, slot):
     """Find a job's category (section 4.2): the share of the reference's work that is in jobs at least as long.
 
     A long job has few that are longer, so a small share, so a target of low rank: a safe machine.

@@ -134,7 +134,7 @@ def _pass(queue, now, profiles, goes, below, most, taken):
         until = lasts_until(now, length)
         again = False
         before = queue.key[slot] < queue.key[head] or (queue.key[slot] == queue.key[head] and slot <= head)
-        if head >= 0 and not queue.same and before:
+        if head >= 0 and not queue.same_order and before:
             pass  # in the backfill order, who precedes the head has started, and the head is itself
         elif slot < below and _fits(profiles, goes, now, until, cores):
             _take(profiles, goes, now, until, cores, taken[n])
@@ -153,7 +153,7 @@ def _pass(queue, now, profiles, goes, below, most, taken):
             else:
                 head = slot
                 shadow = start
-                again = not queue.same
+                again = not queue.same_order
         i += 1
         if i == ordered.count[b]:
             c += 1
@@ -213,7 +213,7 @@ def instant_under_notice(queue, now, ended, ends, arrivals, goes, free, running)
         finish(queue, ended[k], now)
     for _ in range(arrivals):
         arrive(queue, now)
-    queue.stale = True
+    queue.needs_replan = True
     free = free.copy()
     free[-1] = queue.free
     parts = np.empty((2 * running.shape[0] + 16, 3), np.int64)
@@ -229,10 +229,10 @@ def instant_under_notice(queue, now, ended, ends, arrivals, goes, free, running)
         heed_signals()
         if queue.moving:
             sort_again(queue, queue.waiting, queue.order, queue.row, queue.key, now)
-        if not queue.same and queue.backfill_moving:
+        if not queue.same_order and queue.backfill_moving:
             sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_row, queue.backfill_key, now)
         warm = queue.warm_started < queue.warm
-        sliding = queue.admitted < queue.arrived
+        sliding = queue.visible_below < queue.arrived
         most = most_starts(queue)
         make_room(queue, queue.waiting.size)
         taken = np.empty((most, goes.size), np.int64)

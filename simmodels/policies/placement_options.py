@@ -269,7 +269,7 @@ class PlacementOptions(Options):
         now: float,
         seed: int,
     ) -> PlacementState:
-        """Return the state of a fleet with these options, on which nothing runs.
+        """Return the state of machines with these options, on which nothing runs.
 
         Parameters
         ----------

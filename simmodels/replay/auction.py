@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from simmodels.auction_results import judged, schedule_of
+from simmodels.auction_results import schedule_of, workflow_outcomes
 from simmodels.model import Model
-from simmodels.passes.auction_events import add_free, found, refused_task
+from simmodels.passes.auction_events import add_free, export_results, refused_task
 from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_auction, raise_refused_bid
 from simmodels.policies.checkpoints import checkpoint_numbers
 from simmodels.replay.auction_loop import run_auction
@@ -102,7 +102,7 @@ def _on_machines(auction: _Auction) -> Schedule:
     attempts |= {"machine": machine - first[cluster], "work_s": work_s[order]}
     parts = parts_of(occupancy)
     parts[:, 1] -= first[np.searchsorted(first, parts[:, 1], side="right") - 1]
-    price = {"price": found(state)[3]} if auction.options.prices else {}
+    price = {"price": export_results(state)[3]} if auction.options.prices else {}
     return Schedule.from_attempts(
         model.work,
         auction.places,
@@ -110,7 +110,7 @@ def _on_machines(auction: _Auction) -> Schedule:
         attempts,
         off=(off_of, off - first[off_of], off_from, off_to),
         window=(model.begin_s, last_s),
-        workflow_outcome=judged(state),
+        workflow_outcome=workflow_outcomes(state),
         critical_path_s=known.critical_path_s,
         terms=replace(auction.options.terms(modelled=True), adds_up=True),
         about={**auction.options.about(), **auction.about, "left_out": 0},

@@ -86,7 +86,7 @@ def replay_powered(state, runs, power, warm, until):
             now = min(now, state.submit[state.arrived])
         elif runs.size == 0 and state.waiting.size == 0 and until == np.inf:
             break  # nothing is left to do, however the capacity changes
-        now = min(now, switch_at, placement_events.due(state))
+        now = min(now, switch_at, placement_events.next_planned_start(state))
         if now > until or now == np.inf:
             break
         while ends_at <= now:
@@ -115,7 +115,7 @@ def replay_powered(state, runs, power, warm, until):
         arrivals = 0
         while state.arrived + arrivals < jobs and state.submit[state.arrived + arrivals] <= now:
             arrivals += 1
-        placement_events.settle(state, arrivals, now)
+        placement_events.admit_arrivals(state, arrivals, now)
         _record_starts(runs, state, now)
         ends_at = next_end(runs)
     leave_running(runs, until)

@@ -22,8 +22,7 @@ from simmodels.results.attempts import numbered
 from simmodels.results.place import Terms
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.streams import stream
-from simmodels.structures.placement_state import columns as columns_of
-from simmodels.structures.placement_state import refused, standing
+from simmodels.structures.placement_state import job_columns, refused, usage_summary
 from simmodels.structures.queue_state import refused as refused_by_queue
 from simmodels.window import Windowed, run_on, windowed
 
@@ -63,7 +62,7 @@ class Window:
         """Return a uniform number for each slot, if an order asks for it."""
         return stream(self.seed, "order", "draw").random(slots) if asked else np.empty(0)
 
-    def found(self, jobs: Windowed, runs: Runs) -> "_RunColumns":
+    def columns(self, jobs: Windowed, runs: Runs) -> "_RunColumns":
         """Return what was recorded, in order of start."""
         rows = np.concatenate(jobs)
         (slot, machine, start_s, end_s, work_s, outcome), off = record(runs)
@@ -139,17 +138,17 @@ def replay_placer(model: Model, options: PlacementOptions) -> Schedule:
         seed=window.seed,
     )
     runs = window.runs(jobs)
-    fill_lengths(runs, *columns_of(state)[2:4])
+    fill_lengths(runs, *job_columns(state)[2:4])
     power = window.machines.power(window.machines.states)
     replay_powered(state, runs, power, len(jobs.warm), window.end_s)
     if options.may_refuse:
         slot, now = refused(state)
         if slot >= 0:
             raise_refused(workload.job(int(rows[slot])), now, options.order_of_queue, None)
-    found = window.found(jobs, runs)
+    found = window.columns(jobs, runs)
     about = options.about()
     if options.heuristic != "FirstFit" and found.last_s > window.begin_s:
-        use, _, use_sum, since = standing(state)
+        use, _, use_sum, since = usage_summary(state)
         about["mean_machines_used"] = (use_sum + use * (found.last_s - since)) / (found.last_s - window.begin_s)
     return window.schedule(found, PLACED, about)
 
@@ -189,7 +188,7 @@ def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
     if not replay_queue(queue, occupancy, runs, power, warm, kill, window.end_s):
         slot, now = refused_by_queue(queue)
         raise_refused(workload.job(int(rows[slot])), now, options.order, options.backfill_order)
-    found = window.found(jobs, runs)
+    found = window.columns(jobs, runs)
     found.counted[np.intersect1d(rows[: options.warm_jobs], found.rows)] = False
     terms = Terms(overrun=options.overrun, modelled=True, adds_up=True)
     return window.schedule(found, terms, options.about(), spread(found.rows, found.number, parts_of(occupancy)))

@@ -1,1 +1,1 @@
-"""Structures: what a queue, a fleet of machines and an auction are, and the containers that they are made of."""
+"""Structures: what a queue, a placer's machines and an auction are, and the containers that they are made of."""

@@ -181,7 +181,7 @@ def grow(state, slots):
 
 
 @compiled
-def columns(state):
+def job_columns(state):
     """Return the columns that the caller fills in: submit, length, left, estimate, cores."""
     return state.submit, state.length, state.left, state.estimate, state.cores
 
@@ -200,6 +200,6 @@ def refused(state):
 
 
 @compiled
-def standing(state):
+def usage_summary(state):
     """Return the machines used (M_use), the longest stretch, and the integral of the machines used and its instant."""
     return state.use, state.stretch, state.use_sum, state.use_since

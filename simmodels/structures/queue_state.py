@@ -72,7 +72,7 @@ QUEUE_STATE: Final = QueueStateType(
         ("profile", PROFILE),
         # the options
         ("backfilling", types.int64),
-        ("same", types.boolean),  # backfill order = order
+        ("same_order", types.boolean),  # backfill order = order
         ("order", KEY_FUNCTION),
         ("backfill_order", KEY_FUNCTION),
         ("moving", types.boolean),  # the order is computed again at every pass that could start something
@@ -84,14 +84,14 @@ QUEUE_STATE: Final = QueueStateType(
         # the state
         ("free", types.int64),
         ("arrived", types.int64),  # slots below this have arrived
-        ("admitted", types.int64),  # slots below this have been let into the window of queue_depth
-        ("judged", types.int64),  # slots below this starve (or no longer wait)
+        ("visible_below", types.int64),  # slots below this have been let into the first queue_depth
+        ("starving_below", types.int64),  # slots below this starve (or no longer wait)
         ("warm_started", types.int64),
         ("begun", types.int64),  # how many jobs the decision that is being made has started
-        ("due", types.float64),  # conservative: the earliest reserved start of a waiting job
-        ("gained_until", types.float64),
-        ("fresh", types.boolean),
-        ("stale", types.boolean),
+        ("next_reserved_start", types.float64),  # conservative: the earliest reserved start of a waiting job
+        ("freed_until", types.float64),
+        ("has_unreserved", types.boolean),
+        ("needs_replan", types.boolean),
         ("refused_at", types.float64),  # when that was
         ("refused", types.int64),  # the slot for which an order gave no number; -1 when none
         # scratch, as long as the queue
@@ -146,7 +146,7 @@ def _new_queue(
     made.running = new_sorted_blocks(64)
     made.profile = new_profile(0.0, 0)
     made.backfilling = backfilling
-    made.same = same
+    made.same_order = same
     made.order = order
     made.backfill_order = backfill_order
     made.moving = moving
@@ -157,14 +157,14 @@ def _new_queue(
     made.most_starts = most_starts
     made.free = free
     made.arrived = 0
-    made.admitted = 0
-    made.judged = 0
+    made.visible_below = 0
+    made.starving_below = 0
     made.warm_started = 0
     made.begun = 0
-    made.due = np.inf
-    made.gained_until = -np.inf
-    made.fresh = False
-    made.stale = True
+    made.next_reserved_start = np.inf
+    made.freed_until = -np.inf
+    made.has_unreserved = False
+    made.needs_replan = True
     made.refused = -1
     made.refused_at = 0.0
     made.placed = np.empty(64, np.int64)
@@ -249,9 +249,9 @@ def started_slots(queue, starts, room):
 @compiled
 def slots_beyond(queue):
     """Return int64[k], the slots that wait outside the window of queue_depth, in order of arrival."""
-    out = np.empty(queue.arrived - queue.admitted, np.int64)
+    out = np.empty(queue.arrived - queue.visible_below, np.int64)
     n = 0
-    for slot in range(queue.admitted, queue.arrived):
+    for slot in range(queue.visible_below, queue.arrived):
         if queue.phase[slot] == WAITING:
             out[n] = slot
             n += 1

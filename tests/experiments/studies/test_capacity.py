@@ -20,7 +20,7 @@ from experiments.campaigns.running import Campaign
 from experiments.on_machines import FIVE, QUEUES
 from experiments.studies.capacity import Capacity, jobs_of, simulated, walk_of
 from experiments.studies.capacity_results import AUTHORS, INDEPENDENT, INDEPENDENT_SWEEPS, CapacityResults
-from experiments.studies.capacity_settings import CENTRE, CHANGES, INTERPRETATIONS, alike, points
+from experiments.studies.capacity_settings import CENTRE, CHANGES, INTERPRETATIONS, equivalent_platform, points
 from simmodels.errors import SimModelsError
 from simmodels.streams import entropy
 from workloads.perotin import RISKY_FAMILIES
@@ -163,9 +163,9 @@ def test_points_differ_from_the_centre_in_one_factor() -> None:
     for point in found[1:]:
         moved = {name for name in CENTRE if point[name] != CENTRE[name]}
         assert len(moved) == 1 or moved == {"cores_per_machine", "machines", "radius"}
-    assert alike(8, CENTRE) == (72, 16)
-    assert alike(12, CENTRE) == (48, 16)
-    assert alike(12, {**CENTRE, "machines": 12}) == (24, 16)
+    assert equivalent_platform(8, CENTRE) == (72, 16)
+    assert equivalent_platform(12, CENTRE) == (48, 16)
+    assert equivalent_platform(12, {**CENTRE, "machines": 12}) == (24, 16)
 
 
 def test_the_campaign_of_the_paper_has_54_000_simulations(tmp_path: Path) -> None:
@@ -324,8 +324,8 @@ def test_readings_of_the_jobs_are_of_the_families_they_are_about() -> None:
     assert {(cell["variant"], cell["workload"]) for cell in cells if cell["variant"] != "default"} == {
         ("printed_shares", "LogScale"), *itertools.product(["printed_jobs", "printed_length"], ["LogScale", "Uniform"])
     }  # fmt: skip
-    assert not INTERPRETATIONS["printed_jobs"].is_of("Borg")
-    assert INTERPRETATIONS["printed_windows"].is_of("Borg")
+    assert not INTERPRETATIONS["printed_jobs"].changes_jobs_of("Borg")
+    assert INTERPRETATIONS["printed_windows"].changes_jobs_of("Borg")
     point = {"workload": "Uniform", "heuristic": "TargetAsap", "jobs_per_week": 20_000, "trace": 0, "replication": 0}
     work, jobs = {}, {}
     for variant in ("printed_jobs", "printed_length"):
