@@ -29,7 +29,7 @@ ifneq ($(shell $(PY) -c 'print("runs")' 2>/dev/null),runs)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full attack docs docs-test bench lint format types floors spelling check hooks pins clean
+.PHONY: help setup demo test test-full attack docs docs-test bench lint format types floors spelling language check hooks pins clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [WORKERS=2] [ARGS='more arguments of pytest, the demo or the benchmarks'] [PYTHON=python3.12]"
@@ -77,7 +77,10 @@ floors: $(INSTALLED) ## check that imports only point down (import-linter)
 spelling: $(INSTALLED) ## check the spelling (codespell)
 	$(VENV)/bin/codespell
 
-check: lint types floors spelling docs test ## all of the above that CI runs
+language: $(INSTALLED) ## look for phrases and names that are hard to read (tests/language.py says which)
+	$(PY) -m tests.language
+
+check: lint types floors spelling language docs test ## all of the above that CI runs
 
 hooks: $(INSTALLED) ## have git run the checks before each commit (pre-commit)
 	$(VENV)/bin/pre-commit install
