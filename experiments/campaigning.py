@@ -30,7 +30,7 @@ from experiments.inputs import WorkloadFile, reason
 from simmodels.errors import RequestError, must_be
 
 _STYLES = {"holds": "green", "fails": "red"}
-_MOST_TOLD = 3
+_MOST_SHOWN = 3
 _STUDY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _TAKEN = {"Cell", "Claim", "Results", "Scale", "Study", "True", "False", "None"}
 _MORE = re.compile(r"[#\n\r]")
@@ -112,7 +112,7 @@ def _run(
     )
     cells = len(campaign.plan.cells)
     ended = campaign.done + len(campaign.failed) == cells and not campaign.interrupted
-    _tell_damage(campaign)
+    _report_damage(campaign)
     report = write_report(campaign) if ended and campaign.done else None
     if json:
         print_json(_answer(campaign, report))
@@ -121,7 +121,7 @@ def _run(
     print_note(
         f"{campaign.plan.study.name}: {campaign.done:,} of {cells:,} cells are done, {campaign.run:,} run just now"
     )
-    _tell_failures(campaign, retried=retry_failed)
+    _report_failures(campaign, retried=retry_failed)
     if report is not None:
         print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
     if campaign.interrupted:
@@ -135,7 +135,7 @@ def _run(
 def report_on(folder: Path, *, study: str | None, trust: bool, json: bool) -> int:
     """Report on a campaign as it is; return the exit status."""
     campaign = opened(folder, study=study, trust=trust)
-    _tell_damage(campaign)
+    _report_damage(campaign)
     report = write_report(campaign)
     if json:
         print_json(_answer(campaign, report))
@@ -144,7 +144,7 @@ def report_on(folder: Path, *, study: str | None, trust: bool, json: bool) -> in
     print_note(f"{campaign.plan.study.name}: {campaign.done:,} of {len(campaign.plan.cells):,} cells are done")
     if campaign.changed:
         print_note("the code has changed since these cells were run: running the study now would run them again")
-    _tell_failures(campaign, retried=False)
+    _report_failures(campaign, retried=False)
     print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
     return FAILED if campaign.failed or campaign.damaged else DONE
 
@@ -224,10 +224,10 @@ def _show(campaign: Campaign, report: Report) -> None:
     print_table(f"claims of {campaign.plan.study.name}, scale {campaign.plan.scale}", table)
 
 
-def _tell_failures(campaign: Campaign, *, retried: bool) -> None:
+def _report_failures(campaign: Campaign, *, retried: bool) -> None:
     """Say which cells failed, and why."""
     failures = [campaign.failed[key] for key in campaign.plan.keys if key in campaign.failed]
-    for failure in failures[:_MOST_TOLD]:
+    for failure in failures[:_MOST_SHOWN]:
         cell = ", ".join(f"{name} {value}" for name, value in failure["cell"].items())
         print_error(f"cell {cell} failed: {failure['error']}")
     if failures:
@@ -235,7 +235,7 @@ def _tell_failures(campaign: Campaign, *, retried: bool) -> None:
         print_note(more if retried else f"{more}; --retry-failed runs them again")
 
 
-def _tell_damage(campaign: Campaign) -> None:
+def _report_damage(campaign: Campaign) -> None:
     """Say which files are left out, because they are damaged."""
     for path, what in campaign.damaged.items():
         print_error(

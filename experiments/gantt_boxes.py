@@ -54,7 +54,7 @@ def heights_of(panels: Sequence[Panel]) -> Floats:
 
 
 class Boxes(NamedTuple):
-    """The rectangles of a panel, cut to its window; one entry a rectangle."""
+    """The rectangles of a panel, cut to its window; one entry per rectangle."""
 
     row: Ints  # input row of the job
     killed: Flags  # whether the attempt was killed

@@ -208,7 +208,7 @@ class Capacity:
         return card(repr(self).strip("<>"), {"first to last change": duration(last_s - first_s)}, chart)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table: one row a change."""
+        """Return a table: one row per change."""
         columns = {"time_s": self.time_s, "machines": self.machines, "notice_s": self.notice_s}
         return pd.DataFrame({**columns, "mode": self.mode})
 

@@ -108,14 +108,14 @@ class Schedule:
     cluster
         int64[n], the number of the cluster that each row ran on (last); -1 where it never started. None: the first.
     attempts
-        A table with the columns ``job_id, attempt, start_s, end_s, outcome``, one row an attempt,
+        A table with the columns ``job_id, attempt, start_s, end_s, outcome``, one row per attempt,
         needed if some job ran more than once, or if there are machines; `attempt` grows with time within a job. One
         that came to nothing has outcome 2 and its interruption as `end_s`. Jobs without a row ran as `start_s` says. A
         column ``row``, the input row, may stand in for ``job_id`` where that is not unique; ``cluster`` is the
         cluster's number (else 0), ``machine`` the number of the (lowest) machine there, and ``work_s`` the work that
         was done and not lost, in seconds of the job. The last two are needed where there are machines.
     parts
-        The attempts that ran on several machines: ``row, attempt, machine, cores``, one row a machine.
+        The attempts that ran on several machines: ``row, attempt, machine, cores``, one row per machine.
     off_spans
         The spans in which machines were off: ``cluster, machine, start_s, end_s``, by cluster, machine and time; None
         if no cluster has machines.

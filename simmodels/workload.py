@@ -543,7 +543,7 @@ class Workload:
     # -- tables ---------------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table: one row a job, input order, the six columns and then the extras."""
+        """Return a table: one row per job, input order, the six columns and then the extras."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         return pd.DataFrame({**columns, **self.extras})
 

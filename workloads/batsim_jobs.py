@@ -35,7 +35,7 @@ UNCOUNTED: Final = "uncounted"
 
 
 def batsim_jobs(schedule: Schedule) -> pd.DataFrame:
-    """Return Batsim's table of jobs: one row a job in input order, the 17 columns in Batsim's order.
+    """Return Batsim's table of jobs: one row per job in input order, the 17 columns in Batsim's order.
 
     Times are in seconds. Absent values (of a job that did not start, or not end) are NaN, as
     Batsim leaves the fields of a rejected job empty; so is the stretch of a job that ran for 0 s.

@@ -299,8 +299,8 @@ def write_wfformat(
     if not executed_at or not isinstance(executed_at, str):
         raise RequestError(must_be("executed_at", "a date of ISO 8601", executed_at))
     labels = [workflow.label(task) for task in range(len(workflow))]
-    told_apart = len(set(labels)) == len(labels) and all(map(_IDENTIFIER.fullmatch, labels))
-    ids = labels if told_apart else [f"ID{task:07d}" for task in range(1, len(labels) + 1)]
+    unique = len(set(labels)) == len(labels) and all(map(_IDENTIFIER.fullmatch, labels))
+    ids = labels if unique else [f"ID{task:07d}" for task in range(1, len(labels) + 1)]
     parents: list[list[str]] = [[] for _ in ids]
     children: list[list[str]] = [[] for _ in ids]
     for before, after in workflow.edges.tolist():

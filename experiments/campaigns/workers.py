@@ -172,11 +172,11 @@ def _work(line: Connection) -> None:
     asked: SimpleQueue[Any] = SimpleQueue()
     threading.Thread(target=_listen, args=(line, asked), daemon=True).start()
     shipment, timed = asked.get()
-    told_cells = {"begun": lambda key: _send(line, ForkingPickler.dumps((_CELL, key)))} if timed else {}
+    reported_cells = {"begun": lambda key: _send(line, ForkingPickler.dumps((_CELL, key)))} if timed else {}
     _send(line, ForkingPickler.dumps((_ANSWER, None)))  # it is ready
     while True:
         function, args, kwargs = asked.get()
-        answer = _packed(lambda: function(shipment, *args, **kwargs, **told_cells))  # noqa: B023  it is called at once
+        answer = _packed(lambda: function(shipment, *args, **kwargs, **reported_cells))  # noqa: B023  it is called at once
         if sys.stdout is not None:
             sys.stdout.flush()
         _send(line, answer)

@@ -87,7 +87,7 @@ class Forecasts(Study):
         yield from super().cells(scale, seed)
 
     def run_cell(self, cell: Cell) -> Rows:
-        """Return one row a job: when it started, and what was forecast at its submission."""
+        """Return one row per job: when it started, and what was forecast at its submission."""
         log: Workload = cell.inputs[cell["workload"]]
         options, cores = _options(cell.parameters), log.max_cores or 1
         truth = simulate(log, cores=cores, **_chosen(cell.parameters))
@@ -122,7 +122,7 @@ class Forecasts(Study):
         }
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
-        """Return one row a log: how many jobs started within the intervals, and how large the errors are."""
+        """Return one row per log: how many jobs started within the intervals, and how large the errors are."""
         rows = []
         for path, of in _by_log(results):
             rows.append(
@@ -143,7 +143,7 @@ class Forecasts(Study):
         return {"how forecasts did": pd.DataFrame(rows)}
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
-        """Return how often starts were below each level of their forecasts, a line a log."""
+        """Return how often starts were below each level of their forecasts, one line per log."""
         import matplotlib as mpl  # noqa: PLC0415  matplotlib is slow to import
         from matplotlib.figure import Figure  # noqa: PLC0415  the same
 

@@ -28,7 +28,7 @@ from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, S
 from simmodels.workflow import Workflow
 from simmodels.workload import COLUMNS, Job, Workload
 
-# One record a job, and one an attempt, as bytes: a row of a table takes a third of the time of a column each.
+# One record per job, and one per attempt, as bytes: a row of a table takes a third of the time of a column each.
 _JOB = np.dtype(
     [
         ("job_id", np.int64),
@@ -63,7 +63,7 @@ _pack_job, _pack_attempt = _packing(_JOB).pack, _packing(_ATTEMPT).pack
 
 
 class Recorder:
-    """Keeps one record an attempt; make it before the simulation runs.
+    """Keeps one record per attempt; make it before the simulation runs.
 
     It keeps numbers, not objects: a million jobs cost it about 100 MB, and Python's collector nothing.
 
@@ -243,7 +243,7 @@ class Recorder:
 
     @property
     def attempts(self) -> pd.DataFrame:
-        """Return a table: one row an attempt in order of start (job_id, attempt, start_s, end_s, outcome).
+        """Return a table: one row per attempt in order of start (job_id, attempt, start_s, end_s, outcome).
 
         Outcomes are codes as in `Schedule`: 0 completed, 1 killed, 2 lost or still running.
         """

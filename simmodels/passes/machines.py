@@ -64,7 +64,7 @@ def open_machines(state, is_open, now):
     state.alive = 0
     for machine in range(is_open.size):
         if is_open[machine] and not state.open[machine] and state.rules.kind != FIRST_FIT:
-            _profile_anew(state, machine, now)
+            _profile_again(state, machine, now)
         state.open[machine] = is_open[machine]
         state.rank[machine] = NOWHERE
         if is_open[machine]:
@@ -89,7 +89,7 @@ def rebuild(state, now):
     for machine in range(state.open.size):
         state.plans[machine] = 0
         if state.open[machine]:
-            _profile_anew(state, machine, now)
+            _profile_again(state, machine, now)
     _know_nothing(state.bound, state.exact, now)
     count_load(state)
 
@@ -106,7 +106,7 @@ def _know_nothing(bound, exact, now):
 
 
 @compiled
-def _profile_anew(state, machine, now):
+def _profile_again(state, machine, now):
     """Make a machine's profile of what runs there."""
     state.time[machine * state.room] = now
     state.cores_free[machine * state.room] = state.size

@@ -208,7 +208,7 @@ def test_a_log_that_is_over_full_for_a_moment_leaves_no_doubt() -> None:
     assert doubt_of_size(log((0, 100, 4, -1)), 1) == ""
 
 
-def test_partitions_and_queues_are_told_but_not_those_that_are_unknown() -> None:
+def test_partitions_and_queues_are_reported_but_not_those_that_are_unknown() -> None:
     parted = log((0, H, 4, 0), (0, H, 4, 9 * H), (0, H, 4, 10 * H), queue=[1, 2, -1], partition=[3, 3, -1])
     found = calibrate(sm.simulate(parted))
     assert found is not None

@@ -124,7 +124,7 @@ def test_json_is_one_object_and_nothing_else(run: Run) -> None:
     assert (again.status, json.loads(again.out)) == (0, {**reported, "cells": {**reported["cells"], "run": 0}})
 
 
-def test_cells_that_fail_are_told_and_the_others_reported(run: Run) -> None:
+def test_cells_that_fail_are_reported_and_the_others_reported(run: Run) -> None:
     answer = smoke(run, "--set", "fail=true", "--json")
     assert answer.status == 1
     assert json.loads(answer.out)["cells"] == {"planned": 8, "done": 4, "run": 8, "failed": 4}
@@ -173,7 +173,7 @@ def test_a_claim_about_cells_that_were_not_asked_for_leaves_the_report_whole(run
     assert (answer.status, "not measured" in answer.out) == (0, True)
 
 
-def test_changed_code_is_told_by_the_report_and_run_anew_by_a_run(run: Run) -> None:
+def test_changed_code_is_reported_by_the_report_and_run_again_by_a_run(run: Run) -> None:
     smoke(run)
     Path("counting.py").write_text(STUDY.replace('cell["base"] *', 'cell["base"] +'))
     for words in (("--trust",), ("--study", "counting.py")):
@@ -281,7 +281,7 @@ def test_a_report_does_not_ask_where_the_study_lies_beside_the_caller_as_it_was(
     ],
 )
 @pytest.mark.parametrize("json_too", [False, True])
-def test_a_request_that_is_wrong_is_told_in_a_line(
+def test_a_request_that_is_wrong_is_reported_in_a_line(
     words: tuple[str, ...], error: str, json_too: bool, run: Run
 ) -> None:
     asked = [*words, "--json"] if json_too and words[0] != "new" else words

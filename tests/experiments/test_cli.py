@@ -128,7 +128,7 @@ def test_an_interrupt_where_no_error_can_be_raised_ends_it_a_moment_later(
         assert run("list") == (130, "", "error: interrupted\n")
 
 
-TOLD = """
+ANNOUNCED = """
 import importlib, sys
 
 home, name = sys.argv.pop(1).split(":")
@@ -176,7 +176,7 @@ def test_ctrl_c_in_compiled_code_ends_it_at_once_and_leaves_no_file(compiled: st
     lines = (f"{k} {k * gap} -1 {100 + k % 7} 1 -1 -1 1 {100 + k % 11}" for k in range(1, jobs + 1))
     (tmp_path / "log.swf").write_text("; MaxProcs: 4\n" + "\n".join(lines) + "\n")
     command, *more = words.split()
-    argv = [sys.executable, "-c", TOLD, compiled, command, "--workload", "log.swf", *more]
+    argv = [sys.executable, "-c", ANNOUNCED, compiled, command, "--workload", "log.swf", *more]
     limit_s = 300
     with subprocess.Popen(
         argv, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, stdout=-1, stderr=-1
@@ -194,7 +194,9 @@ def test_ctrl_c_in_compiled_code_ends_it_at_once_and_leaves_no_file(compiled: st
     assert not left - {"out", "results"}, left
 
 
-def test_a_fault_of_the_system_is_told_in_a_line(run: Run, trace: sm.Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_the_system_is_reported_in_a_line(
+    run: Run, trace: sm.Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "jobs.csv")
 
@@ -522,7 +524,7 @@ def mistakes(trace: sm.Workload, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_a_wrong_request_is_told_in_one_line_and_ends_with_status_2(line: str, run: Run, mistakes: None) -> None:
+def test_a_wrong_request_is_reported_in_one_line_and_ends_with_status_2(line: str, run: Run, mistakes: None) -> None:
     before = sorted(Path().rglob("*"))
     answer = run(*line.split())
     assert (answer.status, answer.out) == (2, "")
@@ -531,7 +533,7 @@ def test_a_wrong_request_is_told_in_one_line_and_ends_with_status_2(line: str, r
     assert sorted(Path().rglob("*")) == before
 
 
-def test_a_wrong_request_is_also_told_as_json(run: Run, trace: sm.Workload) -> None:
+def test_a_wrong_request_is_also_reported_as_json(run: Run, trace: sm.Workload) -> None:
     for words in (("simulate", "-w", "log.swf", "-o", "x"), ("simulate", "-w", "log.swf", "--nothing")):
         answer = run(*words, "--json")
         assert answer.status == 2
@@ -567,7 +569,7 @@ def test_a_fitted_order_is_loaded_from_its_file(run: Run, trace: sm.Workload, fi
     assert metrics.loc["area", "mean_wait_s"] == metrics.loc["SAF", "mean_wait_s"]
 
 
-def test_an_order_that_fails_is_told_with_its_line_and_ends_with_status_1(
+def test_an_order_that_fails_is_reported_with_its_line_and_ends_with_status_1(
     run: Run, trace: sm.Workload, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.py").write_text(

@@ -204,7 +204,7 @@ def test_a_name_that_is_no_file_name_is_made_one(trace: sm.Workload, out: Path) 
         (["SPFF"], "unknown order 'SPFF'"),
     ],
 )
-def test_orders_that_cannot_be_told_apart_are_refused_before_anything_is_made(
+def test_orders_that_cannot_be_distinguished_are_refused_before_anything_is_made(
     orders: list[str | sm.Order], text: str, trace: sm.Workload, out: Path
 ) -> None:
     with pytest.raises(RequestError, match=text):

@@ -130,14 +130,14 @@ def test_an_interrupted_job_that_never_ran_again_came_to_nothing(drawn: Schedule
     assert rectangles(gantt(schedule, end_s=10).axes[0]) == {"xxxx": [[0, 0, 4, 1]]}
 
 
-def test_waits_are_told_by_a_colour_bar(drawn: Schedule) -> None:
+def test_waits_are_shown_by_a_colour_bar(drawn: Schedule) -> None:
     axes, bar = gantt(drawn, colour="wait").axes
     assert bar.get_ylabel() == "wait (log scale; 1 min and less alike)"
     assert [label.get_text() for label in bar.get_yticklabels()] == ["1 min", "10 min", "1 h"]
     assert len(rectangles(axes)) == 3
 
 
-def test_long_schedules_are_told_in_hours_or_days(drawn: Schedule) -> None:
+def test_long_schedules_are_shown_in_hours_or_days(drawn: Schedule) -> None:
     assert gantt(drawn, end_s=5 * 3600.0).axes[0].get_xlabel().endswith("(h)")
     days = gantt(drawn, start_s=0, end_s=5 * 86400.0).axes[0]
     assert days.get_xlabel().endswith("(d)")

@@ -51,7 +51,7 @@ def test_the_log_as_it_was_comes_first(log: sm.Workload, tmp_path: Path) -> None
     assert names == ["as", "fit-LIN", "FCFS"]
 
 
-def test_a_command_tells_what_direct_calls_give(log: sm.Workload, tmp_path: Path) -> None:
+def test_a_command_says_what_direct_calls_give(log: sm.Workload, tmp_path: Path) -> None:
     wl.write_swf(log, tmp_path / "log.swf")
     out = tmp_path / "fit.toml"
     done = CliRunner().invoke(
@@ -108,7 +108,7 @@ def test_monomials_of_ones_own_are_fitted(log: sm.Workload, tmp_path: Path) -> N
         (["--warm-jobs", "-1"], "warm_jobs must be an integer from 0 to 2**53 (got -1)"),
     ],
 )
-def test_what_cannot_be_learned_is_told_in_one_line(
+def test_what_cannot_be_learned_is_reported_in_one_line(
     log: sm.Workload, tmp_path: Path, options: list[str], reported: str
 ) -> None:
     wl.write_swf(log, tmp_path / "log.swf")

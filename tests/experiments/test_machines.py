@@ -245,7 +245,7 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_told_in_one_line(run: Run, words: tuple[object, ...], reported: str) -> None:
+def test_what_makes_no_sense_is_reported_in_one_line(run: Run, words: tuple[object, ...], reported: str) -> None:
     status, out, err = run(*CLUSTER, *words)
     assert status == 2
     assert not out

@@ -38,7 +38,7 @@ MISTAKES = {
     "simulate -w log.swf -b aggressive": "unknown backfilling 'aggressive'; known: none, greedy, easy, conservative",
     "simulate -w log.swf --clean storng": "unknown filter 'storng'; did you mean strong? known: runnable, strong, "
     "program, regression, published, ends",
-    "run selektion": f"unknown study 'selektion'; did you mean selection? known: {', '.join(STUDIES)}",
+    "run selectio": f"unknown study 'selectio'; did you mean selection? known: {', '.join(STUDIES)}",
     "run replay --scale tiny": "unknown scale of replay 'tiny'; known: smoke, small, paper",
     "run replay --set speed=3": "unknown parameter or factor of replay 'speed'; known: "
     "workload, cores, clean, window_days, jobs, load, tau_s, engine, order, backfilling, threshold_h, replications",
@@ -125,7 +125,7 @@ def test_a_mistake_is_answered_by_one_sentence_and_nothing_is_written(line: str,
     assert sorted(Path().rglob("*")) == before
 
 
-@pytest.mark.parametrize("line", ["simulate -w log.swf --cores many", "xyzzy", "run selektion"])
+@pytest.mark.parametrize("line", ["simulate -w log.swf --cores many", "xyzzy", "run selectio"])
 def test_with_json_a_mistake_is_an_object_on_stdout_too(line: str, ask: Asked) -> None:
     status, out, err = ask(f"{line} --json")
     assert status == 2

@@ -100,7 +100,7 @@ def test_the_same_command_runs_nothing_again_and_shows_the_claims(
 
 
 @pytest.mark.usefixtures("two_papers")
-def test_a_paper_whose_cells_fail_is_told_and_the_others_are_reported(
+def test_a_paper_whose_cells_fail_is_reported_and_the_others_are_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("one.py").write_text(STUDY.replace("Printed", "One").replace("FAILS", "True"))

@@ -128,7 +128,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("words", WRONG)
-def test_a_wrong_request_is_told_in_one_line(run: Run, words: str) -> None:
+def test_a_wrong_request_is_reported_in_one_line(run: Run, words: str) -> None:
     status, out, err = run("simulate", *words.split())
     assert (status, out) == (2, "")
     errors = [line for line in err.splitlines() if line.startswith("error: ")]

@@ -152,7 +152,7 @@ def test_a_capacity_that_cannot_be_is_refused(changes: list[tuple[float, int]], 
         sm.CapacityChange(0, 1, mode="explode")
 
 
-def test_a_column_of_times_that_cannot_be_told_apart_is_refused() -> None:
+def test_a_column_of_times_that_cannot_be_distinguished_is_refused() -> None:
     with pytest.raises(RequestError, match=r"time_s must be .* beyond which floats cannot represent every second"):
         sm.Capacity(np.array([0.0, 2.0**53]), np.array([1, 2]))
 

@@ -47,7 +47,7 @@ def test_neither_ever_rises(curve: ValueCurve, one: float, other: float) -> None
     assert curve.area(low) >= curve.area(high) * (1 - 1e-12)
 
 
-def test_a_job_without_a_curve_is_worth_all_it_can_for_ever() -> None:
+def test_a_job_without_a_curve_is_worth_all_it_can_without_end() -> None:
     assert (FOREVER.factor(1e300), FOREVER.area(1e300), FOREVER.final) == (1, math.inf, math.inf)
 
 

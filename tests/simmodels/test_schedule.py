@@ -153,7 +153,7 @@ def test_the_table_of_jobs_has_a_row_a_job_in_input_order(drawn: Schedule) -> No
     assert isinstance(jobs["outcome"].dtype, pd.CategoricalDtype)
 
 
-def test_the_table_tells_how_often_each_job_ran(interrupted: Schedule) -> None:
+def test_the_table_says_how_often_each_job_ran(interrupted: Schedule) -> None:
     assert interrupted.jobs["attempts"].tolist() == [2, 1, 1]
 
 

@@ -22,7 +22,7 @@ def bits(seed: int, *names: str | int) -> list[int]:
     return stream(seed, *names).integers(0, 2**63, 4).tolist()
 
 
-def test_the_bits_are_these_for_ever() -> None:
+def test_the_bits_are_these_without_end() -> None:
     # A change of these numbers changes every simulation that draws: it belongs in the CHANGELOG.
     assert entropy(7, "lublin", "arrivals") == 0x0DE108AEE89344B6BD6788EDD5ADC7EE
     assert bits(7, "lublin", "arrivals") == [

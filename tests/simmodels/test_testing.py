@@ -83,7 +83,7 @@ def test_the_two_cases_that_compare_easy_and_conservative_have_the_same_jobs() -
     assert easy.start_s != conservative.start_s
 
 
-def test_a_report_tells_the_first_job_in_time_that_differs() -> None:
+def test_a_report_says_the_first_job_in_time_that_differs() -> None:
     case = CASES[0]
     report = check(lambda _: [0, 22, 2], [case])
     (failure,) = report.failures

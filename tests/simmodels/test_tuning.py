@@ -182,14 +182,14 @@ def test_jobs_that_end_at_a_boundary_belong_to_the_period_that_begins() -> None:
     assert tuned.tuning_run.memory.count.tolist() == [0.0, 1.0]
 
 
-def test_what_ends_with_the_last_period_is_still_told_of_it() -> None:
+def test_what_ends_with_the_last_period_is_still_reported_to_it() -> None:
     log = workload_of([(0, 200, 1, 1)])
     _, tuner = by_processes(log, sm.RandomOrder(), cores=4, period_s=PERIOD_S)
     assert tuner.tuning_run.used == compiled(log, sm.RandomOrder(), cores=4, period_s=PERIOD_S).tuning_run.used
     assert len(tuner.tuning_run.used) == 3
 
 
-def test_a_tuner_ends_though_jobs_wait_for_ever() -> None:
+def test_a_tuner_ends_though_jobs_wait_without_end() -> None:
     env = sm.Environment(seed=1)
     cluster = sm.Cluster(env, "one", machines=2, cores_per_machine=2)
     scheduler = sm.QueueScheduler(env, cluster)

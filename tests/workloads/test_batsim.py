@@ -62,7 +62,7 @@ def test_a_file_may_be_compressed_and_named_otherwise(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ids", [["a!x", "b", "c"], ["w0!1", "w1!1", "2"]])
-def test_ids_that_are_no_numbers_of_their_own_are_numbered_anew_and_kept(tmp_path: Path, ids: list[str]) -> None:
+def test_ids_that_are_no_numbers_of_their_own_are_renumbered_and_kept(tmp_path: Path, ids: list[str]) -> None:
     jobs = [{**job, "id": job_id} for job, job_id in zip(DRAWN["jobs"], ids, strict=True)]
     read = read_batsim(written(tmp_path, {**DRAWN, "jobs": jobs}))
     assert read.job_id.tolist() == [1, 2, 3]

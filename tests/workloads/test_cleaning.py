@@ -137,7 +137,7 @@ def test_an_unknown_filter_is_refused_with_the_near_ones() -> None:
         clean(DRAWN, "stron")
 
 
-def test_jobs_at_times_that_floats_cannot_tell_apart_cannot_run() -> None:
+def test_jobs_at_times_that_floats_cannot_distinguish_cannot_run() -> None:
     jobs = Workload([1, 2, 3], [0, 1e16, 9e15], [5, 5, 9e15], [5, 5, 5], [1, 1, 1])
     cleaned = clean(jobs, "runnable", cores=1)
     assert cleaned.job_id.tolist() == [1]

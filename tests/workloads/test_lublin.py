@@ -66,7 +66,7 @@ def test_more_jobs_of_the_same_seed_arrive_as_the_first_ones_did() -> None:
     np.testing.assert_array_equal(lublin(100, 128, seed=1).submit_s, lublin(1000, 128, seed=1).submit_s[:100])
 
 
-def test_the_header_tells_where_the_jobs_come_from() -> None:
+def test_the_header_says_where_the_jobs_come_from() -> None:
     assert lublin(5, 128, seed=3, interactive=True).header == (
         "; Version: 2.2",
         "; MaxJobs: 5",

@@ -173,7 +173,7 @@ def test_arrays_and_heterogeneous_jobs_are_numbered_by_slurms_own_numbers(tmp_pa
     assert jobs.counts["components of heterogeneous jobs"] == 2
 
 
-def test_without_those_numbers_jobs_are_numbered_anew(tmp_path: Path) -> None:
+def test_without_those_numbers_jobs_are_renumbered(tmp_path: Path) -> None:
     jobs = read(tmp_path, {"JobID": "7"}, {"JobID": "11_4"}, {"JobID": "11_5"})
     assert jobs.job_id.tolist() == [1, 2, 3]
     assert jobs.extras["slurm_id"].tolist() == ["7", "11_4", "11_5"]
@@ -565,7 +565,7 @@ def test_the_command_line_knows_such_a_file_by_its_first_line(tmp_path: Path, na
     assert len(WorkloadFile(path=path, cores=16).read()) == 2
 
 
-def test_a_file_named_so_that_is_none_is_told_what_it_lacks(tmp_path: Path) -> None:
+def test_a_file_named_so_that_is_none_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(
         FileFormatError,
         match=r"the file is empty|the first line must name columns .*: sacct --allusers",

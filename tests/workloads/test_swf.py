@@ -545,7 +545,7 @@ def test_a_workload_of_no_log_is_written_with_all_that_it_knows(tmp_path: Path) 
     )
 
 
-def test_the_header_written_tells_the_size_and_start_that_the_workload_has(tmp_path: Path) -> None:
+def test_the_header_written_says_the_size_and_start_that_the_workload_has(tmp_path: Path) -> None:
     jobs = read_swf(written(tmp_path, DRAWN))
     path = tmp_path / "again.swf"
     write_swf(replace(jobs, max_cores=100, start_unix_s=5), path)

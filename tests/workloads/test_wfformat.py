@@ -120,7 +120,7 @@ def test_older_files_say_the_same_in_one_place(tmp_path: Path, version: str) -> 
     assert job.edges.tolist() == EDGES
 
 
-def test_older_tasks_that_share_a_name_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+def test_older_tasks_that_share_a_name_are_distinguished_by_their_ids(tmp_path: Path) -> None:
     content = copy.deepcopy(TOGETHER)
     for number, task in enumerate(content["workflow"]["tasks"]):
         task.update(name="work", id=f"t{number}", parents=["t0"] if number else [], children=[])

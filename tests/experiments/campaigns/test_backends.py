@@ -201,7 +201,7 @@ def test_a_worker_that_dies_loses_its_own_batch_only_and_another_takes_its_place
     assert [len(future.result()) for future in kept] == [1] * 4
 
 
-def test_a_cell_that_fails_is_told_in_the_outcome(two: Processes, jobs: Callable[..., list[Job]]) -> None:
+def test_a_cell_that_fails_is_reported_in_the_outcome(two: Processes, jobs: Callable[..., list[Job]]) -> None:
     outcome = two.submit([*jobs("well", 1), *jobs("fail", 2), *jobs("well", 3)]).result()
     assert len(outcome) == 3
     assert [failure.error for failure in outcome.failures] == ["ArithmeticError: bad"]
@@ -286,13 +286,13 @@ def test_other_code_in_the_workers_is_refused(plan: Plan, jobs: Callable[..., li
         place.submit(jobs("well", 1)).result()
 
 
-def test_what_a_worker_cannot_do_is_told_with_its_traceback(two: Processes) -> None:
+def test_what_a_worker_cannot_do_is_reported_with_its_traceback(two: Processes) -> None:
     error = two.submit(3).exception()  # type: ignore[arg-type]
     assert isinstance(error, TypeError)
     assert "in run_batch" in error.__notes__[0]
 
 
-def test_a_script_without_its_guard_is_told_what_it_needs(write: Write, tmp_path: Path) -> None:
+def test_a_script_without_its_guard_learns_what_it_needs(write: Write, tmp_path: Path) -> None:
     study = write(STUDY, "working.py")
     script = write(
         f"from experiments.campaigns.running import run\nrun({study!r}, out='out', scale='smoke', workers=1)"
@@ -470,7 +470,7 @@ def test_a_cluster_gives_the_same_bytes_though_a_worker_is_killed(
     assert results(out) == results(tmp_path / "here")
 
 
-def test_a_scheduler_that_goes_is_told_in_a_line_and_what_was_done_is_kept(
+def test_a_scheduler_that_goes_is_reported_in_a_line_and_what_was_done_is_kept(
     write: Write, tmp_path: Path, cluster: Cluster
 ) -> None:
     study, out = write(COUNTED, "counted.py"), tmp_path / "out"

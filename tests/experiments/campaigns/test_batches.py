@@ -227,7 +227,7 @@ def jobs(plan: Plan) -> list[tuple[str, Any, int]]:
     return [(key, dict(cell.factors), cell.replication) for key, cell in zip(plan.keys, plan.cells, strict=True)]
 
 
-def test_a_batch_tells_what_came_of_each_cell(write: Write) -> None:
+def test_a_batch_says_what_came_of_each_cell(write: Write) -> None:
     plan = Plan.of(write(), "smoke", 0)
     outcome = run_batch(plan.shipment, jobs(plan))
     [(keys, content)] = outcome.files
@@ -251,7 +251,7 @@ def test_a_batch_tells_what_came_of_each_cell(write: Write) -> None:
         ("cell['x']", "unknown factor or parameter 'x'; known: kind, size, base"),
     ],
 )
-def test_a_cell_that_fails_is_told_and_does_not_stop_the_others(fault: str, error: str, write: Write) -> None:
+def test_a_cell_that_fails_is_reported_and_does_not_stop_the_others(fault: str, error: str, write: Write) -> None:
     mark = "drawn = float"
     path = write(COUNTING.replace(mark, f"if cell['size'] == 1:\n                {fault}\n            {mark}"))
     plan = Plan.of(path, "smoke", 0)

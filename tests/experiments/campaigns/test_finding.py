@@ -78,7 +78,7 @@ def test_what_lies_beside_a_file_can_be_imported_when_a_cell_is_run(write: Write
         ("import no_such_module", "{path}, line 1: ModuleNotFoundError: No module named 'no_such_module'"),
     ],
 )
-def test_a_file_that_defines_no_study_is_told_with_its_line(source: str, message: str, write: Write) -> None:
+def test_a_file_that_defines_no_study_is_reported_with_its_line(source: str, message: str, write: Write) -> None:
     path = write(source, "mine.py")
     with pytest.raises(RequestError) as caught:
         find_study(path)

@@ -191,7 +191,7 @@ def test_the_name_of_a_cell_depends_on_neither_order_nor_inputs_nor_what_is_vari
 
 
 @given(st.lists(st.binary(max_size=3), max_size=3), st.lists(st.binary(max_size=3), max_size=3))
-def test_a_digest_tells_sequences_apart_however_they_are_cut(one: list[bytes], other: list[bytes]) -> None:
+def test_a_digest_distinguishes_sequences_however_they_are_cut(one: list[bytes], other: list[bytes]) -> None:
     assert (digest(one) == digest(other)) == (one == other)
     assert len(digest(one)) == 32
 

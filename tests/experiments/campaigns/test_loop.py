@@ -326,7 +326,7 @@ def test_an_error_of_the_worker_itself_ends_the_run_and_keeps_what_was_done(plan
     assert len(Store(tmp_path / "out").done()) == 1
 
 
-def test_batches_are_as_long_as_told_and_shorter_towards_the_end(plan: Plan, tmp_path: Path) -> None:
+def test_batches_are_as_long_as_asked_and_shorter_towards_the_end(plan: Plan, tmp_path: Path) -> None:
     counting = Counting(CELLS, quiet=True)
     loop = Loop(Shuffling(plan.shipment, workers=2), plan, range(CELLS), Store(tmp_path / "out"), counting)
     assert loop._size() == 1  # nothing is known yet

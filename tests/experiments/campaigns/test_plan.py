@@ -67,7 +67,7 @@ def test_a_seed_is_an_integer_from_zero_on(seed: Any, write: Write) -> None:  # 
         Plan.of(write(), "smoke", seed)
 
 
-def test_a_study_that_hands_out_cells_for_ever_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_that_hands_out_cells_without_end_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.campaigns.study.MOST_CELLS", 50)
     monkeypatch.setattr("experiments.campaigns.plan.MOST_CELLS", 50)
     endless = (

@@ -19,7 +19,7 @@ from tests.experiments.campaigns.conftest import COUNTING, Write
 
 HOSTILE = "<script>alert('1')</script>\"&amp;"
 
-TELLING = (
+REPORTING = (
     COUNTING
     + """
         def tables(self, results):
@@ -38,7 +38,7 @@ TELLING = (
             return {"found": figure, HOSTILE: figure}
 """
 )
-TELLING = TELLING.replace("class Counting", f"HOSTILE = {HOSTILE!r}\n\n\n    class Counting").replace(
+REPORTING = REPORTING.replace("class Counting", f"HOSTILE = {HOSTILE!r}\n\n\n    class Counting").replace(
     'text="b is more"', "text=HOSTILE, note=HOSTILE, unit=HOSTILE"
 )
 
@@ -85,7 +85,7 @@ def reported(path: str, out: Path, **more: Any) -> tuple[Campaign, Page, str]:  
 
 def test_no_control_character_of_a_name_reaches_the_page_or_a_figure(write: Write, out: Path) -> None:
     evil = "\x1b[31m\x07 $\\frac$"
-    _, _, text = reported(write(TELLING.replace(repr(HOSTILE), repr(evil))), out)
+    _, _, text = reported(write(REPORTING.replace(repr(HOSTILE), repr(evil))), out)
     assert "\\x1b[31m\\x07" in text
     for page in (text, *(path.read_text("utf-8") for path in (out / "figures").iterdir())):
         assert not set(page) & {"\x1b", "\x07"}
@@ -95,7 +95,7 @@ def test_no_control_character_of_a_name_reaches_the_page_or_a_figure(write: Writ
 
 
 def test_a_report_is_tables_figures_claims_and_a_page(write: Write, out: Path) -> None:
-    campaign = run(write(TELLING), out=out, scale="smoke", workers=0)
+    campaign = run(write(REPORTING), out=out, scale="smoke", workers=0)
     report = write_report(campaign)
     assert [claim.verdict for claim in report.claims] == ["too few"]
     assert report.files == (
@@ -120,7 +120,7 @@ def test_a_report_is_tables_figures_claims_and_a_page(write: Write, out: Path) -
 
 
 def test_the_same_campaign_has_the_same_report(write: Write, out: Path) -> None:
-    campaign, _, first = reported(write(TELLING), out)
+    campaign, _, first = reported(write(REPORTING), out)
     files = {path: path.read_bytes() for path in out.rglob("*") if path.suffix in {".csv", ".svg", ".parquet"}}
     write_report(campaign)
     assert (out / PAGE).read_text("utf-8") == first
@@ -199,7 +199,7 @@ def test_each_name_makes_a_file_of_its_own_in_its_folder(names: list[str]) -> No
 
 
 def test_the_page_needs_nothing_from_elsewhere(write: Write, out: Path) -> None:
-    _, page, text = reported(write(TELLING), out)
+    _, page, text = reported(write(REPORTING), out)
     for link in page.links:
         assert link == "data:," or link.startswith("data:image/svg+xml;base64,") or (out / link).is_file()
     assert "claims.csv" in page.links
@@ -212,7 +212,7 @@ def test_the_page_needs_nothing_from_elsewhere(write: Write, out: Path) -> None:
 
 
 def test_what_is_hostile_is_shown_and_not_obeyed(write: Write, out: Path) -> None:
-    _, page, text = reported(write(TELLING), out, command=[HOSTILE, "\udcff"], chosen={"kind": [HOSTILE, "b"]})
+    _, page, text = reported(write(REPORTING), out, command=[HOSTILE, "\udcff"], chosen={"kind": [HOSTILE, "b"]})
     assert page.tags.count("script") == 1
     assert "alert(" not in "".join(page.texts["script"])
     assert text.count("<script>") == 1
@@ -224,14 +224,14 @@ def test_what_is_hostile_is_shown_and_not_obeyed(write: Write, out: Path) -> Non
 
 
 def test_a_long_table_is_shown_by_its_first_rows_with_a_link_to_all(write: Write, out: Path) -> None:
-    _, page, text = reported(write(TELLING), out)
+    _, page, text = reported(write(REPORTING), out)
     assert "the first 200 of 1,000 rows · " in text
     assert sum(attrs.get("data-value") == "199" for attrs, _ in page.cells) == 1
     assert sum(attrs.get("data-value") == "200" for attrs, _ in page.cells) == 0
 
 
 def test_numbers_are_shown_short_and_sorted_in_full(write: Write, out: Path) -> None:
-    _, page, _ = reported(write(TELLING), out)
+    _, page, _ = reported(write(REPORTING), out)
     shown = {text: attrs.get("data-value") for attrs, text in page.cells}
     assert {name: shown[name] for name in ("yes", "inf", "12,346", "10,000", "-")} == {
         "yes": "1",
@@ -249,7 +249,7 @@ def test_numbers_are_shown_short_and_sorted_in_full(write: Write, out: Path) -> 
 def test_durations_are_shown_in_hours_and_written_in_seconds(write: Write, out: Path) -> None:
     odd = '"odd": pd.DataFrame('
     durations = '"durations": pd.DataFrame({"order": ["SAF"], "mean_wait_s": [9000.0], "jobs_per_s": [7.5]}),'
-    _, page, text = reported(write(TELLING.replace(odd, durations + odd)), out)
+    _, page, text = reported(write(REPORTING.replace(odd, durations + odd)), out)
     assert {"mean wait (h)", "jobs per s"} <= set(page.texts["th"])
     assert {"2.5", "7.5"} <= {shown for _, shown in page.cells}
     assert 'tables/durations.csv">tables/durations.csv</a>, in seconds' in text
@@ -257,7 +257,7 @@ def test_durations_are_shown_in_hours_and_written_in_seconds(write: Write, out: 
 
 
 def test_a_long_table_and_claims_without_a_verdict_are_folded(write: Write, out: Path) -> None:
-    _, page, _ = reported(write(TELLING), out)
+    _, page, _ = reported(write(REPORTING), out)
     assert {"200 rows", "1 of 1 claims without a verdict"} <= set(page.texts["summary"])
     assert not [summary for summary in page.texts["summary"] if summary == "1 rows"]
 
@@ -331,7 +331,7 @@ def test_findings_stand_first_and_a_table_of_very_many_rows_has_no_csv(
 ) -> None:
     path = tmp_path / "reported.py"
     path.write_text(
-        "from experiments.campaigns import Scale, Study\n\n\nclass Told(Study):\n"
+        "from experiments.campaigns import Scale, Study\n\n\nclass Reported(Study):\n"
         "    scales = {'smoke': Scale(replications=3)}\n\n"
         "    def run_cell(self, cell):\n        return {'x': cell.replication}\n\n"
         "    def findings(self, results):\n        return [f'The largest is {results.table[\"x\"].max()} <b>.']\n\n"

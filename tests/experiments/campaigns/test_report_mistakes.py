@@ -64,7 +64,7 @@ def test_without_a_cell_that_is_done_there_is_no_report(write: Write, out: Path)
     ],
 )
 @pytest.mark.parametrize("toml", [False, True])
-def test_a_mistake_in_what_a_study_tells_is_told_in_a_line(
+def test_a_mistake_in_what_a_study_reports_is_reported_in_a_line(
     body: str, message: str, toml: bool, write: Write, out: Path
 ) -> None:
     lines = COUNTING.rstrip().partition("        def claims")[0].rstrip().splitlines()

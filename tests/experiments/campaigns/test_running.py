@@ -132,7 +132,7 @@ def test_more_replications_run_only_what_is_new(campaign: Callable[..., Campaign
     assert (again.run, again.done, again.complete) == (0, CELLS, True)
 
 
-def test_another_seed_runs_all_anew_and_leaves_the_others(campaign: Callable[..., Campaign], tmp_path: Path) -> None:
+def test_another_seed_runs_all_again_and_leaves_the_others(campaign: Callable[..., Campaign], tmp_path: Path) -> None:
     campaign()
     before = results(tmp_path / "out")
     assert campaign(seed=1).run == CELLS
@@ -323,7 +323,7 @@ def test_a_folder_with_the_campaign_of_another_study_is_refused_and_left_as_it_i
 
 
 @pytest.mark.parametrize("content", ["", "garbage", "[]", "\x00\x01", '{"name": "ran"'])
-def test_a_manifest_that_is_none_is_told_by_its_name(
+def test_a_manifest_that_is_none_is_reported_by_its_name(
     content: str, campaign: Callable[..., Campaign], tmp_path: Path
 ) -> None:
     campaign()
@@ -333,7 +333,7 @@ def test_a_manifest_that_is_none_is_told_by_its_name(
             ask()
 
 
-def test_a_folder_whose_manifest_names_no_study_is_told_by_the_file(
+def test_a_folder_whose_manifest_names_no_study_is_reported_by_the_file(
     campaign: Callable[..., Campaign], tmp_path: Path
 ) -> None:
     campaign()
@@ -443,7 +443,7 @@ def test_a_damaged_record_is_named_and_does_not_stop_what_can_be_done_without_it
 # -- full disks -------------------------------------------------------------------------------------
 
 
-def test_a_disk_that_is_full_in_the_midst_of_a_campaign_is_told_and_the_campaign_goes_on_later(
+def test_a_disk_that_is_full_in_the_midst_of_a_campaign_is_reported_and_the_campaign_goes_on_later(
     campaign: Callable[..., Campaign], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     write_bytes, left = Path.write_bytes, 2
@@ -471,7 +471,7 @@ def test_a_disk_that_is_full_in_the_midst_of_a_campaign_is_told_and_the_campaign
     assert results(tmp_path / "out") == results(tmp_path / "other")
 
 
-def test_a_limit_on_what_may_be_written_is_told_in_a_line_with_status_1(
+def test_a_limit_on_what_may_be_written_is_reported_in_a_line_with_status_1(
     study: str, campaign: Callable[..., Campaign], chosen: dict[str, str], tmp_path: Path
 ) -> None:
     """As a full disk is, by the system itself: a file of cells takes more than the manifest."""
@@ -494,7 +494,7 @@ def test_a_limit_on_what_may_be_written_is_told_in_a_line_with_status_1(
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root may make a small disk")
-def test_a_disk_that_is_really_full_is_told_and_the_campaign_goes_on_when_there_is_room(
+def test_a_disk_that_is_really_full_is_reported_and_the_campaign_goes_on_when_there_is_room(
     study: str, campaign: Callable[..., Campaign], chosen: dict[str, str], tmp_path: Path
 ) -> None:
     disk = tmp_path / "disk"

@@ -220,7 +220,7 @@ def test_what_is_counted_is_exact() -> None:
     assert Effect.exact(3, replications=7) == Effect(3.0, 3.0, 3.0, 7, 1.0)
 
 
-def test_unknown_names_can_be_told_from_other_mistakes() -> None:
+def test_unknown_names_can_be_distinguished_from_other_mistakes() -> None:
     with pytest.raises(UnknownNameError):
         paired(HAND, "wait", factors=FACTORS, of={"x": 1})
 

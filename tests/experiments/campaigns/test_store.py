@@ -121,7 +121,7 @@ def test_the_kinds_of_columns_depend_on_the_values_alone(
 
 
 @pytest.mark.parametrize("compacted", [False, True])
-def test_values_of_two_kinds_are_told_with_column_kinds_and_cells(compacted: bool, store: Store) -> None:
+def test_values_of_two_kinds_are_reported_with_column_kinds_and_cells(compacted: bool, store: Store) -> None:
     add(store, {0: {"fine": 1, "x": 1}, 1: {"fine": 2.5, "x": "text"}, 2: {"x": 3}})
     if compacted:
         store.compact(0)
@@ -299,7 +299,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "3", '"text"', "\x00", "{'a': 1}", "[" * 100_000])
-def test_json_that_is_no_object_is_told_by_its_name(content: str, tmp_path: Path) -> None:
+def test_json_that_is_no_object_is_reported_by_its_name(content: str, tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
     path.write_text(content)
     with pytest.raises(FileFormatError, match=r"manifest\.json: it (is no JSON|holds no JSON object)"):
@@ -310,7 +310,9 @@ def test_json_that_is_no_object_is_told_by_its_name(content: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("at", ["writing", "replace"])
-def test_a_full_disk_is_told_and_leaves_what_was_there(at: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_and_leaves_what_was_there(
+    at: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add(store, {0: {"x": 1}, 1: {"x": 2}}, together=False)
     before = table(store)
 

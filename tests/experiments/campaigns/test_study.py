@@ -87,7 +87,7 @@ def test_other_replications_seeds_and_names_meet_others(a: tuple[int, int, str],
 # -- names ------------------------------------------------------------------------------------------
 
 
-def test_a_study_is_named_after_its_class_and_told_by_its_first_line() -> None:
+def test_a_study_is_named_after_its_class_and_described_by_its_first_line() -> None:
     assert TwoByTwo.name == "two_by_two"
     assert TwoByTwo().title == "How two sizes of two kinds differ"
     assert type("HPC2Study", (TwoByTwo,), {}).name == "hpc2_study"
@@ -200,7 +200,7 @@ def test_only_parameters_factors_and_replications_can_be_chosen(name: str) -> No
     assert str(caught.value).endswith("known: base, kind, size, replications")
 
 
-def test_a_scale_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_a_scale_that_is_not_there_is_reported_with_those_that_are() -> None:
     with pytest.raises(UnknownNameError, match="unknown scale of two_by_two 'smok'; did you mean smoke"):
         list(TwoByTwo().cells("smok", 0))
 
@@ -235,7 +235,7 @@ def test_by_default_there_is_nothing_to_ship_draw_or_claim() -> None:
     assert (dict(one.inputs("smoke")), dict(one.figures(none)), tuple(one.claims(none))) == ({}, {}, ())  # type: ignore[arg-type]
 
 
-def test_a_mistake_of_a_users_study_is_told_with_its_line() -> None:
+def test_a_mistake_of_a_users_study_is_reported_with_its_line() -> None:
     class Mistaken(TwoByTwo):
         def claims(self, _results: object) -> Iterator[float]:
             yield 1 / 0

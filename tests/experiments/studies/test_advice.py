@@ -131,7 +131,7 @@ def test_a_log_of_more_work_than_the_machine_can_do_is_reported(tmp_path: Path) 
     assert not any("more work" in text for text in advised(fine, some(400, 3.0, 1_000.0))[1])
 
 
-def test_jobs_that_are_left_out_are_told_with_their_reason(tmp_path: Path) -> None:
+def test_jobs_that_are_left_out_are_reported_with_their_reason(tmp_path: Path) -> None:
     log = some(200, 3.0, 3000.0)
     cores = np.where(np.arange(200) % 4 == 0, 9, 5)
     campaign, findings = advised(tmp_path, replace(log, cores=cores), cores=8)

@@ -271,7 +271,7 @@ def test_the_windows_of_a_method_are_of_its_scores_depth_and_training_set(result
     assert not windows.own
 
 
-def test_labels_tell_printed_coefficients_from_learned_ones() -> None:
+def test_labels_distinguish_printed_coefficients_from_learned_ones() -> None:
     assert [
         label_of("SAF", None), label_of("LIN", np.nan), label_of("QUA", "uniform", "generated"),
         label_of("QUA", "uniform", "logs/KTH-SP2-1996-2.1-cln.swf.gz"),

@@ -96,7 +96,7 @@ def test_too_wide_a_job_cannot_be_started() -> None:
     assert cluster.free_cores == 1
 
 
-def test_an_attempt_tells_how_it_went_and_then_is_called_when_its_cores_are_free() -> None:
+def test_an_attempt_says_how_it_went_and_then_is_called_when_its_cores_are_free() -> None:
     env = Environment(start_s=3.0)
     cluster = Cluster(env, "pool", cores=4)
     seen: list[tuple[Attempt, int]] = []

@@ -196,9 +196,9 @@ class Anything:
 def test_a_pool_beside_machines_is_proved_too() -> None:
     env = sm.Environment()
     pool = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4))
-    fleet = sm.FirstFit(env, sm.Cluster(env, "b", machines=1, cores_per_machine=4))
+    placer = sm.FirstFit(env, sm.Cluster(env, "b", machines=1, cores_per_machine=4))
     recorder = sm.Recorder(env)
-    for number, scheduler in enumerate((pool, fleet)):
+    for number, scheduler in enumerate((pool, placer)):
         scheduler.submit(sm.Job(number, 0.0, 5.0, 5.0, 4))
     env.run()
     assert recorder.schedule().validate().cluster.tolist() == [0, 1]

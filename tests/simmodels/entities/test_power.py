@@ -147,7 +147,7 @@ def switched_by(table: sm.Capacity, until: float, *, start: float = 0.0, **how: 
     return sorted(dict(on).items())
 
 
-def test_a_table_that_repeats_begins_anew_wherever_the_clock_starts() -> None:
+def test_a_table_that_repeats_begins_again_wherever_the_clock_starts() -> None:
     table = sm.Capacity([10.0, 14.0, 17.0], [2, 4, 1])
     once = [(0.0, 2), (14.0, 4), (17.0, 1)]
     assert switched_by(table, 60) == once

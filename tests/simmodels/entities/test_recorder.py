@@ -29,7 +29,7 @@ def test_the_schedule_has_the_rows_of_the_log() -> None:
     assert schedule.cores == 2
 
 
-def test_a_schedule_tells_how_it_was_made() -> None:
+def test_a_schedule_says_how_it_was_made() -> None:
     env, _, recorder = model(order="SAF", backfilling="easy", backfill_order="SPF", threshold_s=9.0)
     env.run()
     about = recorder.schedule().about
@@ -66,7 +66,7 @@ def test_attempts_are_a_table_in_order_of_start() -> None:
     pd.testing.assert_frame_equal(recorder.attempts, expected, check_dtype=False)
 
 
-def test_lost_jobs_with_the_same_number_are_told_apart() -> None:
+def test_lost_jobs_with_the_same_number_are_distinguished() -> None:
     env = sm.Environment()
     cluster = sm.Cluster(env, "green", machines=1, cores_per_machine=2)
     scheduler = sm.QueueScheduler(env, cluster)

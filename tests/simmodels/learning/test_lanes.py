@@ -101,6 +101,6 @@ def test_rows_begin_where_a_line_of_the_cache_does(dtype: type, rows: int) -> No
 
 
 @pytest.mark.parametrize("function", [kernel.run_lanes, kernel.run_blocks, kernel.run_orders])
-def test_the_compiled_trial_is_compiled_anew_when_the_lanes_change(function) -> None:  # noqa: ANN001
+def test_the_compiled_trial_is_compiled_again_when_the_lanes_change(function) -> None:  # noqa: ANN001
     own = source_stamp([Path(kernel.__file__)]) + source_stamp([Path(lanes.__file__)])
     assert function._cache._cache_file._source_stamp[:2] == own

@@ -332,7 +332,7 @@ def test_another_process_with_another_hash_seed_gives_the_same_bits() -> None:
 # -- what is reported, and what is refused --------------------------------------------------------------
 
 
-def test_progress_is_told_up_to_the_last_trial(drawn: Sequence[Pair]) -> None:
+def test_progress_is_reported_up_to_the_last_trial(drawn: Sequence[Pair]) -> None:
     reported: list[tuple[int, int]] = []
     trials = 32 * 9000
     score_jobs(drawn, trials, progress=lambda done, total: reported.append((done, total)))

@@ -100,7 +100,7 @@ def test_conservative_reserves_nothing_for_a_job_wider_than_what_is_on() -> None
     assert queue.reserved[0] == 10.0
 
 
-def test_conservative_plans_anew_when_cores_are_lost() -> None:
+def test_conservative_plans_again_when_cores_are_lost() -> None:
     queue = Stepped([(0, 10, 2), (0, 5, 2), (0, 5, 1)], free=3, backfilling="conservative")
     queue.arrive(0, 3)
     assert queue.decide(0) == [0, 2]

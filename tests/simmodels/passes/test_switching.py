@@ -81,7 +81,7 @@ def test_draws_say_who_goes_the_same_at_once_or_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(("reported", "is_warned"), [(40.0, 60.0), (10.0, 60.0), (70.0, 30.0), (np.inf, -np.inf)])
-def test_a_machine_was_warned_since_it_was_told_but_no_longer_than_the_notice(
+def test_a_machine_was_warned_since_it_was_notified_but_no_longer_than_the_notice(
     reported: float, is_warned: float
 ) -> None:
     assert warned(reported, 100.0, 60.0) == is_warned

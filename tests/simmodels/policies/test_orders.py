@@ -85,7 +85,7 @@ def test_fitted_forms_have_the_published_coefficients(shared: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_a_built_in_order_gives_a_number_for_every_job(name: str) -> None:
+def test_a_built_in_order_gives_a_number_without_endy_job(name: str) -> None:
     zero_to_huge = (0.0, 1e-9, 0.5, 1.0, 3.0, 1e9)
     for r, p, w, q in itertools.product((-5.0, *zero_to_huge), zero_to_huge, zero_to_huge, (1, 2, 3, 10**6)):
         value = key(BUILT_IN[name], submit=r, estimate=p, runtime=p, cores=q, wait=w, now=r + w, draw=0.5)
@@ -312,7 +312,7 @@ def test_what_a_compiled_order_raises_surfaces(engine: str) -> None:
         simulate(jobs(), cores=8, order=mine, engine=engine)
 
 
-def test_what_an_order_raises_tells_the_order_and_the_job() -> None:
+def test_what_an_order_raises_says_the_order_and_the_job() -> None:
     log = jobs()
     first = int(log.job_id[log.submit_s > 50.0][0])
     with pytest.raises(KeyError) as raised:

@@ -9,7 +9,7 @@ from simmodels.workload import Workload
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("decide", ["instant", "event"])
-def test_an_end_beyond_what_floats_tell_apart_is_refused_by_job(engine: str, decide: str) -> None:
+def test_an_end_beyond_what_floats_represent_is_refused_by_job(engine: str, decide: str) -> None:
     log = Workload([1, 2], [0, 0], [9.0, 1.7e308], [9.0, 1.7e308], [1, 1])
     with pytest.raises(ImpossibleJobError, match=r"job 2: submit_s \+ runtime_s must be between .* \(got 1.7e\+308\)"):
         sm.simulate(log, cores=1, decide=decide, engine=engine)  # type: ignore[arg-type]

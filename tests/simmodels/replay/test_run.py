@@ -121,7 +121,7 @@ def test_warm_jobs_are_not_counted(warm_jobs: int) -> None:
     assert run(SORTED, warm_jobs=warm_jobs).counted.sum() == max(3 - warm_jobs, 0)
 
 
-def test_it_tells_how_it_was_made() -> None:
+def test_it_says_how_it_was_made() -> None:
     about = run(SORTED, order="saf", backfill_order="spt", decide="event", seed=3).about
     assert (about["order"], about["backfill_order"], about["decide"]) == ("SAF", "SPF", "event")
     assert (about["engine"], about["seed"]) == ("compiled", 3)

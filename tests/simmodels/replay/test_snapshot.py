@@ -130,7 +130,7 @@ def test_what_would_have_happened_before_is_refused() -> None:
         snapshot.fork(runtime_s=np.full(len(snapshot.jobs), -1.0))
 
 
-def test_an_order_that_draws_draws_anew_in_each_future_for_jobs_to_come() -> None:
+def test_an_order_that_draws_draws_again_in_each_future_for_jobs_to_come() -> None:
     at_s = float(LOG.submit_s[400])
     _, snapshot = stopped(LOG, 64, at_s, order="RANDOM")
     found = [snapshot.fork(later=snapshot.later, index=index) for index in (0, 0, 1)]
