@@ -317,7 +317,7 @@ def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:
 
 
 def _not_in_the_replay(log: Workload, places: int) -> Iterator[str]:
-    """Hand out what jobs of a log had or asked for that a replay on so many clusters does not know, a clause each."""
+    """Hand out what jobs of a log had or asked for that a replay on this many clusters does not know, a clause each."""
     for name in ("partition", "queue") if places == 1 else ():
         several = _several(log, name)
         if several > 1:

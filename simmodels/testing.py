@@ -320,7 +320,7 @@ CASES: Final = (
     ),
     # -- greedy
     _case(
-        "greedy/wide-job-starves",
+        "greedy/wide-job-waits",
         "what fits starts, and nothing is kept free for the head",
         [(0, 10, 10, 1, 0), (1, 5, 5, 2, 22), (2, 9, 9, 1, 2), (9, 12, 12, 1, 10)],
         cores=2,

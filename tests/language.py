@@ -1,7 +1,7 @@
 """The lint of language: phrases and names that a reader would have to translate back; `python -m tests.language`.
 
 A rule is a pattern, what to write instead, and a line that breaks it. Phrases are looked for in all text: prose,
-docstrings, comments, errors and names; names only in Python. A line that has to break a rule ends with
+docstrings, comments, errors and names; names only in Python. What a page quotes as code is not prose. A line that has to break a rule ends with
 ``language: why``.
 """
 
@@ -16,6 +16,7 @@ ROOT: Final = Path(__file__).parent.parent
 PLACES: Final = ("simmodels", "workloads", "experiments", "benchmarks", "tests", "docs", ".github", ".ci")
 SUFFIXES: Final = frozenset({".py", ".md", ".toml", ".cfg", ".yml", ".yaml", ".cff", ".txt", ".ipynb"})
 ITSELF: Final = frozenset({"tests/language.py", "tests/test_language.py"})
+CODE: Final = re.compile(r"`[^`]*`")
 EXCUSE: Final = re.compile(r"\blanguage: \w")
 
 
@@ -81,7 +82,8 @@ def findings(root: Path = ROOT) -> list[str]:
         if name in ITSELF:
             continue
         rules = (*PHRASES, *NAMES) if path.suffix == ".py" else PHRASES
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
+            line = CODE.sub("", text) if path.suffix == ".md" else text
             if EXCUSE.search(line):
                 continue
             broken = ((rule, re.search(rule.pattern, line)) for rule in rules)

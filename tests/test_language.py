@@ -35,6 +35,11 @@ def test_plain_words_pass(line: str, tmp_path: Path) -> None:
     assert findings(tmp_path) == []
 
 
+def test_what_a_page_quotes_as_code_is_not_prose(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("- `Cluster.tell(machine)` is now `Cluster.notify(machine)`\n", "utf-8")
+    assert findings(tmp_path) == []
+
+
 def test_names_are_looked_for_in_code_alone(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     for name in ("a.py", "a.md"):

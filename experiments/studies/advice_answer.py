@@ -204,7 +204,7 @@ def _trust(calibration: Calibration | None, under: str) -> str:
 
 
 def _filled(begin: str, clauses: Sequence[str], rows: int) -> Iterator[str]:
-    """Hand out a line of as many clauses as fit into so many rows of a terminal; none if it would be empty."""
+    """Hand out a line of as many clauses as fit into this many rows of a terminal; none if it would be empty."""
     line, empty = begin, begin.endswith(": ")
     for clause in clauses:
         longer = f"{line}{'' if empty or clause.startswith('; ') else '; '}{clause}"

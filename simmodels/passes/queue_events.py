@@ -19,7 +19,7 @@ from simmodels.structures.profile import add, copy_profile, lasts_until
 from simmodels.structures.queue_state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING, queue_at
 from simmodels.structures.sorted_blocks import insert, least_cores, new_sorted_blocks, refill, remove, sort_pairs
 
-_AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all others, among themselves by slot
+_AHEAD: Final = -float("inf")  # the key of warm and overdue jobs: before all others, among themselves by slot
 
 
 # -- keys ---------------------------------------------------------------------------------------
@@ -28,7 +28,7 @@ _AHEAD: Final = -float("inf")  # the key of warm and starving jobs: before all o
 @compiled
 def _key(queue, order, row, slot, now):
     """Return the key of a waiting job in an order; `row` says where the rows are that the order reads."""
-    if slot < queue.warm or slot < queue.starving_below:
+    if slot < queue.warm or slot < queue.overdue_below:
         return _AHEAD
     draw = queue.draw[slot] if slot < queue.draw.size else 0.0
     at = row[0] + slot * row[1]
@@ -202,7 +202,7 @@ def carry_on(queue, old, kept):
             queue.expected_end[k] = old.expected_end[slot]
         if queue.backfilling == CONSERVATIVE:
             queue.reserved[k] = old.reserved[slot]
-        queue.starving_below += slot < old.starving_below
+        queue.overdue_below += slot < old.overdue_below
         queue.visible_below += slot < old.visible_below
     queue.arrived = kept.size
     queue.warm_started = queue.warm - (old.warm - old.warm_started)
@@ -250,7 +250,7 @@ def _leave(queue, slot):
 
 @compiled
 def admit(queue, now):
-    """Let the earliest-submitted jobs into the window of `depth` jobs."""
+    """Make the earliest-submitted jobs visible, up to `depth` of them."""
     while queue.visible_below < queue.arrived and (queue.depth == 0 or queue.waiting.size < queue.depth):
         slot = queue.visible_below
         queue.visible_below += 1
@@ -261,13 +261,13 @@ def admit(queue, now):
 @compiled
 def judge(queue, now):
     """Move the jobs that wait longer than the threshold ahead of the others."""
-    while queue.starving_below < queue.arrived and now - queue.submit[queue.starving_below] > queue.threshold:
-        slot = queue.starving_below
+    while queue.overdue_below < queue.arrived and now - queue.submit[queue.overdue_below] > queue.threshold:
+        slot = queue.overdue_below
         listed = queue.phase[slot] == WAITING and slot < queue.visible_below
         if listed:
             _leave(queue, slot)
         held = queue.reserved[slot] if queue.backfilling == CONSERVATIVE else np.nan
-        queue.starving_below += 1
+        queue.overdue_below += 1
         if listed:
             _enter(queue, slot, now)
             if queue.backfilling == CONSERVATIVE:
@@ -314,7 +314,7 @@ def requeue(queue, slot, now):
     if queue.depth == 0 or queue.waiting.size < queue.depth:
         _enter(queue, slot, now)
         return
-    last = np.int64(-1)  # the window is full: the latest job in it gives way, if it is later
+    last = np.int64(-1)  # `depth` jobs are visible: the latest of them gives way, if it is later
     for c in range(queue.waiting.blocks):
         b = queue.waiting.chain[c]
         for i in range(queue.waiting.count[b]):
@@ -431,9 +431,7 @@ def make_room(queue, slots):
 def most_starts(queue):
     """Return how many jobs may start before the queue is looked at again."""
     left = queue.most_starts - queue.begun
-    if (
-        queue.visible_below < queue.arrived
-    ):  # the next job enters the window as soon as one starts, so they start one by one
+    if queue.visible_below < queue.arrived:  # the next job becomes visible as soon as one starts: one by one
         return min(left, 1)
     return min(left, queue.waiting.size)
 
@@ -456,7 +454,7 @@ def decide(queue, now):
         n += more
         queue.warm_started += more
         queue.needs_replan = True
-        admit(queue, now)  # the window slides
+        admit(queue, now)  # more become visible
         if more == 0:
             return n
     while True:

@@ -85,7 +85,7 @@ QUEUE_STATE: Final = QueueStateType(
         ("free", types.int64),
         ("arrived", types.int64),  # slots below this have arrived
         ("visible_below", types.int64),  # slots below this have been let into the first queue_depth
-        ("starving_below", types.int64),  # slots below this starve (or no longer wait)
+        ("overdue_below", types.int64),  # slots below this are overdue (or no longer wait)
         ("warm_started", types.int64),
         ("begun", types.int64),  # how many jobs the decision that is being made has started
         ("next_reserved_start", types.float64),  # conservative: the earliest reserved start of a waiting job
@@ -158,7 +158,7 @@ def _new_queue(
     made.free = free
     made.arrived = 0
     made.visible_below = 0
-    made.starving_below = 0
+    made.overdue_below = 0
     made.warm_started = 0
     made.begun = 0
     made.next_reserved_start = np.inf
