@@ -1,8 +1,8 @@
 """The lint of language: phrases and names that a reader would have to translate back; `python -m tests.language`.
 
 A rule is a pattern, what to write instead, and a line that breaks it. Phrases are looked for in all text: prose,
-docstrings, comments, errors and names; names only in Python. What a page quotes as code is not prose. A line that has to break a rule ends with
-``language: why``.
+docstrings, comments, errors and names; names only in Python. What a page quotes as code is not prose. A line that has
+to break a rule ends with ``language: why``.
 """
 
 import re
