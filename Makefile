@@ -116,7 +116,7 @@ $(INSTALLED): $(PINS)
 	@rm -f $(VENV)/.installed-*
 	@touch $@
 
-# uv resolves for all platforms and all versions of Python that are allowed at once, and writes the hashes of all files of
+# uv resolves for all platforms and all permitted versions of Python at once, and writes the hashes of all files of
 # a version: what is installed elsewhere is held to them too.
 PINS_PY := build/pins/bin/python
 COMPILE = UV_CACHE_DIR=build/cache build/pins/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --fork-strategy fewest \

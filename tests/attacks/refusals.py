@@ -226,7 +226,7 @@ def _refused(words: list[str], number: int, folder: str, environment: dict[str, 
         return f"no command: the help, status {done.returncode}"
     command_named = request.split()[0] if request[0].isalpha() else "no command"
     if done.returncode == 0 and "{" in request:
-        return f"{command_named}: served, since what was drawn is allowed"
+        return f"{command_named}: served, since what was drawn is in range"
     if done.returncode != 2 or len(errors) != 1 or not done.stderr.rstrip().endswith(errors[0].rstrip()):
         raise Broken(broken)
     if "--json" in words and not _is_error(done.stdout):

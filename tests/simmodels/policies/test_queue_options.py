@@ -55,7 +55,7 @@ def test_a_threshold_below_zero_is_refused(threshold_s: float) -> None:
 
 
 @pytest.mark.parametrize("threshold_s", [0, 0.5, math.inf])
-def test_a_threshold_of_zero_or_more_is_allowed(threshold_s: float) -> None:
+def test_a_threshold_may_be_zero_or_more(threshold_s: float) -> None:
     assert QueueOptions.checked(threshold_s=threshold_s).threshold_s == threshold_s
 
 
