@@ -302,7 +302,8 @@ def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:
     """Hand out what in the log may be the cause of a difference, a clause each; nothing if the two are close."""
     if calibration.agreement == "close":
         return
-    if calibration.over_full_share > _FEW:
+    over_full = _FEW if calibration.factor() < 1 else _OVER_FULL  # too few cores do not shorten waits
+    if calibration.over_full_share > over_full:
         yield f"the log has up to {calibration.peak_cores:,} cores in use, the machine {calibration.cores:,}"
     if calibration.known_share < 1 - _FEW:
         yield f"the log says when jobs started for {percent(calibration.known_share)} of its core hours only"
@@ -314,6 +315,7 @@ def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:
         lasts_h = sum(end_s - begin_s for begin_s, end_s in calibration.outages_s) / HOUR
         spans = count_of(len(calibration.outages_s), "span")
         yield f"no job started for {as_hours(lasts_h)} in {spans}, with cores free (downtime, reservations)"
+    yield "another order, or priorities, than those replayed"
 
 
 def _not_in_the_replay(log: Workload, places: int) -> Iterator[str]:

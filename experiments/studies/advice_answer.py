@@ -21,6 +21,7 @@ _COLUMNS: Final = 78
 """What a terminal of 80 columns has for a line, beside the dash that goes before it."""
 _ROWS: Final = 10
 """The answer has at most these many rows of a terminal."""
+_COLON: Final = ": "
 _REGULAR: Final = 10
 """Users with fewer jobs are not counted as users who wait longer."""
 _PARTS: Final = (1 / 64, 1 / 16, 1 / 4, 1.0)
@@ -102,19 +103,17 @@ def lines_of(
     fitted
         Whether what there is now was found in the waits of the log.
     """
-    under = f" under {verdict.now.in_words()}" if fitted else ""
+    policy = verdict.now.in_words() if fitted else ""
     causes = [] if calibration is None else list(causes_of(calibration, log))
     if verdict.kind == "no match" and calibration is not None:
-        lines = [*_mismatch(verdict, calibration, under, fitted=fitted)]
-        last = "Likely causes: "
+        lines = [*_mismatch(verdict, calibration, policy)]
+        begin, joint = "Likely causes", _COLON
     else:
         lines = [*_answer(verdict, worse)]
-        last = f"How far to trust it: {_trust(calibration, under)}"
-        causes = causes and [f"; likely causes: {causes[0]}", *causes[1:]]
-    rest = _ROWS - sum(map(_rows, lines))
-    lines += _filled(last, causes, rest - bool(doubts))
+        begin, joint = f"How far to trust it: {_trust(calibration, policy)}", "; likely causes: "
+    lines += _filled(begin, joint, causes, _ROWS - sum(map(_rows, lines)) - bool(doubts))
     yield from lines
-    yield from _filled("Check: ", [doubt.short for doubt in doubts], _ROWS - sum(map(_rows, lines)))
+    yield from _filled("Check", _COLON, [doubt.short for doubt in doubts], _ROWS - sum(map(_rows, lines)))
 
 
 def _answer(verdict: Verdict, worse: Worse | None) -> Iterator[str]:
@@ -140,21 +139,22 @@ def _answer(verdict: Verdict, worse: Worse | None) -> Iterator[str]:
         yield f"Do not change: nothing that was tried is certain to be better than {now.in_words()}."
 
 
-def _mismatch(verdict: Verdict, calibration: Calibration, under: str, *, fitted: bool) -> Iterator[str]:
+def _mismatch(verdict: Verdict, calibration: Calibration, policy: str) -> Iterator[str]:
     """Hand out the lines where the replay does not match: how far off it is, and what to do about that."""
-    yield f"This replay does not match your machine: {'; '.join(_apart(calibration, under))}."
+    yield f"This replay does not match your machine: {'; '.join(_apart(calibration, policy))}."
     advised = "to change nothing" if verdict.then is None else verdict.then.in_words()
     yield f"By the replay alone, the advice would be {advised}: do not rely on it."
-    auto = "" if fitted else ", or let --current auto find the order that you have"
+    auto = "" if policy else ", or let --current auto find the order that you have"
     yield f"What to do: change nothing yet; check --cores and --partition{auto}."
 
 
-def _apart(calibration: Calibration, under: str) -> Iterator[str]:
+def _apart(calibration: Calibration, policy: str) -> Iterator[str]:
     """Hand out how the log and its replay differ."""
     far = [measure for measure in _MEASURES if calibration.apart(measure) > CLOSE]
     for measure in far[:1]:
         logged, replayed = (as_hours(waits[measure] / HOUR) for waits in (calibration.logged, calibration.replayed))
-        yield f"{_MEASURES[measure]} is {logged} in the log and {replayed} in the replay{under}"
+        of = f" of {policy}" if policy else ""
+        yield f"{_MEASURES[measure]} is {logged} in the log and {replayed} in the replay{of}"
     if not calibration.same_jobs_wait:
         yield "it is not the same jobs that wait"
     elif not far:
@@ -164,10 +164,9 @@ def _apart(calibration: Calibration, under: str) -> Iterator[str]:
 def _gain(then: Option, now: Option) -> str:
     """Return how much a change is worth."""
     low, middle, high = (round(each) for each in np.percentile(100 * then.changes, (10, 50, 90)))  # 0 has no sign
-    return (
-        f"mean wait {as_hours(then.mean_h)} instead of {as_hours(now.mean_h)}; in resamples of the log {middle} % "
-        f"(median; 10-90 %: {low} to {high} %), shorter in {int((then.changes < 0).sum())} of {len(then.changes)}"
-    )
+    shorter = f"{int((then.changes < 0).sum())} of {len(then.changes)} resamples of the log"
+    waits = f"mean wait {as_hours(then.mean_h)} instead of {as_hours(now.mean_h)}"
+    return f"{waits}, shorter in {shorter} (median {middle} %, 10-90 % range {low} to {high} %)"
 
 
 def _shortest(verdict: Verdict) -> str:
@@ -193,24 +192,29 @@ def _to_enter(verdict: Verdict, then: Option) -> str:
     return f"files/slurm.conf.txt or files/pbs.txt, with {percent(part)} of the gain"
 
 
-def _trust(calibration: Calibration | None, under: str) -> str:
+def _trust(calibration: Calibration | None, policy: str) -> str:
     """Return what the answer is worth."""
     if calibration is None:
         return "the log does not say when its jobs started, so nothing checks it"
+    close = calibration.agreement == "close"
+    if policy:
+        return f"the replay of {policy} is like the log" if close else f"roughly (replay of {policy}), test it first"
     logged, replayed = (as_hours(waits["mean_wait_s"] / HOUR) for waits in (calibration.logged, calibration.replayed))
-    waits = under.strip() or f"mean wait {logged} in the log, {replayed} in the replay"
-    how = "the replay is like the log" if calibration.agreement == "close" else "roughly, test it first"
-    return f"{how} ({waits})"
+    how = "the replay is like the log" if close else "roughly, test it first"
+    return f"{how} (mean wait {logged} in the log, {replayed} in the replay)"
 
 
-def _filled(begin: str, clauses: Sequence[str], rows: int) -> Iterator[str]:
-    """Hand out a line of as many clauses as fit into this many rows of a terminal; none if it would be empty."""
-    line, empty = begin, begin.endswith(": ")
+def _filled(begin: str, joint: str, clauses: Sequence[str], rows: int) -> Iterator[str]:
+    """Hand out a line that goes on with as many clauses as fit into a number of rows of a terminal.
+
+    Nothing is handed out if none does and the line would end with a colon.
+    """
+    line, between = begin, joint
     for clause in clauses:
-        longer = f"{line}{'' if empty or clause.startswith('; ') else '; '}{clause}"
+        longer = f"{line}{between}{clause}"
         if _rows(f"{longer}.") <= rows:
-            line, empty = longer, False
-    if not empty:
+            line, between = longer, "; "
+    if line != begin or joint != _COLON:
         yield f"{line}."
 
 

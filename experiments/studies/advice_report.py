@@ -297,7 +297,9 @@ def _about_the_log(log: Workload) -> str:
 def doubts_of(log: Workload, calibration: Calibration | None) -> Iterator[Doubt]:
     """Say why a log may not be believed, the gravest reason first."""
     if calibration is not None and (doubt := calibration.doubt_of_size):
-        yield Doubt(f"--cores, as up to {calibration.peak_cores:,} are in use in the log", doubt)
+        share = percent(calibration.over_full_share)
+        more = f"in use up to {calibration.peak_cores:,}, for {share} of the time more than {calibration.cores:,}"
+        yield Doubt(f"--cores: {more}", doubt)
     work_s = float((log.runtime_s * log.cores)[log.known()].sum()) / (log.max_cores or 1)
     if work_s > _OVERLOAD * np.ptp(log.submit_s):
         yield Doubt(
@@ -320,7 +322,7 @@ def doubts_of(log: Workload, calibration: Calibration | None) -> Iterator[Doubt]
         )
     asked = {what: f"{what} ({percent(share)} of the jobs ask for some)" for what, share in not_modelled(log)}
     if asked:
-        yield Doubt(f"no {' and '.join(asked)} in the replay", f"Not modelled: {' and '.join(asked.values())}.")
+        yield Doubt(f"{' and '.join(asked)} not modelled", f"Not modelled: {' and '.join(asked.values())}.")
 
 
 def doubts_of_runs(results: Results, now: Option) -> Iterator[Doubt]:

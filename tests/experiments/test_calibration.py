@@ -37,8 +37,9 @@ def test_cores_that_were_free_while_a_job_waited_are_found() -> None:
     assert found is not None
     assert found.free_share == 0.5
     assert found.replayed["max_wait_s"] == 0
-    [cause] = causes_of(found, held)
+    cause, other = causes_of(found, held)
     assert cause == "cores were free in 50 % of the waiting time (holds, user limits, jobs ahead)"
+    assert other == "another order, or priorities, than those replayed"
 
 
 def test_an_outage_is_a_span_without_starts_in_which_the_first_that_waits_could() -> None:
@@ -156,6 +157,17 @@ def test_a_machine_that_is_over_full_for_a_tenth_of_the_time_is_another_one() ->
     assert full.agreement == "poor"
     assert next(causes_of(full, log((0, 1, 4, 0)))) == "the log has up to 5 cores in use, the machine 4"
     assert full.doubt_of_size.startswith("For 11 % of its time the log has more cores in use than the 4 of the machine")
+
+
+def test_too_few_cores_are_no_cause_of_waits_that_the_replay_does_not_have() -> None:
+    waited, idle = waits(4 * H, H, 20 * H), waits(0, 0, 0)
+    found = calibrate(sm.simulate(log((0, 1, 4, 0), (0, 1, 4, 60))))
+    assert found is not None
+    full = replace(found, over_full_share=0.05, peak_cores=5)
+    said = "the log has up to 5 cores in use, the machine 4"
+    longer, shorter = (replace(full, logged=one, replayed=other) for one, other in ((waited, idle), (idle, waited)))
+    assert said not in causes_of(longer, log((0, 1, 4, 0)))
+    assert said in causes_of(shorter, log((0, 1, 4, 0)))
 
 
 def test_what_the_replay_does_not_know_of_jobs_may_be_the_cause() -> None:
