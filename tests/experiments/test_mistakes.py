@@ -12,6 +12,7 @@ import simmodels as sm
 import workloads as wl
 from experiments.campaigns.finding import STUDIES
 from experiments.cli import main
+from simmodels.policies import registry
 
 ORDERS = ", ".join(sm.policies.orders.BUILT_IN)
 SECONDS = "a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d"
@@ -106,6 +107,7 @@ Asked = Callable[[str], tuple[int, str, str]]
 def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Asked:
     """Return what answers a command line here, in a folder with files: status, stdout, stderr."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry.ORDERS, "users", {})  # those of other tests are no names here
     wl.write_swf(wl.lublin(jobs=150, cores=32, seed=3, name="log"), "log.swf")
     Path("folder").mkdir()
     for name, text in {"notes.txt": "hello world\n", "empty.swf": "", "study.py": "x = 1\n"}.items():
