@@ -142,7 +142,7 @@ def machines() -> int:
     """Say what has become of this command."""
     from simmodels.errors import RequestError  # noqa: PLC0415  the help does not wait for the models
 
-    raise RequestError("machines has gone", "compare --heuristics NAME,... does what it did, and more")
+    raise RequestError("there is no command machines any more", "use compare --heuristics NAME,...")
 
 
 app.command(

@@ -60,8 +60,8 @@ class Asked(NamedTuple):
             return options.workload_file(workload=self.words["workload"], **given)
         for name, value in given.items():
             if self.words["workflows"] is not None and value:
-                what = f"--{name.replace('_', '-')} with --workflows"
-                raise RequestError(what, "--clusters says where workflows run; the others are of logs")
+                what = f"--{name.replace('_', '-')} is an option of logs, not of --workflows"
+                raise RequestError(what, "omit it, or choose where workflows run with --clusters")
         return None
 
     def _folder(self) -> WorkflowFolder | None:

@@ -58,7 +58,8 @@ def command(function: Callable[..., int]) -> Callable[..., None]:
             if words[kind] is not None:
                 own_options = policy(kind, words[kind]).options
                 for name in sorted(own_options.keys() & chosen.keys()):
-                    raise RequestError(f"--{name.replace('_', '-')} with --{kind} {words[kind]}", "it says that itself")
+                    what = f"--{kind} {words[kind]} sets --{name.replace('_', '-')} itself"
+                    raise RequestError(what, "omit one of them")
                 chosen |= own_options
         if words["rebalance"] is not None:
             chosen["rebalance_s"] = seconds(words["rebalance"], "--rebalance")

@@ -81,7 +81,7 @@ def _require_outputs(asked: ScenarioRequest, setup: Setup, policies: Sequence[Po
     if wanted.graph is not None and asked.folder is None:
         raise RequestError("--graph has no effect without workflows", "add --workflows FOLDER")
     if wanted.batsim is not None and asked.folder is not None:
-        raise RequestError("--batsim-out with --workflows", "Batsim's table is one of rigid jobs")
+        raise RequestError("Batsim's table is one of rigid jobs", "omit --batsim-out or --workflows")
 
 
 def _check(scenario: Scenario, setup: Setup, policies: Sequence[Policy], wanted: Outputs) -> None:

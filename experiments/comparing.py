@@ -126,7 +126,7 @@ def compare(
     if scenario.on is None:
         if workload.max_cores is None:
             raise RequestError(
-                f"the size of the machine of {workload.name!r} is unknown", "max_cores of the workload says it"
+                f"the size of the machine of {workload.name!r} is unknown", "set max_cores of the workload"
             )
         workload.require_runnable(workload.max_cores)
     setup.check(scenario, chosen)

@@ -26,7 +26,7 @@ from experiments.drawing import (
     time_axis,
 )
 from experiments.inputs import count_of
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.workflow import Workflow
 
@@ -130,8 +130,8 @@ def draw_graph(
     results = "outcome" in drawn.graph
     x, colour = x or ("start" if results else "level"), colour or ("cluster" if results else "kind")
     if x not in _PLACED_BY or colour not in {"kind", "cluster"}:
-        both = "x must be 'level', 'rank' or 'start', and colour 'kind' or 'cluster'"
-        raise RequestError(f"{both} (got {x!r} and {colour!r})")
+        expected = "'level', 'rank' or 'start', and 'kind' or 'cluster'"
+        raise RequestError(must_be("x and colour", expected, (x, colour)))
     if not results and (x == "start" or colour == "cluster"):
         raise RequestError("starts and clusters need the results of a run", "draw Schedule.graph(workflow)")
     tasks = [task for task, of in drawn.nodes.items() if of[_PLACED_BY[x]] is not None]

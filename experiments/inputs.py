@@ -105,7 +105,7 @@ class WorkloadFile:
         log = self.raw()
         size = log.max_cores if self.cores is None else self.cores
         if size is None:
-            raise RequestError(f"{self.path} does not say how many cores the machine has", "--cores says it")
+            raise RequestError(f"{self.path} does not say how many cores the machine has", "add --cores N")
         return self.fitted(self.cleaned(log, size), size)
 
     def cleaned(self, log: Workload, size: int | None) -> Workload:
@@ -147,7 +147,7 @@ class WorkloadFile:
         """Return the workload as the file has it."""
         log = read(self.path, flops_per_s=self.flops_per_s, timezone=self.timezone)
         if not log.is_rigid:
-            raise RequestError(f"{self.path} holds workflows", "--workflows reads them")
+            raise RequestError(f"{self.path} holds workflows", "read them with --workflows")
         return log
 
     def _of_partitions(self, log: Workload) -> Workload:
@@ -157,7 +157,7 @@ class WorkloadFile:
         named = [np.asarray(log.extras[name]).astype(str) for name in _PARTITIONS if name in log.extras]
         known = sorted({str(each) for column in named for each in np.unique(column)} - {"-1", ""})
         if not known:
-            raise RequestError(f"--partition with {self.path}", "the log does not say which partition a job was in")
+            raise RequestError(f"{self.path} does not say which partition a job was in", "omit --partition")
         for name in self.partitions:
             require_known("partition", name, known)
         kept = np.any([np.isin(column, self.partitions) for column in named], axis=0)
@@ -223,7 +223,11 @@ def named_priority(text: str, kind: Literal["order", "bid"] = "order") -> Priori
     defined = {key: value for key, value in names.items() if isinstance(value, Priority)}
     if not name:
         if len(set(defined.values())) != 1:
-            has = f"it has {', '.join(defined)}; say {path}:NAME" if defined else f"decorate one with @sm.{kind}"
+            has = (
+                f"it has {', '.join(defined)}; choose one as {path}:NAME"
+                if defined
+                else f"decorate one with @sm.{kind}"
+            )
             raise RequestError(f"{path} defines {len(defined)} {kind}s", has)
         return next(iter(defined.values()))
     if name not in names:

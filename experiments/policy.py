@@ -110,10 +110,14 @@ def chosen_policies(kind: Kind, given: Sequence[str | Priority | Policy]) -> tup
     files: dict[str, str] = {}
     for number, each in enumerate(found):
         if each.name == AS_LOGGED:
-            raise RequestError(f"a {kind} of the name {AS_LOGGED!r}", "it stands for what a log records")
+            raise RequestError(
+                f"the name {AS_LOGGED!r} stands for what a log records", f"choose another name for the {kind}"
+            )
         if each.name in {other.name for other in found[:number]}:
             raise RequestError(f"{kind} {each.name!r} is given twice", "omit one of them")
         other = files.setdefault(each.file_name.lower(), each.name)
         if other != each.name:
-            raise RequestError(f"{kind}s {other!r} and {each.name!r} would be written to the same file")
+            raise RequestError(
+                f"{kind}s {other!r} and {each.name!r} would have one file", "choose another name for one of them"
+            )
     return found

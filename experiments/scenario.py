@@ -12,7 +12,7 @@ from experiments.capacity_source import CapacitySource
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.workflow_inputs import WorkflowFolder
 from simmodels.capacity import Capacity
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_integer
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.schedule import ClusterSpec
@@ -141,8 +141,8 @@ class ScenarioRequest:
         if capacity_source is None or capacity_source.mode != "checkpoint":
             raise RequestError("no checkpoint would be written", "add --checkpoint-every or --mode checkpoint")
         if capacity_source.notice_s < written.cost_s:
-            what = f"--notice of {capacity_source.notice_s:g} s with --checkpoint-cost of {written.cost_s:g} s"
-            raise RequestError(what, "the notice must be at least as long as a checkpoint takes")
+            what = f"--notice is {capacity_source.notice_s:g} s, less than --checkpoint-cost, {written.cost_s:g} s"
+            raise RequestError(what, "give at least as long a notice as a checkpoint takes")
 
     @property
     def windowed(self) -> bool:
@@ -201,7 +201,7 @@ class ScenarioRequest:
         elif self.capacity_source is not None:
             limit = None
         if limit is None and self.capacity_source is None:
-            raise RequestError(f"{self.log.path} does not say how many cores the machine has", "--cores says it")
+            raise RequestError(f"{self.log.path} does not say how many cores the machine has", "add --cores N")
         log = self.log.cleaned(raw, size if limit is None else limit)
         if limit is not None:
             log = self.log.fitted(log, limit)
@@ -215,7 +215,7 @@ class ScenarioRequest:
             return _DEFAULT.cores if size is None else size
         if self.capacity_source.mean is None:
             if self.folder is not None and self.folder.load is not None:
-                raise RequestError("--load with --series", "--clusters says of how many cores, or use --gap")
+                raise RequestError("--load with --series needs a number of cores", "add --clusters, or use --gap")
             return 1
         return self.capacity_source.mean * (self.cores_per_machine or 1)
 
@@ -233,13 +233,13 @@ class ScenarioRequest:
         if places is None:  # one cluster: of as many machines as the capacity has, or the cores make
             own = cores if self.capacity_source is None else self.log and self.log.cores
             if self.capacity_source is None and own is None:
-                raise RequestError("--cores-per-machine alone", "--clusters or --cores says how many cores there are")
+                raise RequestError("--cores-per-machine needs a number of cores", "add --clusters or --cores")
             places = (ClusterSpec("machines", own or 0),)
         sites = []
         for number, place in enumerate(places):
             if place.cores % size:
-                what = f"{place.cores} cores of cluster {place.name!r}"
-                raise RequestError(what, f"they cannot be divided into machines of {size}")
+                what = f"the cores of cluster {place.name!r}"
+                raise RequestError(must_be(what, f"a multiple of --cores-per-machine, {size},", place.cores))
             capacity = None if self.capacity_source is None else self._capacity(number, place, work, window_s, note)
             sites.append(
                 Site(

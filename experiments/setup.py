@@ -13,7 +13,7 @@ from experiments.on_machines import TARGETED
 from experiments.policy import Policy
 from experiments.scenario import Scenario
 from simmodels.engine import Engine, require_engine
-from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError
+from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be
 from simmodels.ground.numbers import as_number
 from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
@@ -80,7 +80,7 @@ class Setup:
                 owners = [text for kind, text in KINDS.items() if name in {each.name for each in fields(kind)}]
                 owner = " or ".join(owners) or "an auction that forwards (router Auction)"
                 asked = ", ".join(policy.name for policy in policies)
-                raise RequestError(f"{name} with {asked}", f"it is an option of {owner}")
+                raise RequestError(f"{name} has no effect on {asked}", f"use it with {owner}")
         for policy in policies:
             self._rules(policy, _ONE_JOB)
 
@@ -125,8 +125,7 @@ class Setup:
         workload = scenario.workload
         jobs, warm = int(workload.known().sum()), self.options.get("warm_jobs") or 0
         if warm >= max(jobs, 1):
-            what = f"warm_jobs is {warm}, and {workload.name!r} has {jobs} jobs"
-            raise RequestError(what, "it must be less, or nothing would be measured")
+            raise RequestError(must_be("warm_jobs", f"less than the {jobs} jobs of {workload.name!r}", warm))
         sites = scenario.on or (Site(cores=workload.max_cores),)
         for policy in policies:
             options = self._options(policy)

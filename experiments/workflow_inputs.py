@@ -111,7 +111,7 @@ class WorkflowFolder:
         as_number("--tick", self.tick_s, above=0, unit="seconds")
         if self.load is None and self.gap_s is None and (self.jobs is not None or self.poisson):
             given = "--poisson" if self.jobs is None else "--jobs"
-            raise RequestError(f"{given} without a rate of submission", "--load or --gap says it")
+            raise RequestError(f"{given} needs a rate of submission", "add --load or --gap")
 
     def read(self, cores: int) -> list[Workflow]:
         """Return the workflows, as they are submitted to a platform of this many cores.

@@ -289,7 +289,7 @@ class Dask(Backend):
         except TimeoutError as error:
             self._client.close()
             what = f"the dask scheduler at {self.address} has no workers after {_PATIENCE_S:g} s"
-            raise RequestError(what, "dask worker ADDRESS starts one") from error
+            raise RequestError(what, "start one with dask worker ADDRESS") from error
         self._executor = self._client.get_executor(pure=False)
         try:
             self._client.register_plugin(self._shipping.Shipping(self._name, self.shipment))

@@ -140,7 +140,11 @@ def _class_of_file(path: str, name: str) -> type[Study]:
         require_known(f"study of {path}", name, studies)
         return studies[name]
     if len(studies) != 1:
-        has = f"it has {', '.join(studies)}; say {path}:CLASS" if studies else "add a subclass of Study with run_cell"
+        has = (
+            f"it has {', '.join(studies)}; choose one as {path}:CLASS"
+            if studies
+            else "add a subclass of Study with run_cell"
+        )
         raise RequestError(f"{path} defines {len(studies)} studies", has)
     return next(iter(studies.values()))
 

@@ -97,8 +97,8 @@ class Plan:
         if not cells:
             raise RequestError(f"study {study.name} has no cells at scale {scale}", "design at least one")
         if len(cells) > MOST_CELLS:
-            what = f"study {study.name} must have at most {MOST_CELLS:,} cells at scale {scale}, and has more"
-            raise RequestError(what, "several campaigns, each with another seed, have no limit")
+            what = f"study {study.name} has more than {MOST_CELLS:,} cells at scale {scale}"
+            raise RequestError(what, "run several campaigns, each with another seed")
         for name, values in _varied(study, cells).items():
             factor_values(name, values)  # refuses what no column can hold
         inputs = pickled_inputs(study, asked(study, "inputs", scale))

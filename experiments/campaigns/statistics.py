@@ -358,7 +358,7 @@ def paired(
     difference = first - second
     if relative:
         if (second == 0).any():
-            raise RequestError(f"{measure!r} relative to {_shown(against)}, which is 0 in a replication")
+            raise RequestError(f"{measure!r} relative to {_shown(against)} is undefined, as that is 0 in a replication")
         difference /= second
     return difference.groupby(level=REPLICATION).mean()
 

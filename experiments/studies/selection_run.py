@@ -145,7 +145,7 @@ def threshold_of(cell: Cell) -> float:
 
 def _size_of(log: Workload) -> int:
     if log.max_cores is None:
-        raise RequestError(f"the size of the machine of {log.name!r} is unknown", "--set cores=N says it")
+        raise RequestError(f"the size of the machine of {log.name!r} is unknown", "add --set cores=N")
     return log.max_cores
 
 

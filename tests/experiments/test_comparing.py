@@ -117,7 +117,7 @@ def test_what_does_not_count_in_replays_does_not_count_in_the_log(trace: sm.Work
 
 
 def test_no_policy_may_be_called_as_the_log_is(trace: sm.Workload, out: Path) -> None:
-    with pytest.raises(RequestError, match="'as logged'; it stands for what a log records"):
+    with pytest.raises(RequestError, match="the name 'as logged' stands for what a log records; choose another name"):
         compare(trace, [sm.Order("as logged", lambda cores: cores)], out=out)
 
 
@@ -200,7 +200,10 @@ def test_a_name_that_is_no_file_name_is_made_one(trace: sm.Workload, out: Path) 
         ([], "there are no orders to compare; give at least one"),
         (["SPF", "SPT"], "order 'SPF' is given twice"),
         (["SPF", sm.Order("SPF", fails)], "order 'SPF' is given twice"),
-        ([sm.Order("a b", fails), sm.Order("A_b", fails)], "orders 'a b' and 'A_b' would be written to the same file"),
+        (
+            [sm.Order("a b", fails), sm.Order("A_b", fails)],
+            "orders 'a b' and 'A_b' would have one file; choose another name",
+        ),
         (["SPFF"], "unknown order 'SPFF'"),
     ],
 )
@@ -218,7 +221,7 @@ def test_a_workload_that_cannot_run_is_refused_before_anything_is_made(trace: sm
         compare(jobs, ["FCFS"], out=out)
     with pytest.raises(ImpossibleJobError, match="job 1: needs 3 cores"):
         compare(sm.Workload([1], [0.0], [1.0], [1.0], [3], max_cores=2), ["FCFS"], out=out)
-    with pytest.raises(RequestError, match="nothing would be measured"):
+    with pytest.raises(RequestError, match=r"warm_jobs must be less than the 150 jobs of 'lublin' \(got 150\)"):
         compare(trace, ["FCFS"], out=out, setup=Setup(options={"warm_jobs": 150}))
     with pytest.raises(UnknownNameError):
         compare(trace, ["FCFS"], out=out, setup=Setup(options={"backfilling": "hard"}))

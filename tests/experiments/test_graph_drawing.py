@@ -147,8 +147,8 @@ def test_what_cannot_be_drawn_is_refused(job: sm.Workflow) -> None:
     for drawn, options, text in (
         (job, {"x": "start"}, "starts and clusters need the results of a run; draw Schedule.graph(workflow)"),
         (job, {"colour": "cluster"}, "starts and clusters need the results of a run"),
-        (job, {"x": "time"}, "'rank' or 'start', and colour 'kind' or 'cluster' (got 'time' and 'kind')"),
-        (job, {"colour": "cores"}, "(got 'level' and 'cores')"),
+        (job, {"x": "time"}, "'rank' or 'start', and 'kind' or 'cluster' (got ('time', 'kind'))"),
+        (job, {"colour": "cores"}, "(got ('level', 'cores'))"),
         (idle, {}, "no task of the workflow has started; draw it with x='level'"),
         (nx.Graph(), {}, "the graph of a workflow must be a networkx.DiGraph (got Graph)"),
     ):

@@ -184,7 +184,7 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
     [
         (
             ("--heuristics", "FirstFit"),
-            "--cores-per-machine alone; --clusters or --cores says how many cores there are",
+            "--cores-per-machine needs a number of cores; add --clusters or --cores",
         ),
         ((*WALK, "--series", "wind.csv"), "--walk and --series exclude each other"),
         (("--walk", "24:8"), "MEAN:RADIUS:PERIOD"),

@@ -98,7 +98,7 @@ def test_a_bid_of_ones_own_is_taken_from_a_file(run: Run, tmp_path: Path) -> Non
 
 
 WRONG = {
-    "--workflows flows --cores 9": "--cores with --workflows; --clusters says where workflows run",
+    "--workflows flows --cores 9": "--cores is an option of logs, not of --workflows; omit it",
     "--workflows none": "the folder cannot be read",
     "--workflows flows": "needs",  # more cores than the default cluster has, or a kind
     "--workflows flows --clusters 2y8": "clusters must be HOW-MANYxCORES:KIND, such as 3x1000:Kind1 (got '2y8')",
@@ -114,7 +114,7 @@ WRONG = {
     "--workflows flows --ccr -1": "ccr",
     "--workflows flows --curve 8:3": "curve must be two SLRs, the second not less than the first, such as 3:8",
     "--workflows flows --curve 3": "curve must be two SLRs, the second not less than the first, such as 3:8 (got '3')",
-    "--workflows flows --jobs 4": "--jobs without a rate of submission; --load or --gap says it",
+    "--workflows flows --jobs 4": "--jobs needs a rate of submission; add --load or --gap",
     "--workflows flows --load 1 --gap 5": "--load and --gap exclude each other; omit one of them",
     "--workflows flows --clusters 128:Kind1,128:Kind2 --load 0": "load must be a finite number > 0 (got 0.0)",
     "--workflows flows --tick 0": "--tick must be a finite number of seconds > 0 (got 0.0)",

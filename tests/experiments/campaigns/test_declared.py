@@ -107,7 +107,9 @@ def test_a_claim_that_cannot_be_measured_says_why_and_leaves_the_report_whole(wr
     zero = Results(table=table.table.assign(found=0.0), factors=table.factors)
     _, relative, _ = study.claims(zero)
     assert (relative.effect, relative.verdict) == (None, "undecided")
-    assert relative.note == "by hand; not measured: 'found' relative to size 3, which is 0 in a replication"
+    assert (
+        relative.note == "by hand; not measured: 'found' relative to size 3 is undefined, as that is 0 in a replication"
+    )
 
 
 def test_a_file_may_stand_on_another_and_on_a_study_with_a_name(study: Study, write: Write) -> None:

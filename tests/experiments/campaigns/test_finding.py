@@ -39,7 +39,7 @@ def test_of_several_studies_one_is_named(write: Write) -> None:
     assert find_study(f"{path}:Two").name == "two"
     with pytest.raises(RequestError) as caught:
         find_study(path)
-    assert str(caught.value) == f"{path} defines 2 studies; it has One, Two; say {path}:CLASS"
+    assert str(caught.value) == f"{path} defines 2 studies; it has One, Two; choose one as {path}:CLASS"
     with pytest.raises(UnknownNameError) as unknown:
         find_study(f"{path}:Tow")
     assert str(unknown.value) == f"unknown study of {path} 'Tow'; did you mean Two? known: One, Two"

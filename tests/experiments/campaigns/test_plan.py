@@ -81,7 +81,7 @@ def test_a_study_that_hands_out_cells_without_end_is_refused(write: Write, monke
     """
     )
     with pytest.raises(
-        RequestError, match="study counting must have at most 50 cells at scale smoke, and has more; sev"
+        RequestError, match="study counting has more than 50 cells at scale smoke; run several campaigns"
     ):
         Plan.of(write(textwrap.dedent(endless)), "smoke", 0)
 

@@ -84,7 +84,7 @@ def test_none_is_a_value_like_others() -> None:
         ("wait", {"of": {"ordre": 1}}, "unknown factor 'ordre'; did you mean order? known: order, load"),
         ("wait", {"of": SAF, "against": {"x": 1}}, "unknown factor 'x'; known: order, load"),
         ("zero", {"of": SAF, "against": FCFS, "relative": True},
-         "'zero' relative to order FCFS, which is 0 in a replication"),
+         "'zero' relative to order FCFS is undefined, as that is 0 in a replication"),
         ("text", {"of": SAF}, "measure 'text' is of type object; choose a measure of numbers"),
     ],
 )  # fmt: skip
