@@ -205,10 +205,10 @@ class Advice(Study):
         now = found.verdict.now
         figures: dict[str, Figure] = {}
         if found.calibration is not None:
-            both = {AS_LOGGED: as_logged(self._log), str(now): self._simulated(now)}
+            both = {AS_LOGGED: as_logged(self._log), f"replayed, {now.in_words()}": self._simulated(now)}
             figures["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
         figures["Mean waits against the longest ones"] = front_figure(
-            choices(found.options, now), now, found.verdict.then
+            choices(found.options, now), now, found.verdict.advised
         )
         shown = _in_hours(results)
         if shown.table.empty:
@@ -252,7 +252,7 @@ class Advice(Study):
             "weak": verdict.weak,
             "replay_matches": verdict.kind != "no match",
             "now": verdict.now.table(),
-            "change_to": verdict.then.table() if verdict.kind == "change" and verdict.then is not None else None,
+            "change_to": None if verdict.advised is None else verdict.advised.table(),
             "waits_longer": None if worse is None else worse.table(),
             "shortest_mean": verdict.shortest.table(),
             "to_enter": None if entered is None else {**entered.table(), "priority": priority},
@@ -274,10 +274,8 @@ class Advice(Study):
 
     def _worse(self, found: AdviceResults) -> Worse | None:
         """Return for whom the change that is advised is worse; None if none is."""
-        now, then = found.verdict.now, found.verdict.then
-        if then is None or found.verdict.kind != "change":
-            return None
-        return worse_for(self._simulated(now), self._simulated(then))
+        now, advised = found.verdict.now, found.verdict.advised
+        return None if advised is None else worse_for(self._simulated(now), self._simulated(advised))
 
     def _doubts(self, results: Results, found: AdviceResults) -> list[Doubt]:
         """Return why the answer may not hold."""

@@ -172,7 +172,7 @@ def _gain(then: Option, now: Option) -> str:
 def _shortest(verdict: Verdict) -> str:
     """Return what is shortest if only the mean counts, and at what price."""
     now, shortest = verdict.now, verdict.shortest
-    starves = ", which is starvation" if verdict.starves else ""
+    starves = ", which is starvation" if shortest.starves(now) else ""
     return (
         f"{as_hours(shortest.mean_h)}, now {as_hours(now.mean_h)}, under {shortest.in_words()}; but the longest is "
         f"{as_hours(shortest.longest_h)}, now {as_hours(now.longest_h)}{starves}"

@@ -48,6 +48,7 @@ def front_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
                 "mean wait (h)": option.mean_h,
                 "99 % wait (h)": option.p99_h,
                 "longest wait (h)": option.longest_h,
+                "starves": "some jobs" if option.starves(now) else "",
             }
             for option in chosen
         ]
@@ -73,7 +74,7 @@ def front_figure(options: Sequence[Option], now: Option, then: Option | None) ->
         figure.text(
             0.5,
             0.01,
-            "full: nothing else that was tried is at least as good in all three respects",
+            "filled: no other is as good in mean wait, 99th percentile and longest wait at once",
             ha="center",
             color=PALE_INK,
         )

@@ -148,6 +148,7 @@ def options_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
                 "95 % wait (h)": option.p95_h,
                 "99 % wait (h)": option.p99_h,
                 "longest wait (h)": option.longest_h,
+                "starves": "some jobs" if option.starves(now) else "",
                 "mean bounded slowdown": option.slowdown,
                 "change of the mean wait on resamples (%), median": middle,
                 "10 % of them below": low,
@@ -254,9 +255,10 @@ def _of_the_change(verdict: Verdict, worse: Worse | None) -> Iterator[tuple[str,
         yield "who waits longer", f"{groups}: {worse}. The longest wait is {longest}, the 99th percentile {p99}."
     if entered is not None:
         waits = f"a mean wait of {as_hours(entered.mean_h)} and a longest one of {as_hours(entered.longest_h)}"
-        yield "what to enter", f"Slurm and PBS have no threshold. They can have a {entered}, with {waits}."
+        why = "" if entered is then else "Slurm and PBS have no thresholds, and of these orders only this: "
+        yield "what to enter", f"{why}{entered}, with {waits}."
     if shortest is not then and shortest.mean_h < (1 - GAIN) * (then or now).mean_h:
-        starves = ": that is starvation" if verdict.starves else ""
+        starves = ": that is starvation" if shortest.starves(now) else ""
         longest = f"{as_hours(shortest.longest_h)} (now {as_hours(now.longest_h)}){starves}"
         waits = f"a mean wait of {as_hours(shortest.mean_h)}, and a longest one of {longest}"
         yield "if only the mean counted", f"{shortest}: {waits}."

@@ -69,6 +69,10 @@ class Option:
         slack_h = _SHORT_H  # of nothing there is no multiple
         return self.longest_h <= _LONGEST * now.longest_h + slack_h and self.p99_h <= _P99 * now.p99_h + slack_h
 
+    def starves(self, now: "Option") -> bool:
+        """Return whether some job starves: it waits more than five times as long as any does now."""
+        return self.longest_h > _STARVES * max(now.longest_h, _SHORT_H)
+
     def table(self) -> dict[str, object]:
         """Return it by name, as JSON has it."""
         low, middle, high = np.percentile(self.changes, (10, 50, 90)) if len(self.changes) else (None,) * 3
@@ -124,9 +128,9 @@ class Verdict:
     costly: bool
 
     @property
-    def starves(self) -> bool:
-        """Whether some starve under what has the shortest mean wait: they wait five times as long as anybody now."""
-        return self.shortest.longest_h > _STARVES * self.now.longest_h
+    def advised(self) -> Option | None:
+        """What to change to, if that is the verdict."""
+        return self.then if self.kind == "change" else None
 
 
 def judge(options: Sequence[Option], now: Option, calibration: Calibration | None) -> Verdict:

@@ -337,6 +337,9 @@ def test_the_front_has_what_is_not_worse_in_all_three_respects() -> None:
     table = front_table([now, better, longer], now)
     assert table["mean wait (h)"].tolist() == [2, 3, 4]
     assert table["policy"].iloc[-1].endswith("(now)")
+    assert table["starves"].tolist() == ["", "", ""]
+    starving = option(1, 50, 501)
+    assert front_table([now, starving], now)["starves"].tolist() == ["some jobs", ""]
 
 
 def test_tables_and_figures_are_in_hours(campaign: Campaign) -> None:

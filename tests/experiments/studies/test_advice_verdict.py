@@ -94,8 +94,10 @@ def test_another_backfilling_is_no_advice() -> None:
 def test_what_is_surely_shorter_but_lets_some_wait_is_costly_and_starvation_is_named() -> None:
     costly = replace(BETTER, longest_h=186.0)
     found = verdict(costly)
-    assert (found.kind, found.costly, found.starves) == ("do not change", True, False)
-    assert verdict(replace(costly, longest_h=5147.0)).starves
+    assert (found.kind, found.costly, found.shortest.starves(NOW)) == ("do not change", True, False)
+    assert replace(costly, longest_h=500.1).starves(NOW)
+    assert not replace(costly, longest_h=500.0).starves(NOW)
+    assert not replace(costly, longest_h=0.08).starves(replace(NOW, longest_h=0.0)), "of five minutes nobody starves"
     unsure = replace(costly, changes=np.zeros(5))
     assert (verdict(unsure).kind, verdict(unsure).costly) == ("do not change", False)
 
@@ -126,6 +128,7 @@ def test_the_verdict_is_weaker_the_farther_the_replay_is_from_the_log(
     found = verdict(BETTER, entered, replayed=calibration(logged_h, rank_correlation=rank_correlation))
     assert (found.kind, found.weak) == (kind, weak)
     assert found.then is BETTER, "of the replayed machine"
+    assert found.advised is (None if kind == "no match" else BETTER)
     assert found.entered is (None if kind == "no match" else entered)
 
 
