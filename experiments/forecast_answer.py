@@ -11,8 +11,9 @@ import numpy as np
 from experiments.cli_output import DONE, print_json, print_line, print_note
 from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import seconds, span
+from simmodels.ground.numbers import as_integer
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.units import HOUR
 from simmodels.workload import Workload
@@ -36,12 +37,11 @@ def forecast(
 ) -> int:
     """Say when a job will start; return the exit status."""
     if (job is None) == (new is None):
-        both = "neither --job nor --new" if job is None else "--job with --new"
-        raise RequestError(both, "one of --job ID and --new CORES,LIMIT is needed")
+        what = "there is no job to forecast" if job is None else "--job and --new exclude each other"
+        raise RequestError(what, "give --job ID or --new CORES,LIMIT")
     if user is not None and new is None:
-        raise RequestError("--user with --job", "it is whose the job of --new is")
-    if not 1 <= futures <= _MOST_FUTURES:
-        raise RequestError(f"{futures:,} futures", f"a number from 1 to {_MOST_FUTURES:,} is needed")
+        raise RequestError("--user has no effect on --job", "omit it: the log says the user of a job")
+    as_integer("--futures", futures, 1, _MOST_FUTURES)
     log = file.read()
     for line in notes_of(log.counts):
         print_note(line)
@@ -50,7 +50,9 @@ def forecast(
     cores = log.max_cores or 1
     chosen = QueueOptions.checked(**options)
     if user is not None and not any("user" in order.needs for order in chosen.both):
-        raise RequestError(f"--user under {chosen.order.name}", "it is for orders that name the user")
+        raise RequestError(
+            f"--user has no effect under {chosen.order.name}", "omit it, or choose an order that names the user"
+        )
     present = Futures(log, cores=cores, options=chosen, seed=seed).go_to(at_s)
     workers = os.cpu_count() or 1
     answer: dict[str, object]
@@ -145,12 +147,12 @@ def _instant(text: str, log: Workload) -> float:
         at_s = seconds(text, "--at")
     else:
         if log.start_unix_s is None:
-            raise RequestError(f"--at {text}: {log.name} does not say when it began", "a time since its zero is needed")
+            raise RequestError(f"--at {text}: {log.name} does not say when it began", "give a time since its zero")
         at_s = date.replace(tzinfo=date.tzinfo or UTC).timestamp() - log.start_unix_s
     first_s, last_s = float(log.submit_s.min()), float(log.submit_s.max())
     if not first_s <= at_s <= last_s:
         raise RequestError(
-            f"--at {text} is at {at_s:g} s of {log.name}", f"its jobs come from {first_s:g} to {last_s:g} s"
+            f"--at {text} is at {at_s:g} s of {log.name}", f"choose a time from {first_s:g} to {last_s:g} s"
         )
     return at_s
 
@@ -165,8 +167,8 @@ def _new(text: str, cores: int) -> _Asked:
     """
     width, comma, limit = text.partition(",")
     if not comma or not width.strip().isdecimal() or not 1 <= int(width) <= cores:
-        raise RequestError(f"--new {text!r}", f"CORES,LIMIT is needed, as in 16,4h, with 1 to {cores:,} cores")
+        raise RequestError(must_be("--new", f"CORES,LIMIT, such as 16,4h, with 1 to {cores:,} cores", text))
     limit_s = seconds(limit, "the limit of --new")
     if limit_s <= 0:
-        raise RequestError(f"--new {text!r}", "a limit of more than 0 s is needed")
+        raise RequestError(must_be("--new", "CORES,LIMIT with a limit > 0", text))
     return _Asked("a new job", int(width), limit_s)

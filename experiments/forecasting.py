@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from experiments.inputs import without_limit
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay, Snapshot
@@ -69,7 +69,7 @@ class Futures:
         named = {name for order in options.both for name in order.needs}
         if "runtime" in named:
             raise RequestError(
-                f"a forecast under {options.order.name}", "an order that does not name the runtime is needed"
+                f"{options.order.name} names the runtime, which no forecast knows", "choose another order"
             )
         log = with_limits(log)
         # Futures have of the log's columns what the orders read: each is copied for each future.
@@ -88,7 +88,7 @@ class Futures:
             The instant is before the last one that was gone to.
         """
         if at_s < self._at_s:
-            raise RequestError(f"{at_s:g} s after {self._at_s:g} s", "instants that rise are needed")
+            raise RequestError(must_be("at_s", f"at least {self._at_s:g}, the last instant,", at_s))
         self._at_s = at_s
         self._replay.run(float(np.nextafter(at_s, np.inf)))
         schedule = self._replay.schedule()
@@ -129,12 +129,12 @@ class Present:
             return int(found[0])
         known = np.flatnonzero(self.past.log.job_id == job)
         if not len(known):
-            raise RequestError(f"the log has no job {job}", "the number of a job of the log is needed")
+            raise RequestError(f"the log has no job {job}", "give the number of a job of the log")
         if not self.past.log.known()[known[0]]:
-            raise RequestError(f"cores or runtime of job {job} are unknown: it is left out", "another is needed")
+            raise RequestError(f"cores or runtime of job {job} are unknown", "choose another job")
         before = self.past.log.submit_s[known[0]] <= self.at_s
         what = "has ended before" if before else f"is submitted at {self.past.log.submit_s[known[0]]:g} s, after"
-        raise RequestError(f"job {job} {what} {self.at_s:g} s", "a job that waits then is needed")
+        raise RequestError(f"job {job} {what} {self.at_s:g} s", "choose a job that waits then")
 
     def forecast(self, job: int, *, futures: int = 1000, workers: int = 1) -> Forecast:
         """Return when a job that waits may start.
@@ -156,7 +156,7 @@ class Present:
         place = self.place_of(job)
         started_s = self.snapshot.start_s[place]
         if not np.isnan(started_s):
-            raise RequestError(f"job {job} has run since {started_s:g} s", "a job that waits is needed")
+            raise RequestError(f"job {job} has run since {started_s:g} s", "choose a job that waits")
         return self._drawn(lambda later: later, place, futures, workers)
 
     def forecast_new(
@@ -176,7 +176,7 @@ class Present:
         unknown = sorted(set(self.past.log.extras) - {"user"})
         if unknown:
             raise RequestError(
-                f"a new job under an order that names {unknown[0]}", "--job ID of one of the log is needed"
+                f"the order names {unknown[0]}, which a new job has not", "give --job ID of one of the log"
             )
         number, length_s = np.array([int(self.past.log.job_id.max(initial=0)) + 1]), np.array([limit_s])
         one = Workload(number, np.array([self.at_s]), length_s, length_s, np.array([cores]), user_id=np.array([user]))

@@ -103,7 +103,7 @@ class Advice(Study):
         """The log, cleaned, read once."""
         of = {**self.parameters, **self.chosen}
         if not of["workload"]:
-            raise RequestError("advice without a log", "--workload FILE says which")
+            raise RequestError("there is no log to advise on", "add --workload FILE")
         filters, partitions = (parts(str(of[name])) for name in ("clean", "partition"))
         file = WorkloadFile(
             path=Path(of["workload"]),

@@ -67,7 +67,7 @@ class Forecasts(Study):
         found = {}
         for path in map(str, design.factors["workload"]):
             if not path:
-                raise RequestError("forecasts without a log", "--workload FILE,... says which")
+                raise RequestError("there is no log to forecast", "add --workload FILE,...")
             cores = None if parameters["cores"] is None else int(str(parameters["cores"]))
             log = WorkloadFile(path=Path(path), cores=cores, filters=filters, drop_oversized=True).read()
             log = log.take(log.known())

@@ -113,18 +113,21 @@ def test_the_command_says_when_and_how_sure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--at", "5d"], "neither --job nor --new; one of --job ID and --new CORES,LIMIT is needed"),
-        (["--at", "5d", "--job", "1", "--new", "1,1h"], "--job with --new"),
+        (["--at", "5d"], "there is no job to forecast; give --job ID or --new CORES,LIMIT"),
+        (["--at", "5d", "--job", "1", "--new", "1,1h"], "--job and --new exclude each other"),
         (["--at", "5d", "--new", "65,1h"], "with 1 to 64 cores"),
-        (["--at", "5d", "--new", "16"], "CORES,LIMIT is needed, as in 16,4h"),
-        (["--at", "5d", "--new", "16,0h"], "a limit of more than 0 s is needed"),
-        (["--at", "5d", "--job", "1", "--user", "3"], "--user with --job"),
-        (["--at", "5d", "--new", "16,1h", "--user", "3"], "--user under FCFS; it is for orders that name the user"),
+        (["--at", "5d", "--new", "16"], "--new must be CORES,LIMIT, such as 16,4h, with 1 to 64 cores (got '16')"),
+        (["--at", "5d", "--new", "16,0h"], "--new must be CORES,LIMIT with a limit > 0 (got '16,0h')"),
+        (["--at", "5d", "--job", "1", "--user", "3"], "--user has no effect on --job"),
+        (
+            ["--at", "5d", "--new", "16,1h", "--user", "3"],
+            "--user has no effect under FCFS; omit it, or choose an order",
+        ),
         (["--at", "17281010", "--new", "16,1h"], "--at 17281010 is at 1.7281e+07 s of log"),
         (["--at", "5d", "--new", "16,soon"], "the limit of --new must be a number of seconds, or one with a unit"),
-        (["--at", "500d", "--new", "16,1h"], "--at 500d is at 4.32e+07 s of log; its jobs come from"),
+        (["--at", "500d", "--new", "16,1h"], "--at 500d is at 4.32e+07 s of log; choose a time from"),
         (["--at", "2026-11-24T12:00", "--new", "16,1h"], "does not say when it began"),
-        (["--at", "5d", "--new", "16,1h", "--futures", "0"], "0 futures; a number from 1 to 100,000 is needed"),
+        (["--at", "5d", "--new", "16,1h", "--futures", "0"], "--futures must be an integer from 1 to 100000 (got 0)"),
     ],
 )
 def test_what_cannot_be_forecast_is_refused_in_a_line(words: list[str], message: str, tmp_path: Path) -> None:
@@ -173,19 +176,19 @@ def test_a_job_without_a_limit_does_not_say_how_long_it_will_run() -> None:
 
 
 def test_an_order_that_names_the_runtime_is_refused_and_one_of_another_column_goes() -> None:
-    with pytest.raises(sm.RequestError, match="a forecast under clairvoyant"):
+    with pytest.raises(sm.RequestError, match="clairvoyant names the runtime, which no forecast knows"):
         futures_of(LOG, order=sm.Order("clairvoyant", lambda runtime: runtime))
     log = replace(LOG, extras={"worth": LOG.job_id % 5, "other": LOG.job_id})
     order = sm.Order("by worth", lambda worth, submit: submit - 3600.0 * worth)
     present = futures_of(log, order=order).go_to(float(log.submit_s[2000]))
     assert set(present.snapshot.jobs.extras) == {"worth"}
     assert (present.forecast(int(log.job_id[2000]), futures=5).starts_s >= present.at_s).all()
-    with pytest.raises(sm.RequestError, match="a new job under an order that names worth"):
+    with pytest.raises(sm.RequestError, match="the order names worth, which a new job has not"):
         present.forecast_new(1, 60.0)
 
 
 def test_instants_rise() -> None:
     futures = futures_of(LOG)
     futures.go_to(float(LOG.submit_s[2000]))
-    with pytest.raises(sm.RequestError, match="instants that rise are needed"):
+    with pytest.raises(sm.RequestError, match=r"at_s must be at least .*, the last instant,"):
         futures.go_to(float(LOG.submit_s[1000]))

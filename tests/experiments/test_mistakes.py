@@ -68,9 +68,9 @@ MISTAKES = {
     "--orders, --heuristics, --bids and --routers",
     "simulate -w log.swf --clusters 2x32 --cores 3": "--cores and --clusters exclude each other; omit one of them",
     "simulate -w log.swf --jobs 0": "--jobs has no effect without workflows; add --workflows FOLDER",
-    "forecast -w log.swf --at 1d": "neither --job nor --new; one of --job ID and --new CORES,LIMIT is needed",
-    "forecast -w log.swf --at 1d --job 1 --new 4,1h": "--job with --new; one of --job ID and --new CORES,LIMIT is "
-    "needed",
+    "forecast -w log.swf --at 1d": "there is no job to forecast; give --job ID or --new CORES,LIMIT",
+    "forecast -w log.swf --at 1d --job 1 --new 4,1h": "--job and --new exclude each other; give --job ID or "
+    "--new CORES,LIMIT",
     "run replay -j 2 --dask tcp://localhost:8786": "--workers and --dask exclude each other; omit --workers: "
     "dask has workers of its own",
     "run replay -w log.swf --set workload=log.swf": "--workload and --set workload= exclude each other; omit one "
