@@ -10,12 +10,13 @@ from experiments.policy import HEURISTICS, ROUTERS
 from experiments.tables import listing
 from simmodels.engine import ENGINES
 from simmodels.errors import require_known
+from simmodels.metrics import IN_WORDS, STATISTICS
 from simmodels.policies.bids import bids
 from simmodels.policies.orders import orders
 from simmodels.policies.queue_options import QueueOptions
 from workloads.cleaning import FILTERS
 
-_IN_WORDS: Final = re.compile(r'``"(\w+)"``:? \(?([^);.]*)')
+_SAID: Final = re.compile(r'``"(\w+)"``:? \(?([^);.]*)')
 
 
 class _Kind(NamedTuple):
@@ -35,7 +36,7 @@ def _abouts(named: Mapping[Any, str]) -> Iterable[Mapping[str, Any]]:
 def _of_option(option: str) -> Callable[[], Iterable[Mapping[str, Any]]]:
     """Return what makes the rows of the choices of an option of queues, from its description."""
     said = next(said for name, _, _, said in QueueOptions.described() if name == option)
-    return lambda: _abouts(dict(_IN_WORDS.findall(said)))
+    return lambda: _abouts(dict(_SAID.findall(said)))
 
 
 _KINDS: Final[Mapping[str, _Kind]] = {
@@ -62,6 +63,11 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "engines": _Kind("engines: all give the same schedule", "name about", lambda: _abouts(ENGINES)),
     "heuristics": _Kind("heuristics on machines", "name about", lambda: _abouts(HEURISTICS)),
     "routers": _Kind("routers before several clusters", "name about", lambda: _abouts(ROUTERS)),
+    "metrics": _Kind(
+        f"metrics of --json (wait_s to slr as {', '.join(f'{each}_' for each in STATISTICS)})",
+        "name about",
+        lambda: _abouts(IN_WORDS),
+    ),
     "studies": _Kind("studies to run", "name about", lambda: _abouts(dict(listed()))),
     "filters": _Kind(
         "filters for --clean",

@@ -130,7 +130,7 @@ def list_choices(
     ] = None,
     json: options.Json = False,
 ) -> int:
-    """List what can be chosen, in words: orders, bids, heuristics, routers, backfillings, studies and filters."""
+    """List in words what can be chosen: orders, bids, backfillings, heuristics, routers, metrics, studies, filters."""
     from experiments import choices  # noqa: PLC0415  the help does not wait for the models
 
     return choices.list_choices(kind=kind, json=json)

@@ -5,6 +5,7 @@ summed up over the counted jobs that ended. *Machine metrics* (utilisation, queu
 throughput) have one value for a window of time.
 """
 
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -16,6 +17,45 @@ from simmodels.units import HOUR
 Integers: TypeAlias = NDArray[np.int64]
 
 STATISTICS: Final = ("mean", "median", "p95", "max")
+IN_WORDS: Final[Mapping[str, str]] = {
+    "wait_s": "from submission to start",
+    "response_s": "from submission to end",
+    "slowdown": "response time over execution time",
+    "bounded_slowdown": "slowdown where short executions count as tau; at least 1",
+    "per_processor_bounded_slowdown": "bounded slowdown over the cores of the job; at least 1",
+    "stretch": "response time over the runtime of the whole job",
+    "slr": "response time of a finished workflow over the length of its critical path",
+    "utilisation": "core-seconds in use, over those of all cores; 0 to 1",
+    "makespan_s": "from the first submission to the last end",
+    "throughput_jobs_per_hour": "jobs that ended, per hour",
+    "mean_queue_length": "number of waiting jobs, on average over time",
+    "max_queue_length": "largest number of waiting jobs",
+    "jobs": "jobs that count",
+    "completed": "jobs that ran to their end",
+    "killed": "jobs stopped at their limit",
+    "unfinished": "jobs that had not ended",
+    "uncounted_jobs": "jobs outside the metrics, such as warm jobs",
+    "jobs_without_slowdown": "jobs that executed for 0 s",
+    "jobs_without_stretch": "jobs of 0 s of work",
+    "goodput": "share of the core-seconds of machines that were on which became work",
+    "aborted": "share of them in which jobs ran for nothing",
+    "idle": "the rest of them",
+    "kills": "how often a job lost its machine",
+    "mean_aborted_s": "how long those had run, on average",
+    "arrived": "jobs submitted in the window",
+    "completed_share": "share of those that ended in it",
+    "mean_machines_used": "machines that a heuristic with targets used, on average over time",
+    "value": "worth of all workflows, over the most that they could be worth",
+    "starved": "share of workflows that starved or were not finished at the end",
+    "effective_load": "work, over what all cores could do from the first submission to the last",
+    "finished": "workflows that were finished",
+    "starved_deadline": "workflows dropped when their deadline was reached",
+    "unfinished_at_end": "workflows not finished at the end",
+    "rejected": "workflows that were not admitted",
+    "tasks": "tasks of all workflows",
+    "tasks_started": "tasks that started",
+}
+"""Every metric of `simmodels.Schedule.metrics`; the first seven have the `STATISTICS` as prefixes."""
 
 
 # -- one value a job -----------------------------------------------------------------------------

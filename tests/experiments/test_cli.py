@@ -238,6 +238,20 @@ def test_list_of_one_kind_has_all_that_is_known_of_it(kind: str, run: Run) -> No
         assert all(word in shown for each in listed for word in each["formula"].split()[:1])
 
 
+def test_list_explains_every_metric_and_no_other() -> None:
+    jobs = {"submit_s": [0, 1, 2], "runtime_s": [100, 4, 100], "cores": [2, 2, 1]}
+    reference = sm.Workload.of(jobs)
+    targeted = {"heuristic": "TargetAsap", "reference": reference}
+    found = {
+        **sm.simulate(jobs, cores=2).metrics(),
+        **sm.simulate_on_machines(jobs, [(0, 1)], cores_per_machine=2, **targeted).metrics(),
+        **sm.simulate_workflows([], clusters=[("a", 1, None)]).metrics(),
+    }
+    shown = choices.names_of("metrics")
+    plain = {name.removeprefix(f"{name.split('_')[0]}_") if name not in shown else name for name in found}
+    assert plain == set(shown)
+
+
 def test_list_as_json_is_one_object_with_formula_and_source(run: Run) -> None:
     answer = run("list", "--json")
     listed = json.loads(answer.out)

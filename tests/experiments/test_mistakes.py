@@ -34,7 +34,7 @@ MISTAKES = {
     "new one two": "unexpected argument 'two'; see schedlab new --help",
     # names
     "list ordres": "unknown kind of choice 'ordres'; did you mean orders? known: orders, bids, backfillings, decide, "
-    "overrun, engines, heuristics, routers, studies, filters",
+    "overrun, engines, heuristics, routers, metrics, studies, filters",
     "compare -w log.swf --orders FCFS,SAFF": f"unknown order 'SAFF'; did you mean SAF? known: {ORDERS}",
     "simulate -w log.swf -b aggressive": "unknown backfilling 'aggressive'; known: none, greedy, easy, conservative",
     "simulate -w log.swf --clean storng": "unknown filter 'storng'; did you mean strong? known: runnable, strong, "
