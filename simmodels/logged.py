@@ -63,7 +63,7 @@ def as_logged(workload: WorkloadLike, *, cores: int | None = None) -> Schedule:
     has_wait = ~np.isnan(wait_s)
     if not has_wait.any():
         raise RequestError(
-            f"{workload.name!r} does not say when its jobs started", f"a column {WAIT} of waits >= 0 is needed"
+            f"{workload.name!r} does not say when its jobs started", f"add a column {WAIT} of waits >= 0"
         )
     size = workload.max_cores if cores is None else cores
     if size is None:

@@ -238,10 +238,10 @@ class Schedule:
             return
         if self.attempts is None or any(name not in self.attempts for name in MACHINE_COLUMNS):
             raise RequestError(
-                "a schedule on machines without all attempts", f"{', '.join(MACHINE_COLUMNS)} are needed"
+                "a schedule on machines without all attempts", f"give them with {', '.join(MACHINE_COLUMNS)}"
             )
         if self.window is None:
-            raise RequestError("a schedule on machines without a window", "first and last instant are needed")
+            raise RequestError("a schedule on machines without a window", "give its first and last instant")
 
     def _fill_workflows(self) -> None:
         """Say what became of workflows, if that is not given."""
@@ -371,7 +371,7 @@ class Schedule:
         """
         if len(self.places) != 1 or self.off_spans is None:
             raise RequestError(
-                f"the capacity of {len(self.places)} clusters", "that of one with machines, on(name), is"
+                f"the capacity of {len(self.places)} clusters", "ask for that of one with machines: on(name).capacity"
             )
         return machines_on(self.off_spans, 0, self.places[0].machines, self.simulated_s)
 
@@ -380,7 +380,7 @@ class Schedule:
         """Return the cores of each machine, of the one cluster."""
         if len(self.places) != 1:
             raise RequestError(
-                f"the machines of {len(self.places)} clusters", "those of one, on(name), are of one size"
+                f"the machines of {len(self.places)} clusters", "ask for those of one: on(name).cores_per_machine"
             )
         return self.places[0].cores_per_machine
 

@@ -206,7 +206,7 @@ class Auctioneer(Router):
             return
         if workflow.submit_s != self.env.now:
             what = f"job {workflow.job_id} of {workflow.submit_s:g} s is submitted at {self.env.now:g} s"
-            raise RequestError(what, "it is submitted at its submit_s")
+            raise RequestError(what, "submit it at its submit_s")
         if id(workflow) not in self._number:
             self.accept([workflow])
         self.env.publish(Submitted, workflow, self)
@@ -254,7 +254,7 @@ class Auctioneer(Router):
     def _require_drain(self) -> None:
         """Refuse rigid jobs if auctions end with the last submission: how many are to come is not known."""
         if self.options.end == "submit":
-            raise RequestError("rigid jobs in an auction with end='submit'", "end must be 'drain'")
+            raise RequestError("rigid jobs in an auction with end='submit'", "use end='drain'")
 
     def predict_start(self, job: Job) -> float:
         """Return when a job would start, wherever that is earliest; see `Scheduler.predict_start`.
@@ -265,7 +265,7 @@ class Auctioneer(Router):
             It stands in front of clusters, which predict nothing.
         """
         if not self.into:
-            raise RequestError("an Auctioneer of clusters predicts no start", "schedulers must stand behind it")
+            raise RequestError("an Auctioneer of clusters predicts no start", "put schedulers behind it")
         return super().predict_start(job)
 
     @property

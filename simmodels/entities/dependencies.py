@@ -97,7 +97,7 @@ class Dependencies(Decider):
         for each in env.all(Dependencies):
             if set(each.clusters) & set(self.clusters) and each.terms() != self._terms:
                 what = f"{_travel(self._terms)} in front of clusters where {_travel(each.terms())}"
-                raise RequestError(what, "all sources must share one Dependencies")
+                raise RequestError(what, "let all sources share one Dependencies")
         self._flows: list[_Flow] = []
         self._open: dict[int, _Flow] = {}  # by id of the workflow, those that are not done
         into.routers = (*into.routers, self)
@@ -153,7 +153,7 @@ class Dependencies(Decider):
         kinds = {each.kind for each in into.clusters}
         if len(kinds) > 1 and any(kind is not None for kind in flow.kind):
             what = f"job {flow.job_id} asks for kinds of clusters behind a {type(into).__name__}"
-            raise RequestError(what, "an Auctioneer must stand there: it chooses by kind")
+            raise RequestError(what, "put an Auctioneer there, which chooses by kind")
         flow.require_runnable({(kinds.pop() if len(kinds) == 1 else None): self.widest})
 
     def submit(self, job: Job | Workflow) -> None:

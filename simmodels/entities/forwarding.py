@@ -183,10 +183,12 @@ def schedulers_of(given: Sequence[Cluster] | Sequence[Scheduler]) -> tuple[Sched
     for each in given:
         if not isinstance(each, Cluster | Scheduler):
             what = f"an Auctioneer in front of {type(each).__name__}"
-            raise RequestError(what, "clusters or schedulers must be given")
+            raise RequestError(what, "give it clusters or schedulers")
     found = tuple(each for each in given if isinstance(each, Scheduler))
     if found and len(found) < len(given):
-        raise RequestError("an Auctioneer in front of clusters and schedulers", "all must be clusters, or schedulers")
+        raise RequestError(
+            "an Auctioneer in front of clusters and schedulers", "give it clusters only, or schedulers only"
+        )
     return found
 
 
@@ -199,9 +201,9 @@ def require_forwarding(places: Sequence[Scheduler], *, forward: bool, rebalance_
         Tasks would be forwarded to clusters or moved without being forwarded, or a placer gets no queue.
     """
     if forward and not places:
-        raise RequestError("forward=True in front of clusters", "schedulers must be given: a cluster has no queue")
+        raise RequestError("forward=True in front of clusters", "give it schedulers: a cluster has no queue")
     if not forward and any(each.widest < each.cluster.cores for each in places):
-        raise RequestError("forward=False in front of a placer", "forward=True is needed: it chooses the machine")
+        raise RequestError("forward=False in front of a placer", "use forward=True: the placer chooses the machine")
     if rebalance_s is not None:
         as_number("rebalance_s", rebalance_s, above=0, unit="seconds", also="None")
         if not forward:

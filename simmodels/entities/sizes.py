@@ -55,7 +55,7 @@ def groups_of(
     if isinstance(machines, Sequence):
         if not machines or not all(isinstance(group, Machines) for group in machines) or speed != 1.0:
             what = f"cluster {name!r} with machines={machines} and speed={speed}"
-            raise RequestError(what, "a list of Machines is needed, which say their speeds")
+            raise RequestError(what, "give a list of Machines, which say their speeds")
         return tuple(machines)
     if machines is None or each is None:
         return ()

@@ -77,7 +77,7 @@ class KnobTuner:
     def _refuse_simulations(self) -> NoReturn:
         """Refuse a strategy that simulates."""
         what = f"{type(self.strategy).__name__} for {self.option} of a {type(self.decider).__name__}"
-        raise RequestError(what, "a strategy that simulates must choose the order of a QueueScheduler, by mean_wait_s")
+        raise RequestError(what, "let a strategy that simulates choose the order of a QueueScheduler, by mean_wait_s")
 
     # -- what it sees ---------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ class KnobTuner:
         env = self.env
         if self.cost == "lost_value" and not any(isinstance(each, Auctioneer | Dependencies) for each in self._of()):
             what = f"cost='lost_value' for {self.option} of a {type(self.decider).__name__} of rigid jobs"
-            raise RequestError(what, "workflows must be submitted there: jobs have no value")
+            raise RequestError(what, "submit workflows there: jobs have no value")
         passed = max(0, math.floor((env.now - self.from_s) / self.period_s))
         while True:
             begin_s = self.from_s + passed * self.period_s

@@ -240,7 +240,7 @@ def draw_pairs(
         what = (
             f"{len(rows)} of {len(workload)} jobs of {workload.name!r} have runtime, estimate and cores that take part"
         )
-        raise RequestError(what, f"at least {initial_jobs + trial_jobs} are needed")
+        raise RequestError(what, f"give a log with at least {initial_jobs + trial_jobs}")
     taken = workload.take(rows)
     return tuple(
         Pair.at(

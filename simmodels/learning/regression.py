@@ -233,7 +233,7 @@ def fit_polynomial(
     weight = _weights(columns, weights)
     rows = len(weight)
     if rows <= len(names):
-        raise RequestError(f"{rows} scores for {len(names)} terms", f"at least {len(names) + 1} are needed")
+        raise RequestError(f"{rows} scores for {len(names)} terms", f"give at least {len(names) + 1}")
     features = _features(columns[:3], names)
     score = columns[3]
     weighted = features * weight[:, None]

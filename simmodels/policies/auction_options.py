@@ -118,7 +118,7 @@ class AuctionOptions(Options):
         if self.forward and any(own):
             what = f"forward=True with prices={paid}, backfilling={self.backfilling!r}, admission={self.admission}"
             what += f", cluster_fit={self.cluster_fit!r}"
-            raise RequestError(what, "these must be left out: tasks wait in queues, not for the auction")
+            raise RequestError(what, "leave these out: tasks wait in queues, not for the auction")
         return replace(
             self,
             bid=bid,
@@ -138,10 +138,10 @@ class AuctionOptions(Options):
         of_a_place = ", ".join(sorted(OF_A_PLACE.intersection(found.needs)))
         if of_a_place and not self.forward:
             what = f"bid {found.name!r} names {of_a_place}"
-            raise RequestError(what, "it must be that of an Auctioneer before schedulers, with forward=True")
+            raise RequestError(what, "use it with forward=True, of an Auctioneer before schedulers")
         if of_a_place and "longest" in found.needs:
             what = f"bid {found.name!r} names longest and {of_a_place}"
-            raise RequestError(what, "it may name the one or the other: forwarded tasks are in no common queue")
+            raise RequestError(what, "name the one or the other: forwarded tasks are in no common queue")
         return found
 
     def about(self) -> dict[str, object]:

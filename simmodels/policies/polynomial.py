@@ -102,10 +102,10 @@ def as_terms(terms: Sequence[str | Sequence[int]]) -> tuple[str, ...]:
         powers = zip(LETTERS, as_powers(term), strict=True)
         text = "".join(f"{letter}{power if power > 1 else ''}" for letter, power in powers if power) or "1"
         if text in found:
-            raise RequestError(f"term {text!r} is given twice", "each may occur once")
+            raise RequestError(f"term {text!r} is given twice", "give it once")
         found.append(text)
     if not found:
-        raise RequestError("a polynomial without terms", "at least one is needed")
+        raise RequestError("a polynomial without terms", "give at least one")
     return tuple(found)
 
 

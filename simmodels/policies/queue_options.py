@@ -76,7 +76,7 @@ class QueueOptions(Options):
         if backfill_order is not None and self.backfilling != "easy":
             raise RequestError(
                 f"a backfill order ({as_order(backfill_order).name}) with backfilling {self.backfilling!r}",
-                'only backfilling "easy" has an order of its own',
+                'use backfilling="easy", or leave the backfill order out',
             )
         return replace(
             self,

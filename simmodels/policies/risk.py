@@ -38,7 +38,7 @@ def risk_table(reference: Workload, *, category: Category = "ge", cap_s: float) 
     """
     known = reference.known() & (reference.runtime_s > 0) & (reference.cores > 0)
     if not known.any():
-        raise RequestError(f"the reference {reference.name!r} holds no work", "jobs like those to come are needed")
+        raise RequestError(f"the reference {reference.name!r} holds no work", "give jobs like those to come")
     lengths, row = np.unique(np.minimum(reference.runtime_s[known], cap_s), return_inverse=True)
     work = np.bincount(row, weights=lengths[row] * reference.cores[known])
     if category == "thousandths":

@@ -133,11 +133,11 @@ class Strategy:
         what = "order" if of_orders else "choice"
         given = as_tuple(f"{what}s", self.orders if of_orders else self.choices, f"a list of {what}s")
         if not given:
-            raise RequestError(f"a strategy without {what}s", "at least one is needed")
+            raise RequestError(f"a strategy without {what}s", "give at least one")
         names = [str(name_of(find_order(each) if of_orders else each)) for each in given]
         if len(set(names)) < len(names):
             article = "an" if of_orders else "a"
-            raise RequestError(f"a strategy with {article} {what} twice: {', '.join(names)}", "each may occur once")
+            raise RequestError(f"a strategy with {article} {what} twice: {', '.join(names)}", "give each once")
         object.__setattr__(self, "choices", given)
         object.__setattr__(self, "orders", _Choices(given))
 
@@ -244,7 +244,7 @@ class FullFeedback(Strategy):
     def observe(self, memory: Memory, period: Period) -> Memory:
         """Return the memory after a period."""
         if period.simulated_s is None:
-            raise RequestError("a period without simulated costs", "full feedback needs them")
+            raise RequestError("a period without simulated costs", "give them: full feedback needs them")
         return replace(super().observe(memory, period), cost=self.decay * memory.cost + period.simulated_s)
 
     def choose(self, memory: Memory, uniforms: Floats) -> int:  # noqa: ARG002  it leaves nothing to chance

@@ -121,7 +121,7 @@ class Replay:
     def _require_whole(self) -> None:
         """Refuse to use what Ctrl-C left in the middle of an instant."""
         if self._left:
-            raise RequestError("the replay was interrupted in the middle of an instant", "a new one is needed")
+            raise RequestError("the replay was interrupted in the middle of an instant", "make a new one")
 
     def snapshot(self) -> "Snapshot":
         """Return where the replay is, which stays so while the replay goes on.

@@ -96,7 +96,7 @@ def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:
     key = next((name for name in ("row", "job_id") if name in table), "job_id")
     missing = [name for name in (key, *ATTEMPT_COLUMNS[1:]) if name not in table]
     if missing:
-        raise RequestError(f"attempts without {', '.join(missing)}", f"{', '.join(ATTEMPT_COLUMNS)} are needed")
+        raise RequestError(f"attempts without {', '.join(missing)}", f"give {', '.join(ATTEMPT_COLUMNS)}")
     if key == "row":
         row = table["row"].to_numpy().astype(np.int64)
         strange = row[(row < 0) | (row >= len(workload))]
@@ -110,7 +110,7 @@ def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:
     strange = np.flatnonzero(found != 1)
     if len(strange):
         what, times = f"attempts of job {wanted[strange[0]]}", found[strange[0]]
-        raise RequestError(what, f"the workload has {times} jobs of this number; one is needed")
+        raise RequestError(what, f"the workload has {times} jobs of this number, and not 1")
     return order[at]
 
 

@@ -447,7 +447,7 @@ def test_rules_that_cannot_be_changed_are_refused_and_all_stays_as_it_is() -> No
     assert (auctioneer.options.bid.name, auctioneer.changes) == ("FIFO", 0)
     queues = [QueueScheduler(env, Cluster(env, name, cores=4)) for name in "ab"]
     forwarding = Auctioneer(env, queues, forward=True)
-    with pytest.raises(RequestError, match=r"forward=True with .*'greedy'.*; these must be left out"):
+    with pytest.raises(RequestError, match=r"forward=True with .*'greedy'.*; leave these out"):
         forwarding.reconfigure(backfilling="greedy")
 
 

@@ -343,10 +343,13 @@ def test_whatever_is_forwarded_is_done_in_order_and_once(
         ({"forward": True, "prices": True}, "prices=True"),
         ({"forward": True, "backfilling": "easy"}, "backfilling='easy'"),
         ({"forward": True, "admission": 0.5}, "admission=0.5"),
-        ({"rebalance_s": 5.0}, "rebalance_s=5.0 with forward=False"),
+        ({"rebalance_s": 5.0}, "rebalance_s without forward=True; add forward=True, or leave rebalance_s out"),
         ({"forward": True, "bid": sm.Bid("x", lambda start, longest: start + longest)}, "names longest and start"),
-        ({"forward": True, "rebalance_s": 0.0}, r"rebalance_s=0\.0"),
-        ({"bid": early_end}, "names start; it must be that of an Auctioneer before schedulers"),
+        (
+            {"forward": True, "rebalance_s": 0.0},
+            r"rebalance_s must be a finite number of seconds > 0, or None \(got 0.0\)",
+        ),
+        ({"bid": early_end}, "names start; use it with forward=True, of an Auctioneer before schedulers"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], text: str) -> None:
@@ -358,7 +361,7 @@ def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], te
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_bids_that_name_the_place_are_refused_where_there_is_none(engine: Any) -> None:  # noqa: ANN401
     flows = [sm.Workflow(1, 0.0, [5.0], 4)]
-    with pytest.raises(RequestError, match="bid 'early_end' names start; it must be"):
+    with pytest.raises(RequestError, match="bid 'early_end' names start; use it with forward=True"):
         sm.simulate_workflows(flows, clusters=[("c", 4, None)], bid=early_end, engine=engine)
 
 

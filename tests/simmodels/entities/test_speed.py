@@ -98,9 +98,9 @@ def test_energy_and_goodput_know_the_sizes_of_machines() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"machines": []}, "a list of Machines is needed"),
-        ({"machines": [4]}, "a list of Machines is needed"),
-        ({"machines": [sm.Machines(1, 2)], "speed": 2.0}, "which say their speeds"),
+        ({"machines": []}, "give a list of Machines"),
+        ({"machines": [4]}, "give a list of Machines"),
+        ({"machines": [sm.Machines(1, 2)], "speed": 2.0}, "give a list of Machines, which say their speeds"),
         (
             {"machines": [sm.Machines(1, 2)], "cores_per_machine": 2},
             "give either cores, or machines and cores_per_machine, or a list of Machines",

@@ -270,7 +270,7 @@ def test_what_cannot_be_tuned_is_refused_when_the_tuner_is_made() -> None:
         sm.Tuner(env, router, sm.UCB1())
     with pytest.raises(UnknownNameError, match="unknown cost 'mean_wait'; did you mean mean_wait_s"):
         sm.Tuner(env, one, sm.UCB1(), cost="mean_wait")  # type: ignore[arg-type]
-    simulates = "a strategy that simulates must choose the order of a QueueScheduler, by mean_wait_s"
+    simulates = "let a strategy that simulates choose the order of a QueueScheduler, by mean_wait_s"
     with pytest.raises(RequestError, match=f"FullFeedback for backfilling of a QueueScheduler; {simulates}"):
         sm.Tuner(env, (one, "backfilling"), sm.FullFeedback(choices=("none", "easy")))
     with pytest.raises(RequestError, match=f"FullFeedback for order of a QueueScheduler; {simulates}"):
@@ -278,7 +278,9 @@ def test_what_cannot_be_tuned_is_refused_when_the_tuner_is_made() -> None:
     with pytest.raises(RequestError, match=f"FullFeedback for bid of a Auctioneer; {simulates}"):
         sm.Tuner(bids.env, (bids, "bid"), sm.FullFeedback(choices=("PVR", "SRTF")))
     sm.Tuner(env, one, sm.UCB1(), cost="lost_value")
-    with pytest.raises(RequestError, match="cost='lost_value' for order of a QueueScheduler of rigid jobs; workflows"):
+    with pytest.raises(
+        RequestError, match="cost='lost_value' for order of a QueueScheduler of rigid jobs; submit workflows there"
+    ):
         run(env, LOG, one)
 
 

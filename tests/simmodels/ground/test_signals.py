@@ -116,7 +116,7 @@ def test_a_replay_that_was_interrupted_refuses_to_go_on(monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt):
         half.run()
     monkeypatch.undo()
-    with pytest.raises(RequestError, match="interrupted in the middle of an instant; a new one is needed"):
+    with pytest.raises(RequestError, match="interrupted in the middle of an instant; make a new one"):
         half.run()
 
 

@@ -137,7 +137,7 @@ def test_a_generated_workload_gives_pairs() -> None:
         ({"cores": 0}, "cores must be an integer from 1 to 2**53 (got 0)"),
         (
             {"trial_jobs": 50},
-            "60 of 60 jobs of 'workload' have runtime, estimate and cores that take part; at least 66",
+            "60 of 60 jobs of 'workload' have runtime, estimate and cores that take part; give a log with at least 66",
         ),
         ({"seed": -3}, "seed must be an integer >= 0 (got -3)"),
     ],

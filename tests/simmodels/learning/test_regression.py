@@ -177,7 +177,7 @@ def test_scores_that_have_no_nearest_polynomial_are_refused(changed: dict[str, A
 
 @pytest.mark.parametrize("rows", [0, 1, 4])
 def test_more_rows_than_terms_are_needed(rows: int) -> None:
-    with pytest.raises(RequestError, match=f"{rows} scores for 4 terms; at least 5 are needed"):
+    with pytest.raises(RequestError, match=f"{rows} scores for 4 terms; give at least 5"):
         fit_polynomial(scores(rows))
     assert fit_polynomial(scores(5)).rows == 5
 

@@ -97,9 +97,9 @@ def test_each_monomial_has_one_spelling(powers: tuple[int, int, int]) -> None:
 @pytest.mark.parametrize(
     ("terms", "text"),
     [
-        ([], "a polynomial without terms; at least one is needed"),
-        (["p", "q", "p"], "term 'p' is given twice; each may occur once"),
-        (["pq", (1, 1, 0)], "term 'pq' is given twice; each may occur once"),
+        ([], "a polynomial without terms; give at least one"),
+        (["p", "q", "p"], "term 'p' is given twice; give it once"),
+        (["pq", (1, 1, 0)], "term 'pq' is given twice; give it once"),
         ("pq", "terms must be a list of monomials such as"),
     ],
 )

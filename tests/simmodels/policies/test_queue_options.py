@@ -75,5 +75,5 @@ def test_warm_jobs_that_are_no_whole_number_are_refused(warm_jobs: float) -> Non
 
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "conservative"])
 def test_a_backfill_order_is_refused_where_nothing_is_backfilled_by_it(backfilling: str) -> None:
-    with pytest.raises(RequestError, match=f"SPF.* with backfilling '{backfilling}'; only backfilling \"easy\""):
+    with pytest.raises(RequestError, match=f"SPF.* with backfilling '{backfilling}'; use backfilling=\"easy\""):
         QueueOptions.checked(backfilling=backfilling, backfill_order="SPF")
