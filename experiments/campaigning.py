@@ -173,7 +173,7 @@ def new_study(name: str, *, toml: bool) -> int:
 
 
 def _texts(study: Study) -> frozenset[str]:
-    """Return the parameters and factors of a study whose own values are texts."""
+    """Return the parameters and factors of a study with texts as their own values."""
     own = {name: (value,) for name, value in study.parameters.items()} | dict(study.factors)
     return frozenset(name for name, values in own.items() if all(isinstance(value, str) for value in values))
 

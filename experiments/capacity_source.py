@@ -19,7 +19,7 @@ _OF_SERIES: Final = {
     "column": None, "per_machine": 1.0, "min_machines": 0, "max_machines": None, "series_from_s": 0.0, "repeat": False
 }  # fmt: skip
 """What goes with a series only, and what it is by default."""
-_MOST: Final = 1_000_000  # machines: more are those of a series whose unit was forgotten
+_MOST: Final = 1_000_000  # machines: a series of more is one with a forgotten unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from experiments.cli_output import DONE, INTERRUPTED, cli_command, unknown, usag
 PROGRAM: Final = "schedlab"
 """What messages call the program, however it was started; and for what completion is installed."""
 _LATE: Final = ("simulate", "compare", "forecast")
-"""The commands whose options are those of the models: only who asks for them waits until the models are imported."""
+"""The commands with options of the models: only they wait until the models are imported."""
 
 
 class _Commands(Group):
@@ -203,6 +203,6 @@ def main() -> int:
     except typer.Abort:
         return INTERRUPTED
     except Exception as error:
-        if not hasattr(error, "format_message"):  # that of click, whose home differs between versions of typer
+        if not hasattr(error, "format_message"):  # that of click: its home differs between versions of typer
             raise
         return usage_error(error, json="--json" in sys.argv)

@@ -50,7 +50,7 @@ def _own(
 
 
 def _with_queue(function: Any) -> Any:  # noqa: ANN401  typer reads the signature
-    """Return a command whose options are those of the function, and those of queues."""
+    """Return a command with the options of the function and those of queues."""
     own = [each for each in inspect.signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
     at = next(place for place, each in enumerate(own) if each.name == "seed")
     function.__signature__ = inspect.Signature([*own[:at], *(each.parameter for each in _QUEUE.values()), *own[at:]])

@@ -68,15 +68,15 @@ class _Helped:
 
 
 class Command(_Helped, typer.core.TyperCommand):
-    """A command whose help is in our form."""
+    """A command with help in our form."""
 
 
 class Group(_Helped, typer.core.TyperGroup):
-    """A group of commands whose help is in our form."""
+    """A group of commands with help in our form."""
 
 
 def command_of(common: Sequence[str]) -> type[Command]:
-    """Return the class of a command whose ``--help`` shows these parameters, in this order."""
+    """Return the class of a command that shows these parameters in ``--help``, in this order."""
     return type("Command", (Command,), {"common": (*common, "help_all", "help")})
 
 

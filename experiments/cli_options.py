@@ -159,7 +159,7 @@ OF_LOGS: Final = tuple(each for each in _OF_LOGS if each.name != "workload")
 def takes_log(
     *, clean: str | None = None, without: Collection[str] = ()
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return what makes a command of a function whose parameter ``log`` is a `WorkloadFile`: one with its options.
+    """Return what makes a command of a function with a parameter ``log``, a `WorkloadFile`: one with its options.
 
     Parameters
     ----------

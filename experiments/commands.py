@@ -128,8 +128,8 @@ def _remark_left_out(cells: Sequence[Cell], scenario: Scenario, shown: Steps) ->
     left_out = {cell.policy.name: _left_out(cell) - unknown for cell in cells if cell.schedule is not None}
     for count in sorted(set(left_out.values()) - {0}):
         alike = len(set(left_out.values())) == 1
-        whose = "" if alike else f" ({', '.join(name for name in left_out if left_out[name] == count)})"
-        shown.print_note(f"{count_of(count, 'job')} did not take part from {begin:,.10g} s to {end:,.10g} s{whose}")
+        under = "" if alike else f" ({', '.join(name for name in left_out if left_out[name] == count)})"
+        shown.print_note(f"{count_of(count, 'job')} did not take part from {begin:,.10g} s to {end:,.10g} s{under}")
 
 
 def _left_out(cell: Cell) -> int:

@@ -165,7 +165,7 @@ def compare(
 def logged_cell(scenario: Scenario, setup: Setup, cells: Sequence[Cell]) -> Cell | None:
     """Return what the log itself records of the jobs that count; None if it does not say when its jobs started.
 
-    Nor is there any on machines, whose figures of merit a log does not have.
+    Nor is there any on machines: a log does not have their figures of merit.
     """
     work, kind = scenario.workload, cells[0].policy.kind
     on_machines = any(site.machines is not None for site in scenario.on or ())

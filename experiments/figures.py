@@ -203,9 +203,9 @@ def distributions(
 ) -> Figure:
     """Return how a quantity is distributed over the jobs, schedule beside schedule.
 
-    Above, the share of jobs with at most so much (the empirical distribution function). Below, a
-    row a schedule: the box holds the middle half of the jobs with the median as a line, the
-    whiskers go from the 5th to the 95th percentile, the diamond is the mean, whose value stands on
+    Above, the share of jobs with at most so much (the empirical distribution function). Below, one
+    row per schedule: the box holds the middle half of the jobs with the median as a line, the
+    whiskers go from the 5th to the 95th percentile, the diamond is the mean; its value stands on
     the right. Both are on one logarithmic axis and in the same colours. The jobs are the counted
     ones that ended.
 

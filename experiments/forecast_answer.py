@@ -67,9 +67,9 @@ def forecast(
         answer = {"by_limits_h": by_limits_h}
     else:
         one = _new(str(new), cores)
-        whose = -1 if user is None else user
+        user_id = -1 if user is None else user
         found, shorter = (
-            present.forecast_new(one.cores, limit_s, user=whose, futures=futures, workers=workers)
+            present.forecast_new(one.cores, limit_s, user=user_id, futures=futures, workers=workers)
             for limit_s in (one.limit_s, one.limit_s / 2)
         )
         earlier_h = float(np.median(found.starts_s - shorter.starts_s)) / HOUR

@@ -65,7 +65,7 @@ def gantt(
 
     There is a panel for each cluster of each schedule. An attempt is a rectangle on its cores: those of its machines,
     if the cluster has several, else of the pool (see `simmodels.allocation.allocate`). Killed jobs are hatched;
-    attempts whose work was lost are cross-hatched in red, with a cross where they ended; jobs outside the metrics are
+    attempts that lost their work are cross-hatched in red, with a cross where they ended; jobs outside the metrics are
     pale grey, jobs of 0 s strokes, machines that are off grey. What still runs at the end runs to the chart's edge.
     Up to 80 jobs are labelled with their numbers, where there is room. More than 4,000 rectangles are drawn as pixels,
     so that files stay small, and the strokes, which would cover them, are left out (the legend says how many).

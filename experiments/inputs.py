@@ -302,9 +302,9 @@ def describe_error(error: BaseException, files: Sequence[str] = ()) -> str:
     error
         The error.
     files
-        The files whose lines are to be reported.
+        The files to report lines of.
     """
-    causes = [error]  # a process of SimPy raises a copy, whose cause has the notes and the lines
+    causes = [error]  # a process of SimPy raises a copy: its cause has the notes and the lines
     while (cause := causes[-1].__cause__) is not None and cause not in causes:
         causes.append(cause)
     text = " ".join(str(error).split())

@@ -180,7 +180,7 @@ class Outputs:
     gantt, figure, graph
         Figures: the Gantt chart, cores and queue over time, a workflow's graph.
     graph_job
-        The number of the workflow whose graph is drawn.
+        The number of the workflow to draw.
     view, trace
         The page to pan, zoom and search; the trace for Perfetto.
     power

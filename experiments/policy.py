@@ -74,7 +74,7 @@ def policy(kind: Kind, given: str | Priority) -> Policy:
 
     Orders and bids may also be ``path/to/file.py:name`` or ``path/to/fit.toml``. Heuristics are those of
     `simmodels.simulate`; ``FirstFitAware`` and ``FirstFitUnaware``; and ``EASY`` and ``FCFS``, the queues with and
-    without backfilling, whose jobs may be on several machines. Routers are those of `simmodels.simulate`, and
+    without backfilling, in which a job may be on several machines. Routers are those of `simmodels.simulate`, and
     ``Auction``, which forwards each task to the queue with the best offer.
 
     Raises

@@ -198,7 +198,7 @@ def _write_index(out: Path, found: Sequence[Reproduced], *, scale: str, seed: in
 
 
 def _rows(found: Sequence[Reproduced]) -> Iterator[tuple[Reproduced, str, dict[str, int]]]:
-    """Hand out each paper, whose claims these are, and their verdicts; ours only where there are some."""
+    """Hand out each paper, the origin of claims, and their verdicts; ours only where there are some."""
     for each in found:
         for ours in (False, True):
             counted = each.verdicts(ours=ours)
@@ -211,8 +211,8 @@ def _show(found: Sequence[Reproduced], scale: str) -> None:
     table = Table(box=box.SIMPLE, pad_edge=False)
     for heading in ("study", "claims of", *_VERDICTS, "wall time (s)"):
         table.add_column(heading, justify="left" if heading in {"study", "claims of"} else "right")
-    for each, whose, counted in _rows(found):
-        table.add_row(each.study.name, whose, *(str(counted[verdict]) for verdict in _VERDICTS), f"{each.wall_s:,.0f}")
+    for each, origin, counted in _rows(found):
+        table.add_row(each.study.name, origin, *(str(counted[verdict]) for verdict in _VERDICTS), f"{each.wall_s:,.0f}")
     print_table(f"the claims of four papers, scale {scale}", table)
     failing = [(each.study.name, claim) for each in found for claim in each.failing()]
     if failing:

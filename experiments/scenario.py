@@ -39,7 +39,7 @@ class Scenario:
     window_s
         From when to when; None for all of it.
     reference
-        Jobs like those to come, from whose lengths risks are estimated; None where nobody asks for them.
+        Jobs like those to come, to estimate risks from their lengths; None where nobody asks for them.
     where
         The clusters in words.
     notes
@@ -336,7 +336,7 @@ class ScenarioRequest:
         begin = float(log.submit_s.min()) if window_s is None else window_s[0]
         before = log.known() & (log.submit_s < begin) & (log.submit_s >= begin - WEEK)
         if not before.any():
-            what = f"no job in the week before {begin:g} s, from whose lengths the risk of each target is estimated"
+            what = f"no job in the week before {begin:g} s has a length to estimate the risk of each target from"
             raise RequestError(what, "add --reference FILE, or choose --from a week later")
         return log.take(before)
 

@@ -76,7 +76,7 @@ def read_workflows(
         reason = getattr(error, "strerror", None) or str(error)
         raise FileFormatError(str(where), None, f"the folder cannot be read: {reason.lower()}") from error
     if not paths:
-        what = f"the folder has no workflow: no file whose name ends in {', '.join(_READERS)}, compressed or not"
+        what = f"the folder has no workflow: no file name ends in {', '.join(_READERS)}, compressed or not"
         raise FileFormatError(str(where), None, what)
     return [
         _READERS[_suffix(path)](path, tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=number)
@@ -107,8 +107,8 @@ def arrivals(
 
     How fast they come is asked for in one of two ways. By `load` and `cores`: each is followed by the next after its
     own work / (load * cores), so that the load is exact at all times (see `market_workload`); or, if `poisson`,
-    after a random gap whose mean offers this load. By `gap_s`: at equal gaps; or, if `poisson`, at random gaps of
-    this mean. The first is submitted at 0, a Monday at 00:00 where `week` has weights.
+    after a random gap with the mean that offers this load. By `gap_s`: at equal gaps; or, if `poisson`, at random
+    gaps of this mean. The first is submitted at 0, a Monday at 00:00 where `week` has weights.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, 
     Returns
     -------
     Workload
-        Its extras are ``batsim_id`` and ``profile``, as text. A job whose id is ``7`` or ``w0!7`` is job
+        Its extras are ``batsim_id`` and ``profile``, as text. A job with the id ``7`` or ``w0!7`` is job
         7; if an id is no such number or one comes twice, the jobs are numbered 1, 2, ... Its `counts`
         say: jobs, estimates taken from runtimes, jobs renumbered.
 

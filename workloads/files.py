@@ -108,7 +108,7 @@ def _pieces(packed: BinaryIO, kind: str) -> Iterator[bytes]:
     """Yield what compressed data hold, in pieces; several streams, one after the other, are one file.
 
     What follows the last stream, and is no other, is an error, where the files of Python's `bz2` and `lzma` would
-    silently end: it may be a stream whose first byte was damaged.
+    silently end: it may be a stream with a damaged first byte.
     """
     if kind == ".gz":
         with gzip.GzipFile(fileobj=packed) as file:

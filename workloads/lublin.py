@@ -48,7 +48,7 @@ class LublinParameters:
     size_low_probability
         How likely log2(cores) is below the middle (uProb); the paper advises 0.7 to 0.95.
     runtime_shape_1, runtime_scale_1, runtime_shape_2, runtime_scale_2
-        The two gamma distributions whose mixture is that of ln(runtime in seconds) (a1, b1, a2, b2).
+        The two gamma distributions that ln(runtime in seconds) is a mixture of (a1, b1, a2, b2).
     runtime_slope, runtime_offset
         A job of q cores is of the first gamma distribution with probability slope * q + offset, kept
         within 0 and 1 (pa, pb): the slope is what makes wide jobs longer.

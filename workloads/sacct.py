@@ -105,7 +105,7 @@ def read_sacct(
     a job gives one job, in the order of the file. Steps (``123.batch``) are left out, and counted.
 
     - ``runtime_s`` is the elapsed time, in which Slurm does not count the time suspended; without it, end less start
-      less Suspended. It is unknown (-1) for a job that never started, or is still there, or whose end is unknown.
+      less Suspended. It is unknown (-1) for a job that never started, or is still there, or has no known end.
     - ``cores`` are those allocated if that is > 0, else those requested: a job that has nodes to itself occupies all
       of them, whatever it asked for.
     - ``estimate_s`` is the time limit; the runtime where there is none.

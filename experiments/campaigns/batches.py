@@ -265,7 +265,7 @@ def _plain_row(row: object, factors: Mapping[str, Value]) -> dict[str, Any]:
 
 
 def table_of(done: Sequence[Done]) -> pa.Table:
-    """Return the table of cells that are done, whose columns are each of one kind."""
+    """Return the table of cells that are done; each of its columns is of one kind."""
     ours: dict[str, list[Any]] = {name: [] for name in OURS}
     values: dict[str, list[Any]] = {}
     length = 0

@@ -73,7 +73,7 @@ def declared(path: Path, find_class: Callable[[str], type[Study]]) -> type[Study
     path
         The file.
     find_class
-        Finds the study on whose grounds it stands; a file is looked for beside this one.
+        Finds the study that it is based on; a file is looked for beside this one.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def _made(content: Mapping[str, Any], path: Path, find_class: Callable[[str], ty
         (base,),
         {
             "__doc__": content.get("title", base.__doc__),
-            "__module__": base.__module__,  # where the code is that does the work, and whose mistakes are reported
+            "__module__": base.__module__,  # the module of the code that does the work: its mistakes are reported
             "name": content.get("name", path.stem),
             "parameters": parameters,
             "factors": factors,

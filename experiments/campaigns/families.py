@@ -74,7 +74,7 @@ def everywhere(members: Mapping[str, Measured], bounds: Mapping[str, float]) -> 
     All of them keep to the bounds if the interval of 95 % of each does, with no correction for how many there are
     (intersection-union). Shown is then the member nearest to a bound, with that interval. Not all of them do if an
     interval that holds together with the others (Bonferroni) is outside. Shown is then the farthest such member; else,
-    of those that may be outside, the farthest; with that wider interval, whose confidence the effect has.
+    of those that may be outside, the farthest; with that wider interval, and its confidence.
 
     Parameters
     ----------

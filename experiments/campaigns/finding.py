@@ -87,7 +87,7 @@ def reference(text: str) -> str:
 
 
 def code_files(text: str, chosen: Mapping[str, Any] | None = None) -> tuple[Path, ...]:
-    """Return the files whose code a study would run, by their full paths, without running any; none if it has a name.
+    """Return the full paths of the code files that a study would run, without running any; none if it has a name.
 
     These are the files that it is declared and defined in, and those that values of its own name, as ``orders.py:mine``
     of an order does. What they import is not among them.

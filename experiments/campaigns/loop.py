@@ -230,7 +230,7 @@ class Loop:
             self._suspects.extend(_Batch([place]) for place in batch.places)
 
     def _overdue(self, batch: _Batch, error: CellTimeoutError) -> None:
-        """See to a batch one of whose cells ran too long: that one fails, and the others are run again."""
+        """See to a batch with a cell that ran too long: that cell fails, and the others are run again."""
         overdue = self._place_of[error.key]
         self._fail(overdue, str(error), error.limit_s)
         others = [place for place in batch.places if place != overdue]

@@ -42,7 +42,7 @@ def boxes(
     by
         The factor along the axis.
     within
-        A factor whose values stand side by side, in colours; None for none.
+        A factor; its values stand side by side, in colours; None for none.
     label
         What the axis of the measure is called; by default the measure's name, and a duration (a measure named ``*_s``)
         is shown in hours.

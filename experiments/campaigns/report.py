@@ -155,7 +155,7 @@ def _answer(study: Study, results: Results) -> dict[str, Any]:
 
 
 def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
-    """Return claims as a table, a row each."""
+    """Return claims as a table, one row per claim."""
     return pd.DataFrame(
         [
             {

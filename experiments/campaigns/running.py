@@ -190,7 +190,7 @@ def run(
     workers
         How many processes; None for one a core, 0 to run the cells in this process.
     dask
-        The address of a scheduler of dask, whose workers are used then.
+        The address of a scheduler of dask; its workers are used then.
     shard
         Which part of the cells this run is for.
     retry_failed
@@ -370,7 +370,7 @@ def _require_known(path: Path, about: Mapping[str, Any], study: str) -> None:
         elif not isinstance(sources, dict) or sources.get(str(file)) != _sha256(file):
             why = "is not as it was when the campaign was run"
         if why:
-            what = f"{path} names {file}, whose code would be run, and which {why}"
+            what = f"{path} names {file}, a file of code to run, which {why}"
             raise RequestError(what, "name the study yourself with --study, or use --trust if you trust the folder")
 
 

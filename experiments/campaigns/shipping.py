@@ -18,7 +18,7 @@ from experiments.campaigns.workers import Worker
 _shipped: dict[str, Shipment] = {}
 """In a worker: what the cells of each campaign share, by the plugin's name."""
 _timed: dict[tuple[str, int], Worker] = {}
-"""In a worker: for each campaign whose cells have a limit and each thread the process that runs them."""
+"""In a worker: the process that runs the cells, for each campaign with a limit for them and each thread."""
 
 
 class Shipping(WorkerPlugin):

@@ -114,8 +114,9 @@ def risk_over_order(rows: Rows, orders: int, capacities: int) -> Rows:
     Parameters
     ----------
     rows
-        float64[..., replications, 3 x capacities x orders]: values without and with knowledge of the risk, whose mean
-        difference is what knowing changes; and those of which the largest mean less the least is what the order does.
+        float64[..., replications, 3 x capacities x orders]: values without and with knowledge of the risk: their
+        mean difference is what knowing changes; and those of which the largest mean less the least is what the order
+        does.
     orders, capacities
         Their numbers.
     """

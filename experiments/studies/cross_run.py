@@ -105,7 +105,7 @@ def capacities_of(
 
 @lru_cache(maxsize=64)
 def _walk(platform: Platform, period_s: float, length_s: float, seed: int) -> Capacity:
-    """Return the first of many drawn walks whose mean over the window is the one asked for."""
+    """Return the first of many drawn walks with the mean over the window that is asked for."""
     number = 0
     while True:
         of: dict[str, Any] = {
@@ -217,7 +217,7 @@ def _tuned(
     jobs: Workload, work: Work, capacity: Capacity, platform: Platform, decider: str, order: str, tune_h: float,
     seed: int,
 ) -> Schedule:  # fmt: skip
-    """Return the schedule of jobs whose order a strategy chooses, period by period."""
+    """Return the schedule of jobs in an order that a strategy chooses, period by period."""
     choices = ("FCFS", "SAF", "F2", work.learned)
     strategy: Strategy = (
         EpsilonGreedy(choices=choices, epsilon=_EPSILON) if order == "bandit" else FullFeedback(choices=choices)

@@ -116,7 +116,7 @@ class Multifactor:
         return np.maximum(log.cores, self.node_cores) / minutes / self.cores
 
     def handicaps_s(self, log: Workload) -> Floats:
-        """Return float64[n], the handicap of each job: the one whose submit time and handicap are less goes first."""
+        """Return float64[n], the handicap of each job: the one with less submit time and handicap goes first."""
         asked = self._asked(log)
         if not self.by.endswith("classes"):
             return self.weight * (asked if self.by == "cores" else -asked)

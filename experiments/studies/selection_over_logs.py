@@ -45,7 +45,7 @@ def claims_over_logs(last: Results, variant: str) -> Iterator[Claim]:
     text = f"Noisy feedback nowhere divides the mean wait by more than a factor of 2 ({variant})"
     yield logs.everywhere(divided(text=text, ours=True, at_most=FACTOR))
     remains = _remaining(logs)
-    for text, least, whose in (
+    for text, least, is_ours in (
         ("The bandit decreases the mean wait down to 40 % of that of FCFS", REMAINS, ours),
         ("The bandit decreases the mean wait by up to 40 %", 1.0 - REMAINS, True),
     ):
@@ -53,7 +53,7 @@ def claims_over_logs(last: Results, variant: str) -> Iterator[Claim]:
             of_all(
                 text=f"{text} ({variant})",
                 source="abstract",
-                ours=whose,
+                ours=is_ours,
                 measure="waits with the bandit over those under FCFS, where that is least (log and period)",
                 effect=remains,
                 at_most=least,

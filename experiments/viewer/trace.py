@@ -24,7 +24,7 @@ _RUN: Final = ["machine", "row", "left_s", "right_s"]
 def write_trace(schedule: Schedule, path: str | os.PathLike[str], *, power: Power | None = None) -> None:
     """Write a schedule as a trace, to be opened at ui.perfetto.dev or in another viewer of such files.
 
-    A cluster is a group of tracks. A machine is a track whose slices are the attempts that ran there; jobs side by side
+    A cluster is a group of tracks. A machine is a track; its slices are the attempts that ran there; jobs side by side
     on one machine, or in a pool of cores, need a track each: a job takes the first that is free. Each slice carries the
     job's numbers. Spans in which a machine was off are slices, too. Counters are the jobs that wait, the cores in use,
     the machines that are on (where machines are switched), and the power that they draw, if `power` is given.

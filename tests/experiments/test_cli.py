@@ -465,7 +465,7 @@ WRONG = {
     "simulate -w log.swf --order pipe.py:x": "no order can be read from pipe.py: it is a pipe; only a regular file",
     "simulate -w pipe.swf": "pipe.swf: cannot be read: it is a pipe; only a regular file is read",
     "simulate -w /dev/zero": "/dev/zero: cannot be read: it is a device; only a regular file is read",
-    "simulate -w folder": "folder: the folder has no workflow: no file whose name ends in .json, .xml, .dax",
+    "simulate -w folder": "folder: the folder has no workflow: no file name ends in .json, .xml, .dax",
     "compare -w log.swf": "there is nothing to compare; give one of --orders, --heuristics, --bids and --routers",
     "compare -w log.swf --orders SAF --bids PVR": "2 lists of policies exclude each other; give one of",
     "compare -w log.swf --orders SAF --order SPF": "--order and --orders exclude each other; omit one of them",

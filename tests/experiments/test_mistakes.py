@@ -79,7 +79,7 @@ MISTAKES = {
     "use workers=1 or more",
     # files that are read
     "advise -w nowhere.swf": "nowhere.swf: cannot be read: no such file or directory",
-    "simulate -w folder": "folder: the folder has no workflow: no file whose name ends in .json, .xml, .dax, "
+    "simulate -w folder": "folder: the folder has no workflow: no file name ends in .json, .xml, .dax, "
     "compressed or not",
     "simulate -w notes.txt": "notes.txt, line 1: field 1 (job_id) must be a number (got 'hello')",
     "simulate -w empty.swf": "empty.swf: the file is empty",

@@ -48,7 +48,7 @@ def test_a_folder_is_read_in_the_order_of_its_names(folder: Path) -> None:
 
 
 def test_a_folder_without_workflows_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"the folder has no workflow: no file whose name ends in \.json"):
+    with pytest.raises(FileFormatError, match=r"the folder has no workflow: no file name ends in \.json"):
         read_workflows(tmp_path)
     with pytest.raises(FileFormatError, match="nowhere: the folder cannot be read: no such file"):
         read_workflows(tmp_path / "nowhere")
