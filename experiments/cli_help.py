@@ -1,6 +1,7 @@
 """The help of a command: its options in panels, the common ones first, and examples that can be copied."""
 
 import inspect
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -97,9 +98,10 @@ def _options(shown: Sequence[Any]) -> dict[str, list[tuple[str, str]]]:
 
 
 def _folded(command: str, width: int) -> str:
-    """Return a command as it can be copied: one that is too long goes on after a backslash."""
-    lines = textwrap.wrap(command, width - 6, break_on_hyphens=False, break_long_words=False)
-    return "  " + " \\\n      ".join(lines)
+    """Return a command as it can be copied: one that is too long goes on after a backslash, before an option."""
+    whole = re.sub(r"( --?[\w-]+) (?!-)", "\\1\0", command)  # an option and its value stay on one line
+    lines = textwrap.wrap(whole, width - 6, break_on_hyphens=False, break_long_words=False)
+    return "  " + " \\\n      ".join(lines).replace("\0", " ")
 
 
 def _named(parameter: Any) -> str:  # noqa: ANN401

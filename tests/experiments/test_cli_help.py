@@ -51,6 +51,7 @@ def test_the_help_fits_the_terminal_and_ends_with_examples(name: str, columns: i
     assert max(map(len, text.splitlines())) <= columns
     assert "<" not in text
     assert "╭─ Help" in text
+    assert all(line.split()[0].startswith("-") for line in text.split("\\\n")[1:]), "an option and its value are apart"
     examples = text.split("Examples:")[1].replace("\\\n", "").splitlines()[1:]
     assert 2 <= len(examples) <= 3
     assert [" ".join(line.split()) for line in examples] == (COMMANDS[name] if name else GROUP).epilog.splitlines()
