@@ -235,9 +235,8 @@ class Study(ABC):
         design = self.design(scale)
         count = design.replications * math.prod(map(len, design.factors.values()))
         if count > MOST_CELLS:
-            raise RequestError(
-                f"study {self.name} must have at most {MOST_CELLS:,} cells at scale {scale} (got {count:,})"
-            )
+            what = f"study {self.name} has {count:,} cells at scale {scale}, more than {MOST_CELLS:,}"
+            raise RequestError(what, "run several campaigns, each with another seed")
         for replication in range(design.replications):
             for values in itertools.product(*design.factors.values()):
                 yield Cell(dict(zip(design.factors, values, strict=True)), replication, seed, design.parameters)

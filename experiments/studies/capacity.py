@@ -32,7 +32,7 @@ from experiments.studies.capacity_settings import (
     heuristic_options,
     heuristics_for,
     points,
-    require_allowed,
+    require_settings,
     slices_of,
 )
 from simmodels.capacity import Capacity as Walk
@@ -133,7 +133,7 @@ class Capacity(Study):
             A setting is out of range.
         """
         design = self.design(scale)
-        require_allowed(design)
+        require_settings(design)
         values = design.factors
         slices = slices_of(values["workload"])
         families = [str(name) for name in values["workload"] if name in RISKY_FAMILIES]
@@ -160,7 +160,7 @@ class Capacity(Study):
             A slice cannot be read, has no job that is submitted in it, or begins when another does.
         """
         design = self.design(scale)
-        require_allowed(design)
+        require_settings(design)
         logs = []
         for path in slices_of(design.factors["workload"]):
             log = read_borg_slice(path)

@@ -207,7 +207,7 @@ def slices_of(workloads: Sequence[object]) -> list[str]:
     return [str(name) for name in workloads if name not in RISKY_FAMILIES]
 
 
-def require_allowed(design: Design) -> None:
+def require_settings(design: Design) -> None:
     """Refuse settings that are out of range, before anything is run.
 
     Raises

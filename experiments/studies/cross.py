@@ -21,7 +21,7 @@ from experiments.studies.cross_settings import (
     WORKLOADS,
     Platform,
     policies,
-    require_allowed,
+    require_settings,
 )
 from experiments.studies.cross_work import Work, work_of
 from simmodels.capacity import Capacity
@@ -91,7 +91,7 @@ class Cross(Study):
             A setting is out of range.
         """
         design = self.design(scale)
-        require_allowed(design)
+        require_settings(design)
         for replication in range(design.replications):
             for workload in design.factors["workload"]:
                 for capacity in design.factors["capacity"]:
@@ -108,7 +108,7 @@ class Cross(Study):
             A setting is out of range, a file cannot be read, or a log has not enough work for the windows.
         """
         design = self.design(scale)
-        require_allowed(design)
+        require_settings(design)
         of = design.parameters
         found: dict[str, Any] = {
             str(name): work_of(str(name), of, design.replications, self.seed) for name in design.factors["workload"]

@@ -94,7 +94,7 @@ def policies(design: Design) -> Iterator[tuple[str, str]]:
                 yield decider, order
 
 
-def require_allowed(design: Design) -> None:
+def require_settings(design: Design) -> None:
     """Refuse settings that cannot be run.
 
     Raises

@@ -126,7 +126,7 @@ class Market(Study):
             A setting is out of range.
         """
         design = self.design(scale)
-        _require_allowed(design)
+        _require_settings(design)
         of, values = design.parameters, design.factors
         first_end = values["end"][0]
         own = _rule_loads(values["load"])
@@ -208,7 +208,7 @@ def _rule_loads(loads: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(load for load in loads if load in _RULE_LOADS) or (max(loads),)
 
 
-def _require_allowed(design: Design) -> None:
+def _require_settings(design: Design) -> None:
     """Refuse settings that are out of range, before anything is run."""
     factors = design.factors
     known: Mapping[str, Sequence[str]] = {"end": get_args(End), "rule": tuple(RULES)}

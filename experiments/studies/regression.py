@@ -51,7 +51,7 @@ from experiments.studies.regression_settings import (
     online,
     printed_order,
     read_scores,
-    require_allowed,
+    require_settings,
     scores_for,
 )
 from experiments.studies.windows import windows
@@ -125,7 +125,7 @@ class Regression(Study):
             A setting is out of range, or a workload has no window with enough jobs.
         """
         design = self.design(scale)
-        require_allowed(design)
+        require_settings(design)
         yield from self._learning(design, seed)
         of, values = design.parameters, design.factors
         if ONLINE not in values["part"]:

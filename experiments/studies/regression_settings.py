@@ -124,7 +124,7 @@ def online(workload: str, values: Mapping[str, Sequence[object]]) -> Iterator[di
                        "mode": mode, "queue_depth": depth}  # fmt: skip
 
 
-def require_allowed(design: Design) -> None:
+def require_settings(design: Design) -> None:
     """Refuse settings that are out of range.
 
     Raises
