@@ -13,13 +13,14 @@ import typer
 from experiments.cli_options import POLICY, completion
 from experiments.inputs import named_priority, parts
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.durations import seconds
+from simmodels.ground.durations import duration, seconds
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
+from simmodels.units import HOUR
 from simmodels.workload import Workload
 
 PANELS: Final[Mapping[type[Options], str]] = {
@@ -170,4 +171,4 @@ def _shown(default: object, *, timed: bool = False) -> str:
         return ""
     if default is True:
         return "yes"
-    return f"{default:g} s" if timed and isinstance(default, float) else str(default)
+    return duration(default, HOUR) if timed and isinstance(default, float) else str(default)

@@ -105,12 +105,21 @@ def _shared(
     heuristic: Annotated[
         str | None,
         of(
-            POLICY, "NAME", f"Each job runs inside one machine: {', '.join(HEURISTICS)}.", "a queue", known="heuristics"
+            POLICY,
+            "NAME",
+            f"What places jobs on machines; see schedlab list heuristics: {', '.join(HEURISTICS)}.",
+            "a queue",
+            known="heuristics",
         ),
     ] = None,
     router: Annotated[
         str | None,
-        of(POLICY, "NAME", f"How jobs are sent to several clusters: {', '.join(ROUTERS)}.", known="routers"),
+        of(
+            POLICY,
+            "NAME",
+            f"How jobs are sent to several clusters; see schedlab list routers: {', '.join(ROUTERS)}.",
+            known="routers",
+        ),
     ] = None,
     rebalance: Annotated[
         str | None,
