@@ -120,6 +120,7 @@ class Capacity:
 
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check them."""
+        as_column("machines", self.machines)
         time_s, machines = as_column("time_s", self.time_s), np.asarray(self.machines)
         rows = len(time_s) if time_s.ndim == 1 else 0
         if not rows:
@@ -134,7 +135,8 @@ class Capacity:
                 "all must have the same length",
             )
         bad = ~np.isfinite(time_s) | ~((machines >= 0) & (machines <= MOST) & (machines == np.floor(machines)))
-        bad |= ~((notice_s >= 0) & np.isfinite(notice_s)) | ~np.isin(mode, CAPACITY_MODES) | too_far(time_s)
+        bad |= ~((notice_s >= 0) & np.isfinite(notice_s)) | too_far(time_s)
+        bad |= np.array([each not in CAPACITY_MODES for each in map(str, mode)])
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             CapacityChange(time_s[row], machines[row], notice_s[row], mode[row])  # type: ignore[arg-type]  # it refuses

@@ -10,6 +10,7 @@ from simmodels.capacity import Capacity, CapacityChange
 from simmodels.engine import Engine, require_engine
 from simmodels.entities.building import run_processes
 from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.arguments import as_tuple
 from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.checkpoints import Checkpoints
@@ -251,7 +252,8 @@ def simulate_workflows(
     >>> sm.simulate_workflows([job], clusters=[("a", 4)], bid="SRTF").start_s.tolist()
     [0.0, 10.0]
     """
-    return simulate(workflows, on=tuple(clusters), bid=bid, engine=engine, seed=seed, **rules)
+    sites = as_tuple("clusters", clusters, "a list of clusters")
+    return simulate(workflows, on=sites, bid=bid, engine=engine, seed=seed, **rules)
 
 
 def policies_of(

@@ -13,11 +13,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
-from simmodels.ground.arguments import got, listed
+from simmodels.ground.arguments import as_instance, as_tuple, got, listed
 from simmodels.ground.cards import SLICES, card, line_chart, number, share
 from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
-from simmodels.ground.numbers import as_number, ranges
+from simmodels.ground.numbers import as_integer, as_number, ranges
 from simmodels.ground.plugins import plugin
 from simmodels.job import Job, Numbers
 from simmodels.units import HOUR
@@ -419,11 +419,12 @@ class Workload:
         `counts` are added up; `max_cores`, `start_unix_s` and `header` are not kept.
         """
         made: list[Workload] = []
-        for part in parts:
+        for part in as_tuple("parts", parts, "a list of workloads and workflows"):
             if isinstance(part, Workload):
                 made.append(part)
             else:
-                made.append(cls.of_workflows([part] if isinstance(part, Workflow) else part))
+                flows = [part] if isinstance(part, Workflow) else as_tuple("parts", part, "workloads and workflows")
+                made.append(cls.of_workflows([as_instance("parts", each, Workflow) for each in flows]))
         counts: dict[str, int] = {}
         for part in made:
             for what, count in part.counts.items():
@@ -506,12 +507,13 @@ class Workload:
 
     def head(self, jobs: int) -> Self:
         """Return the first `jobs` jobs by (submit, input position)."""
-        if jobs < 0:
-            raise RequestError(must_be("jobs", "an integer >= 0", jobs))
+        jobs = as_integer("jobs", jobs, 0)
         return self.take(np.sort(np.argsort(self.submit_s, kind="stable")[:jobs]))
 
     def between(self, start_s: float, end_s: float) -> Self:
         """Return the jobs submitted in the half-open window [start_s, end_s), times unchanged."""
+        for name, at in (("start_s", start_s), ("end_s", end_s)):
+            as_number(name, at, finite=False, unit="seconds")
         if not start_s <= end_s:
             raise RequestError(must_be("start_s", f"at most end_s, {brief(end_s)}", start_s))
         return self.take((self.submit_s >= start_s) & (self.submit_s < end_s))
@@ -575,6 +577,8 @@ class Workload:
             A needed column is missing, or a column is not of numbers.
         """
         table: Any = frame
+        if not (isinstance(table, Mapping) or hasattr(table, "columns")):
+            raise RequestError(must_be("frame", "a DataFrame, or columns by name", table))
         columns = {str(each): np.asarray(table[each]) for each in getattr(table, "columns", table)}
         missing = [each for each in _NEEDED if each not in columns]
         if missing:

@@ -19,6 +19,7 @@ from simmodels.ground.numbers import as_flag, as_integer, as_number
 from simmodels.streams import stream
 from simmodels.units import DAY
 from simmodels.workload import Workload
+from workloads.submissions import as_load
 
 SLOTS: Final = 48
 """Slots of half an hour, into which the model divides a day."""
@@ -219,7 +220,7 @@ def lublin(
     jobs = as_integer("jobs", jobs, 1)
     cores = as_integer("cores", cores, 2)
     if load is not None:
-        load = as_number("load", load, above=0, also="None")
+        load = as_load(load, also="None")
     if not isinstance(parameters, LublinParameters | None):
         raise RequestError(must_be("parameters", "a LublinParameters, or None", parameters))
     if parameters is not None and as_flag("interactive", interactive):

@@ -26,6 +26,7 @@ _HOURS: Final = (
     *(1632, 1794, 2061, 2191, 2004, 1545, 1039, 693, 521, 402, 289, 207),
 )
 _DAYS: Final = (1190, 1339, 1349, 1386, 1309, 291, 136)
+_MOST_LOAD: Final = 10  # a load beyond it is a percentage
 
 WEEK_WEIGHTS: Final = tuple(day * hour / 1e6 for day in _DAYS for hour in _HOURS)
 """How much arrives in each of the 168 hours of a week from Monday 00:00 on, each relative to the others."""
@@ -97,6 +98,20 @@ class WeekClock:
         return found
 
 
+def as_load(load: float, *, also: str = "") -> float:
+    """Return an offered load, as a share of all cores; refuse a percentage.
+
+    Raises
+    ------
+    RequestError
+        It is no finite number > 0, or above 10.
+    """
+    found = as_number("load", load, above=0, also=also)
+    if found > _MOST_LOAD:
+        raise RequestError(must_be("load", f"a share of all cores, at most {_MOST_LOAD}: 0.9 for 90 %", load))
+    return found
+
+
 def load_seconds(volumes_core_s: Sequence[float], *, load: float, cores: int, clock: WeekClock) -> list[float]:
     """Return when each workflow is submitted, in seconds, so that the load is exact at all times.
 
@@ -120,7 +135,7 @@ def load_seconds(volumes_core_s: Sequence[float], *, load: float, cores: int, cl
     RequestError
         The load is no finite number > 0, or there is no core.
     """
-    as_number("load", load, above=0)
+    as_load(load)
     cores = as_integer("cores", cores, 1)
     ratios = [volume.as_integer_ratio() for volume in volumes_core_s]
     parts = math.lcm(*(below for _, below in ratios))

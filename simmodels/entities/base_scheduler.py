@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.entities.attempt import Attempt
-from simmodels.entities.cluster import Cluster
+from simmodels.entities.cluster import Cluster, as_cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import Environment
 from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
-from simmodels.ground.arguments import as_instance
 from simmodels.passes.prediction import predicted_start
 from simmodels.passes.under_notice import predicted_under_notice
 from simmodels.workload import Job
@@ -92,8 +91,8 @@ class Scheduler(Decider):
     """
 
     def __init__(self, env: Environment, cluster: Cluster) -> None:
-        self.env = as_instance("env", env, Environment)
-        self.cluster = as_instance("cluster", cluster, Cluster)
+        self.cluster = as_cluster(env, cluster)
+        self.env = env
         self.clusters = (cluster,)
         self._serve(cluster)
         self._submitted: list[Job] = []  # since the last decision

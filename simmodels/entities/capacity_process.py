@@ -13,7 +13,6 @@ from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Leaves, Machine
 from simmodels.entities.outages import require_machines
 from simmodels.errors import require_known
-from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.passes import switching
@@ -76,8 +75,8 @@ class CapacityProcess:
         longest_notice_s: float = 0.0,
     ) -> None:
         require_known("removes", removes, get_args(Removes))
-        require_machines(cluster)
-        self.env = as_instance("env", env, Environment)
+        require_machines(env, cluster)
+        self.env = env
         self.cluster = cluster
         self.removes = removes
         self.longest_notice_s = longest_notice_s
@@ -232,7 +231,7 @@ class TraceCapacity(CapacityProcess):
             None if repeat_s is None else as_seconds("repeat_s", repeat_s, above=0, finite=False, also="None")
         )
         longest = float(capacity.notice_s.max())
-        require_machines(cluster)
+        require_machines(env, cluster)
         as_integer(f"machines of cluster {cluster.name!r}", capacity.machines.max(), 0, len(cluster.machines))
         super().__init__(
             env, cluster, machines=self._machines_at(float(env.now)), removes=removes, longest_notice_s=longest

@@ -443,3 +443,16 @@ class Cluster:
         more, machine.offered = offered - machine.offered, offered
         if self.served_by is not None:
             self.served_by.note_power(machine, more)
+
+
+def as_cluster(env: Environment, cluster: Cluster) -> Cluster:
+    """Return a cluster that an entity of an environment serves or changes.
+
+    Raises
+    ------
+    RequestError
+        It is no cluster, or belongs to another environment.
+    """
+    if as_instance("cluster", cluster, Cluster).env is not as_instance("env", env, Environment):
+        raise RequestError(f"cluster {cluster.name!r} belongs to another environment", "create both with the same env")
+    return cluster

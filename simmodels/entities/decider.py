@@ -158,10 +158,18 @@ class Decider:
     def _require(self, job: Job) -> None:
         """Refuse what is no job, or can never run here."""
         self.require_job(job)
-        if not 1 <= job.cores <= self.widest:
+        try:
+            fits, runs = 1 <= job.cores <= self.widest, job.runtime_s >= 0
+        except TypeError:
+            raise ImpossibleJobError(
+                job.job_id, must_be("cores and runtime_s", "numbers", (job.cores, job.runtime_s))
+            ) from None
+        if not fits:
             place = "a machine here" if self._by_machine else "a cluster here"
             expected = f"an integer from 1 to {self.widest}, the most that {place} has"
             raise ImpossibleJobError(job.job_id, must_be("cores", expected, job.cores))
+        if not runs:
+            raise ImpossibleJobError(job.job_id, must_be("runtime_s", "a number of seconds >= 0", job.runtime_s))
 
     @staticmethod
     def require_job(job: Job) -> None:

@@ -13,6 +13,7 @@ from simpy.events import NORMAL, Event, EventPriority
 
 from simmodels import streams
 from simmodels.errors import RequestError
+from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import as_number, as_seed
 
 Process = Generator[Event, Any, Any]
@@ -78,7 +79,7 @@ class Environment(simpy.Environment):
 
     now = property(attrgetter("_now"), doc="The instant, in seconds.")  # SimPy's, without a call of Python
 
-    def run(self, until: float | Event | None = None) -> Any:  # noqa: ANN401  as simpy.Environment
+    def run(self, until: float | str | Event | None = None) -> Any:  # noqa: ANN401  as simpy.Environment
         """Run until an instant (before its events), until an event happens, or until nothing is left to happen.
 
         Python's collector looks only at what the run makes: whatever is there before (compiled code, above
@@ -87,10 +88,13 @@ class Environment(simpy.Environment):
         Raises
         ------
         RequestError
-            An earlier run was left by Ctrl-C: an event may have happened in part, and there is no going on from there.
+            The instant is none, or has passed. Or an earlier run was left by Ctrl-C: an event may have happened in
+            part, and there is no going on from there.
         """
         if self._left:
             raise RequestError("the run was interrupted in the middle of an instant", "a new environment is needed")
+        if until is not None and not isinstance(until, Event):
+            until = as_seconds("until", until, above=self.now, finite=False, also="an event, or None")
         ours = gc.get_freeze_count() == 0
         if ours:
             _collect_now_and_then()

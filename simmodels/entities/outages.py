@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from typing import Final, get_args
 
 from simmodels.capacity import Mode
-from simmodels.entities.cluster import Cluster
+from simmodels.entities.cluster import Cluster, as_cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError, must_be, require_known
-from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.streams import stream
@@ -19,15 +18,15 @@ _LEAST_SHAPE: Final = 0.05
 """Below, one time in a million is 10^100 times as long as the mean: no clock gets there."""
 
 
-def require_machines(cluster: Cluster) -> None:
+def require_machines(env: Environment, cluster: Cluster) -> None:
     """Refuse a pool of cores, which has no machines to switch.
 
     Raises
     ------
     RequestError
-        It is no cluster, or one without machines.
+        It is no cluster, one of another environment, or one without machines.
     """
-    if not as_instance("cluster", cluster, Cluster).machines:
+    if not as_cluster(env, cluster).machines:
         raise RequestError(f"cluster {cluster.name!r} has no machines", "create it with machines=")
 
 
@@ -76,8 +75,8 @@ class Failures:
     def __init__(
         self, env: Environment, cluster: Cluster, *, mtbf_s: float, repair_s: float, shape: float = 1.0
     ) -> None:
-        require_machines(cluster)
-        self.env = as_instance("env", env, Environment)
+        require_machines(env, cluster)
+        self.env = env
         self.cluster = cluster
         self.mtbf_s = as_seconds("mtbf_s", mtbf_s, above=0)
         self.repair_s = as_seconds("repair_s", repair_s, above=0)
@@ -152,8 +151,8 @@ class Maintenance:
         mode: Mode = "kill",
         repeat_s: float | None = None,
     ) -> None:
-        require_machines(cluster)
-        self.env = as_instance("env", env, Environment)
+        require_machines(env, cluster)
+        self.env = env
         self.cluster = cluster
         self.start_s = as_seconds("start_s", start_s, least=env.now)
         self.duration_s = as_seconds("duration_s", duration_s, above=0)

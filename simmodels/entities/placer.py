@@ -51,6 +51,7 @@ class Placer(Scheduler):
 
     def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
         self.options = PlacementOptions.checked(heuristic=self.heuristic, **options)
+        require_machines(env, cluster)
         self._require_cluster(cluster, self.options)
         self.size = cluster.machines[0].cores
         super().__init__(env, cluster)
@@ -81,7 +82,6 @@ class Placer(Scheduler):
     @staticmethod
     def _require_cluster(cluster: Cluster, options: PlacementOptions) -> None:
         """Refuse a cluster on which jobs cannot be placed so."""
-        require_machines(cluster)
         if len({machine.cores for machine in cluster.machines}) > 1:
             what = f"{options.heuristic} on cluster {cluster.name!r}, whose machines differ in size"
             raise RequestError(what, "machines of one size are needed; a queue takes others")

@@ -9,7 +9,6 @@ from simmodels.entities.events import Ended, Powered, Routed, Started, Submitted
 from simmodels.entities.machine import Machine
 from simmodels.entities.outages import require_machines
 from simmodels.entities.router import Router
-from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.workload import Job
@@ -54,8 +53,8 @@ class SleepWhenIdle:
     def __init__(
         self, env: Environment, cluster: Cluster, *, after_s: float, boot_s: float = 0.0, awake: int = 0
     ) -> None:
-        require_machines(cluster)
-        self.env = as_instance("env", env, Environment)
+        require_machines(env, cluster)
+        self.env = env
         self.cluster = cluster
         self.after_s = as_seconds("after_s", after_s, least=0)
         self.boot_s = as_seconds("boot_s", boot_s, least=0)

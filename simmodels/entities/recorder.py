@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
-from simmodels.entities.cluster import Cluster
+from simmodels.entities.cluster import Cluster, as_cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Ended, Powered, Submitted
@@ -62,6 +62,20 @@ def _packing(record: np.dtype[np.void]) -> Struct:
 _pack_job, _pack_attempt = _packing(_JOB).pack, _packing(_ATTEMPT).pack
 
 
+def _require_early(env: Environment) -> None:
+    """Refuse to begin recording when jobs were submitted already: a schedule would lack them.
+
+    Raises
+    ------
+    RequestError
+        Some were.
+    """
+    if any(source.submitted for source in env.all(Source)) or any(each.running for each in env.all(Cluster)):
+        raise RequestError(
+            f"a Recorder is created at {env.now:g} s, after the first submission", "create it before the clock runs"
+        )
+
+
 class Recorder:
     """Keeps one record per attempt; make it before the simulation runs.
 
@@ -88,7 +102,8 @@ class Recorder:
 
     def __init__(self, env: Environment, cluster: Cluster | None = None) -> None:
         self.env = as_instance("env", env, Environment)
-        self.cluster = None if cluster is None else as_instance("cluster", cluster, Cluster, also="None")
+        self.cluster = None if cluster is None else as_cluster(env, cluster)
+        _require_early(env)
         self._jobs = bytearray()  # a record of each submitted job, and of each task of a submitted workflow
         self._count = 0  # of these; the place of one among them is its number
         # By id, what is not done: its (first) number, and the object itself, so that its id stays its own.

@@ -63,6 +63,11 @@ class Router(Decider):
             if not isinstance(each, Decider):
                 what = f"a {type(self).__name__} into {type(each).__name__}"
                 raise RequestError(what, "schedulers, and routers of jobs, are needed")
+        if any(each.env is not env for each in self.into):
+            raise RequestError(
+                f"what a {type(self).__name__} sends jobs to belongs to another environment",
+                "create both with the same env",
+            )
         clusters = [cluster for each in self.into for cluster in each.clusters]
         self.clusters = tuple(dict.fromkeys(clusters))
         self._ready: dict[int, Job] = {}  # those that are to be sent, by id

@@ -100,6 +100,8 @@ class Source:
         self.env = as_instance("env", env, Environment)
         if not (hasattr(into, "accept") and hasattr(into, "submit")):
             raise RequestError(must_be("into", "a scheduler, a router or an Auctioneer", into))
+        if getattr(into, "env", env) is not env:
+            raise RequestError("into belongs to another environment than the source", "create both with the same env")
         taker: Any = into  # what it takes is what it is given: the one or the other
         work = Workload.of(workload)
         given: Any = work if isinstance(workload, Workload) or work.is_rigid else work.workflows

@@ -113,7 +113,7 @@ def write_csv(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
             cells = table.iloc[:, place].astype("object").map(_cell)
             written.isetitem(place, cells.to_numpy())
     written.columns = pd.Index([_cell(name) for name in table.columns])
-    with replacing(path) as temporary:
+    with replacing(as_path(path)) as temporary:
         written.to_csv(temporary, index=False, lineterminator="\n")
 
 

@@ -136,7 +136,8 @@ def bid(
     """
 
     def enter(function: Callable[..., float]) -> Bid:
-        return _BIDS.add(Bid(name or function.__name__, function, wins, trend, formula, source, about))  # type: ignore[arg-type]
+        called = getattr(function, "__name__", "bid") if name is None else name
+        return _BIDS.add(Bid(called, function, wins, trend, formula, source, about))  # type: ignore[arg-type]
 
     return enter if function is None else enter(function)
 

@@ -69,7 +69,8 @@ def order(
     """
 
     def enter(function: Callable[..., float]) -> Order:
-        return _ORDERS.add(Order(name or function.__name__, function, formula, source, about))
+        called = getattr(function, "__name__", "order") if name is None else name
+        return _ORDERS.add(Order(called, function, formula, source, about))
 
     return enter if function is None else enter(function)
 

@@ -175,10 +175,20 @@ def test_a_recorder_that_came_late_says_so() -> None:
     env = sm.Environment()
     scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1))
     scheduler.submit(Job(8, 0.0, 4.0, 4.0, 1))
-    env.run(until=1)
     recorder = sm.Recorder(env)
+    env.run(until=1)
     with pytest.raises(RequestError, match="job 8 runs, but this recorder has not seen it submitted"):
         recorder.schedule()
+
+
+@pytest.mark.parametrize("until", [1, None])
+def test_a_recorder_that_is_created_after_the_first_submission_is_refused(until: float | None) -> None:
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1))
+    sm.Source(env, {"submit_s": [0], "runtime_s": [4], "cores": [1]}, into=scheduler)
+    env.run(until=until)
+    with pytest.raises(RequestError, match=r"a Recorder is created at \d s, after the first submission; create it"):
+        sm.Recorder(env)
 
 
 class Slow(sm.Cluster):
