@@ -129,7 +129,9 @@ class WorkloadFile:
             jobs = jobs.take(~wide)
         counts[LEFT_OUT] = int((~jobs.known()).sum())
         if counts[LEFT_OUT] == len(jobs):
-            raise RequestError(f"no job of {self.path} is left ({'; '.join(notes_of(counts))})", "keep at least one")
+            raise RequestError(
+                f"no job of {self.path} is left ({'; '.join(notes_of(counts))})", "choose filters that leave some"
+            )
         _require_runnable(jobs, size)
         return replace(jobs, max_cores=size, counts=counts)
 
