@@ -180,7 +180,7 @@ def _given(names: Sequence[str]) -> str:
     for place in range(len(sys.argv) - 1, 0, -1):
         word, equals, value = sys.argv[place].partition("=")
         if word in names:
-            return value if equals else sys.argv[place + 1]
+            return value if equals else "".join(sys.argv[place + 1 : place + 2])
         if word[:2] in names:  # a short option with its value in one word
             return word[2:]
     return ""

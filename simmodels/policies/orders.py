@@ -339,7 +339,7 @@ for _name, (_theta, _shown, _about, _source) in _FITTED.items():
     _ORDERS.add_built_in(Polynomial(_theta, FORMS[_name], name=_name, formula=_shown, source=_source, about=_about))
 
 
-@_built_in("RANDOM", "at random", "a uniform number", "drawn once a job from the simulation's seed")
+@_built_in("RANDOM", "at random", "a uniform number", "drawn once per job from the simulation's seed")
 def _random(draw: float) -> float:
     return draw
 
