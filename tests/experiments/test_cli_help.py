@@ -150,6 +150,7 @@ def test_quiet_prints_results_and_errors_only(
         ("compare --routers Le", ["LeastLoaded"]),
         ("compare --clean runna", ["runnable"]),
         ("run sele", ["selection"]),
+        ("list orde", ["orders"]),
         ("run selection --scale s", ["smoke", "small"]),
         ("simulate --workload lo", []),  # then bash completes files
     ],
