@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.allocation import allocate_attempts
 from simmodels.ground.numbers import Floats, Ints
-from simmodels.results.place import ClusterSpec
+from simmodels.results.cluster_spec import ClusterSpec
 from simmodels.schedule import KILLED, UNFINISHED, Schedule
 
 Flags = NDArray[np.bool_]

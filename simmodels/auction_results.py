@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from simmodels.passes.auction_events import export_results
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.results.attempts import WORKFLOW_OUTCOMES
-from simmodels.results.place import ClusterSpec
+from simmodels.results.cluster_spec import ClusterSpec
 from simmodels.schedule import Schedule
 from simmodels.structures.auction_state import ACTIVE, EXPECTED, FINISHED, REJECTED, STARVED, AuctionState
 from simmodels.workload import Workload

@@ -39,9 +39,9 @@ from simmodels.results.attempts import (
     rows_of,
 )
 from simmodels.results.card import schedule_card
+from simmodels.results.cluster_spec import ClusterSpec, Terms
 from simmodels.results.evidence import Evidence
-from simmodels.results.legality import prove
-from simmodels.results.place import ClusterSpec, Terms
+from simmodels.results.legality import check
 from simmodels.results.plots import Plots
 from simmodels.results.tables import job_table, task_table
 from simmodels.results.workflow_graph import graph_with_results
@@ -797,7 +797,7 @@ class Schedule:
         IllegalScheduleError
             With the rule and, for the first offence, the job, the instant and the values.
         """
-        prove(self._evidence())
+        check(self._evidence())
         return self
 
 

@@ -19,7 +19,7 @@ from simmodels.policies.placement_options import Heuristic, PlacementOptions
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.compiled_run import run_compiled
-from simmodels.results.place import ClusterSpec
+from simmodels.results.cluster_spec import ClusterSpec
 from simmodels.schedule import Schedule
 from simmodels.site import Removes, Site
 from simmodels.workload import Workload, WorkloadLike

@@ -9,7 +9,7 @@ from simmodels.capacity import Capacity
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_integer
 from simmodels.policies.checkpoints import Checkpoints
-from simmodels.results.place import ClusterSpec
+from simmodels.results.cluster_spec import ClusterSpec
 
 Removes = Literal["highest", "random"]
 

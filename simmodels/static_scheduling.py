@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from simmodels import graph
 from simmodels.errors import ImpossibleJobError, RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance, as_tuple
-from simmodels.results.place import ClusterSpec, Terms
+from simmodels.results.cluster_spec import ClusterSpec, Terms
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow, delays
 from simmodels.workload import Workload

@@ -54,7 +54,7 @@ PHRASES: Final = (
 NAMES: Final = (
     Rule(r"\b(meeting|trading|powering|answering|risky|documents)\b(?= import|\.)", "a noun of the field", "trading.x"),
     Rule(r"\b(new_fleet|[Ff]leet)\b", "placement state, machines", "fleet = new_fleet()"),
-    Rule(r"\b(powered_run|_Crew|advice_told)\b", "what the module holds", "_Crew()"),
+    Rule(r"\b(powered_run|_Crew|advice_told|claims_of|figures_of|tables_of)\b", "what the module holds", "_Crew()"),
     Rule(r"\bhol\b(?!\")", "blocking", "options.hol"),
     Rule(r"\b_?(told_s|darkness|gained_until|plan_anew|run_at|begin_of|is_of)\b", "what it holds", "self._told_s = 1"),
     Rule(r"\b_?alike\(", "what it returns", "_alike(jobs)"),

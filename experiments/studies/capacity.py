@@ -20,9 +20,9 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
-from experiments.studies.capacity_claims import claims_of, printed_table
+from experiments.studies.capacity_claims import make_claims, printed_table
 from experiments.studies.capacity_paper import ELEMENTS, PAPER, SLICES
-from experiments.studies.capacity_results import CapacityResults, tables_of
+from experiments.studies.capacity_results import CapacityResults, make_tables
 from experiments.studies.capacity_settings import (
     BORG,
     CHANGES,
@@ -196,7 +196,7 @@ class Capacity(Study):
         """Return the text's numbers beside ours, and what came out at the centre and along the sweeps."""
         found = CapacityResults(results)
         printed = printed_table(found) if found.centre["variant"] in JUDGED else pd.DataFrame()
-        return {**({"numbers of the text, beside ours": printed} if len(printed) else {}), **tables_of(found)}
+        return {**({"numbers of the text, beside ours": printed} if len(printed) else {}), **make_tables(found)}
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return what is missing where no slice of Borg's trace was passed."""
@@ -208,9 +208,9 @@ class Capacity(Study):
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return the box plots of figures 1 to 4, and machines that are switched off in one small window."""
         from experiments.gantt import gantt  # noqa: PLC0415  matplotlib is slow to import
-        from experiments.studies.capacity_figures import figures_of  # noqa: PLC0415  the same
+        from experiments.studies.capacity_figures import draw_figures  # noqa: PLC0415  the same
 
-        found = figures_of(CapacityResults(results))
+        found = draw_figures(CapacityResults(results))
         shown = shown_window(results)
         if shown is not None:
             found["ours: machines that are switched off"] = gantt(
@@ -221,7 +221,7 @@ class Capacity(Study):
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper; none if its centre is by a reading that is neither ours nor the text."""
         found = CapacityResults(results)
-        return list(claims_of(found)) if found.centre["variant"] in JUDGED else []
+        return list(make_claims(found)) if found.centre["variant"] in JUDGED else []
 
 
 def _points(values: Mapping[str, Sequence[Any]], workload: str, *, swept: bool) -> Iterator[dict[str, Any]]:

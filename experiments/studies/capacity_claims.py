@@ -33,7 +33,7 @@ _MACHINES: Final = (20, 26, 28)
 """The numbers of machines between which section 6.1 has goodput rise and fall."""
 
 
-def claims_of(found: CapacityResults) -> Iterator[Claim]:
+def make_claims(found: CapacityResults) -> Iterator[Claim]:
     """Hand out the claims, section by section: those about all workloads, then workload by workload."""
     yield from _overall(found)
     yield from relative_claims(found)

@@ -31,7 +31,7 @@ _METRICS: Final = ("goodput", "max_stretch", "aborted", "mean_aborted_s")
 _WIDTH: Final = 0.84
 
 
-def figures_of(found: CapacityResults) -> dict[str, Figure]:
+def draw_figures(found: CapacityResults) -> dict[str, Figure]:
     """Return the figures for which there are cells, by name."""
     figures: dict[str, Figure] = {}
     if found.results.table.empty:

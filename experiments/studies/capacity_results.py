@@ -148,7 +148,7 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str) else float(str(value))
 
 
-def tables_of(found: CapacityResults) -> dict[str, pd.DataFrame]:
+def make_tables(found: CapacityResults) -> dict[str, pd.DataFrame]:
     """Return the tables of the report that have rows."""
     centre, sweeps = pd.DataFrame(_centre(found)), pd.DataFrame(_sweeps(found))
     if "default" not in found.results.factors["variant"]:  # the independent program's reading is the default

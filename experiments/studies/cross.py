@@ -9,8 +9,8 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
-from experiments.studies.cross_claims import claims_of
-from experiments.studies.cross_results import CrossResults, findings_of, tables_of
+from experiments.studies.cross_claims import make_claims
+from experiments.studies.cross_results import CrossResults, findings_of, make_tables
 from experiments.studies.cross_run import capacities_of, generated_series, measured, scheduled
 from experiments.studies.cross_settings import (
     DECIDERS,
@@ -134,7 +134,7 @@ class Cross(Study):
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return mean bounded slowdowns and lost work, the ranks of the orders, and the routers."""
-        return tables_of(CrossResults(results))
+        return make_tables(CrossResults(results))
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return what the windows are, and what was left out."""
@@ -142,13 +142,13 @@ class Cross(Study):
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return the heat map of all policies, ranks by speed of change, the value of awareness, and the routers."""
-        from experiments.studies.cross_figures import figures_of  # noqa: PLC0415  matplotlib is slow to import
+        from experiments.studies.cross_figures import draw_figures  # noqa: PLC0415  matplotlib is slow to import
 
-        return figures_of(CrossResults(results))
+        return draw_figures(CrossResults(results))
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return whether orders keep their rank, whether risk matters more than order, and whether auctions win."""
-        return list(claims_of(CrossResults(results)))
+        return list(make_claims(CrossResults(results)))
 
 
 def simulated(cell: Cell) -> tuple[Schedule, list[Capacity]]:

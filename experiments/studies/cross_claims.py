@@ -27,7 +27,7 @@ KEPT: Final = 0.8
 _DECIDE: Final = "--scale paper, or more windows (--set replications=N)"
 
 
-def claims_of(found: CrossResults) -> Iterator[Claim]:
+def make_claims(found: CrossResults) -> Iterator[Claim]:
     """Hand out the claims for which the design has cells."""
     for capacity in found.changing:
         yield from _rank_claims(found, capacity)

@@ -31,7 +31,7 @@ _MOST: Final = 1.5
 _WIDTH_IN: Final = 5.0
 
 
-def figures_of(found: CrossResults) -> dict[str, Figure]:
+def draw_figures(found: CrossResults) -> dict[str, Figure]:
     """Return the figures for which there are cells, by name."""
     if found.results.table.empty:
         return {}

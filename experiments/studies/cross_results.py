@@ -178,7 +178,7 @@ def findings_of(found: CrossResults) -> list[str]:
     return said
 
 
-def tables_of(found: CrossResults) -> dict[str, pd.DataFrame]:
+def make_tables(found: CrossResults) -> dict[str, pd.DataFrame]:
     """Return the tables of the report that have rows."""
     tables = {
         "all policies": pd.DataFrame(_policies(found)),

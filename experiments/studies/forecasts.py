@@ -14,7 +14,7 @@ from experiments.campaigns.statistics import bootstrap
 from experiments.campaigns.study import Scale, Study, require_integer
 from experiments.forecasting import Futures, with_limits
 from experiments.inputs import WorkloadFile, parts
-from experiments.studies.naming import name_of
+from experiments.studies.naming import log_name
 from simmodels.errors import RequestError
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.simulate import simulate
@@ -127,7 +127,7 @@ class Forecasts(Study):
         for path, of in _by_log(results):
             rows.append(
                 {
-                    "log": name_of(path),
+                    "log": log_name(path),
                     "jobs": len(of),
                     "within intervals of 90 % (%)": 100 * of["within_90"].mean(),
                     "of 50 % (%)": 100 * of["within_50"].mean(),
@@ -162,7 +162,7 @@ class Forecasts(Study):
                 line = "-" if number < len(PALETTE) else ":"
                 axes.step(
                     level, share, where="post", color=PALETTE[number % len(PALETTE)], linestyle=line,
-                    label=as_label(name_of(path)),
+                    label=as_label(log_name(path)),
                 )  # fmt: skip
             axes.set_xlabel("level of the forecast (% of its futures)")
             axes.set_ylabel("share of the jobs that started by it (%)")
@@ -180,7 +180,7 @@ class Forecasts(Study):
             errors = per["error_h"].median() / per["error_of_limits_h"].median().clip(lower=_LEAST_H)
             found += [
                 Claim(
-                    text=f"Of jobs of {name_of(path)}, 88 to 92 % start within intervals of 90 %",
+                    text=f"Of jobs of {log_name(path)}, 88 to 92 % start within intervals of 90 %",
                     effect=bootstrap(within.to_numpy(), seed=results.seed),
                     source=_SOURCE,
                     ours=True,
@@ -189,7 +189,7 @@ class Forecasts(Study):
                     measure="share of jobs",
                 ),
                 Claim(
-                    text=f"The median error on {name_of(path)} is at most half of that of limits taken for runtimes",
+                    text=f"The median error on {log_name(path)} is at most half of that of limits taken for runtimes",
                     effect=bootstrap(errors.to_numpy(), statistic="median", seed=results.seed),
                     source=_SOURCE,
                     ours=True,

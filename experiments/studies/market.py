@@ -18,7 +18,7 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
-from experiments.studies.market_claims import claims_of
+from experiments.studies.market_claims import make_claims
 from experiments.studies.market_paper import ELEMENTS, PAPER, printed_numbers
 from experiments.studies.market_results import (
     ALONE,
@@ -196,11 +196,11 @@ class Market(Study):
         """Return figures 1 to 7 of the paper, and one of the other rules."""
         from experiments.studies import market_figures as drawn  # noqa: PLC0415  matplotlib is slow to import
 
-        return drawn.figures_of(results)
+        return drawn.draw_figures(results)
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper at each end of the runs, and ours."""
-        return list(claims_of(results))
+        return list(make_claims(results))
 
 
 def _rule_loads(loads: Sequence[Any]) -> tuple[Any, ...]:

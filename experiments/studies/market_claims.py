@@ -36,7 +36,7 @@ SAME: Final = 0.01
 says that it has the highest (0.012 at load 1.0, the smaller of the two leads in five earlier workloads)."""
 
 
-def claims_of(results: Results) -> Iterator[Claim]:
+def make_claims(results: Results) -> Iterator[Claim]:
     """Hand out the paper's sentences, judged at each end of the runs, and then ours."""
     for end in ("drain", "submit"):
         found = MarketResults(results, end)

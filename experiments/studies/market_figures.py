@@ -34,7 +34,7 @@ _TENTH_NAMES: Final = [str(tenth) for tenth in TENTHS]
 _WIDTH_IN: Final = 7.2
 
 
-def figures_of(results: Results) -> dict[str, Figure]:
+def draw_figures(results: Results) -> dict[str, Figure]:
     """Return the figures that the results allow, by name."""
     found = {"figure 1: a value curve": template(), "figure 2: what PVR bids": remaining()}
     number = 3

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, compared
-from experiments.studies.naming import name_of
+from experiments.studies.naming import log_name
 from experiments.studies.regression_fit_claims import fit_claims
 from experiments.studies.regression_methods import METHODS, Method, is_ours
 from experiments.studies.regression_paper import SYNTHETIC, set_of
@@ -88,7 +88,7 @@ def judged(results: Results) -> Judged:
             if method.scores is not None and not sentence.learned:
                 continue  # the same orders as with printed forms
             waiting = [name for name in workloads if windows[name].waits(sentence.mode)]
-            untested |= dict.fromkeys((name_of(name), sentence.mode) for name in workloads if name not in waiting)
+            untested |= dict.fromkeys((log_name(name), sentence.mode) for name in workloads if name not in waiting)
             for group in _grouped(sentence, method, waiting):
                 found = list(_on_each(sentence, method, {name: windows[name] for name in group.workloads}))
                 parts += found
@@ -103,7 +103,7 @@ def _grouped(sentence: Sentence, method: Method, workloads: Sequence[str]) -> It
     generated is ours.
     """
     if sentence.only:
-        chosen = [name for name in workloads if sentence.only in name_of(name).lower()]
+        chosen = [name for name in workloads if sentence.only in log_name(name).lower()]
         yield Group(sentence.only.capitalize(), chosen)
         return
     if sentence.training == OWN:
@@ -126,7 +126,7 @@ def _on_each(sentence: Sentence, method: Method, windows: Mapping[str, Windows])
         effect = sentence.measured(of, confidence)
         if effect is not None:
             claim = Claim(
-                text=f"{sentence.text} on {name_of(workload)}",
+                text=f"{sentence.text} on {log_name(workload)}",
                 source=sentence.source,
                 number=sentence.number,
                 ours=sentence.ours,
@@ -134,7 +134,7 @@ def _on_each(sentence: Sentence, method: Method, windows: Mapping[str, Windows])
                 effect=effect,
                 **sentence.bounds,  # type: ignore[arg-type]  # names of bounds
             )
-            yield OnWorkload(sentence, method, name_of(workload), claim)
+            yield OnWorkload(sentence, method, log_name(workload), claim)
 
 
 def _over_all(sentence: Sentence, method: Method, group: Group, found: Sequence[OnWorkload], *, ours: bool) -> OverAll:

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from experiments.campaigns.results import Results
 from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
-from experiments.studies.naming import name_of
+from experiments.studies.naming import log_name
 from experiments.studies.regression_paper import SETS, SYNTHETIC, set_of
 from experiments.studies.regression_settings import (
     CONVERGENCE,
@@ -114,7 +114,7 @@ def _fitted(table: pd.DataFrame) -> dict[str, dict[str, Priority]]:
     """Return the fits by training set and form."""
     found: dict[str, dict[str, Priority]] = {}
     for (train, form), fit in table.groupby(["train", "order"], sort=False):
-        found.setdefault(name_of(str(train)), {})[str(form)] = Polynomial(fit["theta"].tolist(), fit["term"].tolist())
+        found.setdefault(log_name(str(train)), {})[str(form)] = Polynomial(fit["theta"].tolist(), fit["term"].tolist())
     return found
 
 
@@ -168,7 +168,7 @@ def online(table: pd.DataFrame, workloads: Sequence[str], *, own: bool) -> Figur
             samples = _samples(table[table["workload"] == workload], workload, own=own)
             _boxes(axes, samples, depths)
             count = table.loc[table["workload"] == workload, "replication"].nunique()
-            axes.set_title(f"{as_label(name_of(workload))}, {count} windows", fontsize=9.0)
+            axes.set_title(f"{as_label(log_name(workload))}, {count} windows", fontsize=9.0)
             axes.set_ylabel("AVGbsld")
         for axes in panels.flat[len(workloads) :]:
             axes.set_axis_off()

@@ -8,7 +8,7 @@ import pandas as pd
 
 from experiments.campaigns.study import Design, require_integer
 from experiments.inputs import named_priority
-from experiments.studies.naming import name_of
+from experiments.studies.naming import log_name
 from experiments.studies.regression_paper import COEFFICIENTS, SYNTHETIC, set_of
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, must_be, require_known
@@ -55,7 +55,7 @@ def label_of(order: str, scores: object, train: object = None) -> str:
     if not is_learned(order):
         return order
     how = scores if isinstance(scores, str) else PRINTED
-    where = "" if not isinstance(train, str) or train == GENERATED else f", {name_of(train)}"
+    where = "" if not isinstance(train, str) or train == GENERATED else f", {log_name(train)}"
     return f"{order}, {how}{where}"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.results import Results
-from experiments.studies.naming import name_of
+from experiments.studies.naming import log_name
 from experiments.studies.regression_claims import OnWorkload, OverAll
 from experiments.studies.regression_fit_claims import largest_by_draw, part_of
 from experiments.studies.regression_paper import (
@@ -77,7 +77,7 @@ def _ways(fits: pd.DataFrame, training: str) -> list[tuple[str, pd.DataFrame]]:
 
 
 def _way(train: str, scores: str) -> str:
-    where = "" if train == GENERATED else f" of {name_of(train)}"
+    where = "" if train == GENERATED else f" of {log_name(train)}"
     return f"scores{where}" if is_score_file(train) else f"{scores}{where}"
 
 
@@ -158,7 +158,7 @@ def coefficients(results: Results) -> pd.DataFrame:
         "vif_centred": "VIF (centred)", "mae": "MAE", "condition": "condition",
     }  # fmt: skip
     found = table[list(names)].rename(columns=names).reset_index(drop=True)
-    return found.assign(**{"learned from": found["learned from"].map(lambda name: name_of(str(name)))})
+    return found.assign(**{"learned from": found["learned from"].map(lambda name: log_name(str(name)))})
 
 
 def over_windows(results: Results, what: str) -> pd.DataFrame:
@@ -168,7 +168,7 @@ def over_windows(results: Results, what: str) -> pd.DataFrame:
         return pd.DataFrame()
     policies = zip(table["order"], table["scores"], table["train"], strict=True)
     found = table.assign(
-        workload=table["workload"].map(lambda name: name_of(str(name))),
+        workload=table["workload"].map(lambda name: log_name(str(name))),
         order=[label_of(*policy) for policy in policies],
         column=[f"{mode}, {_depth(depth)}" for mode, depth in zip(table["mode"], table["queue_depth"], strict=True)],
     )
@@ -223,7 +223,7 @@ def findings(results: Results, untested: Sequence[tuple[str, str]]) -> list[str]
             "Archive)."
         )
     trained = set(_trained(results))
-    if own := [name_of(name) for name in workloads if name in trained and name != GENERATED]:
+    if own := [log_name(name) for name in workloads if name in trained and name != GENERATED]:
         found.append(
             f"Figure 3, as in the paper: the windows of {', '.join(own)} are those of the logs that these orders were "
             "learned from, so they are not held out."
@@ -255,4 +255,4 @@ def inflation(results: Results) -> pd.DataFrame:
     keys = [(set_of(str(train)) or "", form) for train, form in zip(shown["train"], shown["form"], strict=True)]
     shown = shown.rename(columns={"train": "learned from", "count": "draws"})
     shown["printed"] = [largest.get(key, np.nan) for key in keys]
-    return shown.assign(**{"learned from": shown["learned from"].map(lambda name: name_of(str(name)))})
+    return shown.assign(**{"learned from": shown["learned from"].map(lambda name: log_name(str(name)))})

@@ -15,8 +15,8 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study, require_integer
 from experiments.studies import selection_results as tables
-from experiments.studies.naming import name_of
-from experiments.studies.selection_claims import claims_of
+from experiments.studies.naming import log_name
+from experiments.studies.selection_claims import make_claims
 from experiments.studies.selection_over_logs import numbers_in_text
 from experiments.studies.selection_paper import ELEMENTS, FILES, PAPER, missing_from
 from experiments.studies.selection_run import (
@@ -161,18 +161,18 @@ class Selection(Study):
             )
         last = tables.last_of(results)
         for variant, workload in tables.settings_of(last):
-            found += tables.sentences(last, variant, workload, where=f"{name_of(workload)} ({variant})")
+            found += tables.sentences(last, variant, workload, where=f"{log_name(workload)} ({variant})")
         return found
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return figures 1 to 6 of the paper, for each log and variant."""
-        from experiments.studies.selection_figures import figures_of  # noqa: PLC0415  matplotlib is slow to import
+        from experiments.studies.selection_figures import draw_figures  # noqa: PLC0415  matplotlib is slow to import
 
-        return figures_of(results)
+        return draw_figures(results)
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper, log by log, and those about all logs."""
-        return claims_of(results)
+        return make_claims(results)
 
 
 def _is_run(cell: Cell, variants: Sequence[object]) -> bool:

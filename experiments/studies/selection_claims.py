@@ -19,7 +19,7 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
 from experiments.studies import selection_results as tables
-from experiments.studies.naming import name_of
+from experiments.studies.naming import log_name
 from experiments.studies.selection_over_logs import claims_over_logs
 from experiments.studies.selection_paper import (
     FIG_1_ON,
@@ -67,14 +67,14 @@ class About:
     @property
     def where(self) -> str:
         """Of which log and variant it is."""
-        return f"on {name_of(self.workload)} ({self.variant})"
+        return f"on {log_name(self.workload)} ({self.variant})"
 
     def change(self, strategy: str, against: str) -> Effect | None:
         """Return how much longer the waits are than under another strategy."""
         return tables.change(self.totals, strategy, against, seed=self.last.seed)
 
 
-def claims_of(results: Results) -> list[Claim]:
+def make_claims(results: Results) -> list[Claim]:
     """Return all claims: log by log, then those about all logs."""
     last = tables.last_of(results)
     claims: list[Claim] = []

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from experiments.campaigns.results import Results
 from experiments.drawing import INK, PALETTE, STYLE
-from experiments.studies.naming import name_of
+from experiments.studies.naming import log_name
 from experiments.studies.selection_paper import FIG_1_ON, FIG_2_ON, OTHERS, log_of
 from experiments.studies.selection_results import BASE, settings_of
 from experiments.studies.selection_run import KINDS, LOGGED, SEVEN
@@ -30,7 +30,7 @@ _TWELVE: Final = (*PALETTE, "#B2182B", "#8073AC", "#999999", "#8DB600", "#C2A5CF
 _INK_OF: Final = dict(zip(TWELVE_ORDERS, _TWELVE, strict=True)) | dict(zip(KINDS, PALETTE, strict=False))
 
 
-def figures_of(results: Results) -> Mapping[str, Figure]:
+def draw_figures(results: Results) -> Mapping[str, Figure]:
     """Return figures 1 to 6 of the paper, for each log and variant.
 
     A figure has the paper's number on the log that the paper has it of; of another log, it is "as figure 2".
@@ -40,7 +40,7 @@ def figures_of(results: Results) -> Mapping[str, Figure]:
         table = results.where(variant=variant, workload=workload)
         if table.empty:
             continue
-        where, log = f"{name_of(workload)}, {variant}", log_of(workload)
+        where, log = f"{log_name(workload)}, {variant}", log_of(workload)
         first = "figure 1" if log == FIG_1_ON else "as figure 1"
         if table["strategy"].str.endswith(LOGGED).any():
             found[f"{first}, {where}: mean wait of each week of the log itself"] = weekly(table)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from experiments.campaigns.paper import Element, Paper
-from experiments.studies.naming import name_of
+from experiments.studies.naming import log_name
 
 PAPER: Final = Paper(
     authors="V. Reis, D. Trystram and others",
@@ -69,7 +69,7 @@ FIG_2_ON: Final = "UniLu-Gaia"
 
 def log_of(workload: str) -> str | None:
     """Return under which name the paper has a log; None if it has not."""
-    return next((name for name in TABLE_1 if name_of(workload).startswith(name)), None)
+    return next((name for name in TABLE_1 if log_name(workload).startswith(name)), None)
 
 
 def published_of(workload: str) -> Sequence[int] | None:

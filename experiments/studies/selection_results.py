@@ -14,7 +14,7 @@ import pandas as pd
 
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, Effect, bootstrap_rows
-from experiments.studies.naming import name_of
+from experiments.studies.naming import log_name
 from experiments.studies.selection_paper import LABELS, NOISE, OTHERS, TABLE_1, log_of, published_of
 from experiments.studies.selection_run import KINDS, LOGGED, NOISES, PERIODS, TUNERS, UNBOUNDED
 from simmodels.ground.numbers import Floats
@@ -182,7 +182,7 @@ def logs(last: Results) -> pd.DataFrame:
         ours = (one["log_cores"], one["log_jobs"] / 1000.0, one["log_days"] / _DAYS_PER_MONTH)
         printed = TABLE_1.get(log_of(str(workload)) or "")
         said = (None,) * 3 if printed is None else (printed.cores, printed.kilojobs, printed.months)
-        row: dict[str, Any] = {"log": name_of(str(workload))}
+        row: dict[str, Any] = {"log": log_name(str(workload))}
         for what, value, other in zip(("cores", "jobs (k)", "months"), ours, said, strict=True):
             row |= {what: value, f"{what}, printed": other, f"{what}, difference": other and value - other}
         rows.append(row)
@@ -199,7 +199,7 @@ def fixed_orders(last: Results) -> pd.DataFrame:
             effect = change(totals, order, seed=last.seed)
             if effect is None:
                 continue
-            row: dict[str, Any] = {"variant": variant, "log": name_of(workload), "order": order}
+            row: dict[str, Any] = {"variant": variant, "log": log_name(workload), "order": order}
             row |= {"printed as": LABELS.get(order, order), **per_cent(effect)}
             said = printed.get(order)
             row |= {"printed (%)": said, "difference (points)": said and 100.0 * effect.estimate - said}
@@ -219,7 +219,7 @@ def strategies(last: Results, names: Sequence[str]) -> pd.DataFrame:
             effect = change(totals, name, seed=last.seed)
             if effect is not None:
                 kind, period = name.split()
-                row = {"variant": variant, "log": name_of(workload), "strategy": kind, "an order a": period}
+                row = {"variant": variant, "log": log_name(workload), "strategy": kind, "an order a": period}
                 rows.append({**row, **per_cent(effect)})
     return pd.DataFrame(rows)
 
@@ -240,7 +240,7 @@ def regrets(last: Results) -> pd.DataFrame:
             both = np.stack([least.to_numpy(), totals[strategy].to_numpy()], axis=1)
             effect = bootstrap_rows(both, best_gain, seed=last.seed)
             rows.append(
-                {"variant": variant, "log": name_of(workload), "strategy": strategy, **per_cent(effect, "regret (%)")}
+                {"variant": variant, "log": log_name(workload), "strategy": strategy, **per_cent(effect, "regret (%)")}
             )
     return pd.DataFrame(rows)
 
@@ -286,7 +286,7 @@ def agreement(last: Results) -> pd.DataFrame:
     rows = []
     for variant, workload in settings_of(last):
         for measure, effect in (likeness(last, variant, workload) or {}).items():
-            about = {"variant": variant, "log": name_of(workload), "measure": measure}
+            about = {"variant": variant, "log": log_name(workload), "measure": measure}
             rows.append({**about, "value": effect.estimate, "low": effect.low, "high": effect.high})
     return pd.DataFrame(rows)
 
@@ -306,14 +306,14 @@ def best_orders(last: Results) -> pd.DataFrame:
             if mine is None:
                 continue
             wins = float((totals[fixed_in(totals)].idxmin(axis=1) == mine).mean())
-            about = {"variant": variant, "log": name_of(workload), "best order": mine, "best in (% of resamples)": 0.0}
+            about = {"variant": variant, "log": log_name(workload), "best order": mine, "best in (% of resamples)": 0.0}
             about["best in (% of resamples)"] = 100.0 * wins
             others: list[str | None] = [each for each in found if each != workload and best[each] in totals]
             for other in others or [None]:
                 row: dict[str, Any] = dict(about)
                 if other is not None:
                     effect = change(totals, str(best[other]), mine, seed=last.seed)
-                    row |= {"another log": name_of(other), "its best": best[other]}
+                    row |= {"another log": log_name(other), "its best": best[other]}
                     row |= {} if effect is None else per_cent(effect, "waits here with that (%)")
                 rows.append(row)
     return pd.DataFrame(rows)
@@ -326,7 +326,7 @@ def longest_waits(last: Results) -> pd.DataFrame:
         longest, mean = (totals_of(last, variant, workload, name) for name in ("max_wait_s", "mean_wait_s"))
         for name in [each for each in last.factors["strategy"] if each in longest]:
             order = str(name).removesuffix(UNBOUNDED)
-            row: dict[str, Any] = {"variant": variant, "log": name_of(workload), "order or strategy": order}
+            row: dict[str, Any] = {"variant": variant, "log": log_name(workload), "order or strategy": order}
             row["threshold"] = "none" if order != name else "as set"
             row |= {"longest wait (h)": longest[name].mean() / HOUR, "mean wait (h)": mean[name].mean() / HOUR}
             against = change(longest, str(name), seed=last.seed)
@@ -365,7 +365,7 @@ def how_soon(results: Results, last: Results) -> pd.DataFrame:
     for variant, workload in settings_of(results):
         for name in [each for each in TUNERS if each.split()[0] in KINDS[:2]]:
             found = chosen_after(results, last, variant, workload, name)
-            about = {"variant": variant, "log": name_of(workload), "strategy": name}
+            about = {"variant": variant, "log": log_name(workload), "strategy": name}
             rows += [
                 {**about, "after weeks": week, "regret of what is chosen (%)": 100.0 * found[week].mean()}
                 for week in found

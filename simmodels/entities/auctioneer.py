@@ -25,7 +25,7 @@ from simmodels.passes import auction_events
 from simmodels.policies.auction_options import (
     AuctionOptions,
     Kinds,
-    Known,
+    WorkflowColumns,
     open_auction,
     raise_refused_bid,
     rules_of,
@@ -33,7 +33,7 @@ from simmodels.policies.auction_options import (
 from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
 from simmodels.results.attempts import FINISHED
-from simmodels.results.place import Terms
+from simmodels.results.cluster_spec import Terms
 from simmodels.schedule import Schedule
 from simmodels.structures.structure import address_of
 from simmodels.workflow import Workflow
@@ -182,7 +182,7 @@ class Auctioneer(Router):
             if id(workflow) in self._number:
                 what = f"job {workflow.job_id} is to be submitted twice"
                 raise RequestError(what, "submit a copy (dataclasses.replace)")
-        known = Known(workflows, self.options, self._kinds)
+        known = WorkflowColumns(workflows, self.options, self._kinds)
         known.into(self._state)
         self._critical_path_s.append(known.critical_path_s)
         self._first_task.extend((known.first_task[1:] + self._first_task[-1]).tolist())

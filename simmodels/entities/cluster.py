@@ -24,7 +24,7 @@ from simmodels.ground.cards import card, tiles
 from simmodels.ground.durations import duration
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.policies.checkpoints import Checkpoints
-from simmodels.results.place import ClusterSpec
+from simmodels.results.cluster_spec import ClusterSpec
 from simmodels.workload import Job
 
 _SHOWN: Final = 240  # as many machines a notebook shows

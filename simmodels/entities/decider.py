@@ -14,7 +14,7 @@ from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.results.attempts import FINISHED
-from simmodels.results.place import Terms
+from simmodels.results.cluster_spec import Terms
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 

@@ -20,7 +20,7 @@ from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance
 from simmodels.policies.auction_options import AuctionOptions, Network
 from simmodels.results.attempts import FINISHED, OPEN
-from simmodels.results.place import Terms
+from simmodels.results.cluster_spec import Terms
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 

@@ -20,7 +20,7 @@ from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, QueueOptions, raise_refused
 from simmodels.policies.rows import Rows, require_columns, row_of
-from simmodels.results.place import Terms
+from simmodels.results.cluster_spec import Terms
 from simmodels.streams import stream
 from simmodels.structures import queue_state as state
 from simmodels.structures.structure import address_of

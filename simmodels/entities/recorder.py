@@ -23,7 +23,7 @@ from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import ranges
-from simmodels.results.place import Terms
+from simmodels.results.cluster_spec import Terms
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workflow import Workflow
 from simmodels.workload import COLUMNS, Job, Workload

@@ -15,7 +15,7 @@ from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import Floats
-from simmodels.policies.selection import Strategy, name_of
+from simmodels.policies.selection import Strategy, choice_name
 from simmodels.policies.tuning_run import TuningRun, as_period
 from simmodels.results.attempts import OPEN
 from simmodels.units import DAY
@@ -158,7 +158,7 @@ class KnobTuner:
             return math.fsum(attempt.start_s - attempt.submitted.submit_s for attempt in counted)
         cost = float(self.cost(counted))
         if not 0.0 <= cost < math.inf:
-            what = f"cost {name_of(self.cost)} of the period that ends at {self.env.now:g} s"
+            what = f"cost {choice_name(self.cost)} of the period that ends at {self.env.now:g} s"
             raise RequestError(must_be(what, "a finite number >= 0", cost))
         return cost
 
@@ -175,7 +175,7 @@ class KnobTuner:
 
     def about(self) -> dict[str, object]:
         """Return what was tuned, and how, as a schedule keeps it."""
-        found = self.tuning_run.about(period_s=self.period_s, cost=str(name_of(self.cost)))
+        found = self.tuning_run.about(period_s=self.period_s, cost=str(choice_name(self.cost)))
         return {"of": [cluster.name for cluster in self.decider.clusters], **found}
 
 

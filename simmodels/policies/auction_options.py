@@ -16,7 +16,7 @@ from simmodels.ground.numbers import as_flag, as_number
 from simmodels.policies.naming import as_bid
 from simmodels.policies.options import Options
 from simmodels.policies.priority import Priority
-from simmodels.results.place import Terms
+from simmodels.results.cluster_spec import Terms
 from simmodels.streams import entropy
 from simmodels.structures.auction_state import (
     BACKFILLINGS,
@@ -251,7 +251,7 @@ def open_auction(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Auction
     return made
 
 
-class Known:
+class WorkflowColumns:
     """What an auction has to know of workflows, as columns over all of them; tasks and jobs numbered from 0.
 
     Parameters

@@ -18,7 +18,7 @@ from simmodels.policies.order import Order
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import as_order_of_queue
 from simmodels.policies.risk import Category, risk_table
-from simmodels.results.place import Terms
+from simmodels.results.cluster_spec import Terms
 from simmodels.streams import stream
 from simmodels.structures.placement_state import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, PlacementRules, PlacementState
 from simmodels.units import WEEK

@@ -134,7 +134,7 @@ class Strategy:
         given = as_tuple(f"{what}s", self.orders if of_orders else self.choices, f"a list of {what}s")
         if not given:
             raise RequestError(f"a strategy without {what}s", "give at least one")
-        names = [str(name_of(find_order(each) if of_orders else each)) for each in given]
+        names = [str(choice_name(find_order(each) if of_orders else each)) for each in given]
         if len(set(names)) < len(names):
             article = "an" if of_orders else "a"
             raise RequestError(f"a strategy with {article} {what} twice: {', '.join(names)}", "give each once")
@@ -448,7 +448,7 @@ class EXP3(_Bandit):
         return min(int(np.searchsorted(edges, uniforms[1], side="right")), len(self.choices) - 1)
 
 
-def name_of(choice: object) -> object:
+def choice_name(choice: object) -> object:
     """Return what a choice is called: its name, if it has one, else itself."""
     return getattr(choice, "name", getattr(choice, "__name__", choice))
 

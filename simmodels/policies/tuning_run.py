@@ -8,7 +8,7 @@ import numpy as np
 
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import Floats
-from simmodels.policies.selection import UNIFORMS, FullFeedback, Memory, Period, Strategy, name_of
+from simmodels.policies.selection import UNIFORMS, FullFeedback, Memory, Period, Strategy, choice_name
 from simmodels.streams import stream
 
 _NAME: Final = "tuner"
@@ -74,7 +74,7 @@ class TuningRun:
     def about(self, *, period_s: float, cost: str) -> dict[str, object]:
         """Return what was tuned, how, and how often each choice was used, as a schedule keeps it."""
         used = Counter(self.used)
-        names = [str(name_of(each)) for each in self.strategy.choices]
+        names = [str(choice_name(each)) for each in self.strategy.choices]
         return {
             "option": self.option,
             "strategy": type(self.strategy).__name__,

@@ -7,7 +7,7 @@ import numpy as np
 from simmodels.auction_results import schedule_of, workflow_outcomes
 from simmodels.model import Model
 from simmodels.passes.auction_events import add_free, export_results, refused_task
-from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_auction, raise_refused_bid
+from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, open_auction, raise_refused_bid
 from simmodels.policies.checkpoints import checkpoint_numbers
 from simmodels.replay.auction_loop import run_auction
 from simmodels.replay.auction_on_machines import run_auction_on_machines
@@ -29,7 +29,7 @@ class _Auction:
         self.workflows = model.work.workflows
         kinds = Kinds([(place.cores, place.kind) for place in self.places])
         self.state = open_auction(options, kinds, seed=model.seed)
-        self.known = Known(self.workflows, options, kinds)
+        self.known = WorkflowColumns(self.workflows, options, kinds)
         self.known.into(self.state)
         submit_s = np.array([workflow.submit_s for workflow in self.workflows], np.float64)
         self.arrivals = np.argsort(submit_s, kind="stable")

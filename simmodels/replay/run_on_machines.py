@@ -19,7 +19,7 @@ from simmodels.replay.queue_on_machines import replay_queue
 from simmodels.replay.runs import Runs, fill_lengths, new_runs, record
 from simmodels.replay.site_machines import SiteMachines
 from simmodels.results.attempts import numbered
-from simmodels.results.place import Terms
+from simmodels.results.cluster_spec import Terms
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.streams import stream
 from simmodels.structures.placement_state import job_columns, refused, usage_summary

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.errors import IllegalScheduleError
 from simmodels.results.attempts import OUTCOMES, UNFINISHED, Attempts
-from simmodels.results.place import ClusterSpec, Terms
+from simmodels.results.cluster_spec import ClusterSpec, Terms
 from simmodels.workflow import delays
 from simmodels.workload import Workload
 

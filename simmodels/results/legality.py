@@ -14,8 +14,8 @@ from simmodels import metrics
 from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
 from simmodels.results.attempts import COMPLETED, FINISHED, KILLED, OPEN, REJECTED, UNFINISHED, Attempts, numbered
+from simmodels.results.cluster_spec import ClusterSpec
 from simmodels.results.evidence import Evidence
-from simmodels.results.place import ClusterSpec
 
 # -- each row by itself --------------------------------------------------------------------------------
 
@@ -288,7 +288,7 @@ RULES: Final[tuple[Callable[[Evidence], None], ...]] = (
 """The rules, in the order in which they are held against a schedule."""
 
 
-def prove(evidence: Evidence) -> None:
+def check(evidence: Evidence) -> None:
     """Raise if a rule is broken; `Schedule.validate` says what each of them asks.
 
     Raises

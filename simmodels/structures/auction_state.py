@@ -339,7 +339,7 @@ def _filled(column, at, rows, value):
 
 @compiled
 def append(state, tasks, edges, jobs, points):
-    """Make jobs known; the columns are those of `simmodels.passes.auction_events.Known`."""
+    """Make jobs known; the columns are those of `simmodels.policies.auction_options.WorkflowColumns`."""
     runtime, cores, kind, rank, successor_sum, delay, job = tasks
     first_successor, successor, first_predecessor, predecessor = edges
     first_task, submit, critical_path, value, deadline, first_point = jobs

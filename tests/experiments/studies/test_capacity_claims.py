@@ -16,7 +16,7 @@ from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.on_machines import FIVE
 from experiments.studies.capacity import Capacity
-from experiments.studies.capacity_claims import claims_of
+from experiments.studies.capacity_claims import make_claims
 from experiments.studies.capacity_evidence import About, deciding, mean_of, members_of, rows_of
 from experiments.studies.capacity_paper import PRINTED
 from experiments.studies.capacity_results import CapacityResults
@@ -68,7 +68,7 @@ def made(walks: int = 12, **swept: tuple[int, ...]) -> Results:
 
 @pytest.fixture(scope="module")
 def claims() -> list[Claim]:
-    return list(claims_of(CapacityResults(made())))
+    return list(make_claims(CapacityResults(made())))
 
 
 def of(claims: list[Claim], text: str, workload: str = "") -> Claim:
@@ -136,13 +136,13 @@ def test_a_claim_fails_where_the_opposite_is_found() -> None:
     results = made()
     results.table.loc[results.table["heuristic"] == "FirstFitAware", "goodput"] += 0.2
     results.table.loc[results.table["heuristic"] == "FirstFitAware", "mean_stretch"] = 1.0
-    swapped = list(claims_of(CapacityResults(results)))
+    swapped = list(make_claims(CapacityResults(results)))
     for text in ("better than first fit in all settings", "mean stretch of the two ASAP is nowhere larger"):
         assert of(swapped, text, "Uniform").verdict == "fails"
 
 
 def test_of_one_number_of_machines_nothing_is_said_about_few_or_many() -> None:
-    alone = list(claims_of(CapacityResults(made(machines=(24,)))))
+    alone = list(make_claims(CapacityResults(made(machines=(24,)))))
     for text in ("is the first when machines are few", "is the last when machines are many", "falls behind as machines",
                  "Goodput rises", "Goodput falls"):  # fmt: skip
         claim = of(alone, text, "Borg")
@@ -154,13 +154,13 @@ def test_of_one_number_of_machines_nothing_is_said_about_few_or_many() -> None:
 def test_of_nothing_nothing_is_measured() -> None:
     results = made()
     nothing = dataclasses.replace(results, table=results.table.head(0))
-    assert {claim.verdict for claim in claims_of(CapacityResults(nothing))} == {"undecided"}
+    assert {claim.verdict for claim in make_claims(CapacityResults(nothing))} == {"undecided"}
     assert not Capacity().figures(nothing)
     assert "numbers of the text, beside ours" not in Capacity().tables(nothing)
 
 
 def test_nine_walks_are_too_few() -> None:
-    few = list(claims_of(CapacityResults(made(walks=9))))
+    few = list(make_claims(CapacityResults(made(walks=9))))
     assert {claim.verdict for claim in few} == {"too few"}
 
 
@@ -226,7 +226,7 @@ def test_of_a_family_that_lacks_a_member_nothing_is_said() -> None:
 
 
 def test_goodput_rises_and_falls_between_the_papers_numbers_of_machines_or_is_not_measured() -> None:
-    few = list(claims_of(CapacityResults(made(machines=(20, 22, 24)))))
+    few = list(make_claims(CapacityResults(made(machines=(20, 22, 24)))))
     for text in ("Goodput rises from 20 to 26", "Goodput falls from 26 to 28", "is the last when machines are many"):
         assert of(few, text, "Borg").effect is None
 

@@ -15,7 +15,7 @@ from experiments.campaigns.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
-from experiments.studies.naming import name_of
+from experiments.studies.naming import log_name
 from experiments.studies.selection import Selection
 from experiments.studies.selection_paper import OTHERS, TABLE_1, TABLE_2, log_of, published_of
 from experiments.studies.selection_results import (
@@ -282,9 +282,9 @@ def test_the_logs_of_the_paper_have_the_machines_of_table_1(tmp_path: Path) -> N
 
 
 def test_the_published_rows_are_found_by_the_names_of_logs() -> None:
-    assert name_of("/x/KTH-SP2-1996-2.1-cln.swf.gz") == "KTH-SP2-1996-2.1"
-    assert name_of("CTC-SP2-1996-3.1-cln.SWF") == "CTC-SP2-1996-3.1"
-    assert name_of("lublin_256.swf.xz") == "lublin_256"
+    assert log_name("/x/KTH-SP2-1996-2.1-cln.swf.gz") == "KTH-SP2-1996-2.1"
+    assert log_name("CTC-SP2-1996-3.1-cln.SWF") == "CTC-SP2-1996-3.1"
+    assert log_name("lublin_256.swf.xz") == "lublin_256"
     assert published_of("/x/CEA-Curie-2011-2.1-cln.swf.gz") == TABLE_2["CEA-Curie"]
     assert log_of("UniLu-Gaia.swf.gz") == "UniLu-Gaia"
     assert published_of("mine.swf") is None

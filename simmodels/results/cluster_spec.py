@@ -1,4 +1,4 @@
-"""Place: a cluster of a platform, as a schedule and its proof know it; and the terms that a schedule was made under."""
+"""ClusterSpec: a cluster as a schedule and its proof know it; and the terms that a schedule was made under."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
