@@ -20,6 +20,11 @@ _LONG, _END = 600, 120  # what a file says may be of any length: the first chara
 _SHORT: Final = 80
 
 
+def with_article(name: str) -> str:
+    """Return a name with its article: ``a Workload``, ``an Environment``."""
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
 class _Brief(reprlib.Repr):
     """Names by its type what Python shows in several lines or with an address, also within a list or a mapping."""
 
@@ -29,9 +34,12 @@ class _Brief(reprlib.Repr):
 
     def repr_instance(self, x: object, level: int) -> str:
         text = super().repr_instance(x, level)
+        if isinstance(x, type):
+            return f"the class {x.__name__}"
         if "\n" in text or text.startswith("<"):
-            name = type(x).__name__
-            return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+            name, shape = type(x).__name__, getattr(x, "shape", None)
+            named = with_article("array" if name == "ndarray" else name)
+            return f"{named} of shape {shape}" if isinstance(shape, tuple) else named
         return text if len(text) <= _SHORT else f"{text[: _SHORT // 2]}...{text[-_SHORT // 2 :]}"
 
 
@@ -70,13 +78,13 @@ def _said(text: str) -> str:
 def brief(value: object) -> str:
     """Return a value as errors show it: its ``repr``, cut short where it is long, so that an error fits on a line.
 
-    A scalar of numpy looks like Python's, and an object whose ``repr`` has several lines or an address is named by its
-    type.
+    A scalar of numpy looks like Python's. An object is named by its type, and its shape if it has one, if its ``repr``
+    has several lines or an address.
 
     Examples
     --------
-    >>> brief("40h"), brief(0.5), brief(object())
-    ("'40h'", '0.5', 'an object')
+    >>> brief("40h"), brief(0.5), brief(object()), brief([SimModelsError])
+    ("'40h'", '0.5', 'an object', '[the class SimModelsError]')
     """
     try:
         scalar = type(value).__module__ == "numpy" and not getattr(value, "shape", True)

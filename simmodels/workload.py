@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
-from simmodels.ground.arguments import as_instance, as_tuple, got, listed
+from simmodels.ground.arguments import as_instance, as_tuple, listed
 from simmodels.ground.cards import SLICES, card, line_chart, number, share
 from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
@@ -65,7 +65,7 @@ def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """Return a column of objects or texts as an array of numbers, if each is one."""
     for row, value in enumerate(values.tolist()):
         if not isinstance(value, Real):
-            raise RequestError(f"column {name}, row {row}, must be a number (got {got(value)})")
+            raise RequestError(must_be(f"column {name}, row {row},", "a number", value))
     return np.array(values.tolist())
 
 
@@ -376,7 +376,7 @@ class Workload:
             rows = [_row(each) if isinstance(each, Job) else each for each in parts]
             names = dict.fromkeys(name for row in rows for name in row)
             return cls.from_frame({name: [row.get(name, np.nan) for row in rows] for name in names})
-        raise RequestError(f"workload must be {_WORKLOAD} (got {got(given)})", _hint(given, parts))
+        raise RequestError(must_be("workload", _WORKLOAD, given), _hint(given, parts))
 
     # -- workflows ------------------------------------------------------------------------------
 

@@ -1,36 +1,11 @@
-"""Arguments: what a function was given, checked at its door, and how an error names it."""
+"""Arguments: what a function was given, checked at its door."""
 
 from collections.abc import Collection, Iterable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
-
-from simmodels.errors import RequestError, brief
+from simmodels.errors import RequestError, must_be, with_article
 
 Wanted = TypeVar("Wanted")
-
-_PLAIN: Final = (type(None), bool, int, float, complex, str, bytes, type)
-
-
-def got(value: object) -> str:
-    """Return what an error says it got: a plain value as it is written, of any other its type.
-
-    Examples
-    --------
-    >>> got("4"), got([1, 2]), got([]), got({})
-    ("'4'", 'a list of int', 'an empty list', 'an empty dict')
-    """
-    if isinstance(value, _PLAIN):
-        return f"the class {value.__name__}" if isinstance(value, type) else brief(value)
-    name = "array" if isinstance(value, np.ndarray) else type(value).__name__
-    if isinstance(value, list | tuple | set | dict | frozenset):
-        if not value:
-            return f"an empty {name}"
-        kinds = {type(each).__name__ for each in value}
-        return f"a {name} of {kinds.pop()}" if len(kinds) == 1 else f"a {name} of {', '.join(sorted(kinds))}"
-    shape = getattr(value, "shape", None)
-    sized = f" of shape {shape}" if isinstance(shape, tuple) and shape else ""
-    return f"{_article(name)} {name}{sized}"
 
 
 def as_instance(name: str, value: Any, kind: type[Wanted], *, also: str = "") -> Wanted:  # noqa: ANN401  whatever was given
@@ -57,7 +32,7 @@ def as_instance(name: str, value: Any, kind: type[Wanted], *, also: str = "") ->
     >>> from simmodels.workload import Workload
     >>> as_instance("workload", [1, 2], Workload)
     Traceback (most recent call last):
-    simmodels.errors.RequestError: workload must be a Workload (got a list of int)
+    simmodels.errors.RequestError: workload must be a Workload (got [1, 2])
     """
     if isinstance(value, kind):
         return value
@@ -65,7 +40,7 @@ def as_instance(name: str, value: Any, kind: type[Wanted], *, also: str = "") ->
     if given.__name__ == wanted:  # SimPy has an Environment, too
         wanted, other = (f"a {each.__module__.partition('.')[0]}.{each.__name__}" for each in (kind, given))
         raise RequestError(f"{name} must be {wanted} (got {other})")
-    raise RequestError(_must_be(name, f"{_article(wanted)} {wanted}{also and f', or {also}'}", value))
+    raise RequestError(must_be(name, f"{with_article(wanted)}{also and f', or {also}'}", value))
 
 
 def as_tuple(name: str, values: Iterable[Wanted], expected: str) -> tuple[Wanted, ...]:
@@ -92,17 +67,8 @@ def as_tuple(name: str, values: Iterable[Wanted], expected: str) -> tuple[Wanted
     simmodels.errors.RequestError: choices must be a list of orders (got 'SAF')
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise RequestError(_must_be(name, expected, values))
+        raise RequestError(must_be(name, expected, values))
     return tuple(values)
-
-
-def _must_be(name: str, expected: str, given: object) -> str:
-    """Return the text of an argument that is not what it must be: of objects their types, of numbers and texts all."""
-    return f"{name} must be {expected} (got {got(given)})"
-
-
-def _article(name: str) -> str:
-    return "an" if name[0].lower() in "aeiou" else "a"
 
 
 def listed(names: Collection[str]) -> str:

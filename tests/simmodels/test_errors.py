@@ -167,11 +167,13 @@ def test_what_a_terminal_would_obey_is_escaped_and_all_else_is_left(text: str, e
         (np.float64(0.5), "0.5"),
         (np.int64(3), "3"),
         (np.str_("easy"), "'easy'"),
-        (pd.DataFrame({"a": [1]}), "a DataFrame"),
+        (pd.DataFrame({"a": [1]}), "a DataFrame of shape (1, 1)"),
+        (np.zeros((2, 3)), "an array of shape (2, 3)"),
+        (RequestError, "the class RequestError"),
         (object(), "an object"),
         (None, "None"),
     ],
-    ids=["text", "float64", "int64", "str_", "DataFrame", "object", "None"],
+    ids=["text", "float64", "int64", "str_", "DataFrame", "array", "class", "object", "None"],
 )
 def test_a_value_is_shown_as_it_would_be_written_in_python(given: object, text: str) -> None:
     assert must_be("cores", "an integer >= 1", given) == f"cores must be an integer >= 1 (got {text})"
@@ -201,8 +203,8 @@ def test_a_long_value_is_shown_in_brief() -> None:
 
 def test_an_object_of_several_lines_is_shown_as_its_type() -> None:
     table = pd.DataFrame({"a": range(3)})
-    assert brief(table) == "a DataFrame"
-    assert brief({"x": [table, object()]}) == "{'x': [a DataFrame, an object]}"
+    assert brief(table) == "a DataFrame of shape (3, 1)"
+    assert brief({"x": [table, object()]}) == "{'x': [a DataFrame of shape (3, 1), an object]}"
 
 
 def test_a_long_text_of_a_file_shows_how_it_begins_and_ends() -> None:

@@ -527,9 +527,9 @@ WANTED = "workload must be a Workload, a path, a table of jobs, or workflows"
     [
         (5, f"{WANTED} (got 5)"),
         (None, f"{WANTED} (got None)"),
-        ([1, 2], f"{WANTED} (got a list of int)"),
+        ([1, 2], f"{WANTED} (got [1, 2])"),
         (Workload, f"{WANTED} (got the class Workload)"),
-        ([small()], f"{WANTED} (got a list of Workload); Workload.concat puts several together"),
+        ([small()], f"{WANTED} (got [a Workload]); Workload.concat puts several together"),
         (
             np.zeros((2, 3)),
             f"{WANTED} (got an array of shape (2, 3)); name its columns: pd.DataFrame(array, columns=[...])",

@@ -24,7 +24,7 @@ def test_without_a_cell_that_is_done_there_is_no_report(write: Write, out: Path)
     [
         (
             "def tables(self, results):\n    return results.table",
-            "tables of study counting must be DataFrames by name (got a DataFrame)",
+            "tables of study counting must be DataFrames by name (got a DataFrame of shape (8, 5))",
         ),
         (
             "def tables(self, results):\n    return {'x': 1}",
