@@ -129,7 +129,7 @@ def rows_that_fail() -> Iterator[dict[str, int]]:
         ([{"x": 1}, {"x": "1"}], TypeError, "x is int in one row and str in another"),
         ([{"x": 1}, {"x": True}], TypeError, "x is int in one row and bool in another"),
         ([{"x": 0.5}, {"x": 1}, {"x": "1"}], TypeError, "x is float in one row and str in another"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "the DataFrame has several columns named a; each"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "the DataFrame has several columns named a; keep"),
         (pd.DataFrame({"a": [1]}, pd.Index([3], name="job")), ValueError, "the DataFrame has the index job, which no"),
         (pd.DataFrame([[1]]), TypeError, "the name of a column must be a text that UTF-8 can hold (got 0)"),
         (pd.Series([1, 2]), TypeError, "a row must be a mapping (got 1)"),
@@ -268,5 +268,5 @@ def test_a_cell_that_fails_is_reported_and_does_not_stop_the_others(fault: str, 
 def test_a_worker_with_other_code_refuses(write: Write) -> None:
     plan = Plan.of(write(), "smoke", 0)
     write(COUNTING.replace("drawn}", "drawn + 1}"))
-    with pytest.raises(RequestError, match=r"has other code of schedlab or of study .*; the code that the campaign"):
+    with pytest.raises(RequestError, match=r"has other code of schedlab or of study .*; install there the code"):
         run_batch(plan.shipment, jobs(plan))

@@ -216,7 +216,7 @@ def test_every_figure_is_drawn(campaign: Campaign) -> None:
         ({"alone": -1}, r"alone must be an integer from 0 to 2\*\*53 \(got -1\)"),
         ({"ccr": "much"}, r"ccr must be a finite number \(got 'much'\)"),
         ({"ccr": -1}, "ccr"),
-        ({"admission": 2}, "admission is 2"),
+        ({"admission": 2}, r"admission must be a number from 0 to 1, or None \(got 2\)"),
         ({"engine": "wooden"}, "unknown engine 'wooden'"),
         ({"clusters": "4"}, "clusters must be able to run a task of 128 cores of Kind1"),
         ({"clusters": "1x64:Kind1,1x128:Kind2"}, "clusters must be able to run a task of 128 cores of Kind1"),
