@@ -193,7 +193,7 @@ COMPILED: dict[tuple[str, str], Callable[[], sm.Schedule]] = {
 
 
 @pytest.mark.parametrize(("decider", "work"), COMPILED)
-def test_both_clocks_are_identical_where_a_compiled_path_covers_a_cell(decider: str, work: str) -> None:
+def test_both_engines_are_identical_where_a_compiled_path_covers_a_cell(decider: str, work: str) -> None:
     compiled, processes = COMPILED[decider, work](), on_processes(decider, work)
     assert compiled.start_s.tolist() == processes.start_s.tolist()
     assert compiled.end_s.tolist() == processes.end_s.tolist()

@@ -381,7 +381,7 @@ def test_each_cell_is_in_one_shard(count: int, place: int) -> None:
 # -- the clock --------------------------------------------------------------------------------------
 
 
-def test_a_study_gives_the_same_rows_on_both_clocks(run: Run) -> None:
+def test_a_study_gives_the_same_rows_on_both_engines(run: Run) -> None:
     tables = []
     for engine in ("simpy", "compiled"):
         there = f"on {engine}"

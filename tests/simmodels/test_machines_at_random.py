@@ -71,13 +71,13 @@ def simulated(case: dict[str, Any], engine: Any, capacity: Any = None, **more: A
 @pytest.mark.full
 @given(cases())
 @settings(max_examples=10_000)
-def test_both_clocks_are_the_slow_scheduler_ten_thousand_times(case: dict[str, Any]) -> None:
+def test_both_engines_are_the_slow_scheduler_ten_thousand_times(case: dict[str, Any]) -> None:
     assert_both_are_slow(case)
 
 
 @given(cases())
 @settings(max_examples=40)
-def test_both_clocks_are_the_slow_scheduler(case: dict[str, Any]) -> None:
+def test_both_engines_are_the_slow_scheduler(case: dict[str, Any]) -> None:
     assert_both_are_slow(case)
 
 
@@ -165,13 +165,13 @@ def announced(draw: st.DrawFn) -> tuple[dict[str, Any], list[sm.CapacityChange],
 @pytest.mark.full
 @given(announced())
 @settings(max_examples=10_000)
-def test_both_clocks_agree_with_notice_and_checkpoints_ten_thousand_times(drawn: Any) -> None:
+def test_both_engines_agree_with_notice_and_checkpoints_ten_thousand_times(drawn: Any) -> None:
     assert_both_agree(*drawn)
 
 
 @given(announced())
 @settings(max_examples=40)
-def test_both_clocks_agree_with_notice_and_checkpoints(drawn: Any) -> None:
+def test_both_engines_agree_with_notice_and_checkpoints(drawn: Any) -> None:
     assert_both_agree(*drawn)
 
 
@@ -212,7 +212,7 @@ def test_what_must_hold_whatever_comes_and_goes(drawn: Any) -> None:
 
 @given(announced(), st.booleans())
 @settings(max_examples=40)
-def test_both_clocks_end_an_open_window_alike(drawn: Any, default: bool) -> None:
+def test_both_engines_end_an_open_window_alike(drawn: Any, default: bool) -> None:
     case, changes, saved = drawn
     case = {**case, "window": None if default else (case["window"][0], np.inf)}
     compiled = simulated(case, "compiled", changes, checkpoints=saved).validate()

@@ -106,7 +106,7 @@ def changed(jobs: Workload, **columns: np.ndarray) -> Workload:
 
 @many
 @given(machines(most=14), options(orders=tuple(BUILT_IN)))
-def test_the_two_clocks_give_the_same_bits(machine: Machine, how: dict[str, object]) -> None:
+def test_the_two_engines_give_the_same_bits(machine: Machine, how: dict[str, object]) -> None:
     compiled, simpy = (simulated(machine, **how, engine=engine) for engine in ("compiled", "simpy"))
     for column in ("start_s", "end_s", "outcome", "counted"):
         assert getattr(compiled, column).tobytes() == getattr(simpy, column).tobytes(), column

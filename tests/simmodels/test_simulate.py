@@ -88,7 +88,7 @@ def test_help_of_a_scheduler_of_ones_own_shows_what_that_takes() -> None:
     [("none", [0, 10, 20]), ("greedy", [0, 10, 2]), ("easy", [0, 10, 2]), ("conservative", [0, 10, 2])],
 )
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_backfilling_runs_on_both_clocks(backfilling: str, start_s: list[float], engine: str) -> None:
+def test_every_backfilling_runs_on_both_engines(backfilling: str, start_s: list[float], engine: str) -> None:
     schedule = simulate(LOG, backfilling=backfilling, engine=engine).validate()
     assert schedule.start_s.tolist() == start_s
     assert schedule.about["engine"] == engine
@@ -186,7 +186,7 @@ def test_a_machine_has_a_number_of_cores_that_can_be_counted(cores: int) -> None
         ({"cores": 1}, ImpossibleJobError, "job 2: needs 2 cores, and the machine has 1"),
     ],
 )
-def test_what_is_not_allowed_is_refused_by_both_clocks(
+def test_what_is_not_allowed_is_refused_by_both_engines(
     engine: str, options: dict[str, object], error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):
@@ -206,7 +206,7 @@ def test_impossible_jobs_are_counted() -> None:
 
 @pytest.mark.parametrize("decide", ["instant", "event"])
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
-def test_the_clocks_agree_on_a_log_that_outgrows_every_first_room(backfilling: str, decide: str) -> None:
+def test_the_engines_agree_on_a_log_that_outgrows_every_first_room(backfilling: str, decide: str) -> None:
     log = random_log(9000, seed=3)
     how = {"order": "WFP3", "backfilling": backfilling, "decide": decide, "threshold_s": 2e5}
     compiled, simpy = (simulate(log, engine=engine, **how).validate() for engine in ENGINES)

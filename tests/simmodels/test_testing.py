@@ -21,7 +21,7 @@ def reported(case: Case) -> tuple[float, ...]:
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
-def test_both_clocks_conform(engine: str) -> None:
+def test_both_engines_conform(engine: str) -> None:
     assert_conforms(lambda case: starts(case, engine=engine))
 
 

@@ -32,7 +32,7 @@ def by_processes(
     workload: sm.Workload, strategy: Strategy, *, cores: int, period_s: float, from_s: float = 0.0, **options: object
 ) -> tuple[sm.Schedule, sm.Tuner]:
     env = sm.Environment(seed=5, start_s=float(workload.submit_s.min(initial=0.0)))
-    cluster = sm.Cluster(env, "one", cores=cores, period_s=PERIOD_S)
+    cluster = sm.Cluster(env, "one", cores=cores)
     scheduler = sm.QueueScheduler(env, cluster, **options)  # type: ignore[arg-type]
     sm.Source(env, workload, into=scheduler)
     recorder = sm.Recorder(env)
@@ -69,7 +69,7 @@ def workload_of(rows: list[tuple[int, int, int, int]]) -> sm.Workload:
     period_s=st.sampled_from([37.5, PERIOD_S]),
     from_s=st.sampled_from([0.0, 120.0]),
 )
-def test_both_clocks_choose_the_same_orders_and_give_the_same_schedule(
+def test_both_engines_choose_the_same_orders_and_give_the_same_schedule(
     rows: list[tuple[int, int, int, int]],
     strategy: Strategy,
     threshold_s: float | None,
@@ -243,7 +243,7 @@ def test_a_replay_stops_before_an_instant_and_goes_on_as_if_it_had_not() -> None
 @pytest.mark.full
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: type(strategy).__name__)
 @pytest.mark.parametrize("period_s", [sm.DAY, sm.WEEK])
-def test_both_clocks_agree_on_a_whole_log(shared: Path, strategy: Strategy, period_s: float) -> None:
+def test_both_engines_agree_on_a_whole_log(shared: Path, strategy: Strategy, period_s: float) -> None:
     log = wl.clean(wl.read_swf(shared / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"), "strong")
     one, _ = by_processes(log, strategy, cores=100, period_s=period_s, threshold_s=40 * sm.HOUR)
     other = compiled(log, strategy, cores=100, period_s=period_s, threshold_s=40 * sm.HOUR)

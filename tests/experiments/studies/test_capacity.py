@@ -288,7 +288,7 @@ def test_ratios_to_first_fit_are_paired_by_walk(results: Results) -> None:
     assert row["mean_stretch low"] <= ratio <= row["mean_stretch high"]
 
 
-def test_both_clocks_give_identical_rows() -> None:
+def test_both_engines_give_identical_rows() -> None:
     chosen = {**SMALL, "trace": 0, "jobs_per_week": 3500, "period_s": 1200, "replications": 1, "workload": "LogScale",
               "heuristic": [*FIVE, *QUEUES], "change": ["kill", "checkpoint"]}  # fmt: skip
     rows = {

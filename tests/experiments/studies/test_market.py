@@ -165,7 +165,7 @@ def test_printed_numbers_stand_beside_ours_with_their_difference(campaign: Campa
     assert np.isnan(found["value at load 70 % of the best policy", "drain"]), "it was not run"
 
 
-def test_both_clocks_give_the_same_rows() -> None:
+def test_both_engines_give_the_same_rows() -> None:
     few = "2x128:Kind1,1x128:Kind2"  # so that jobs wait and starve
     chosen = {"jobs": 50, "clusters": few, "alone": 2, "replications": 1, "end": ["drain", "submit"]}
     on_simpy, compiled = (Market(**chosen, engine=engine) for engine in ("simpy", "compiled"))

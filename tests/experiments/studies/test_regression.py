@@ -214,7 +214,7 @@ def test_every_element_of_the_paper_has_its_file(files: dict[str, str], tmp_path
     assert "CTC-SP2-stand-in, SDSC-BLUE-stand-in" in held_out
 
 
-def test_both_clocks_give_the_same_rows(files: dict[str, str], tmp_path: Path) -> None:
+def test_both_engines_give_the_same_rows(files: dict[str, str], tmp_path: Path) -> None:
     chosen = {**SMALL, "workload": ["generated", files["CTC-SP2-stand-in"]], "scores": [None, "uniform"],
               "part": [FIT, ONLINE], "order": ["FCFS", "WFP3", "F2", "LIN"], "jobs": 400}  # fmt: skip
     one, two = (

@@ -245,7 +245,7 @@ def test_the_findings_say_which_logs_of_the_paper_were_not_run(results: Results)
     assert others[0].startswith("generated (text): the best order is ")
 
 
-def test_both_clocks_give_the_same_rows(results: Results, tmp_path: Path) -> None:
+def test_both_engines_give_the_same_rows(results: Results, tmp_path: Path) -> None:
     chosen = {"weeks": 3, "replications": 1, "variant": ["text", "program"], "engine": "simpy"}
     chosen["strategy"] = ["FCFS", "SEXP", "full day", "noisy week", "bandit day", "random week", f"SAF{UNBOUNDED}"]
     other = run("selection", out=tmp_path, scale="smoke", seed=2, workers=0, chosen=chosen).results().table

@@ -233,7 +233,7 @@ def test_the_best_fit_is_the_cluster_with_the_fewest_free_cores_that_suffice(
 
 @given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(NAIVE), RULES, st.sampled_from(PLATFORMS))
 @settings(max_examples=150)
-def test_both_clocks_equal_the_plain_auction(jobs: list, bid: str, rules: dict, clusters: list) -> None:
+def test_both_engines_equal_the_plain_auction(jobs: list, bid: str, rules: dict, clusters: list) -> None:
     plain = NaiveAuction(jobs, [(cores, kind) for _, cores, kind in clusters], bid, **rules)
     tasks = [task for each in plain.tasks for task in each]
     wanted = [

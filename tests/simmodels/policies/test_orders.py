@@ -216,7 +216,7 @@ def counted(table: dict[int, float]) -> Order:
 
 
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
-def test_an_order_that_cannot_be_compiled_gives_the_same_schedule_on_both_clocks(backfilling: str) -> None:
+def test_an_order_that_cannot_be_compiled_gives_the_same_schedule_on_both_engines(backfilling: str) -> None:
     table = {cores: float(-cores) for cores in range(1, 9)}
     mine = counted(table)
     assert not mine.compiled
@@ -384,7 +384,7 @@ def test_an_infinite_value_goes_after_a_starving_job_and_a_warm_one(engine: str)
 # -- RANDOM -----------------------------------------------------------------------------------------
 
 
-def test_random_is_seeded_and_the_same_on_both_clocks() -> None:
+def test_random_is_seeded_and_the_same_on_both_engines() -> None:
     log = jobs(3000, seed=4)  # more than the SimPy engine makes room for at first
     runs = {
         (engine, seed): simulate(log, cores=20, order="RANDOM", backfilling="greedy", engine=engine, seed=seed).start_s

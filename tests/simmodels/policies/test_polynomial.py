@@ -150,7 +150,7 @@ def test_it_needs_what_its_terms_name() -> None:
     assert Polynomial([1], ["1"]).needs == ()
 
 
-def test_both_clocks_take_it_and_smaller_goes_first() -> None:
+def test_both_engines_take_it_and_smaller_goes_first() -> None:
     # One core; at 1, when the first job ends, three wait. Their values p - 10 r: 5 - 0, 9 - 5, 2 - 1.
     jobs = Workload([1, 2, 3, 4], [0, 0, 0.5, 0.1], [1, 5, 9, 2], [1, 5, 9, 2], [1, 1, 1, 1])
     order = Polynomial([1.0, -10.0], ["p", "r"])

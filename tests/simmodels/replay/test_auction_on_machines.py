@@ -12,7 +12,7 @@ import simmodels as sm
 from tests.on_machines import assert_same, runs
 from tests.simmodels.passes.test_bidding import LONG, RULES, flows, job
 
-both_clocks = pytest.mark.parametrize("engine", ["compiled", "simpy"])
+both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
 
 
 def assert_identical(one: sm.Schedule, other: sm.Schedule) -> None:
@@ -39,7 +39,7 @@ def assert_identical(one: sm.Schedule, other: sm.Schedule) -> None:
 # -- drawn by hand ------------------------------------------------------------------------------------
 
 
-@both_clocks
+@both_engines
 def test_a_task_that_loses_its_machine_bids_again(engine: Any) -> None:  # noqa: ANN401
     # SRTF: the short job first; machine 1 goes at 6 with the long one on both, which begins again at 20
     jobs = [job(0, 4, 2, curve=LONG), job(1, 9, 3, curve=LONG)]
@@ -49,7 +49,7 @@ def test_a_task_that_loses_its_machine_bids_again(engine: Any) -> None:  # noqa:
     assert schedule.runs["lost_s"].tolist() == [0, 2, 0]
 
 
-@both_clocks
+@both_engines
 def test_the_best_bidder_meets_the_cluster_whose_machines_are_on(engine: Any) -> None:  # noqa: ANN401
     # b is larger, but two of its three machines are off until 5
     sites = [
@@ -63,7 +63,7 @@ def test_the_best_bidder_meets_the_cluster_whose_machines_are_on(engine: Any) ->
     assert schedule.off_spans.to_numpy().tolist() == [[1, 1, 0, 5], [1, 2, 0, 5]]
 
 
-@both_clocks
+@both_engines
 def test_what_waits_for_machines_that_never_come_is_unfinished_or_starves(engine: Any) -> None:  # noqa: ANN401
     site = sm.Site(name="a", cores_per_machine=2, capacity=[(0, 2), (3, 1), (8, 0)])
     forever = sm.simulate([job(0, 4, 4, curve=sm.FOREVER)], on=site, bid="FIFO", engine=engine).validate()
@@ -125,7 +125,7 @@ def runnable(jobs: list, on: list[sm.Site]) -> list:
     st.data(),
 )
 @settings(max_examples=200)
-def test_both_clocks_give_the_same_schedule(jobs: list, bid: str, rules: dict, on: list, data: st.DataObject) -> None:
+def test_both_engines_give_the_same_schedule(jobs: list, bid: str, rules: dict, on: list, data: st.DataObject) -> None:
     jobs = runnable(jobs, on)
     more = {"prices": data.draw(st.booleans()), "admission": data.draw(st.sampled_from([None, 0.3]))}
     one, other = (
@@ -139,7 +139,7 @@ def test_both_clocks_give_the_same_schedule(jobs: list, bid: str, rules: dict, o
 @pytest.mark.full
 @given(st.lists(flows(), min_size=1, max_size=12), st.sampled_from(["SRTF", "PVR", "Random"]), RULES, sites())
 @settings(max_examples=3000)
-def test_both_clocks_give_the_same_schedule_three_thousand_times(jobs: list, bid: str, rules: dict, on: list) -> None:
+def test_both_engines_give_the_same_schedule_three_thousand_times(jobs: list, bid: str, rules: dict, on: list) -> None:
     jobs = runnable(jobs, on)
     one, other = (sm.simulate(jobs, on=on, bid=bid, engine=engine, **rules) for engine in ("compiled", "simpy"))
     assert_identical(one, other)

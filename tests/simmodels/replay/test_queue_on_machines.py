@@ -15,7 +15,7 @@ from tests import naive_machines
 from tests.on_machines import assert_same, runs
 
 Engine = Literal["compiled", "simpy"]
-both_clocks = pytest.mark.parametrize("engine", ["compiled", "simpy"])
+both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
 
 
 def jobs_of(rows: list[tuple[float, ...]]) -> sm.Workload:
@@ -27,7 +27,7 @@ def jobs_of(rows: list[tuple[float, ...]]) -> sm.Workload:
 # -- drawn by hand ------------------------------------------------------------------------------------
 
 
-@both_clocks
+@both_engines
 def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(engine: Engine) -> None:
     # job 2 has a core of machine 0 and two of machine 1, which goes at 6; it begins again when machine 0 is free
     schedule = sm.simulate(
@@ -47,7 +47,7 @@ def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(eng
     assert schedule.runs["lost_s"].tolist() == [0, 6, 0]
 
 
-@both_clocks
+@both_engines
 @pytest.mark.parametrize(
     ("mode", "job_2", "off_s"),
     [
@@ -76,7 +76,7 @@ def test_what_notice_is_good_for(
     assert schedule.off_spans[["machine", "start_s", "end_s"]].to_numpy().tolist() == [[1, off_s, 60]]
 
 
-@both_clocks
+@both_engines
 def test_backfilling_knows_which_machines_go(engine: Engine) -> None:
     # nothing is promised to job 2, since machine 1 goes for good as far as is known; 3 ends before it goes, 4 does not
     schedule = sm.simulate(
@@ -89,7 +89,7 @@ def test_backfilling_knows_which_machines_go(engine: Engine) -> None:
     assert [(each.job_id, each.machine) for each in schedule.attempts.itertuples()] == [(1, 0), (3, 1), (4, 0), (2, 0)]
 
 
-@both_clocks
+@both_engines
 def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Engine) -> None:
     # 2 has run past its estimate; 3 does not fit beside 1; 1 is killed at 12, its estimate
     schedule = sm.simulate(
@@ -117,7 +117,7 @@ def test_a_queue_that_decides_by_event_is_not_compiled() -> None:
     assert sm.simulate(jobs, **given_).about["engine"] == "simpy"
 
 
-@both_clocks
+@both_engines
 def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
     with pytest.raises(sm.RequestError, match="job 2"):
         sm.simulate(
@@ -197,7 +197,7 @@ def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
     return jobs, {**options, "capacity": changes, "machines": machines, "cores_per_machine": cores}
 
 
-def assert_clocks_agree(rows: list[tuple[float, ...]], options: dict[str, Any]) -> None:
+def assert_engines_agree(rows: list[tuple[float, ...]], options: dict[str, Any]) -> None:
     compiled, simpy = (sm.simulate(jobs_of(rows), engine=engine, seed=3, **options) for engine in ("compiled", "simpy"))
     assert_same(compiled, simpy)
     assert compiled.window == simpy.window
@@ -217,15 +217,15 @@ def _sorted(parts: pd.DataFrame | None) -> pd.DataFrame:
 
 @given(models())
 @settings(max_examples=60)
-def test_both_clocks_are_the_same(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
-    assert_clocks_agree(*model)
+def test_both_engines_are_the_same(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
+    assert_engines_agree(*model)
 
 
 @pytest.mark.full
 @given(models())
 @settings(max_examples=10_000)
-def test_both_clocks_are_the_same_ten_thousand_times(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
-    assert_clocks_agree(*model)
+def test_both_engines_are_the_same_ten_thousand_times(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
+    assert_engines_agree(*model)
 
 
 def plainly(
@@ -318,4 +318,4 @@ def test_the_schedule_is_that_of_a_real_log_on_a_walk() -> None:
     given_ = [(*row, cores) for row, cores in zip(rows.tolist(), draw.integers(1, 60, jobs).tolist(), strict=True)]
     times = np.arange(0, 400_000, 3000)
     capacity = sm.Capacity(times, draw.integers(4, 9, len(times)), notice_s=600.0, mode="checkpoint")
-    assert_clocks_agree(given_, {"capacity": capacity, "cores_per_machine": 8, "order": "SAF"})
+    assert_engines_agree(given_, {"capacity": capacity, "cores_per_machine": 8, "order": "SAF"})

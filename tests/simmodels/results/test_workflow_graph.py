@@ -55,7 +55,7 @@ def test_the_schedule_of_an_auctioneer_has_the_graph_of_the_recorder_s() -> None
         assert None not in of(drawn, "start_s")
 
 
-def test_both_clocks_show_the_same_graph() -> None:
+def test_both_engines_show_the_same_graph() -> None:
     jobs = [fork(job_id, 4.0 * job_id) for job_id in range(4)]
     options: dict[str, Any] = {"clusters": [("a", 4), ("b", 5)], "bid": "SRTF"}
     for job_id in range(4):
