@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 _INPUT: Final = "log"
 _MOST_WEEKS: Final = 104
+_PRIORITY: Final = "priority"
 
 
 class Advice(Study):
@@ -128,7 +129,10 @@ class Advice(Study):
             if np.isnan(logged_wait_s(self._log)).all():
                 raise RequestError("--current auto: the log does not say when its jobs started", "name an order")
         else:
-            require_known("current order", current, (*allowed, AUTO))
+            # The error lists what the name may have meant: the twenty priorities, or all else.
+            entered = current.startswith(_PRIORITY)
+            known = [name for name in (*allowed, AUTO) if name.startswith(_PRIORITY) == entered]
+            require_known("current order", current, known)
         weeks = design.parameters["weeks"]
         if weeks is not None:
             require_integer("weeks", weeks, 1)

@@ -13,6 +13,7 @@ import workloads as wl
 from experiments.campaigns.finding import STUDIES
 from experiments.cli import main
 from simmodels.policies import registry
+from simmodels.policies.orders import TWELVE_ORDERS
 
 ORDERS = ", ".join(sm.policies.orders.BUILT_IN)
 SECONDS = "a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d"
@@ -43,6 +44,9 @@ MISTAKES = {
     "run replay --scale tiny": "unknown scale of replay 'tiny'; known: smoke, small, paper",
     "run replay --set speed=3": "unknown parameter or factor of replay 'speed'; known: "
     "workload, cores, clean, window_days, jobs, load, tau_s, engine, order, backfilling, threshold_h, replications",
+    "advise -w log.swf --current SAFF": "unknown current order 'SAFF'; did you mean SAF? known: "
+    f"{', '.join(TWELVE_ORDERS)}, FCFS without backfilling, FCFS with greedy backfilling, "
+    "FCFS with conservative backfilling, auto",
     "learn -w log.swf --form cubic": "unknown form 'cubic'; did you mean CUB? known: LIN, QDR, CUB, QUA",
     "learn -w log.swf --estimator best": "unknown estimator 'best'; known: stratified, published",
     # values
