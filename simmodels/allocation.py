@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import IllegalScheduleError, RequestError
+from simmodels.errors import IllegalScheduleError, RequestError, must_be
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats, Ints, ranges
 from simmodels.ground.signals import heed_signals
@@ -128,7 +128,7 @@ def allocate_attempts(
         As `allocate`.
     """
     if machine > _MOST_CORES:
-        raise RequestError(f"cores of a machine of {machine}", f"up to {_MOST_CORES} can be numbered")
+        raise RequestError(must_be("the number of cores to assign", f"at most {_MOST_CORES}", machine))
     starts = np.flatnonzero(~np.isnan(start_s))
     lasts = start_s[starts] != end_s[starts]
     starts = starts[np.lexsort((starts, row[starts], work.submit_s[row[starts]], lasts, start_s[starts]))]

@@ -124,7 +124,7 @@ class Capacity:
         time_s, machines = as_column("time_s", self.time_s), np.asarray(self.machines)
         rows = len(time_s) if time_s.ndim == 1 else 0
         if not rows:
-            raise RequestError(f"a capacity of {rows} changes", "at least 1 is needed")
+            raise RequestError(f"a capacity of {rows} changes", "give at least 1")
         given: object = self.mode
         mode = (given,) * rows if isinstance(given, str) else as_tuple("mode", self.mode, "a mode, or one per change")
         notice_s = as_column("notice_s", self.notice_s)
@@ -132,7 +132,7 @@ class Capacity:
         if not (machines.shape == notice_s.shape == (rows,) and len(mode) == rows):
             raise RequestError(
                 f"columns of {rows}, {machines.size}, {notice_s.size}, {len(mode)} rows",
-                "all must have the same length",
+                "give all the same length",
             )
         bad = ~np.isfinite(time_s) | ~((machines >= 0) & (machines <= MOST) & (machines == np.floor(machines)))
         bad |= ~((notice_s >= 0) & np.isfinite(notice_s)) | too_far(time_s)
@@ -142,7 +142,7 @@ class Capacity:
             CapacityChange(time_s[row], machines[row], notice_s[row], mode[row])  # type: ignore[arg-type]  # it refuses
         if (np.diff(time_s) <= 0).any():
             row = int(np.flatnonzero(np.diff(time_s) <= 0)[0]) + 1
-            raise RequestError(f"row {row}: time_s {time_s[row]:g} after {time_s[row - 1]:g}", "instants must increase")
+            raise RequestError(f"row {row}: time_s {time_s[row]:g} after {time_s[row - 1]:g}", "sort the table")
         object.__setattr__(self, "time_s", _frozen(time_s, np.float64))
         object.__setattr__(self, "machines", _frozen(machines, np.int64))
         object.__setattr__(self, "notice_s", _frozen(notice_s, np.float64))

@@ -26,7 +26,7 @@ def workflow_columns(given: object, job_id: int | None, submit_s: float | None) 
     import networkx as nx  # noqa: PLC0415  only who has a graph waits for the library
 
     if not isinstance(given, nx.DiGraph) or given.is_multigraph():
-        raise RequestError(f"the graph of a workflow must be a networkx.DiGraph (got {type(given).__name__})")
+        raise RequestError(must_be("the graph of a workflow", "a networkx.DiGraph", given))
     if not given:
         raise RequestError("the graph of a workflow must have at least one node (got none)")
     number: Any = given.graph.get("job_id", 1) if job_id is None else job_id

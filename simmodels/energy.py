@@ -46,9 +46,14 @@ class Signal:
         """Make the columns read-only arrays, and check them."""
         time_s, value = np.array(as_column("time_s", self.time_s)), np.array(as_column("value", self.value))
         if time_s.ndim != 1 or time_s.shape != value.shape or not len(time_s):
-            raise RequestError(f"a signal of {time_s.shape} instants and {value.shape} values", "one length >= 1")
+            raise RequestError(
+                f"a signal of {time_s.shape} instants and {value.shape} values", "give both one length >= 1"
+            )
         if not (np.isfinite(time_s).all() and np.isfinite(value).all() and (np.diff(time_s) > 0).all()):
-            raise RequestError("a signal with instants that do not increase, or that is not finite", "give it sorted")
+            raise RequestError(
+                "a signal with instants that do not increase, or that is not finite",
+                "sort it, and leave out what is not finite",
+            )
         for name, column in (("time_s", time_s), ("value", value)):
             column.flags.writeable = False
             object.__setattr__(self, name, column)

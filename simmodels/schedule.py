@@ -229,7 +229,7 @@ class Schedule:
             raise RequestError(must_be("cores", "an integer >= 1", self.cores))
         cores = sum(place.cores for place in self.places)
         if cores != self.cores:
-            raise RequestError(f"a schedule of {self.cores} cores on clusters of {cores}", "both must be the same")
+            raise RequestError(f"a schedule of {self.cores} cores on clusters of {cores}", "give both the same")
         strange = np.flatnonzero((self.outcome < COMPLETED) | (self.outcome > UNFINISHED))
         if len(strange):
             what = f"column outcome, row {strange[0]},"

@@ -142,7 +142,7 @@ class Scheduler(Decider):
 
     def _refuse_withdrawal(self, job: Job) -> NoReturn:
         what = f"job {job.job_id} is to be withdrawn from cluster {self.cluster.name!r}, where it does not wait"
-        raise RequestError(what, "a job that was submitted there, and has not started, can be withdrawn")
+        raise RequestError(what, "withdraw a job that was submitted there and has not started")
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
@@ -273,7 +273,7 @@ class Scheduler(Decider):
             number, _ = self._in_line.pop(id(placement.job), (-1, None))
             if number < 0:
                 what = f"{type(self).__name__}.decide placed job {placement.job.job_id}, which does not wait"
-                raise RequestError(what, "jobs of self.waiting must be placed, each once")
+                raise RequestError(what, "place jobs of self.waiting, each once")
             chosen.append((placement, number))
         for placement, number in chosen:  # they wait no more, whatever an observer of a start asks
             attempt = self.start(placement.job, placement.machines)

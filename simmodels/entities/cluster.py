@@ -116,7 +116,7 @@ class Cluster:
             if machine.cores != group.cores:
                 raise RequestError(
                     f"machine {machine.index} of cluster {name!r} has {machine.cores} cores",
-                    f"it must have as many as the cluster says (cores_per_machine={group.cores})",
+                    f"give it as many as the cluster says (cores_per_machine={group.cores})",
                 )
         self.served_by: Serves | None = None
         """The scheduler or router that starts jobs here."""

@@ -152,7 +152,7 @@ class Decider:
         flows = [each for each in given if isinstance(each, Workflow)]
         if len(flows) < len(given):
             strange = next(type(each).__name__ for each in given if not isinstance(each, Workflow))
-            raise RequestError(f"a source got a list with a {strange}", "a Workload is needed, or a list of workflows")
+            raise RequestError(f"a source got a list with a {strange}", "give a Workload, or a list of workflows")
         return Workload.of_workflows(flows)
 
     def _require(self, job: Job) -> None:
@@ -176,7 +176,7 @@ class Decider:
         """Refuse what is no job."""
         if not isinstance(job, Job):
             what = f"a scheduler got {type(job).__name__} {getattr(job, 'job_id', '')}".rstrip()
-            raise RequestError(what, "a Job is needed; Dependencies, or an Auctioneer, take workflows")
+            raise RequestError(what, "give it a Job; Dependencies, or an Auctioneer, take workflows")
 
     def reconfigure(self, **options: object) -> None:
         """Change options by name, from the next decision on; for a decision at this instant, call `wake` too.
@@ -207,7 +207,7 @@ class Decider:
             other = self if cluster in clusters[:place] else cluster.served_by
             if other is not None:
                 what = f"{type(self).__name__} for cluster {cluster.name!r}, which has a {type(other).__name__}"
-                raise RequestError(what, "one scheduler, or one auctioneer, must serve a cluster")
+                raise RequestError(what, "let one scheduler, or one auctioneer, serve it")
         for cluster in clusters:
             cluster.served_by = self
 

@@ -92,7 +92,7 @@ class Environment(simpy.Environment):
             part, and there is no going on from there.
         """
         if self._left:
-            raise RequestError("the run was interrupted in the middle of an instant", "a new environment is needed")
+            raise RequestError("the run was interrupted in the middle of an instant", "make a new environment")
         if until is not None and not isinstance(until, Event):
             until = as_seconds("until", until, above=self.now, finite=False, also="an event, or None")
         ours = gc.get_freeze_count() == 0
@@ -215,7 +215,7 @@ class Environment(simpy.Environment):
         >>> env.on(sm.Ended, lambda event: print(event.attempt.job.job_id, "ended at", env.now))
         """
         if not isinstance(kind, type):
-            raise RequestError(f"env.on({kind!r}, ...)", "the event must be given as a class, such as simmodels.Ended")
+            raise RequestError(f"env.on({kind!r}, ...)", "give the event as a class, such as simmodels.Ended")
         self._observers.setdefault(kind, []).append(observer)
 
     def publish(self, kind: Callable[[*_Parts], object], *parts: *_Parts) -> None:

@@ -84,13 +84,13 @@ class Placer(Scheduler):
         """Refuse a cluster on which jobs cannot be placed so."""
         if len({machine.cores for machine in cluster.machines}) > 1:
             what = f"{options.heuristic} on cluster {cluster.name!r}, whose machines differ in size"
-            raise RequestError(what, "machines of one size are needed; a queue takes others")
+            raise RequestError(what, "use machines of one size, or a QueueScheduler")
         if options.heuristic != "FirstFit" and not cluster.runs_as_logged:
             what = f"{options.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
             raise RequestError(what, "planned starts need lengths that are known exactly")
         if options.checkpoints is not None and cluster.checkpoints not in (Checkpoints(), options.checkpoints):
             what = f"{options.checkpoints} for cluster {cluster.name!r}, which has {cluster.checkpoints}"
-            raise RequestError(what, "one of them must be given, or the same")
+            raise RequestError(what, "give one of them, or the same")
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -245,7 +245,7 @@ class Placer(Scheduler):
     def _begin(self) -> None:
         """Make the state, and let those run on that ran before."""
         if self._state is not None:
-            raise RequestError("jobs that ran before", "they are put in before anything else happens")
+            raise RequestError("jobs that ran before", "put them in before anything else happens")
         now = float(self.env.now)
         self._seen_s = now
         room = max(_ROOM, 2 * len(self._resumed))

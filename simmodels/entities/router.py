@@ -9,7 +9,7 @@ from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import ROUTE, Environment
 from simmodels.entities.events import Routed
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, brief
 from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.workload import Job
 
@@ -58,11 +58,11 @@ class Router(Decider):
         self.env = as_instance("env", env, Environment)
         self.into = as_tuple("into", into, "a list of schedulers, or routers")
         if not self.into:
-            raise RequestError(f"a {type(self).__name__} of nothing", "at least one scheduler, or router, is needed")
+            raise RequestError(f"a {type(self).__name__} of nothing", "give at least one scheduler, or router")
         for each in self.into:
             if not isinstance(each, Decider):
                 what = f"a {type(self).__name__} into {type(each).__name__}"
-                raise RequestError(what, "schedulers, and routers of jobs, are needed")
+                raise RequestError(what, "give schedulers, and routers of jobs")
         if any(each.env is not env for each in self.into):
             raise RequestError(
                 f"what a {type(self).__name__} sends jobs to belongs to another environment",
@@ -116,13 +116,13 @@ class Router(Decider):
         for job, taker in list(self.route(self.waiting, float(self.env.now))):
             if self._ready.pop(id(job), None) is None:
                 what = f"{type(self).__name__}.route sent job {job.job_id}, which is not ready"
-                raise RequestError(what, "jobs of `ready` must be sent, each once")
+                raise RequestError(what, "send jobs of `ready`, each once")
             if taker not in self.into:
-                what = f"{type(self).__name__}.route sent job {job.job_id} to {taker!r}"
-                raise RequestError(what, "one of self.into must be named")
+                what = f"{type(self).__name__}.route sent job {job.job_id} to {brief(taker)}"
+                raise RequestError(what, "name one of self.into")
             if job.cores > taker.widest:
-                what = f"{type(self).__name__}.route sent job {job.job_id} of {job.cores} cores to {taker!r}"
-                raise RequestError(what, f"jobs of at most {taker.widest} cores can run there")
+                what = f"{type(self).__name__}.route sent job {job.job_id} of {job.cores} cores to {brief(taker)}"
+                raise RequestError(what, f"send jobs of at most {taker.widest} cores there")
             self._send(job, taker)
 
     def _send(self, job: Job, taker: "Scheduler | Router") -> None:

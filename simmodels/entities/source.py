@@ -116,7 +116,7 @@ class Source:
         elif work.is_rigid:
             warm, rows = windowed(work, window_s)
         else:
-            raise RequestError(f"the window {window_s} of workflows", "workflows are all submitted: it must be None")
+            raise RequestError(f"the window {window_s} of workflows", "leave it out: workflows are all submitted")
         if len(rows) and work.submit_s[rows[0]] < env.now:
             row = int(rows[0])
             raise RequestError(
@@ -151,7 +151,7 @@ class Source:
         """Let jobs that ran before the simulation did run on."""
         if not isinstance(self.into, ResumesJobs):
             what = f"{len(self.warm)} jobs that run when the window begins, and {type(self.into).__name__}"
-            raise RequestError(what, "a scheduler with a method `resume` is needed")
+            raise RequestError(what, "use a scheduler with a method `resume`")
         self.into.resume([log.job(row) for row in self.warm.tolist()])
 
 

@@ -23,7 +23,7 @@ class Options:
 
     @classmethod
     def checked(cls, **options: Any) -> Self:  # noqa: ANN401  each has a type of its own
-        """Return the options, those that are not named at their defaults; or refuse what is not allowed.
+        """Return the options, those that are not named at their defaults; or refuse what is out of range.
 
         Raises
         ------

@@ -131,7 +131,7 @@ class Polynomial(Order):
     Raises
     ------
     RequestError
-        Numbers of terms and coefficients differ, one of them is not allowed, or a term is given twice.
+        Numbers of terms and coefficients differ, one of them is out of range, or a term is given twice.
 
     Notes
     -----

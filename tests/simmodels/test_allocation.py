@@ -107,7 +107,7 @@ def test_a_schedule_that_does_not_fit_is_refused_by_job_and_instant() -> None:
 
 def test_more_cores_than_can_be_numbered_are_refused() -> None:
     jobs = workload((0, 10, 3))
-    with pytest.raises(RequestError, match="2147483647 can be numbered"):
+    with pytest.raises(RequestError, match="the number of cores to assign must be at most 2147483647"):
         allocate(scheduled(jobs, 2**31, 0))
     assert allocate(scheduled(jobs, 2**31 - 1, 0)).formatted() == ["0-2"]
 

@@ -277,9 +277,9 @@ def test_a_graph_with_an_impossible_task_is_refused_by_job_and_task(drawn: nx.Di
 @pytest.mark.parametrize(
     ("drawn", "text"),
     [
-        (nx.Graph(), "the graph of a workflow must be a networkx.DiGraph (got Graph)"),
-        (nx.MultiDiGraph(), "the graph of a workflow must be a networkx.DiGraph (got MultiDiGraph)"),
-        ([("a", "b")], "the graph of a workflow must be a networkx.DiGraph (got list)"),
+        (nx.Graph(), "the graph of a workflow must be a networkx.DiGraph (got a Graph)"),
+        (nx.MultiDiGraph(), "the graph of a workflow must be a networkx.DiGraph (got a MultiDiGraph)"),
+        ([("a", "b")], "the graph of a workflow must be a networkx.DiGraph (got [('a', 'b')])"),
         (nx.DiGraph(), "the graph of a workflow must have at least one node (got none)"),
         (nx.DiGraph({0: []}, job_id="7"), "job_id must be an integer (got '7')"),
         (nx.DiGraph({0: []}, submit_s=None), "submit_s must be a number of seconds (got None)"),

@@ -87,7 +87,7 @@ def test_a_scheduler_may_wake_itself() -> None:
         (
             lambda _, job: [sm.Placement(job)] * 2,
             RequestError,
-            "Own.decide placed job 1, which does not wait; jobs of",
+            "Own.decide placed job 1, which does not wait; place jobs of",
         ),
         (
             lambda *_: [sm.Placement(sm.Job(9, 0.0, 1.0, 1.0, 1))],

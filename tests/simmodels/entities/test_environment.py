@@ -85,7 +85,7 @@ def test_power_changes_follow_all_else_of_an_instant_and_decisions_follow_them()
 
 
 def test_an_event_that_is_no_class_is_refused() -> None:
-    with pytest.raises(RequestError, match=r"env.on\('ended', ...\); the event must be given as a class, such as"):
+    with pytest.raises(RequestError, match=r"env.on\('ended', ...\); give the event as a class, such as"):
         Environment().on("ended", print)  # type: ignore[arg-type]
 
 

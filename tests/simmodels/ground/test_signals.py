@@ -130,7 +130,7 @@ def test_an_environment_that_was_interrupted_refuses_to_go_on() -> None:
     env.process(interrupt())
     with pytest.raises(KeyboardInterrupt):
         env.run()
-    with pytest.raises(RequestError, match="interrupted in the middle of an instant; a new environment is needed"):
+    with pytest.raises(RequestError, match="interrupted in the middle of an instant; make a new environment"):
         env.run()
 
 
