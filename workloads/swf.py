@@ -200,8 +200,8 @@ def write_swf(log: Workload | Schedule, path: str | PathLike[str]) -> None:
     >>> wl.read_swf("scheduled.swf").extras["wait_s"].tolist()
     [0, 5]
     """
-    where = as_path(path)
     workload = log.workload if isinstance(log, Schedule) else as_instance("log", log, Workload, also="a Schedule")
+    where = as_path(path)
     if not len(workload):
         raise RequestError(f"cannot write {where}: the workload is empty", "give at least one job")
     columns, max_cores = _fields(workload), workload.max_cores

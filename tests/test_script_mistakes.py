@@ -1,0 +1,242 @@
+"""Natural mistakes in a script: each is answered in one sentence, which says what must hold and what was given."""
+
+# ruff: noqa: E501  a sentence stands on one line, as it is shown
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import pytest
+import simpy
+
+import simmodels as sm
+import workloads as wl
+
+JOBS: Final = {"submit_s": [0, 5], "runtime_s": [10, 10], "cores": [1, 2]}
+FLOW: Final = sm.Workflow(1, 0.0, [10.0, 20.0], 2, [(0, 1)])
+
+
+def cluster() -> sm.Cluster:
+    return sm.Cluster(sm.Environment(), "ours", cores=4)
+
+
+def queue() -> sm.QueueScheduler:
+    at = cluster()
+    return sm.QueueScheduler(at.env, at)
+
+
+def late_recorder() -> sm.Recorder:
+    late = queue()
+    sm.Source(late.env, JOBS, into=late)
+    late.env.run()
+    return sm.Recorder(late.env)
+
+
+def two_schedulers() -> sm.QueueScheduler:
+    first = queue()
+    return sm.QueueScheduler(first.env, first.cluster)
+
+
+def pool_with_failures() -> sm.Failures:
+    at = cluster()
+    return sm.Failures(at.env, at, mtbf_s=60, repair_s=1)
+
+
+MISTAKES: Final[list[tuple[Callable[[], object], str]]] = [
+    # -- what every user gets wrong once ---------------------------------------------------------------
+    (lambda: sm.simulate("log.swf.gz", cores=4), "log.swf.gz: cannot be read: no such file or directory"),
+    (
+        lambda: sm.simulate(pd.DataFrame({"submit": [0], "runtime": [1]}), cores=4),
+        "a table of jobs must have the columns submit_s, runtime_s and cores (got submit and runtime; submit_s, runtime_s and cores missing)",
+    ),
+    (
+        lambda: sm.simulate(sm.simulate(JOBS, cores=2), cores=2),
+        "workload must be a Workload, a path, a table of jobs, or workflows (got a Schedule); its .workload is one",
+    ),
+    (
+        lambda: sm.simulate(np.zeros((2, 3)), cores=4),
+        "workload must be a Workload, a path, a table of jobs, or workflows (got an array of shape (2, 3)); name its columns: pd.DataFrame(array, columns=[...])",
+    ),
+    (
+        lambda: sm.simulate({**JOBS, "submit_s": ["now", "then"]}, cores=4),
+        "column submit_s, row 0, must be a number (got 'now')",
+    ),
+    (
+        lambda: sm.simulate({**JOBS, "submit_s": pd.to_datetime(["2024-01-01", "2024-01-02"])}, cores=4),
+        "column submit_s must be numbers (got dates); (t - t.min()).dt.total_seconds() makes seconds of dates",
+    ),
+    (
+        lambda: sm.simulate(JOBS, cores=2, threshold_s="40 hours"),
+        "threshold_s must be a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d (got '40 hours')",
+    ),
+    (
+        lambda: sm.simulate(JOBS, cores=2, threshold_s=[40]),
+        "threshold_s must be a number of seconds >= 0, or None (got [40])",
+    ),
+    (
+        lambda: sm.Cluster(simpy.Environment(), "ours", cores=4),
+        "env must be a simmodels.Environment (got a simpy.Environment)",
+    ),
+    (lambda: sm.Cluster(sm.Environment, "ours", cores=4), "env must be an Environment (got the class Environment)"),
+    (late_recorder, "a Recorder is created at 15 s, after the first submission; create it before the clock runs"),
+    (
+        lambda: sm.simulate(JOBS, cores=2, backfilling="EASY"),
+        "unknown backfilling 'EASY'; did you mean easy? known: none, greedy, easy, conservative",
+    ),
+    (
+        lambda: sm.simulate(JOBS, cores=2, backfilling=True),
+        "backfilling must be one of none, greedy, easy, conservative (got True)",
+    ),
+    (
+        lambda: wl.lublin(jobs=10, cores=8, seed=1, load=90),
+        "load must be a share of all cores, at most 10: 0.9 for 90 % (got 90)",
+    ),
+    (lambda: sm.simulate(JOBS), "the size of the machine of 'workload' is unknown; give cores="),
+    # -- and later -------------------------------------------------------------------------------------
+    (lambda: sm.simulate(JOBS, cores="2"), "cores must be an integer from 1 to 2**53 (got '2')"),
+    (lambda: sm.simulate(JOBS, cores=1), "job 2: needs 2 cores, and the machine has 1"),
+    (lambda: sm.simulate(JOBS, on="ours"), "cores must be an integer from 1 to 2**53 (got 'ours')"),
+    (lambda: sm.simulate(JOBS, cores=2, order=3), "order must be a name, an Order, a Bid or a function (got 3)"),
+    (lambda: sm.simulate(JOBS, cores=2, engine="numba"), "unknown engine 'numba'; known: auto, simpy, compiled"),
+    (
+        lambda: sm.simulate(JOBS, cores=2, queue_depth="5"),
+        "queue_depth must be an integer from 1 to 2**53, or None (got '5')",
+    ),
+    (lambda: sm.simulate(JOBS, cores=2, seed=-1), "seed must be an integer >= 0 (got -1)"),
+    (
+        lambda: sm.simulate(JOBS, capacity=[(0, 2)], cores_per_machine=2, removes="lowest"),
+        "unknown removes 'lowest'; known: highest, random",
+    ),
+    (
+        lambda: sm.simulate(JOBS, capacity=[(0, 2)], cores_per_machine=2, window_s=5),
+        "window_s must be two numbers of seconds (got 5)",
+    ),
+    (
+        lambda: sm.simulate(JOBS, capacity=[(0, 2)], cores_per_machine=2, checkpoints=60),
+        "checkpoints must be a Checkpoints, or None (got 60)",
+    ),
+    (
+        lambda: sm.simulate_on_machines(JOBS, 3, cores_per_machine=2),
+        "capacity must be a Capacity, a table with columns time_s and machines, or a list of (time_s, machines) (got 3)",
+    ),
+    (
+        lambda: sm.simulate_on_machines(JOBS, [(5, 2), (0, 1)], cores_per_machine=2),
+        "row 1: time_s 0 after 5; instants must increase",
+    ),
+    (
+        lambda: sm.simulate_on_machines(JOBS, [(0, 2)], cores_per_machine=2, heuristic="firstfit"),
+        "unknown heuristic 'firstfit'; did you mean FirstFit? known: FirstFit, TargetStretch, TargetAsap, PackedTargetAsap",
+    ),
+    (
+        lambda: sm.simulate_on_machines(JOBS, [(0, 2)], cores_per_machine=2, heuristic="TargetAsap"),
+        "TargetAsap has no reference; add reference=, jobs like those to come (of the week before)",
+    ),
+    (lambda: sm.simulate_workflows([FLOW], clusters=4), "clusters must be a list of clusters (got 4)"),
+    (lambda: sm.simulate_workflows([FLOW], clusters=[]), "no clusters; give at least one"),
+    (
+        lambda: sm.simulate_workflows([FLOW], clusters=[("a", 4)], ccr="a fifth"),
+        "ccr must be a finite number >= 0 (got 'a fifth')",
+    ),
+    (lambda: sm.Environment(seed=None), "seed must be an integer >= 0 (got None)"),
+    (
+        lambda: sm.Environment().run(until="noon"),
+        "until must be a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d (got 'noon')",
+    ),
+    (
+        lambda: sm.Cluster(sm.Environment(), "ours"),
+        "cluster 'ours' with cores=None, machines=None, cores_per_machine=None; give either cores, or machines and cores_per_machine, or a list of Machines",
+    ),
+    (lambda: sm.QueueScheduler(sm.Environment(), "ours"), "cluster must be a Cluster (got 'ours')"),
+    (
+        lambda: sm.QueueScheduler(sm.Environment(), cluster()),
+        "cluster 'ours' belongs to another environment; create both with the same env",
+    ),
+    (
+        two_schedulers,
+        "QueueScheduler for cluster 'ours', which has a QueueScheduler; one scheduler, or one auctioneer, must serve a cluster",
+    ),
+    (
+        lambda: sm.RoundRobin(sm.Environment(), queue()),
+        "into must be a list of schedulers, or routers (got a QueueScheduler)",
+    ),
+    (
+        lambda: sm.RoundRobin(sm.Environment(), [queue()]),
+        "what a RoundRobin sends jobs to belongs to another environment; create both with the same env",
+    ),
+    (
+        lambda: sm.Source(sm.Environment(), JOBS, into=cluster()),
+        "into must be a scheduler, a router or an Auctioneer (got a Cluster)",
+    ),
+    (
+        lambda: sm.Failures(cluster().env, cluster(), mtbf_s=60, repair_s=1),
+        "cluster 'ours' belongs to another environment; create both with the same env",
+    ),
+    (pool_with_failures, "cluster 'ours' has no machines; create it with machines="),
+    (
+        lambda: queue().submit({"cores": 1}),
+        "a scheduler got dict; a Job is needed; Dependencies, or an Auctioneer, take workflows",
+    ),
+    (lambda: queue().submit(sm.Job(1, 0, 10, 10, "2")), "job 1: cores and runtime_s must be numbers (got ('2', 10))"),
+    (
+        lambda: queue().reconfigure(backfilling="EASY"),
+        "unknown backfilling 'EASY'; did you mean easy? known: none, greedy, easy, conservative",
+    ),
+    (lambda: sm.Tuner(sm.Environment(), queue(), "UCB1"), "strategy must be a Strategy (got 'UCB1')"),
+    (lambda: sm.UCB1(choices="SAF"), "choices must be a list of choices (got 'SAF')"),
+    (lambda: sm.Workflow(1, 0, [1, 1], edges=[(0, 1), (1, 0)]), "job 1: its tasks wait for each other: 0 -> 1 -> 0"),
+    (lambda: sm.Workflow(1, 0, [1, 1], edges=[(0, 2)]), "job 1: edge (0, 2): its tasks are numbered 0 to 1"),
+    (lambda: sm.Workflow(1, 0, "ten"), "runtime_s must be numbers (got 'ten')"),
+    (lambda: sm.Workload.of(JOBS).head("5"), "jobs must be an integer from 0 to 2**53 (got '5')"),
+    (lambda: sm.Workload.of(JOBS).scale_load("90 %"), "factor must be a finite number > 0 (got '90 %')"),
+    (lambda: sm.Workload.concat(JOBS), "parts must be workloads and workflows (got 'submit_s')"),
+    (lambda: sm.Power(machine_w="100", core_w=1), "machine_w must be a finite number of watts >= 0 (got '100')"),
+    (lambda: sm.simulate(JOBS, cores=2).metrics(tau_s=0), "tau_s must be a finite number of seconds > 0 (got 0)"),
+    (
+        lambda: sm.simulate(JOBS, cores=2).plot.gantt(colour="users"),
+        "unknown colour 'users'; did you mean user? known: job, user, wait, length",
+    ),
+    (
+        lambda: sm.plan(JOBS, [("a", 4)]),
+        "workflow must be a Workflow (got {'cores': [1, 2], 'runtime_s': [10, 10], 'submit_s': [0, 5]})",
+    ),
+    (
+        lambda: sm.as_logged(JOBS, cores=2),
+        "'workload' does not say when its jobs started; add a column wait_s of waits >= 0",
+    ),
+    (lambda: sm.order("SAF"), "function must be a function (got 'SAF')"),
+    (lambda: wl.lublin(jobs=1.5, cores=8, seed=1), "jobs must be an integer from 1 to 2**53 (got 1.5)"),
+    (lambda: wl.read(5), "path must be the path of a file (got 5)"),
+    (lambda: wl.read("no.swf"), "no.swf: cannot be read: no such file or directory"),
+    (lambda: wl.write_swf("log.swf", JOBS), "log must be a Workload, or a Schedule (got 'log.swf')"),
+    (
+        lambda: wl.clean(JOBS, ["strong", 3], cores=4),
+        "filter must be one of runnable, strong, program, regression, published, ends (got 3)",
+    ),
+    (lambda: wl.arrivals([FLOW], 3, gap_s=60, poisson="yes"), "poisson must be True or False (got 'yes')"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "sentence"), MISTAKES, ids=[sentence for _, sentence in MISTAKES])
+def test_a_mistake_is_answered_in_one_sentence(
+    mistake: Callable[[], object], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sm.SimModelsError) as error:
+        mistake()
+    assert str(error.value) == sentence
+
+
+def test_a_path_and_a_table_stand_for_a_workload(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf.gz"
+    wl.write_swf(sm.Workload.of(JOBS), path)
+    wanted = [0.0, 10.0]
+    for given in (path, str(path), JOBS, pd.DataFrame(JOBS), sm.Workload.of(JOBS)):
+        assert sm.simulate(given, cores=2).start_s.tolist() == wanted
+
+
+@pytest.mark.parametrize("threshold_s", ["40h", "2400min", 144_000, np.int64(144_000), 144_000.0])
+def test_a_threshold_may_have_a_unit(threshold_s: float | str) -> None:
+    schedule = sm.simulate(JOBS, cores=2, threshold_s=threshold_s)
+    assert schedule.about["threshold_s"] == 144_000.0

@@ -1,0 +1,240 @@
+"""No public name answers an argument of a wrong type with an error of Python's own."""
+
+import faulthandler
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simmodels as sm
+import workloads as wl
+from simmodels.errors import SimModelsError
+from simmodels.policies.queue_options import QueueOptions
+
+WRONG: Final = (None, "x", b"x", 1.5, -1, float("nan"), [], [None], {}, json, np.zeros((2, 2)), pd.DataFrame())
+"""What stands in turn for each argument of each public name."""
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+JOBS: Final = wl.lublin(jobs=12, cores=8, seed=1, load=0.8)
+THREE_WEEKS: Final = sm.Workload.from_frame(JOBS.to_frame().assign(submit_s=np.linspace(0, 3 * sm.WEEK, 12)))
+FLOW: Final = sm.Workflow(1, 0.0, [10.0, 20.0], 2, [(0, 1)])
+SCHEDULE: Final = sm.simulate(JOBS)
+PAIR: Final = sm.draw_pairs(JOBS, 1, cores=8, initial_jobs=2, trial_jobs=3)[0]
+SCORES: Final = sm.score_jobs(PAIR, 64)
+
+
+def call(*args: object, **kwargs: object) -> Call:
+    return args, kwargs
+
+
+def env() -> sm.Environment:
+    return sm.Environment()
+
+
+def on(at: sm.Environment, **size: int) -> sm.Cluster:
+    return sm.Cluster(at, "a", **(size or {"cores": 8}))
+
+
+def with_cluster(make: Callable[[sm.Environment, sm.Cluster], Call], **size: int) -> Call:
+    at = env()
+    return make(at, on(at, **size))
+
+
+CALLS: Final[Mapping[str, Callable[[], Call]]] = {
+    "Auctioneer": lambda: with_cluster(lambda at, a: call(at, [a], bid="SRTF", tick_s=1.0)),
+    "Bid": lambda: call("mine", lambda cores: cores),
+    "Capacity": lambda: call([0.0, 5.0], [2, 1], 0.0, "kill"),
+    "CapacityChange": lambda: call(0.0, 2, 1.0, "kill"),
+    "CapacityProcess": lambda: with_cluster(lambda at, a: call(at, a, machines=1), machines=2, cores_per_machine=4),
+    "Checkpoints": lambda: call(interval_s=60.0, cost_s=1.0, restart_s=1.0),
+    "Cluster": lambda: call(env(), "a", machines=2, cores_per_machine=4, speed=1.0, kind=None, checkpoints=None),
+    "Dependencies": lambda: with_cluster(lambda at, a: call(at, sm.QueueScheduler(at, a))),
+    "EXP3": lambda: call(choices=["FCFS", "SAF"]),
+    "EarliestStart": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
+    "Environment": lambda: call(seed=1, start_s=0.0),
+    "EpsilonGreedy": lambda: call(choices=["FCFS", "SAF"]),
+    "Failures": lambda: with_cluster(
+        lambda at, a: call(at, a, mtbf_s=60.0, repair_s=10.0, shape=1.0),
+        machines=2, cores_per_machine=4,
+    ),
+    "FirstFit": lambda: with_cluster(lambda at, a: call(at, a, aware=True), machines=2, cores_per_machine=4),
+    "FullFeedback": lambda: call(choices=["FCFS", "SAF"]),
+    "Job": lambda: call(1, 0.0, 10.0, 10.0, 2),
+    "LeastLoaded": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
+    "Machines": lambda: call(2, 4, speed=1.0),
+    "Maintenance": lambda: with_cluster(
+        lambda at, a: call(at, a, machines=[0], start_s=1.0, duration_s=5.0), machines=2, cores_per_machine=4
+    ),
+    "MarkovCapacity": lambda: with_cluster(
+        lambda at, a: call(at, a, low=1, high=2, step=1, period_s=60.0), machines=2, cores_per_machine=4
+    ),
+    "Order": lambda: call("mine", lambda cores: cores),
+    "PackedTargetAsap": lambda: with_cluster(
+        lambda at, a: call(at, a, reference=JOBS), machines=2, cores_per_machine=8
+    ),
+    "Power": lambda: call(machine_w=100.0, core_w=5.0),
+    "QueueScheduler": lambda: with_cluster(
+        lambda at, a: call(at, a, order="SAF", backfilling="easy", threshold_s=60.0, queue_depth=5)
+    ),
+    "RandomOrder": lambda: call(choices=["FCFS", "SAF"]),
+    "Recorder": lambda: with_cluster(call),
+    "RoundRobin": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
+    "Schedule": lambda: call(JOBS, 8, SCHEDULE.start_s, SCHEDULE.end_s),
+    "Scheduler": lambda: with_cluster(call),
+    "Signal": lambda: call([0.0, 1.0], [1.0, 2.0]),
+    "Site": lambda: call(name="a", machines=2, cores_per_machine=4, kind=None, checkpoints=None),
+    "SleepWhenIdle": lambda: with_cluster(lambda at, a: call(at, a, after_s=60.0), machines=2, cores_per_machine=4),
+    "Source": lambda: with_cluster(lambda at, a: call(at, JOBS, into=sm.QueueScheduler(at, a), window_s=None)),
+    "TargetAsap": lambda: with_cluster(lambda at, a: call(at, a, reference=JOBS), machines=2, cores_per_machine=8),
+    "TargetStretch": lambda: with_cluster(lambda at, a: call(at, a, reference=JOBS), machines=2, cores_per_machine=8),
+    "Task": lambda: call(10.0, 2, None, "fft"),
+    "Terms": call,
+    "TraceCapacity": lambda: with_cluster(lambda at, a: call(at, a, [(0, 1)]), machines=2, cores_per_machine=4),
+    "Tuner": lambda: with_cluster(
+        lambda at, a: call(at, sm.QueueScheduler(at, a), sm.RandomOrder(choices=["FCFS", "SAF"]))
+    ),
+    "UCB1": lambda: call(choices=["FCFS", "SAF"]),
+    "ValueCurve": lambda: call([(1.0, 1.0), (2.0, 0.0)]),
+    "Workflow": lambda: call(1, 0.0, [10.0, 20.0], [2, 1], [(0, 1)], None, max_value=None, task_names=(), name="a"),
+    "Workload": lambda: call(JOBS.job_id, JOBS.submit_s, JOBS.runtime_s, JOBS.estimate_s, JOBS.cores),
+    "all_done": lambda: call(env()),
+    "as_logged": lambda: call(sm.Workload.from_frame(JOBS.to_frame().assign(wait_s=0.0)), cores=80),
+    "bid": lambda: call(lambda cores: cores, name="mine"),
+    "bids": call,
+    "draw_pairs": lambda: call(JOBS, 1, cores=8, initial_jobs=2, trial_jobs=3, seed=1),
+    "fit_polynomial": lambda: call(SCORES, ["p"]),
+    "order": lambda: call(lambda cores: cores, name="mine", formula="", source=""),
+    "orders": call,
+    "plan": lambda: call(FLOW, [("a", 4)]),
+    "replay_tuned": lambda: call(JOBS, sm.UCB1(choices=["FCFS", "SAF"]), cores=8, options=QueueOptions.checked()),
+    "run_trials": lambda: call(PAIR, [[0, 1, 2]]),
+    "score_jobs": lambda: call(PAIR, 64, seed=1),
+    "simulate": lambda: call(JOBS, cores=8, order="SAF", backfilling="easy", threshold_s=60.0, engine="auto", seed=0),
+    "simulate_on_machines": lambda: call(JOBS, [(0, 2)], cores_per_machine=8, heuristic="FirstFit", seed=0),
+    "simulate_workflows": lambda: call([FLOW], clusters=[("a", 4)], bid="SRTF", tick_s=1.0, ccr=0.2),
+    "young_daly_s": lambda: call(60.0, 3600.0),
+    "LublinParameters": call,
+    "MarketParameters": call,
+    "TsafrirParameters": call,
+    "arrivals": lambda: call([FLOW], 3, gap_s=60.0, poisson=False, seed=1, tick_s=1.0),
+    "at_load": lambda: call([FLOW], load=0.5, cores=8),
+    "batsim_jobs": lambda: call(SCHEDULE),
+    "capacity_from": lambda: call(pd.DataFrame({"time_s": [0.0, 60.0], "value": [4.0, 2.0]}), per_machine=1.0, most=5),
+    "capacity_walk": lambda: call(mean=4, radius=4, until_s=600.0, period_s=60.0, seed=1),
+    "cholesky": lambda: call(2, runtime_s=10.0, seed=1),
+    "clean": lambda: call(JOBS, "strong", cores=8),
+    "erdos_renyi_levels": lambda: call([1, 2], 0.5, runtime_s=10.0, seed=1),
+    "fork_join": lambda: call(2, 1, runtime_s=10.0, seed=1),
+    "layers": lambda: call(5, runtime_s=10.0, seed=1),
+    "lublin": lambda: call(12, 8, seed=1, load=0.8),
+    "market_workload": lambda: call(5, load=0.5, cores=4000, seed=1),
+    "mean_length_s": lambda: call(20000, 24, 26.0),
+    "read": lambda: call("log.swf", name="a"),
+    "read_batsim": lambda: call("batsim.json", flops_per_s=None, name="a"),
+    "read_borg_slice": lambda: call("slice.txt", name="a"),
+    "read_dax": lambda: call("flow.dax", tick_s=1.0),
+    "read_sacct": lambda: call("jobs.sacct", keep="last", timezone="Europe/Berlin"),
+    "read_series": lambda: call("series.csv", column=None),
+    "read_swf": lambda: call("log.swf", name="a"),
+    "read_wfformat": lambda: call("flow.json", tick_s=1.0, kind="a", cores=2),
+    "read_workflows": lambda: call("flows", tick_s=1.0),
+    "resample": lambda: call(THREE_WEEKS, weeks=1, seed=1),
+    "variable_capacity_jobs": lambda: call("Uniform", weeks=0.01, jobs_per_week=1000, load=26.0, seed=1),
+    "tsafrir_estimates": lambda: call(JOBS, seed=1),
+    "write_batsim_jobs": lambda: call(SCHEDULE, "jobs.csv"),
+    "write_swf": lambda: call(JOBS, "written.swf"),
+    "write_wfformat": lambda: call(FLOW, "written.json"),
+}  # fmt: skip
+"""A call of each public name that works, in a folder with the files of `files`."""
+
+MADE_BY_THE_MODEL: Final = {
+    *(
+        "Attempt",
+        "Outcome",
+        "Machine",
+        "Placement",
+        "TaskRun",
+        "Router",
+        "Strategy",
+        "Polynomial",
+        "Fit",
+        "Pair",
+        "ClusterSpec",
+    ),
+    *("Submitted", "Routed", "Started", "Backfilled", "Reserved", "Ended", "Lost", "Priced", "Powered"),
+    *("CapacitySchedule", "WorkflowSchedule"),
+}
+"""Records that a model hands out, bases, and second names: nobody calls them."""
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go to a folder with a file of each format."""
+    monkeypatch.chdir(tmp_path)
+    wl.write_swf(JOBS, tmp_path / "log.swf")
+    (tmp_path / "flows").mkdir()
+    for path in ("flow.json", "flows/flow.json"):
+        wl.write_wfformat(FLOW, tmp_path / path)
+    job = {"id": "1", "subtime": 3, "res": 2, "profile": "p"}
+    batsim = {"nb_res": 4, "jobs": [job], "profiles": {"p": {"type": "delay", "delay": 9}}}
+    (tmp_path / "batsim.json").write_text(json.dumps(batsim))
+    (tmp_path / "slice.txt").write_text("1 0 60 2 running\n2 5 60 1 release\n")
+    (tmp_path / "flow.dax").write_text('<adag><job id="a" runtime="5"/></adag>')
+    lines = "JobID|State|Submit|Start|End|Elapsed|AllocCPUS\n"
+    lines += "7|COMPLETED|2024-03-30T01:30:00|2024-03-30T01:30:05|2024-03-30T01:40:05|00:10:00|4\n"
+    (tmp_path / "jobs.sacct").write_text(lines)
+    (tmp_path / "series.csv").write_text("time,value\n2024-01-01 00:00:00,4\n2024-01-01 00:01:00,2\n")
+
+
+@pytest.fixture
+def ends() -> Iterator[None]:
+    """End the program, with where it is, if a call never ends: nothing else stops compiled code."""
+    faulthandler.dump_traceback_later(300, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+def raised(call: Callable[[], object]) -> Exception | None:
+    """Return what a call raises."""
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001  of whatever class
+        return error
+    return None
+
+
+def public(name: str) -> Callable[..., object]:
+    found: Callable[..., object] = getattr(sm if name in sm.__all__ else wl, name)
+    return found
+
+
+def test_each_public_name_that_can_be_called_has_a_call_here() -> None:
+    names = {name for module in (sm, wl) for name in module.__all__}
+    called = {name for name in names if callable(public(name))}
+    errors = {name for name in called if isinstance(public(name), type) and issubclass(public(name), Exception)}
+    assert called - errors - MADE_BY_THE_MODEL == set(CALLS)
+
+
+@pytest.mark.usefixtures("files", "ends")
+@pytest.mark.filterwarnings("ignore")  # of pandas and numpy, on the way to an error
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_type_is_answered_in_one_sentence(name: str) -> None:
+    function = public(name)
+    args, kwargs = CALLS[name]()
+    function(*args, **kwargs)  # the call works
+    raw = []
+    for at in (*range(len(args)), *kwargs):
+        for wrong in WRONG:
+            given, named = CALLS[name]()
+            if isinstance(at, int):
+                given = (*given[:at], wrong, *given[at + 1 :])
+            else:
+                named[at] = wrong
+            found = raised(lambda: function(*given, **named))  # noqa: B023  it is called at once
+            if found is not None and (not isinstance(found, SimModelsError | OSError) or "\n" in str(found)):
+                raw.append(f"{at}={wrong!r}: {type(found).__name__}: {found}")
+    assert not raw, "\n".join(raw)
