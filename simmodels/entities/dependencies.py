@@ -170,7 +170,9 @@ class Dependencies(Decider):
         self._require_flow(job)
         self.env.publish(Submitted, job, self)
         if id(job) in self._open:
-            raise RequestError(f"job {job.job_id} is submitted again before it is done", "submit a copy (replace(job))")
+            raise RequestError(
+                f"job {job.job_id} is submitted again before it is done", "submit a copy (dataclasses.replace)"
+            )
         missing = np.bincount(job.successor, minlength=len(job)).tolist()
         self._flows.append(_Flow(job, missing, len(job)))
         self._open[id(job)] = self._flows[-1]

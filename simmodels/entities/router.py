@@ -86,7 +86,7 @@ class Router(Decider):
         """Take a job that was submitted already, to another router."""
         if id(job) in self._ready:
             what = f"job {job.job_id} is submitted again before it is routed"
-            raise RequestError(what, "submit a copy instead (replace(job))")
+            raise RequestError(what, "submit a copy (dataclasses.replace)")
         self._ready[id(job)] = job
         self._ring()
 
