@@ -15,11 +15,11 @@ Kind = Literal["order", "heuristic", "bid", "router"]
 
 AUCTION: Final = "Auction"
 HEURISTICS: Final[Mapping[str, str]] = {
-    "FirstFitAware": "one queue; machines are filled from the one that is switched off last",
+    "FirstFitAware": "one queue; machines are filled from the safest on, which is switched off last",
     "FirstFitUnaware": "one queue; machines are filled in a random order",
-    "TargetStretch": "long jobs on safe machines: a job waits for its machine while its stretch is below the longest",
-    "TargetAsap": "long jobs on safe machines, or as near as one is free: a job waits only if none is",
-    "PackedTargetAsap": "as TargetAsap, with the first machines of packs as targets",
+    "TargetStretch": "long jobs on safe machines: a job waits for its target while its stretch is below the longest",
+    "TargetAsap": "long jobs on safe machines: a job takes the free one nearest to its target, else the next free",
+    "PackedTargetAsap": "as TargetAsap, with packs of machines as targets",
     "FirstFit": "one queue; machines are filled as --aware, --unaware and --fill-order say",
     "EASY": "a queue with EASY backfilling, first come, first served; a job may be on several machines",
     "FCFS": "a queue without backfilling, first come, first served; a job may be on several machines",
