@@ -97,6 +97,7 @@ class Advice(Study):
             chosen["current"] = next((name for name in (*FIXED, AUTO) if name.lower() == current.lower()), current)
         super().__init__(**chosen)
         self._found_last: tuple[Results, AdviceResults | None] | None = None
+        self._first_come: tuple[Workload, Schedule] | None = None
         self._drawn_last: tuple[tuple[int, int, int], Workload, Workload] | None = None
 
     @cached_property
@@ -159,7 +160,7 @@ class Advice(Study):
         log: Workload = cell.inputs[_INPUT]
         policy: str = cell["policy"]
         if cell["trace"] == LOG:
-            schedule = schedule_of(policy, cell["threshold_h"], log, log, node_cores=cell["node_cores"])
+            schedule = self._scheduled(log, log, cell)
             return {**_measured(schedule), "apart": _apart(schedule)}
         trace = self._resample(log, cell)
         if policy in TUNERS:
@@ -171,7 +172,16 @@ class Advice(Study):
                 trace, strategy, cores=cores, options=options, period_s=period_s, seed=seed, name=policy
             )
             return [_measured(tuned.schedule), *_by_week(tuned.tuning_run.used, period_s)]
-        return _measured(schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"]))
+        return _measured(self._scheduled(trace, log, cell))
+
+    def _scheduled(self, trace: Workload, log: Workload, cell: Cell) -> Schedule:
+        """Return the schedule of a trace; the last one of FCFS is kept, as no threshold changes it."""
+        policy: str = cell["policy"]
+        if policy != "FCFS":
+            return schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"])
+        if self._first_come is None or self._first_come[0] is not trace:
+            self._first_come = trace, schedule_of(policy, None, trace, log)
+        return self._first_come[1]
 
     def _resample(self, log: Workload, cell: Cell) -> Workload:
         """Return the resample of a cell; the last one is kept, as the cells of a replication follow each other."""

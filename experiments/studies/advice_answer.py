@@ -142,8 +142,10 @@ def _answer(verdict: Verdict, worse: Worse | None) -> Iterator[str]:
 def _mismatch(verdict: Verdict, calibration: Calibration, policy: str) -> Iterator[str]:
     """Hand out the lines where the replay does not match: how far off it is, and what to do about that."""
     yield f"This replay does not match your machine: {'; '.join(_apart(calibration, policy))}."
-    advised = "to change nothing" if verdict.then is None else verdict.then.in_words()
-    yield f"By the replay alone, the advice would be {advised}: do not rely on it."
+    if verdict.then is None:
+        yield "The replay alone finds no order that is certain to be better."
+    else:
+        yield f"By the replay alone, the advice would be {verdict.then.in_words()}: do not rely on it."
     auto = "" if policy else ", or let --current auto find the order that you have"
     yield f"What to do: change nothing yet; check --cores and --partition{auto}."
 

@@ -58,6 +58,16 @@ def test_an_order_on_the_log_is_the_direct_simulation(campaign: Campaign) -> Non
     assert rows["max_wait_s"].tolist() == [direct["max_wait_s"]]
 
 
+def test_no_threshold_changes_first_come_first_served(campaign: Campaign) -> None:
+    """So that it is simulated once for all of them."""
+    log = wl.clean(wl.read_swf(campaign.plan.shipment.chosen["workload"]), "strong")
+    late, never = (sm.simulate(log, order="FCFS", threshold_s=threshold_s) for threshold_s in (40 * sm.HOUR, None))
+    assert late.start_s.tolist() == never.start_s.tolist()
+    measured = campaign.results().where(trace=LOG, policy="FCFS").drop(columns="threshold_h")
+    assert len(measured) == 2
+    assert (measured["mean_wait_s"] == never.metrics()["mean_wait_s"]).all()
+
+
 def test_the_page_begins_with_the_verdict_in_ten_rows_at_most(campaign: Campaign) -> None:
     report = write_report(campaign)
     study, results = Advice(**campaign.plan.shipment.chosen), campaign.results()

@@ -89,7 +89,7 @@ def test_a_replay_that_does_not_match_is_the_verdict_and_nothing_is_to_be_entere
             "order, or priorities, than those replayed."
         ),
     ]
-    assert said(replayed=POOR)[1] == "By the replay alone, the advice would be to change nothing: do not rely on it."
+    assert said(replayed=POOR)[1] == "The replay alone finds no order that is certain to be better."
 
 
 def test_what_differs_is_named_where_it_is_not_the_mean() -> None:
