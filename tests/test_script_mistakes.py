@@ -123,7 +123,7 @@ MISTAKES: Final[list[tuple[Callable[[], object], str]]] = [
     ),
     (
         lambda: sm.simulate_on_machines(JOBS, [(5, 2), (0, 1)], cores_per_machine=2),
-        "row 1: time_s 0 after 5; instants must increase",
+        "row 1: time_s 0 after 5; sort the table",
     ),
     (
         lambda: sm.simulate_on_machines(JOBS, [(0, 2)], cores_per_machine=2, heuristic="firstfit"),
@@ -155,7 +155,7 @@ MISTAKES: Final[list[tuple[Callable[[], object], str]]] = [
     ),
     (
         two_schedulers,
-        "QueueScheduler for cluster 'ours', which has a QueueScheduler; one scheduler, or one auctioneer, must serve a cluster",
+        "QueueScheduler for cluster 'ours', which has a QueueScheduler; let one scheduler, or one auctioneer, serve it",
     ),
     (
         lambda: sm.RoundRobin(sm.Environment(), queue()),
@@ -176,7 +176,7 @@ MISTAKES: Final[list[tuple[Callable[[], object], str]]] = [
     (pool_with_failures, "cluster 'ours' has no machines; create it with machines="),
     (
         lambda: queue().submit({"cores": 1}),
-        "a scheduler got dict; a Job is needed; Dependencies, or an Auctioneer, take workflows",
+        "a scheduler got dict; give it a Job; Dependencies, or an Auctioneer, take workflows",
     ),
     (lambda: queue().submit(sm.Job(1, 0, 10, 10, "2")), "job 1: cores and runtime_s must be numbers (got ('2', 10))"),
     (
