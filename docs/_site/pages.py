@@ -78,7 +78,7 @@ def navigation(text: str) -> str:
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title, *lines = section.split("\n")
         pages = [found["path"] for line in lines if (found := _ENTRY.match(line))]
-        pages = list(dict.fromkeys(pages))
+        pages = [page for page in dict.fromkeys(pages) if not page.endswith(".ipynb")]  # to download, not to read
         if pages:
             caption = title.partition(":")[0]
             parts += ["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""]
