@@ -150,7 +150,7 @@ def test_what_cannot_be_drawn_is_refused(job: sm.Workflow) -> None:
         (job, {"x": "time"}, "'rank' or 'start', and 'kind' or 'cluster' (got ('time', 'kind'))"),
         (job, {"colour": "cores"}, "(got ('level', 'cores'))"),
         (idle, {}, "no task of the workflow has started; draw it with x='level'"),
-        (nx.Graph(), {}, "the graph of a workflow must be a networkx.DiGraph (got Graph)"),
+        (nx.Graph(), {}, "the graph of a workflow must be a networkx.DiGraph (got a Graph)"),
     ):
         with pytest.raises(RequestError) as error:
             draw_graph(drawn, **options)

@@ -111,7 +111,7 @@ def test_rows_that_are_no_permutations_are_refused(small: Pair, orders: object, 
 def test_the_first_bad_row_is_named_whichever_thread_met_it(small: Pair) -> None:
     orders = np.tile([0, 1, 2], (200_000, 1))
     orders[[199_999, 70_001]] = [0, 0, 2]
-    with pytest.raises(RequestError, match=r"row 70001 of orders is \[0, 0, 2\]"):
+    with pytest.raises(RequestError, match=r"row 70001 of orders must be each of 0 to 2 once \(got \[0, 0, 2\]\)"):
         run_trials(small, orders, workers=2)
 
 
