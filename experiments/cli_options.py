@@ -87,8 +87,8 @@ def file(help_: str) -> Any:  # noqa: ANN401  what typer makes
 _LOG: Final = of(
     IN,
     "FILE",
-    "A log in the Standard Workload Format, what Slurm's sacct --parsable2 prints, or a Batsim workload (.json); "
-    "plain, .gz, .bz2 or .xz.",
+    "A log in the Standard Workload Format, what Slurm's sacct --parsable2 prints, a table with one row per job "
+    "(.csv, .parquet), a Batsim workload (.json), or a slice of Borg's trace; plain, .gz, .bz2 or .xz.",
     flags=("--workload", "-w"),
 )
 Workload = Annotated[Path, _LOG]

@@ -345,6 +345,7 @@ class Workload:
         given
             A `Workload`; the path of a file, which `workloads.read` reads; a table with the columns that `from_frame`
             needs: a DataFrame, a mapping of columns, or one mapping per job; `Job` records; a `Workflow`, or several.
+            A table knows no size of the machine: give `cores` where it is simulated, or use `from_frame`.
 
         Raises
         ------

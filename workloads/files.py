@@ -40,7 +40,7 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 def stem(path: Path) -> str:
     """Return the file's name without the suffixes of its compression and its format."""
     name = path.name
-    for suffix in (*COMPRESSIONS, ".swf", ".json", ".sacct", ".csv", ".txt", ".xml", ".dax"):
+    for suffix in (*COMPRESSIONS, ".swf", ".json", ".sacct", ".csv", ".parquet", ".txt", ".xml", ".dax"):
         name = name[: -len(suffix)] if name.lower().endswith(suffix) and len(name) > len(suffix) else name
     return name
 

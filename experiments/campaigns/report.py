@@ -39,7 +39,7 @@ _MOST_CSV_ROWS: Final = 500_000
 """Of more rows there is no CSV: it would be slow to write, and too long for what opens it."""
 _MOST_FAILURES: Final = 20
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*")
-_TO_DECIDE: Final = "more replications: --scale paper, or --set replications=N"
+_TO_DECIDE: Final = "more replications: a larger --scale, or --set replications=N"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from simmodels.entities.decider import Decider
 from simmodels.entities.environment import Environment
 from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.passes.prediction import predicted_start
 from simmodels.passes.under_notice import predicted_under_notice
 from simmodels.workload import Job
@@ -111,12 +111,12 @@ class Scheduler(Decider):
         return self.cluster.cores
 
     def enqueue(self, job: Job) -> None:
-        """Take a job that was submitted already, to a router: `submit`, less the news of it."""
+        """Take a job that was submitted before, to a router: as `submit`, without publishing it again."""
         self._submitted.append(job)
         self._ring()
 
     def withdraw(self, job: Job) -> None:
-        """Give back a job that waits, as if it had never come; whoever asks says where it goes.
+        """Remove a waiting job, as if it had not been submitted; whoever asks says where it goes.
 
         Raises
         ------
@@ -181,7 +181,7 @@ class Scheduler(Decider):
         return not (self._submitted or self._in_line or self._begun)
 
     def predict_start(self, job: Job) -> float:
-        """Return when a job would start, by what is known now: estimates, and nothing else that comes.
+        """Return when a job would start by the estimates of the jobs that run and wait, without further arrivals.
 
         Each job that waits before it gets the earliest hole that is left, in order; so does the job. One that does not
         wait here is taken to be submitted now. Nothing changes by it. The cost grows with the jobs that wait times
@@ -270,6 +270,9 @@ class Scheduler(Decider):
         self._submitted.clear()
         chosen = []
         for placement in list(self.decide(float(self.env.now))):
+            if not isinstance(placement, Placement):
+                what = f"what {type(self).__name__}.decide returns"
+                raise RequestError(must_be(what, "Placements, such as sm.Placement(job)", placement))
             number, _ = self._in_line.pop(id(placement.job), (-1, None))
             if number < 0:
                 what = f"{type(self).__name__}.decide placed job {placement.job.job_id}, which does not wait"

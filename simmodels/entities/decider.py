@@ -141,7 +141,7 @@ class Decider:
         self.enqueue(job)
 
     def enqueue(self, job: Job) -> None:
-        """Take a job that was submitted already, to a router: `submit`, less the news of it."""
+        """Take a job that was submitted before, to a router: as `submit`, without publishing it again."""
         raise NotImplementedError
 
     @staticmethod

@@ -329,7 +329,7 @@ def requeue(queue, slot, now):
 
 @compiled
 def withdraw(queue, slot, now):
-    """Let a waiting job go, as if it had never come; return whether it waited."""
+    """Remove a waiting job, as if it had not been submitted; return whether it waited."""
     if queue.phase[slot] != WAITING:
         return False
     if slot < queue.warm:

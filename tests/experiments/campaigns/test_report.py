@@ -184,7 +184,7 @@ def test_the_table_of_claims_says_what_to_run_only_where_it_is_undecided() -> No
         Claim(effect=None, **bounds),
     ])  # fmt: skip
     assert table["verdict"].tolist() == ["holds", "undecided", "undecided"]
-    assert table["to_decide"].tolist() == ["", "more", "more replications: --scale paper, or --set replications=N"]
+    assert table["to_decide"].tolist() == ["", "more", "more replications: a larger --scale, or --set replications=N"]
     assert table.loc[0, ["expected", "estimate", "low", "high", "replications"]].tolist() == ["> 0", 1, 0.5, 2, 9]
 
 

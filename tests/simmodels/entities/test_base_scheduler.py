@@ -95,6 +95,11 @@ def test_a_scheduler_may_wake_itself() -> None:
             "Own.decide placed job 9, which does",
         ),
         (
+            lambda _, job: [job],
+            RequestError,
+            r"what Own.decide returns must be Placements, such as sm.Placement\(job\) \(got Job\(",
+        ),
+        (
             lambda own, job: [sm.Placement(job, own.cluster.machines[:1])],
             ImpossibleJobError,
             "job 1: needs 3 cores, and 2 of machine 0 of 'a' are free",
