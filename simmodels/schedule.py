@@ -299,7 +299,13 @@ class Schedule:
         off: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None = None,
         window: tuple[float, float] | None = None,
         keep: bool = True,
-        **more: Any,  # noqa: ANN401  as the class
+        parts: pd.DataFrame | None = None,
+        counted: NDArray[np.bool_] | None = None,
+        workflow_outcome: NDArray[np.int8] | None = None,
+        critical_path_s: NDArray[np.float64] | None = None,
+        price: NDArray[np.float64] | None = None,
+        terms: Terms = _UNKNOWN_TERMS,
+        about: Mapping[str, object] = MappingProxyType({}),
     ) -> Self:
         """Return the schedule of these attempts, in order of start.
 
@@ -317,7 +323,7 @@ class Schedule:
             ended). None if no cluster has machines.
         keep
             Whether the table of attempts is kept; it need not be if each job ran once, on a pool.
-        more
+        parts, counted, workflow_outcome, critical_path_s, price, terms, about
             As in the class.
         """
         start_s, end_s, executed_s = np.full((3, len(workload)), np.nan)
@@ -350,7 +356,13 @@ class Schedule:
             attempts=table,
             off_spans=None if off is None or window is None else off_table(*off, window),
             window=window,
-            **more,
+            parts=parts,
+            counted=counted,
+            workflow_outcome=workflow_outcome,
+            critical_path_s=critical_path_s,
+            price=price,
+            terms=terms,
+            about=about,
         )
 
     # -- what it is made of ---------------------------------------------------------------------

@@ -27,7 +27,7 @@ from simmodels.workload import Workload, WorkloadLike
 Cluster = int | Site | ClusterSpec | tuple[str, int] | tuple[str, int, str | None]
 
 
-@takes_options(QueueOptions)
+@takes_options(QueueOptions, PlacementOptions, AuctionOptions)
 def simulate(
     workload: WorkloadLike,
     *,
@@ -135,6 +135,7 @@ def simulate(
     return run_processes(model)
 
 
+@takes_options(PlacementOptions)
 def simulate_on_machines(
     workload: WorkloadLike,
     capacity: Capacity | pd.DataFrame | Iterable[CapacityChange],
@@ -209,6 +210,7 @@ def simulate_on_machines(
     )
 
 
+@takes_options(AuctionOptions)
 def simulate_workflows(
     workflows: WorkloadLike,
     *,

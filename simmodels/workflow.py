@@ -12,7 +12,7 @@ from simmodels import graph
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, must_be
-from simmodels.ground.arguments import as_tuple
+from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.cards import card, levels, line_chart, number
 from simmodels.ground.durations import duration
 from simmodels.ground.instants import too_far, too_far_text
@@ -241,8 +241,19 @@ class Workflow:
     # -- by tasks and by graphs ---------------------------------------------------------------------
 
     @classmethod
-    def of(cls, tasks: Sequence[Task], *, job_id: int, submit_s: float, **about: Any) -> Self:  # noqa: ANN401  as the class
+    def of(
+        cls,
+        tasks: Sequence[Task],
+        *,
+        job_id: int,
+        submit_s: float,
+        edges: ArrayLike = (),
+        curve: ValueCurve = FOREVER,
+        max_value: float | None = None,
+        name: str = "",
+    ) -> Self:
         """Return the workflow of these tasks; `edges` and the rest as for the class."""
+        tasks = [as_instance("tasks", task, Task) for task in as_tuple("tasks", tasks, "a list of Task records")]
         named = any(task.name for task in tasks)
         return cls(
             job_id,
@@ -251,7 +262,10 @@ class Workflow:
             [task.cores for task in tasks],  # type: ignore[arg-type]  # the same
             kind=tuple(task.kind for task in tasks),
             task_names=tuple(task.name or str(i) for i, task in enumerate(tasks)) if named else (),
-            **about,
+            edges=edges,  # type: ignore[arg-type]  # the same
+            curve=curve,
+            max_value=max_value,
+            name=name,
         )
 
     @property
@@ -267,7 +281,10 @@ class Workflow:
         *,
         job_id: int | None = None,
         submit_s: float | None = None,
-        **about: Any,  # noqa: ANN401  as the class
+        kind: str | Sequence[str | None] | None = None,
+        curve: ValueCurve = FOREVER,
+        max_value: float | None = None,
+        name: str | None = None,
     ) -> Self:
         """Return the workflow of a networkx graph; tasks are numbered in the order of its nodes.
 
@@ -279,8 +296,10 @@ class Workflow:
             attributes of nodes and edges are ignored.
         job_id, submit_s
             As for the class; None for the graph's attribute of this name, else 1 and 0.
-        about
-            As for the class; ``name`` is by default that of the graph.
+        kind, name
+            As for the class; None for what the nodes, and the graph, say.
+        curve, max_value
+            As for the class.
 
         Raises
         ------
@@ -300,7 +319,9 @@ class Workflow:
         >>> sm.Workflow.from_graph(drawn).upward_rank_s().tolist()
         [70.0, 60.0]
         """
-        return cls(**(workflow_columns(given, job_id, submit_s) | about))
+        columns = workflow_columns(given, job_id, submit_s)
+        said = {key: value for key, value in (("kind", kind), ("name", name)) if value is not None}
+        return cls(**(columns | said), curve=curve, max_value=max_value)
 
     @property
     def graph(self) -> "nx.DiGraph[Any]":

@@ -226,6 +226,7 @@ class Auctioneer(Router):
         self._to_come -= 1
         self._ring()
 
+    @takes_options(AuctionOptions, changed=True)
     def reconfigure(self, **options: object) -> None:
         """Change rules by name, from the next auction on; for an auction at this instant, call `wake` too.
 

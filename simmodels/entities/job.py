@@ -1,7 +1,8 @@
 """TaskRun: a task of a workflow, as clusters run it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from simmodels.workflow import Workflow
 from simmodels.workload import Job
@@ -34,8 +35,22 @@ class TaskRun(Job):
     workflow: Workflow = None  # type: ignore[assignment]  # always given; fields before it have defaults
     task: int = -1
 
-    def __init__(self, *values: Any, workflow: Workflow, task: int, **named: Any) -> None:  # noqa: ANN401  of a `Job`
-        Job.__init__(self, *values, **named)  # `super()` would be of the class as it was before it had slots
+    def __init__(
+        self,
+        job_id: int,
+        submit_s: float,
+        runtime_s: float,
+        estimate_s: float,
+        cores: int,
+        user_id: int = -1,
+        extras: Mapping[str, float] | None = None,
+        *,
+        workflow: Workflow,
+        task: int,
+    ) -> None:
+        Job.__init__(
+            self, job_id, submit_s, runtime_s, estimate_s, cores, user_id, extras
+        )  # `super()` would be of the class as it was before it had slots
         _set_workflow(self, workflow)
         _set_task(self, task)
 

@@ -18,7 +18,8 @@ from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.passes import placement_events
 from simmodels.policies.checkpoints import Checkpoints
-from simmodels.policies.placement_options import Heuristic, PlacementOptions, require_lengths
+from simmodels.policies.options import Taker, takes_options
+from simmodels.policies.placement_options import Heuristic, PlacementOptions, has_option, require_lengths
 from simmodels.policies.queue_options import raise_refused
 from simmodels.policies.rows import Rows, require_columns, row_of
 from simmodels.streams import stream
@@ -94,6 +95,7 @@ class Placer(Scheduler):
 
     # -- what happens to it -------------------------------------------------------------------------
 
+    @takes_options(PlacementOptions, changed=True)
     def reconfigure(self, **options: object) -> None:
         """Change options by name; at the end of this instant, all jobs that wait are placed again.
 
@@ -404,6 +406,12 @@ class Placer(Scheduler):
         return kept
 
 
+def _takes_options_of(heuristic: Heuristic) -> Callable[[Taker], Taker]:
+    """Let the signature of a class name the options of its heuristic."""
+    return takes_options(PlacementOptions, only=lambda name: name != "heuristic" and has_option(heuristic, name))
+
+
+@_takes_options_of("FirstFit")
 class FirstFit(Placer):
     """A queue in order of submission, or in another ``order``, and machines filled in an order of their own.
 
@@ -431,7 +439,11 @@ class FirstFit(Placer):
 
     heuristic = "FirstFit"
 
+    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
+        super().__init__(env, cluster, **options)
 
+
+@_takes_options_of("TargetStretch")
 class TargetStretch(Placer):
     """Long jobs on safe machines: each waits for its target while its stretch stays below the longest so far.
 
@@ -457,7 +469,11 @@ class TargetStretch(Placer):
 
     heuristic = "TargetStretch"
 
+    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
+        super().__init__(env, cluster, **options)
 
+
+@_takes_options_of("TargetAsap")
 class TargetAsap(Placer):
     """Long jobs on safe machines, or near there, as soon as possible.
 
@@ -483,7 +499,11 @@ class TargetAsap(Placer):
 
     heuristic = "TargetAsap"
 
+    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
+        super().__init__(env, cluster, **options)
 
+
+@_takes_options_of("PackedTargetAsap")
 class PackedTargetAsap(Placer):
     """As `TargetAsap`, with the first machines of packs as targets.
 
@@ -509,3 +529,6 @@ class PackedTargetAsap(Placer):
     """
 
     heuristic = "PackedTargetAsap"
+
+    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
+        super().__init__(env, cluster, **options)

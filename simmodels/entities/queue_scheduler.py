@@ -160,6 +160,7 @@ class QueueScheduler(Scheduler):
             float(self.env.now),
         )
 
+    @takes_options(QueueOptions, changed=True)
     def reconfigure(self, **options: object) -> None:
         """Change options by name, from the next decision on; for a decision at this instant, call `wake` too.
 

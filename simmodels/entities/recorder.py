@@ -472,7 +472,7 @@ class Recorder:
         return pd.concat([parts[columns], more[columns]], ignore_index=True).astype(np.int64)
 
     @staticmethod
-    def _verdicts(routers: Sequence[Decider], workload: Workload) -> dict[str, NDArray[np.generic]]:
+    def _verdicts(routers: Sequence[Decider], workload: Workload) -> dict[str, Any]:
         """Return what became of the workflows, as far as routers say it."""
         if workload.tasks is None or not routers:
             return {}
@@ -488,5 +488,5 @@ class Recorder:
             if each.price is not None:
                 first = workload.tasks.first[place]
                 price[first : first + len(each.price)] = each.price
-        verdicts: dict[str, NDArray[np.generic]] = {"workflow_outcome": outcome, "critical_path_s": path_s}
+        verdicts: dict[str, Any] = {"workflow_outcome": outcome, "critical_path_s": path_s}
         return verdicts | ({"price": price} if any(each.price is not None for each in found) else {})

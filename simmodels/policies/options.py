@@ -106,25 +106,47 @@ def _choices(kind: Any) -> tuple[Any, ...]:  # noqa: ANN401  a type, or what typ
     return ()
 
 
-def takes_options(kind: type[Options]) -> Callable[[Taker], Taker]:
-    """Let the signature of a function, or class, that takes ``**options`` name those of a class of options."""
+class _Unchanged:
+    """What stands for an option that is not changed."""
+
+    def __repr__(self) -> str:
+        return "unchanged"
+
+
+def takes_options(
+    *kinds: type[Options], only: Callable[[str], bool] = lambda _: True, changed: bool = False
+) -> Callable[[Taker], Taker]:
+    """Let the signature of a function, or class, that takes ``**options`` name those of some classes of options.
+
+    Parameters
+    ----------
+    kinds
+        The classes; of an option that several have, the first says the default.
+    only
+        Which of their options are taken, by name.
+    changed
+        Whether options are changed: only those that can be, and others stay as they are.
+    """
 
     def name_them(taker: Taker) -> Taker:
         function: Any = taker.__init__ if isinstance(taker, type) else taker  # type: ignore[misc]  # of this class
         signature = inspect.signature(function)
-        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-        names = {each.name for each in own}
-        options = [
-            inspect.Parameter(
-                each.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=getattr(each.default, "name", each.default),
-                annotation=str | each.type if hasattr(each.default, "name") else each.type,
-            )
-            for each in fields(kind)
-            if each.name not in names
-        ]
-        function.__signature__ = signature.replace(parameters=[*own, *options])
+        own = {
+            each.name: each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD
+        }
+        for kind in kinds:
+            for each in fields(kind):
+                if each.name in own or not only(each.name) or (changed and each.name not in kind.changeable):
+                    continue
+                default = None if each.default is MISSING else getattr(each.default, "name", each.default)
+                annotation: Any = str | each.type if hasattr(each.default, "name") else each.type
+                own[each.name] = inspect.Parameter(
+                    each.name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=_Unchanged() if changed else default,
+                    annotation=annotation,
+                )
+        function.__signature__ = signature.replace(parameters=list(own.values()))
         return taker
 
     return name_them

@@ -10,12 +10,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import simmodels as sm
+import workloads as wl
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.options import Options
+from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED
-from simmodels.simulate import simulate
+from simmodels.simulate import simulate, simulate_on_machines, simulate_workflows
 from simmodels.workload import Workload
 from tests import naive
 
@@ -66,13 +68,53 @@ def test_all_but_the_workload_is_said_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("taker", "kind"), [(simulate, QueueOptions), (sm.QueueScheduler, QueueOptions), (sm.Auctioneer, AuctionOptions)]
+    ("taker", "kind"),
+    [
+        (simulate, QueueOptions),
+        (simulate_on_machines, PlacementOptions),
+        (simulate_workflows, AuctionOptions),
+        (sm.QueueScheduler, QueueOptions),
+        (sm.Auctioneer, AuctionOptions),
+    ],
 )
 def test_help_shows_each_option_with_its_default(taker: Callable[..., Any], kind: type[Options]) -> None:
     shown = inspect.signature(taker).parameters
     for each in fields(kind):
-        assert shown[each.name].default == getattr(each.default, "name", each.default)
+        if each.name != "heuristic":
+            assert shown[each.name].default == getattr(each.default, "name", each.default)
         assert shown[each.name].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize("placer", [sm.FirstFit, sm.TargetStretch, sm.TargetAsap, sm.PackedTargetAsap])
+def test_help_of_a_placer_shows_its_own_options(placer: type[Any]) -> None:
+    shown = list(inspect.signature(placer).parameters)[2:]
+    options = [each.name for each in fields(PlacementOptions) if each.name != "heuristic"]
+    assert shown == [name for name in options if has_option(placer.heuristic, name)]
+
+
+@pytest.mark.parametrize(
+    ("decider", "kind"),
+    [(sm.QueueScheduler, QueueOptions), (sm.FirstFit, PlacementOptions), (sm.Auctioneer, AuctionOptions)],
+)
+def test_help_of_reconfigure_shows_what_can_be_changed(decider: type[Any], kind: type[Options]) -> None:
+    shown = inspect.signature(decider.reconfigure).parameters
+    assert sorted(list(shown)[1:]) == sorted(kind.changeable)
+    assert {repr(each.default) for each in list(shown.values())[1:]} == {"unchanged"}
+
+
+def test_help_of_no_public_name_hides_parameters() -> None:
+    names = [(module, name) for module in (sm, wl) for name in module.__all__]
+    takers = [found for module, name in names if callable(found := getattr(module, name))]
+    for taker in takers:
+        if isinstance(taker, type) and issubclass(taker, Exception):
+            continue
+        methods = (
+            [each for key, each in vars(taker).items() if not key.startswith("_")] if isinstance(taker, type) else []
+        )
+        for each in (taker, *methods):
+            if callable(each) and each is not sm.Scheduler.reconfigure:
+                kinds = {parameter.kind for parameter in inspect.signature(each).parameters.values()}
+                assert inspect.Parameter.VAR_KEYWORD not in kinds, each
 
 
 def test_help_of_a_scheduler_of_ones_own_shows_what_that_takes() -> None:
