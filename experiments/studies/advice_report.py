@@ -334,7 +334,7 @@ def doubts_of_runs(results: Results, now: Option) -> Iterator[Doubt]:
         yield Doubt(few, f"{few.capitalize()}: another verdict may come of all.")
     elif not len(now.changes):
         why = "the log has no whole week, or nobody waits in any resample of it"
-        yield Doubt("nothing says how far this is luck", f"Nothing says how far this is luck: {why}.")
+        yield Doubt("no resample says how far this is luck", f"Nothing says how far this is luck: {why}.")
     elif not results.judged:
-        first = f"a first impression, of {len(now.changes)} short resamples"
-        yield Doubt(first, f"This is {first}: --scale small has ten as long as the log.")
+        first = f"a first impression of {len(now.changes)} short resamples"
+        yield Doubt(f"{first} (--scale small has more)", f"This is {first}: --scale small has ten as long as the log.")

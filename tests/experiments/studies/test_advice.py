@@ -122,7 +122,7 @@ def some(jobs: int, weeks: float, runtime_s: float, cores: int = 8) -> sm.Worklo
 def test_a_log_without_a_whole_week_gets_a_page_that_says_that_it_cannot_know(tmp_path: Path) -> None:
     campaign, findings = advised(tmp_path, some(200, 0.4, 3000.0))
     assert set(campaign.results().table["trace"]) == {LOG}
-    assert "nothing says how far this is luck" in findings[-1]
+    assert "no resample says how far this is luck" in findings[-1]
     assert any("2.8 days" in text for text in in_full(campaign))
     assert any("the log has no whole week" in text for text in in_full(campaign))
 
