@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_tuple
 from simmodels.ground.cards import card, line_chart, sliced
-from simmodels.ground.durations import duration
+from simmodels.ground.durations import as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import MOST, Floats, Ints, as_column, as_integer, as_number
 
@@ -216,16 +216,19 @@ class Capacity:
 
     def machines_at(self, time_s: float) -> int:
         """Return how many machines there are from an instant on."""
+        time_s = as_seconds("time_s", time_s, finite=False)
         return int(self.machines[max(int(np.searchsorted(self.time_s, time_s, side="right")) - 1, 0)])
 
     def machine_seconds(self, from_s: float, to_s: float) -> float:
         """Return the integral of the number of machines over a window, in seconds."""
+        from_s, to_s = as_seconds("from_s", from_s, finite=False), as_seconds("to_s", to_s, finite=False)
         edges = np.clip(np.append(self.time_s, to_s), from_s, to_s)
         edges[0] = from_s
         return float(np.sum(np.diff(edges) * self.machines))
 
     def known_by(self, end_s: float) -> Self:
         """Return the changes that take effect, or of which notice is given, up to an instant; at least the first."""
+        end_s = as_seconds("end_s", end_s, finite=False)
         known = self.time_s - self.notice_s <= end_s
         known[0] = True
         mode = tuple(each for each, kept in zip(self.mode, known, strict=True) if kept)
@@ -233,6 +236,7 @@ class Capacity:
 
     def shift(self, by_s: float) -> Self:
         """Return the same changes `by_s` seconds later."""
+        by_s = as_seconds("by_s", by_s)
         return type(self)(self.time_s + by_s, self.machines, self.notice_s, self.mode)
 
     def repeat(self, *, length_s: float, until_s: float) -> Self:

@@ -133,13 +133,15 @@ class ValueCurve:
 
     def factor(self, slr: float) -> float:
         """Return the share of its maximum that a job of this SLR is worth."""
+        slr = as_number("slr", slr, finite=False)
         x, y = self._columns()
-        return float(factor_at(float(slr), x, y, 0, len(x)))
+        return float(factor_at(slr, x, y, 0, len(x)))
 
     def area(self, slr: float) -> float:
         """Return the integral of `factor` from this SLR to `final`."""
+        slr = as_number("slr", slr, finite=False)
         x, y = self._columns()
-        return float(area_at(float(slr), x, y, tails(x, y, np.array([0, len(x)])), 0, len(x)))
+        return float(area_at(slr, x, y, tails(x, y, np.array([0, len(x)])), 0, len(x)))
 
     def _columns(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         points = np.array(self.points)

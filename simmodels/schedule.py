@@ -18,7 +18,7 @@ from simmodels.energy import Power, Signal
 from simmodels.errors import RequestError, UnknownNameError, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.cards import card
-from simmodels.ground.files import replacing, write_csv
+from simmodels.ground.files import as_path, replacing, write_csv
 from simmodels.ground.numbers import as_column, is_whole
 from simmodels.results import merit
 from simmodels.results.attempts import (
@@ -709,6 +709,7 @@ class Schedule:
 
         All machines that are on draw power, whether or not a job runs there; a pool of cores is one machine.
         """
+        as_instance("power", power, Power)
         signals = _signals(carbon_g_per_kwh, price_per_kwh)
         return merit.energy(self._evidence(), self._given(), self.simulated_s, power, signals)
 
@@ -720,6 +721,7 @@ class Schedule:
         A job is charged its cores, and its share of what its machine draws. What machines draw beside that, with
         cores that are not in use, is no job's: it is the difference to `energy`.
         """
+        as_instance("power", power, Power)
         signals = _signals(carbon_g_per_kwh, price_per_kwh)
         return merit.energy_by_job(self._evidence(), self._given(), self.simulated_s, power, signals)
 
@@ -762,7 +764,7 @@ class Schedule:
         jobs = self.jobs
         about = {key: _plain(value) for key, value in self.about.items()}
         jobs.attrs = {"workload": self.workload.name, "cores": int(self.cores), "about": about}
-        with replacing(path) as temporary:
+        with replacing(as_path(path)) as temporary:
             jobs.to_parquet(temporary, engine="pyarrow", index=False)
 
     # -- proof ----------------------------------------------------------------------------------
@@ -815,8 +817,12 @@ class Schedule:
 
 def _signals(carbon_g_per_kwh: Signal | None, price_per_kwh: Signal | None) -> dict[str, Signal]:
     """Return by the name of what comes of it each signal that is given."""
-    given = {"energy_kwh": Signal.constant(1.0), "carbon_g": carbon_g_per_kwh, "cost": price_per_kwh}
-    return {name: signal for name, signal in given.items() if signal is not None}
+    given = {"energy_kwh": Signal.constant(1.0)}
+    signals = (("carbon_g", "carbon_g_per_kwh", carbon_g_per_kwh), ("cost", "price_per_kwh", price_per_kwh))
+    for name, parameter, signal in signals:
+        if signal is not None:
+            given[name] = as_instance(parameter, signal, Signal, also="None")
+    return given
 
 
 def _plain(value: object) -> object:

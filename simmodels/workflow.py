@@ -14,7 +14,7 @@ from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, must_be
 from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.cards import card, levels, line_chart, number
-from simmodels.ground.durations import duration
+from simmodels.ground.durations import as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import MOST, as_column, as_number, is_number
 from simmodels.units import HOUR
@@ -377,6 +377,7 @@ class Workflow:
 
     def delay_s(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> NDArray[np.float64]:
         """Return float64[n], how long each task's data travel: `ccr` times its runtime, up to the next whole tick."""
+        tick_s = as_seconds("tick_s", tick_s, above=0)
         return delays(self.runtime_s / tick_s, ccr) * tick_s
 
     def upward_rank_s(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> NDArray[np.float64]:

@@ -387,7 +387,8 @@ class Workload:
 
         A task has the number and the submission of its job, and its runtime as its estimate.
         """
-        flows = tuple(workflows)
+        given = as_tuple("workflows", workflows, "a list of workflows")
+        flows = tuple(as_instance("workflows", each, Workflow) for each in given)
         sizes = np.array([len(flow) for flow in flows], np.int64)
         number = np.repeat(np.arange(len(flows)), sizes)
         runtime_s = np.concatenate([np.empty(0), *(flow.runtime_s for flow in flows)])
@@ -502,6 +503,10 @@ class Workload:
 
         Tasks of workflows become rigid jobs, each by itself.
         """
+        if not isinstance(rows, slice):
+            found = np.asarray(rows)
+            if found.ndim != 1 or (found.size and found.dtype.kind not in "iub"):
+                raise RequestError(must_be("rows", "numbers of rows, a mask or a slice", rows))
         columns: dict[str, Any] = {name: _rows(getattr(self, name), rows) for name in COLUMNS}
         extras = {k: _rows(v, rows) for k, v in self.extras.items()}
         return replace(self, **columns, extras=extras, tasks=None)
@@ -629,7 +634,7 @@ class Workload:
         """
         good = (self.cores >= 1) & (self.runtime_s >= 0) & (self.estimate_s >= 0)
         good &= ~too_far(self.submit_s, self.submit_s + self.runtime_s)
-        return good if cores is None else good & (self.cores <= cores)
+        return good if cores is None else good & (self.cores <= as_number("cores", cores, finite=False))
 
     def known(self) -> NDArray[np.bool_]:
         """Return bool[n]: the job's cores and runtime are known (not -1, the unknown of logs).

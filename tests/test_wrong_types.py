@@ -44,6 +44,11 @@ def with_cluster(make: Callable[[sm.Environment, sm.Cluster], Call], **size: int
     return make(at, on(at, **size))
 
 
+def queue() -> sm.QueueScheduler:
+    at = env()
+    return sm.QueueScheduler(at, on(at))
+
+
 CALLS: Final[Mapping[str, Callable[[], Call]]] = {
     "Auctioneer": lambda: with_cluster(lambda at, a: call(at, [a], bid="SRTF", tick_s=1.0)),
     "Bid": lambda: call("mine", lambda cores: cores),
@@ -151,6 +156,44 @@ CALLS: Final[Mapping[str, Callable[[], Call]]] = {
 }  # fmt: skip
 """A call of each public name that works, in a folder with the files of `files`."""
 
+ON_MACHINES: Final = sm.simulate_on_machines(JOBS, [(0, 2)], cores_per_machine=8)
+METHODS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "Capacity.known_by": lambda wrong: sm.Capacity.of([(0, 2)]).known_by(wrong),
+    "Capacity.machine_seconds": lambda wrong: sm.Capacity.of([(0, 2)]).machine_seconds(wrong, 5),
+    "Capacity.machines_at": lambda wrong: sm.Capacity.of([(0, 2)]).machines_at(wrong),
+    "Capacity.of": sm.Capacity.of,
+    "Capacity.repeat": lambda wrong: sm.Capacity.of([(0, 2)]).repeat(length_s=wrong, until_s=5),
+    "Capacity.shift": lambda wrong: sm.Capacity.of([(0, 2)]).shift(wrong),
+    "Environment.run": lambda wrong: sm.Environment().run(wrong),
+    "Schedule.deciles": lambda wrong: sm.simulate_workflows([FLOW], clusters=[("a", 4)]).deciles(wrong),
+    "Schedule.energy": ON_MACHINES.energy,
+    "Schedule.energy, price": lambda wrong: ON_MACHINES.energy(sm.Power(1, 1), price_per_kwh=wrong),
+    "Schedule.metrics": SCHEDULE.metrics,
+    "Schedule.plot.gantt": lambda wrong: SCHEDULE.plot.gantt(start_s=wrong),
+    "Schedule.plot.queue": lambda wrong: SCHEDULE.plot.queue(end_s=wrong),
+    "Schedule.to_csv": SCHEDULE.to_csv,
+    "Schedule.to_parquet": SCHEDULE.to_parquet,
+    "Scheduler.reconfigure": lambda wrong: queue().reconfigure(order=wrong),
+    "Scheduler.submit": lambda wrong: queue().submit(wrong),
+    "ValueCurve.area": lambda wrong: sm.ValueCurve([(1, 1), (2, 0)]).area(wrong),
+    "ValueCurve.factor": lambda wrong: sm.ValueCurve([(1, 1), (2, 0)]).factor(wrong),
+    "Workflow.delay_s": FLOW.delay_s,
+    "Workflow.from_graph": sm.Workflow.from_graph,
+    "Workflow.of": lambda wrong: sm.Workflow.of(wrong, job_id=1, submit_s=0.0),
+    "Workflow.upward_rank_s": lambda wrong: FLOW.upward_rank_s(tick_s=wrong),
+    "Workload.between": lambda wrong: JOBS.between(wrong, 5.0),
+    "Workload.concat": sm.Workload.concat,
+    "Workload.from_frame": sm.Workload.from_frame,
+    "Workload.head": JOBS.head,
+    "Workload.of": sm.Workload.of,
+    "Workload.of_workflows": sm.Workload.of_workflows,
+    "Workload.runnable": JOBS.runnable,
+    "Workload.scale_load": JOBS.scale_load,
+    "Workload.shift": JOBS.shift,
+    "Workload.take": JOBS.take,
+}
+"""Calls of methods that are no one's inner loop, by what is given to them."""
+
 MADE_BY_THE_MODEL: Final = {
     *(
         "Attempt",
@@ -237,4 +280,16 @@ def test_a_wrong_type_is_answered_in_one_sentence(name: str) -> None:
             found = raised(lambda: function(*given, **named))  # noqa: B023  it is called at once
             if found is not None and (not isinstance(found, SimModelsError | OSError) or "\n" in str(found)):
                 raw.append(f"{at}={wrong!r}: {type(found).__name__}: {found}")
+    assert not raw, "\n".join(raw)
+
+
+@pytest.mark.usefixtures("files", "ends")
+@pytest.mark.filterwarnings("ignore")  # as above
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_answers_a_wrong_type_in_one_sentence(name: str) -> None:
+    raw = []
+    for wrong in WRONG:
+        found = raised(lambda: METHODS[name](wrong))  # noqa: B023  it is called at once
+        if found is not None and (not isinstance(found, SimModelsError | OSError) or "\n" in str(found)):
+            raw.append(f"{wrong!r}: {type(found).__name__}: {found}")
     assert not raw, "\n".join(raw)

@@ -135,7 +135,8 @@ class WorkflowResults:
 
     def deciles(self, by: str = "volume_core_s") -> pd.DataFrame:
         """Return a table with a row for each tenth of the workflows, the smallest first; see `Schedule.deciles`."""
-        if by not in {"volume_core_s", "most_value", "critical_path_s"}:
+        chosen: object = by
+        if not isinstance(chosen, str) or chosen not in {"volume_core_s", "most_value", "critical_path_s"}:
             raise RequestError(must_be("by", "volume_core_s, most_value or critical_path_s", by))
         table, jobs = self.table(), len(self.workflows)
         order = np.argsort(table[by].to_numpy(), kind="stable")

@@ -9,7 +9,7 @@ import pytest
 
 from simmodels.curve import ValueCurve
 from simmodels.passes.bidding import key_of
-from simmodels.policies.auction_options import AuctionOptions, Kinds, Known, open_auction
+from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, open_auction
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.workflow import Task, Workflow
@@ -79,7 +79,7 @@ def test_ranks_sums_and_bids_are_equal(folder: Path) -> None:
             bid = "P-SLR" if policy.startswith("P-SLR") else policy
             rules = AuctionOptions.checked(bid=bid)
             market = open_auction(rules, kinds, seed=0)
-            known = Known([job], rules, kinds)
+            known = WorkflowColumns([job], rules, kinds)
             assert known.deadline_s[0] == case["deadline"]
             known.into(market)
             far = np.inf  # a longest critical path that leaves the term of the queue out
