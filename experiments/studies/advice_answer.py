@@ -202,8 +202,8 @@ def _trust(calibration: Calibration | None, policy: str) -> str:
     if policy:
         return f"the replay of {policy} is like the log" if close else f"roughly (replay of {policy}), test it first"
     logged, replayed = (as_hours(waits["mean_wait_s"] / HOUR) for waits in (calibration.logged, calibration.replayed))
-    how = "the replay is like the log" if close else "roughly, test it first"
-    return f"{how} (mean wait {logged} in the log, {replayed} in the replay)"
+    how = "well" if close else "roughly, test it first"
+    return f"{how} (mean wait {logged} in the log, {replayed} replayed)"
 
 
 def _filled(begin: str, joint: str, clauses: Sequence[str], rows: int) -> Iterator[str]:

@@ -52,7 +52,7 @@ def test_a_change_has_its_gain_its_price_and_what_to_enter() -> None:
             "wait is 101 h, now 100 h."
         ),
         "What to enter: files/slurm.conf.txt or files/pbs.txt, with 75 % of the gain.",
-        "How far to trust it: the replay is like the log (mean wait 4 h in the log, 4 h in the replay).",
+        "How far to trust it: well (mean wait 4 h in the log, 4 h replayed).",
     ]
 
 
@@ -60,7 +60,7 @@ def test_a_change_is_only_perhaps_one_where_the_replay_is_roughly_like_the_log()
     lines = said(BETTER, replayed=replace(ROUGH, free_share=0.41))
     assert lines[0].startswith("Perhaps change: to SQF")
     assert lines[-1] == (
-        "How far to trust it: roughly, test it first (mean wait 7 h in the log, 4 h in the replay); likely causes: "
+        "How far to trust it: roughly, test it first (mean wait 7 h in the log, 4 h replayed); likely causes: "
         "cores were free in 41 % of the waiting time (holds, user limits, jobs ahead); another order, or priorities, "
         "than those replayed."
     )
