@@ -3,7 +3,7 @@
 import pytest
 
 from simmodels.errors import RequestError
-from simmodels.ground.durations import as_seconds, duration, seconds, span
+from simmodels.ground.durations import as_hours, as_seconds, duration, seconds, span
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,21 @@ def test_a_duration_is_written_in_the_largest_unit_that_it_holds_one_of(value_s:
 
 def test_a_wait_is_written_in_hours_at_most() -> None:
     assert [span(each) for each in (1000.0, 48.0, 1.0, 0.25, 0.001)] == ["1,000 h", "48 h", "1 h", "15 min", "3.6 s"]
+
+
+@pytest.mark.parametrize(
+    ("hours", "text"),
+    [
+        (0.0, "0 h"),
+        (0.0099, "less than 0.01 h"),
+        (0.01, "0.01 h"),
+        (0.0167, "0.02 h"),
+        (0.999, "1 h"),
+        (1.3456, "1.35 h"),
+        (999.4, "999 h"),
+        (999.6, "1,000 h"),
+        (5147.3, "5,147 h"),
+    ],
+)
+def test_hours_stay_hours_however_short_or_long(hours: float, text: str) -> None:
+    assert as_hours(hours) == text
