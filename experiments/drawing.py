@@ -17,6 +17,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator, NullFormatter
 
 from simmodels.errors import RequestError, must_be, printable
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import as_seconds
 from simmodels.ground.files import replacing
 from simmodels.schedule import Schedule
 from simmodels.units import DAY, HOUR, MINUTE, SECOND
@@ -143,11 +145,11 @@ def window_of(schedule: Schedule, start_s: float | None, end_s: float | None) ->
     RequestError
         The window is empty, or the schedule has no jobs.
     """
-    if not len(schedule):
+    if not len(as_instance("schedule", schedule, Schedule)):
         raise RequestError("the schedule has no job to draw", "give one with jobs")
     times = np.concatenate((schedule.workload.submit_s, schedule.start_s, schedule.end_s))
-    low = float(np.nanmin(times)) if start_s is None else start_s
-    high = float(np.nanmax(times)) if end_s is None else end_s
+    low = float(np.nanmin(times)) if start_s is None else as_seconds("start_s", start_s, also="None")
+    high = float(np.nanmax(times)) if end_s is None else as_seconds("end_s", end_s, also="None")
     if start_s is None and end_s is None and low == high:
         high = low + 1.0
     if not low < high:

@@ -33,7 +33,7 @@ from experiments.drawing import (
 from experiments.gantt import gantt
 from experiments.inputs import count_of
 from simmodels import metrics
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import duration
 from simmodels.schedule import UNFINISHED, Schedule
 
@@ -243,6 +243,8 @@ def distributions(
     >>> log = wl.lublin(jobs=50, cores=16, load=0.9, seed=1)
     >>> save(distributions({name: sm.simulate(log, order=name) for name in ("FCFS", "SAF")}), "waits.png")
     """
+    if not isinstance(schedules, Mapping):
+        raise RequestError(must_be("schedules", "schedules by name", schedules))
     if not schedules:
         raise RequestError("there is no schedule to draw", "give at least one")
     require_known("quantity", what, _QUANTITIES)

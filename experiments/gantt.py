@@ -35,6 +35,7 @@ from experiments.gantt_boxes import GAP, KINDS, Boxes, Panel, boxes_of, corners_
 from experiments.inputs import count_of
 from experiments.outputs import MOST_PANELS
 from simmodels.errors import require_known
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import Floats, Ints, as_integer
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.units import HOUR, MINUTE
@@ -152,6 +153,8 @@ def gantt(
 
 def _panels(shown: Mapping[str, Schedule]) -> list[Panel]:
     """Return the panels: each cluster of each schedule."""
+    for each in shown.values():
+        as_instance("schedules", each, Schedule)
     panels = [Panel(name, each, cluster) for name, each in shown.items() for cluster in range(len(each.places))]
     as_integer("the number of panels of a Gantt chart", len(panels), 1, MOST_PANELS)
     return panels

@@ -27,6 +27,7 @@ from experiments.drawing import (
 )
 from experiments.inputs import count_of
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import Floats
 from simmodels.workflow import Workflow
 
@@ -70,6 +71,7 @@ def graph_by_rank(workflow: Workflow, *, ccr: float = 0.2, tick_s: float = 1.0, 
     >>> from experiments.graph_drawing import graph_by_rank
     >>> save(graph_by_rank(sm.Workflow.from_graph(wl.fork_join(4, seed=1))), "ranks.svg")
     """
+    as_instance("workflow", workflow, Workflow)
     figure = draw_graph(workflow.to_graph(ccr, tick_s=tick_s), x="rank", title=title).get_figure(root=True)
     assert isinstance(figure, Figure), "axes of a figure"  # noqa: S101  made for these axes
     return figure

@@ -13,6 +13,10 @@ import simpy
 
 import simmodels as sm
 import workloads as wl
+from experiments import figures
+from experiments.graph_drawing import graph_by_rank
+from experiments.viewer.trace import write_trace
+from experiments.viewer.view import write_view
 
 JOBS: Final = {"submit_s": [0, 5], "runtime_s": [10, 10], "cores": [1, 2]}
 FLOW: Final = sm.Workflow(1, 0.0, [10.0, 20.0], 2, [(0, 1)])
@@ -215,6 +219,16 @@ MISTAKES: Final[list[tuple[Callable[[], object], str]]] = [
         "filter must be one of runnable, strong, program, regression, published, ends (got 3)",
     ),
     (lambda: wl.arrivals([FLOW], 3, gap_s=60, poisson="yes"), "poisson must be True or False (got 'yes')"),
+    (lambda: figures.gantt(sm.Workload.of(JOBS)), "schedules must be a Schedule (got a Workload)"),
+    (lambda: figures.utilisation_and_queue(sm.Workload.of(JOBS)), "schedule must be a Schedule (got a Workload)"),
+    (lambda: figures.distributions(sm.simulate(JOBS, cores=2)), "schedules must be schedules by name (got a Schedule)"),
+    (lambda: graph_by_rank(wl.fork_join(2)), "workflow must be a Workflow (got a DiGraph)"),
+    (lambda: write_view(sm.Workload.of(JOBS), "view.html"), "schedule must be a Schedule (got a Workload)"),
+    (lambda: write_trace(sm.Workload.of(JOBS), "trace.json"), "schedule must be a Schedule (got a Workload)"),
+    (
+        lambda: sm.simulate(JOBS, cores=2).plot.queue(start_s="noon"),
+        "start_s must be a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d (got 'noon')",
+    ),
 ]
 
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +13,8 @@ from experiments.gantt_boxes import KINDS, Panel, boxes_of
 from experiments.viewer.trace_formats import EventTrace, Slice, Track, Value, trace_writer
 from simmodels.allocation import allocate_attempts
 from simmodels.energy import Power
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.files import as_path
 from simmodels.ground.numbers import Floats
 from simmodels.results.attempts import machines_on
 from simmodels.schedule import Schedule
@@ -54,8 +55,9 @@ def write_trace(schedule: Schedule, path: str | os.PathLike[str], *, power: Powe
     >>> schedule = sm.simulate({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 1]}, cores=2)
     >>> write_trace(schedule, "out.json.gz", power=sm.Power(machine_w=100, core_w=5))
     """
-    write = trace_writer(path)
-    write(event_trace(schedule, power=power), Path(path))
+    where = as_path(path)
+    write = trace_writer(where)
+    write(event_trace(as_instance("schedule", schedule, Schedule), power=power), where)
 
 
 def event_trace(schedule: Schedule, *, power: Power | None = None) -> EventTrace:

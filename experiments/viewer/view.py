@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,7 +15,8 @@ from experiments.gantt import LOWEST, simulated_window
 from experiments.gantt_boxes import KINDS, Boxes, Panel, boxes_of, heights_of
 from experiments.viewer.packing import Packed
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.files import replacing
+from simmodels.ground.arguments import as_instance
+from simmodels.ground.files import as_path, replacing
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.schedule import OUTCOMES, Schedule
 from simmodels.units import HOUR
@@ -61,7 +61,7 @@ def write_view(schedule: Schedule, path: str | os.PathLike[str], *, title: str |
     >>> write_view(sm.simulate({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 1]}, cores=2), "out.html")
     """
     require_html(path)
-    content = view_page(schedule, title=title)
+    content = view_page(as_instance("schedule", schedule, Schedule), title=title)
     with replacing(path) as temporary:
         temporary.write_text(content, "utf-8")
 
@@ -74,7 +74,7 @@ def require_html(path: str | os.PathLike[str]) -> None:
     RequestError
         It does not.
     """
-    if Path(path).suffix.lower() != SUFFIX:
+    if as_path(path).suffix.lower() != SUFFIX:
         raise RequestError(must_be("the page's name", f"one that ends in {SUFFIX}", os.fspath(path)))
 
 

@@ -3,7 +3,6 @@
 from typing import Any, Literal
 
 from simmodels.errors import RequestError
-from simmodels.ground.durations import as_seconds
 from simmodels.ground.plugins import plugin
 
 
@@ -49,7 +48,9 @@ class Plots:
         width_in
             Its width in inches.
         """
-        return _drawn("gantt")(self._schedule, **_window(start_s, end_s), colour=colour, title=title, width_in=width_in)
+        return _drawn("gantt")(
+            self._schedule, start_s=start_s, end_s=end_s, colour=colour, title=title, width_in=width_in
+        )
 
     def queue(
         self,
@@ -70,7 +71,7 @@ class Plots:
         size_in
             Width and height in inches.
         """
-        return _drawn("queue")(self._schedule, **_window(start_s, end_s), title=title, size_in=size_in)
+        return _drawn("queue")(self._schedule, start_s=start_s, end_s=end_s, title=title, size_in=size_in)
 
     def waits(
         self,
@@ -96,12 +97,6 @@ class Plots:
         about = self._schedule.about
         policy = next((str(about[name]) for name in ("bid", "heuristic", "order") if name in about), "schedule")
         return _drawn("waits")({policy: self._schedule}, what=what, tau_s=tau_s, title=title, width_in=width_in)
-
-
-def _window(start_s: float | None, end_s: float | None) -> dict[str, float | None]:
-    """Return the window to draw, by name."""
-    given = {"start_s": start_s, "end_s": end_s}
-    return {name: None if at is None else as_seconds(name, at, also="None") for name, at in given.items()}
 
 
 def _drawn(name: str) -> Any:  # noqa: ANN401  a function

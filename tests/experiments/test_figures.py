@@ -164,7 +164,7 @@ def test_a_gantt_chart_of_nothing_or_in_an_unknown_colour_is_refused(drawn: Sche
     empty = Schedule(Workload([], [], [], [], []), 4, np.empty(0), np.empty(0))
     with pytest.raises(RequestError, match="the schedule has no job to draw; give one with jobs"):
         gantt(empty)
-    with pytest.raises(RequestError, match=r"the window from 20.0 s to 10 s is empty; choose start_s < end_s"):
+    with pytest.raises(RequestError, match=r"the window from 20.0 s to 10.0 s is empty; choose start_s < end_s"):
         gantt(drawn, start_s=20.0, end_s=10)
     with pytest.raises(RequestError, match="unknown colour 'size'"):
         gantt(drawn, colour="size")  # type: ignore[arg-type]
