@@ -131,9 +131,9 @@ def list_choices(
     json: options.Json = False,
 ) -> int:
     """List in words what can be chosen: orders, bids, backfillings, heuristics, routers, metrics, studies, filters."""
-    from experiments import choices  # noqa: PLC0415  the help does not wait for the models
+    from experiments import cli_list  # noqa: PLC0415  the help does not wait for the models
 
-    return choices.list_choices(kind=kind, json=json)
+    return cli_list.list_choices(kind=kind, json=json)
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

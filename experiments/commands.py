@@ -11,8 +11,9 @@ from experiments.calibration import sentences_of
 from experiments.cli_output import DONE, FAILED, Steps, print_error, print_json, print_line, print_note, print_table
 from experiments.comparing import JOBS, calibration_of, compare, logged_cell, run_all, steps, summary
 from experiments.demo import ORDERS, demo_workload
+from experiments.gantt_boxes import MOST_PANELS
 from experiments.inputs import count_of
-from experiments.outputs import MOST_PANELS, Outputs, drawn_window, made_folder, require_folder, require_writable
+from experiments.outputs import Outputs, drawn_window, made_folder, require_folder, require_writable
 from experiments.policy import Policy, chosen_policies
 from experiments.scenario import Scenario, ScenarioRequest
 from experiments.setup import Cell, Setup

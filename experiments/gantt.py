@@ -31,9 +31,8 @@ from experiments.drawing import (
     time_axis,
     window_of,
 )
-from experiments.gantt_boxes import GAP, KINDS, Boxes, Panel, boxes_of, corners_of, heights_of
+from experiments.gantt_boxes import GAP, KINDS, MOST_PANELS, Boxes, Panel, boxes_of, corners_of, heights_of
 from experiments.inputs import count_of
-from experiments.outputs import MOST_PANELS
 from simmodels.errors import require_known
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import Floats, Ints, as_integer

@@ -13,6 +13,8 @@ from simmodels.schedule import KILLED, UNFINISHED, Schedule
 
 Flags = NDArray[np.bool_]
 
+MOST_PANELS: Final = 24
+"""Of a chart."""
 GAP: Final = 0.08  # of a row, between machines
 KINDS: Final = ("completed", "killed at its estimate", "lost its machine, work lost", "lost its machine, work saved")
 """What became of an attempt that ended, by number."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 Writer = Callable[[Schedule, Path], None]
 Made = TypeVar("Made")
 
-MOST_PANELS: Final = 24
-"""Of a Gantt chart."""
 _TABLES: Final = (".csv", ".parquet")
 
 _JOBS: Final[dict[str, Writer]] = {

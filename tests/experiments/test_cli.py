@@ -14,7 +14,7 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments import choices
+from experiments import choices, cli_list
 from experiments.campaigns.finding import listed
 from experiments.cli import main
 from experiments.on_machines import FIVE, QUEUES
@@ -107,7 +107,7 @@ def test_an_interrupt_ends_it_with_its_own_status(run: Run, monkeypatch: pytest.
     def interrupted(**_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(choices, "list_choices", interrupted)
+    monkeypatch.setattr(cli_list, "list_choices", interrupted)
     assert run("list") == (130, "", "error: interrupted\n")
 
 
@@ -124,7 +124,7 @@ def test_an_interrupt_where_no_error_can_be_raised_ends_it_a_moment_later(
         return 0
 
     for wait_s in (60.0, 0.0):  # it goes on, or is done at once
-        monkeypatch.setattr(choices, "list_choices", lambda wait_s=wait_s, **_: interrupted(wait_s))
+        monkeypatch.setattr(cli_list, "list_choices", lambda wait_s=wait_s, **_: interrupted(wait_s))
         assert run("list") == (130, "", "error: interrupted\n")
 
 
