@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_tuple
 from simmodels.ground.compiled import compiled
-from simmodels.ground.numbers import as_column, as_number
+from simmodels.ground.numbers import as_number
 
 
 @compiled
@@ -90,10 +90,11 @@ class ValueCurve:
     points: tuple[tuple[float, float], ...]
 
     def __init__(self, points: Iterable[Sequence[float]]) -> None:
-        given = as_column("points", as_tuple("points", points, "a list of (SLR, factor)"))
-        if given.size and (given.ndim != 2 or given.shape[1] != 2):
-            raise RequestError(must_be("points", "a list of (SLR, factor)", given.tolist()))
-        made = tuple((slr, factor) for slr, factor in given.tolist())
+        given = as_tuple("points", points, "a list of (SLR, factor)")
+        try:  # not by way of an array: a workload has a curve for each of its workflows
+            made = tuple((float(slr), float(factor)) for slr, factor in given)
+        except (TypeError, ValueError, OverflowError):
+            raise RequestError(must_be("points", "a list of (SLR, factor)", given)) from None
         object.__setattr__(self, "points", made)
         if len(made) < 2:
             raise RequestError(must_be("the number of points of a value curve", "at least 2", len(made)))

@@ -124,8 +124,9 @@ class Workflow:
         asked: Any = self.kind
         alike = asked is None or isinstance(asked, str)
         kind = (asked,) * tasks if alike else as_tuple("kind", asked, "a kind, or one per task")
-        as_column("edges", self.edges)
-        pairs: NDArray[Any] = np.asarray(self.edges)
+        pairs = as_column("edges", self.edges, None)
+        if pairs.dtype.kind not in "iuf":
+            pairs = as_column("edges", self.edges)
         pairs = pairs if pairs.size else np.empty((0, 2))
         names = as_tuple("task_names", self.task_names, "a list of names")
         for column, rows in (("cores", len(cores)), ("kind", len(kind)), ("task_names", len(names) or tasks)):
@@ -153,7 +154,8 @@ class Workflow:
     def _edges(self, pairs: NDArray[Any], tasks: int) -> NDArray[np.int64]:
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ImpossibleJobError(self.job_id, must_be("the shape of edges", "(edges, 2)", pairs.shape))
-        edges = pairs.astype(np.int64)
+        with np.errstate(invalid="ignore"):  # NaN becomes another number, and is refused as it differs
+            edges = pairs.astype(np.int64)
         bad = np.flatnonzero(((pairs < 0) | (pairs >= tasks) | (pairs != edges)).any(axis=1))
         if len(bad):
             edge = tuple(pairs[bad[0]].tolist())

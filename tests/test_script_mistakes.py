@@ -191,6 +191,8 @@ MISTAKES: Final[list[tuple[Callable[[], object], str]]] = [
     (lambda: sm.UCB1(choices="SAF"), "choices must be a list of choices (got 'SAF')"),
     (lambda: sm.Workflow(1, 0, [1, 1], edges=[(0, 1), (1, 0)]), "job 1: its tasks wait for each other: 0 -> 1 -> 0"),
     (lambda: sm.Workflow(1, 0, [1, 1], edges=[(0, 2)]), "job 1: edge (0, 2): its tasks are numbered 0 to 1"),
+    (lambda: sm.Workflow(1, 0, [1, 1], edges=[(0, "b")]), "edges must be numbers (got [(0, 'b')])"),
+    (lambda: sm.Workflow(1, 0, [1, 1], edges=[(0, None)]), "job 1: edge (0.0, nan): its tasks are numbered 0 to 1"),
     (lambda: sm.Workflow(1, 0, "ten"), "runtime_s must be numbers (got 'ten')"),
     (lambda: sm.Workload.of(JOBS).head("5"), "jobs must be an integer from 0 to 2**53 (got '5')"),
     (lambda: sm.Workload.of(JOBS).scale_load("90 %"), "factor must be a finite number > 0 (got '90 %')"),

@@ -131,8 +131,14 @@ def _or(also: str) -> str:
     return also and f", or {also}"
 
 
-def as_column(name: str, values: Any, dtype: type[np.generic] = np.float64) -> NDArray[Any]:  # noqa: ANN401  as above
+def as_column(
+    name: str,
+    values: Any,  # noqa: ANN401  as above
+    dtype: type[np.generic] | None = np.float64,
+) -> NDArray[Any]:
     """Return numbers as an array of their type, of whatever shape: the array itself if it is one.
+
+    Without a type numpy chooses one, which the caller looks at: texts and objects have one, too.
 
     Raises
     ------
