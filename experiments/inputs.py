@@ -12,7 +12,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be, require_known
+from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be, require_known, with_article
 from simmodels.ground.files import open_regular
 from simmodels.ground.numbers import MOST, as_integer
 from simmodels.ground.toml_json import SUFFIXES
@@ -238,7 +238,7 @@ def named_priority(text: str, kind: Literal["order", "bid"] = "order") -> Priori
         return defined[name]
     function = names[name]
     if not inspect.isfunction(function):
-        expected = f"{'an' if kind == 'order' else 'a'} {kind} (@sm.{kind}) or a plain function"
+        expected = f"{with_article(kind)} (@sm.{kind}) or a plain function"
         raise RequestError(must_be(f"{name!r} of {path}", expected, function))
     return make_order(function) if kind == "order" else make_bid(function)
 

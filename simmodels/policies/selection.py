@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError, require_known, with_article
 from simmodels.ground.arguments import as_tuple
 from simmodels.ground.numbers import Floats, as_number
 from simmodels.policies.orders import TWELVE_ORDERS, find_order
@@ -136,8 +136,7 @@ class Strategy:
             raise RequestError(f"a strategy without {what}s", "give at least one")
         names = [str(choice_name(find_order(each) if of_orders else each)) for each in given]
         if len(set(names)) < len(names):
-            article = "an" if of_orders else "a"
-            raise RequestError(f"a strategy with {article} {what} twice: {', '.join(names)}", "give each once")
+            raise RequestError(f"a strategy with {with_article(what)} twice: {', '.join(names)}", "give each once")
         object.__setattr__(self, "choices", given)
         object.__setattr__(self, "orders", _Choices(given))
 
