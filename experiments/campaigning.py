@@ -71,6 +71,7 @@ def advise(
         "cores": log.cores,
         "clean": ",".join(log.filters),
         "partition": ",".join(log.partitions),
+        "queue": ",".join(log.queues),
         "timezone": log.timezone,
         "current": current,
         "node_cores": node_cores,

@@ -98,7 +98,14 @@ Clean = Annotated[
     list[str] | None,
     of(IN, "FILTER,...", "Drop or repair jobs by filters; see schedlab list filters.", known="filters"),
 ]
-Partition = Annotated[list[str] | None, of(IN, "NAME,...", "Only jobs of these partitions of the log.", "all")]
+Partition = Annotated[
+    list[str] | None,
+    of(IN, "NAME,...", "Only jobs of these partitions, where they have cores of their own: --cores.", "all"),
+]
+Queue = Annotated[
+    list[str] | None,
+    of(IN, "NAME,...", "Only jobs of these queues, where they have cores of their own: --cores.", "all"),
+]
 Timezone = Annotated[
     str | None, of(IN, "ZONE", "The time zone of the times that sacct printed, such as Europe/Berlin.", "UTC")
 ]
@@ -134,6 +141,7 @@ def workload_file(
     clean: Clean = None,
     drop_oversized: DropOversized = False,
     partition: Partition = None,
+    queue: Queue = None,
     timezone: Timezone = None,
     flops_per_s: Flops = None,
 ) -> "WorkloadFile":
@@ -146,6 +154,7 @@ def workload_file(
         filters=parts(clean),
         drop_oversized=drop_oversized,
         partitions=parts(partition),
+        queues=parts(queue),
         timezone=timezone,
         flops_per_s=flops_per_s,
     )

@@ -162,7 +162,7 @@ def _shared(
         of(
             WHERE,
             "TIME",
-            "On machines: where the simulated interval begins, such as 7d.",
+            "Where the simulated interval begins, such as 7d.",
             "the first submission",
             flags=("--from",),
         ),

@@ -174,7 +174,7 @@ def logged_cell(scenario: Scenario, setup: Setup, cells: Sequence[Cell]) -> Cell
     schedule = as_logged(work, cores=scenario.cores)
     ran = next((cell.schedule for cell in cells if cell.schedule is not None), None)
     if ran is not None:
-        schedule = replace(schedule, counted=schedule.counted & ran.counted)
+        schedule = replace(schedule, counted=schedule.counted & ran.counted, window=ran.window)
     return Cell(Policy(kind, AS_LOGGED, {}), schedule, schedule.metrics(setup.tau_s))
 
 

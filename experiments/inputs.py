@@ -29,8 +29,8 @@ from workloads.reading import read
 _UNREMARKABLE: Final = ("lines", "comment lines", "header lines", "blank lines", "job steps", "jobs")
 OVERSIZED: Final = "dropped: wider than the machine"
 LEFT_OUT: Final = "left out: cores or runtime unknown"
-ELSEWHERE: Final = "in other partitions"
-_PARTITIONS: Final = ("partition_name", "partition")
+_PARTS: Final = {"partition": ("partition_name", "partition"), "queue": ("queue",)}
+"""The columns that say in which part of the machine, or in which queue, a job was."""
 
 
 def count_of(count: int, what: str) -> str:
@@ -63,8 +63,8 @@ class WorkloadFile:
         Whether jobs wider than the machine are left out, and counted, instead of refused.
     flops_per_s
         What a core computes per second, for the profiles of Batsim that need it.
-    partitions
-        Only jobs of these are kept: by name or number, as the log has them. None for all.
+    partitions, queues
+        Only jobs of these are kept: by name or number, as the log has them. Empty for all.
     timezone
         Of the times that Slurm's accounting prints, such as ``Europe/Berlin``; None for none.
 
@@ -80,6 +80,7 @@ class WorkloadFile:
     drop_oversized: bool = False
     flops_per_s: float | None = None
     partitions: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
     timezone: str | None = None
 
     def __post_init__(self) -> None:
@@ -136,14 +137,17 @@ class WorkloadFile:
         return replace(jobs, max_cores=size, counts=counts)
 
     def raw(self) -> Workload:
-        """Return the workload as the file has it: all jobs of the partitions that were asked for.
+        """Return the workload as the file has it: all jobs of the partitions and queues that were asked for.
 
         Raises
         ------
         FileFormatError, RequestError, UnknownNameError
-            As `read`; or the file has no such partition, or no times that a time zone could be of.
+            As `read`; or the file has no such partition or queue, or no times that a time zone could be of.
         """
-        return self._of_partitions(self._whole())
+        log = self._whole()
+        for part, asked in (("partition", self.partitions), ("queue", self.queues)):
+            log = self._of_parts(log, part, asked)
+        return log
 
     def _whole(self) -> Workload:
         """Return the workload as the file has it."""
@@ -152,18 +156,18 @@ class WorkloadFile:
             raise RequestError(f"{self.path} holds workflows", "read them with --workflows")
         return log
 
-    def _of_partitions(self, log: Workload) -> Workload:
-        """Return the jobs of the partitions that were asked for; how many others there are is counted."""
-        if not self.partitions:
+    def _of_parts(self, log: Workload, part: str, asked: tuple[str, ...]) -> Workload:
+        """Return the jobs of the partitions, or queues, that were asked for; how many others there are is counted."""
+        if not asked:
             return log
-        named = [np.asarray(log.extras[name]).astype(str) for name in _PARTITIONS if name in log.extras]
+        named = [np.asarray(log.extras[name]).astype(str) for name in _PARTS[part] if name in log.extras]
         known = sorted({str(each) for column in named for each in np.unique(column)} - {"-1", ""})
         if not known:
-            raise RequestError(f"{self.path} does not say which partition a job was in", "omit --partition")
-        for name in self.partitions:
-            require_known("partition", name, known)
-        kept = np.any([np.isin(column, self.partitions) for column in named], axis=0)
-        return replace(log.take(kept), counts={**log.counts, ELSEWHERE: int((~kept).sum())})
+            raise RequestError(f"{self.path} does not say which {part} a job was in", f"omit --{part}")
+        for name in asked:
+            require_known(part, name, known)
+        kept = np.any([np.isin(column, asked) for column in named], axis=0)
+        return replace(log.take(kept), counts={**log.counts, f"in other {part}s": int((~kept).sum())})
 
 
 def without_limit(log: Workload) -> NDArray[np.bool_]:

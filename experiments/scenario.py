@@ -120,7 +120,6 @@ class ScenarioRequest:
         for given, option in (
             (self.capacity_source, "--walk or --series"),
             (self.checkpoints, "--checkpoint-cost"),
-            (None if self.window == (None, None) else self.window, "--from or --until"),
         ):
             if given is not None and size is None:
                 raise RequestError(f"{option} needs machines", "add --cores-per-machine N")
@@ -146,8 +145,8 @@ class ScenarioRequest:
 
     @property
     def windowed(self) -> bool:
-        """Whether a window is simulated: on machines, of a log alone, in one queue or by one placer."""
-        alone = self.cores_per_machine is not None and self.folder is None and self.one_scheduler
+        """Whether a window is simulated: of a log alone, in one queue or by one placer."""
+        alone = self.folder is None and self.one_scheduler
         return alone and (self.capacity_source is not None or self.window != (None, None))
 
     @property

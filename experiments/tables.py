@@ -125,7 +125,7 @@ def comparison_table(cells: Sequence[Cell]) -> Table:
     table.add_column(cells[0].policy.kind if cells else "policy")
     done = [cell for cell in cells if cell.error is None]
     replayed = [cell for cell in done if cell.policy.name != AS_LOGGED]
-    columns = dict(_columns(replayed[0].metrics)) if replayed else {}
+    columns = dict(_columns(replayed[0])) if replayed else {}
     if any(cell.metrics.get("unfinished") for cell in done):
         columns["unfinished"] = "un-\nfinished"
     for heading in columns.values():
@@ -171,11 +171,12 @@ def _change(value: float, before: float) -> str:
     return f"{change:+,.0f} %" if abs(change) >= _FINE else f"{change:+z.1f} %"
 
 
-def _columns(metrics: Mapping[str, float]) -> Mapping[str, str]:
+def _columns(cell: Cell) -> Mapping[str, str]:
     """Return which figures of merit a comparison shows, by what there is, each with its heading."""
+    metrics, places = cell.metrics, () if cell.schedule is None else cell.schedule.places
     workflows = _OF_WORKFLOWS if "value" in metrics else {}
     others = {name: _SHOWN[name] for name in _BRIEF} if workflows else _SHOWN
-    if "goodput" in metrics:
+    if "goodput" in metrics and any(place.machines != 1 for place in places):  # a pool is one machine in a window
         others = _OF_MACHINES
     return {name: heading for name, heading in {**workflows, **others}.items() if name in metrics}
 

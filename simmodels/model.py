@@ -1,7 +1,7 @@
 """Model: work on sites, and how it is scheduled there, as a description that both engines read."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -79,8 +79,9 @@ class Model:
             object.__setattr__(self, "window_s", (begin_s, end_s))
         if self.window_s is not None and (auction or self.router is not None or not self.work.is_rigid):
             raise RequestError(f"the window {self.window_s}", "give it for one scheduler of rigid jobs")
-        if self.window_s is not None and not self.on_machines:
-            raise RequestError("window_s needs machines, and the cluster has none", "give cores_per_machine")
+        if self.window_s is not None and not self.on_machines:  # a pool is one machine of all its cores
+            pool = replace(self.site, cores=None, machines=1, cores_per_machine=self.site.cores)
+            object.__setattr__(self, "sites", (pool,))
 
     def _window(self) -> tuple[float, float]:
         """Return the window as two numbers; refuse what is none."""

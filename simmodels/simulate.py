@@ -61,9 +61,10 @@ def simulate(
     capacity, cores_per_machine, machines, checkpoints, removes
         Instead: one cluster of machines that are switched on and off, as in `Site`.
     window_s
-        On machines, from when to when, the end included; jobs that were submitted before and would still run are run
-        on, those submitted at its end or later are left out. None: from the first submit until all is done, or if
-        machines stay off for good until the last change (an auction: also its deadlines).
+        From when to when, the end included, for one queue or placer of rigid jobs; jobs that were submitted before and
+        would still run are run on, those submitted at its end or later are left out. A pool is then one machine of all
+        its cores. None: from the first submit until all is done, or if machines stay off for good until the last change
+        (an auction: also its deadlines).
     heuristic
         ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``: jobs inside one machine each.
     router

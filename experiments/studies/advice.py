@@ -77,6 +77,7 @@ class Advice(Study):
         "weeks": None,
         "node_cores": 1,
         "partition": "",
+        "queue": "",
         "timezone": None,
     }
     factors = {
@@ -106,13 +107,14 @@ class Advice(Study):
         of = {**self.parameters, **self.chosen}
         if not of["workload"]:
             raise RequestError("there is no log to advise on", "add --workload FILE")
-        filters, partitions = (parts(str(of[name])) for name in ("clean", "partition"))
+        filters, partitions, queues = (parts(str(of[name])) for name in ("clean", "partition", "queue"))
         file = WorkloadFile(
             path=Path(of["workload"]),
             cores=of["cores"],
             filters=filters,
             drop_oversized=True,
             partitions=partitions,
+            queues=queues,
             timezone=of["timezone"],
         )
         return file.read()

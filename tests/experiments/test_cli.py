@@ -496,7 +496,6 @@ WRONG = {
     ),
     "compare -w log.swf --orders SAF --bid SRTF": "order SAF and a bid exclude each other; set forward=True",
     "compare -w log.swf --orders SAF,mine.py:weight": "an order names mass, and job 1 has no such number",
-    "simulate -w log.swf --from 1d": "--from or --until needs machines; add --cores-per-machine N",
     "simulate -w log.swf --cores-per-machine 0": "--cores-per-machine must be an integer from 1 to 2**53 (got 0)",
     "simulate -w log.swf --cores-per-machine 5": "the cores of cluster 'machines' must be a multiple of",
     "simulate -w log.swf --load 1": "--load has no effect without workflows; add --workflows FOLDER",

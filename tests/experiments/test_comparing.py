@@ -336,6 +336,22 @@ def test_the_command_says_how_far_the_replay_is_from_the_log(
     assert calibration["logged"]["mean_wait_s"] == pytest.approx(schedule.metrics()["mean_wait_s"], abs=1)
 
 
+def test_a_window_of_a_log_is_compared_on_a_pool_with_the_figures_of_a_pool(
+    run: Callable[..., tuple[int, str, str]], trace: sm.Workload
+) -> None:
+    wl.write_swf(sm.simulate(trace, order="SAF"), "log.swf")
+    begin_s, end_s = (float(each) for each in np.quantile(trace.submit_s, (0.2, 0.8)))
+    asked = ("--orders", "SAF,FCFS", "--cores", "32", "--from", str(begin_s), "--until", str(end_s))
+    status, out, err = run(*asked)
+    assert status == 0, err
+    assert "bsld" in out
+    assert "goodput" not in out
+    answer = json.loads(run(*asked, "--json")[1])
+    whole = sm.simulate("log.swf", cores=32, order="SAF", window_s=(begin_s, end_s)).metrics()
+    assert answer["cells"][0]["metrics"]["mean_wait_s"] == whole["mean_wait_s"]
+    assert answer["as_logged"]["jobs"] == whole["jobs"] < 150
+
+
 def test_the_command_says_which_order_failed_and_ends_with_status_1(run: Callable[..., tuple[int, str, str]]) -> None:
     status, out, err = run("--orders", "mine.py:bad,SAF", "--out", "o", "--json")
     assert status == 1

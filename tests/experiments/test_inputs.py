@@ -1,6 +1,7 @@
 """Inputs: which jobs of a file are taken, and what its times mean."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 import simmodels as sm
 import workloads as wl
 from experiments.cli import app
-from experiments.inputs import ELSEWHERE, WorkloadFile
+from experiments.inputs import WorkloadFile
 from simmodels.errors import RequestError, UnknownNameError
 
 HEADER = "JobID|User|State|Submit|Start|End|Elapsed|Timelimit|AllocCPUS|Partition|ReqTRES\n"
@@ -33,27 +34,30 @@ def test_only_jobs_of_the_partitions_asked_for_are_taken_and_the_others_counted(
     path = accounting(tmp_path)
     log = WorkloadFile(path=path, cores=8, partitions=("gpu",)).read()
     assert log.job_id.tolist() == [1, 4]
-    assert log.counts[ELSEWHERE] == 4
+    assert log.counts["in other partitions"] == 4
     assert log.extras["gpus"].tolist() == [2, 2]
     both = WorkloadFile(path=path, cores=8, partitions=("gpu", "cpu")).read()
-    assert (len(both), both.counts[ELSEWHERE]) == (6, 0)
+    assert (len(both), both.counts["in other partitions"]) == (6, 0)
     assert both.extras["gpus"].tolist() == [2, 0, 0, 2, 0, 0]
     with pytest.raises(UnknownNameError, match="unknown partition 'gpus'; did you mean gpu"):
         WorkloadFile(path=path, cores=8, partitions=("gpus",)).read()
 
 
-def test_partitions_of_the_standard_workload_format_are_numbers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", ["partition", "queue"])
+def test_partitions_and_queues_of_the_standard_workload_format_are_numbers(part: str, tmp_path: Path) -> None:
     jobs = wl.lublin(jobs=50, cores=16, seed=1, load=0.5)
     numbered = sm.Workload(
         jobs.job_id, jobs.submit_s, jobs.runtime_s, jobs.estimate_s, jobs.cores, max_cores=16,
-        extras={"partition": np.arange(50) % 2 + 1},
+        extras={part: np.arange(50) % 2 + 1},
     )  # fmt: skip
     wl.write_swf(numbered, tmp_path / "log.swf")
-    log = WorkloadFile(path=tmp_path / "log.swf", partitions=("2",)).read()
+    asked: dict[str, Any] = {f"{part}s": ("2",)}
+    log = WorkloadFile(path=tmp_path / "log.swf", **asked).read()
     assert log.job_id.tolist() == jobs.job_id[1::2].tolist()
+    assert log.counts[f"in other {part}s"] == 25
     wl.write_swf(jobs, tmp_path / "none.swf")
-    with pytest.raises(RequestError, match="does not say which partition"):
-        WorkloadFile(path=tmp_path / "none.swf", cores=16, partitions=("2",)).read()
+    with pytest.raises(RequestError, match=f"does not say which {part}"):
+        WorkloadFile(path=tmp_path / "none.swf", cores=16, **asked).read()
 
 
 def test_a_time_zone_says_what_the_times_of_an_accounting_mean(tmp_path: Path) -> None:

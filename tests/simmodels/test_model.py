@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import simmodels as sm
+import workloads as wl
 
 LOG = sm.Workload(
     np.arange(1, 7), np.array([0.0, 0, 1, 2, 3, 30]), np.full(6, 10.0), np.full(6, 12.0), np.array([2, 3, 1, 4, 1, 2])
@@ -71,6 +72,26 @@ def test_clusters_may_be_said_in_short() -> None:
     assert sm.simulate(LOG, **same).start_s.tolist() == sm.simulate(LOG, on=CHANGING).start_s.tolist()
 
 
+@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
+@pytest.mark.parametrize("how", [{}, {"overrun": "kill"}, {"order": "WFP3", "threshold_s": 40}, {"decide": "event"}])
+def test_a_window_of_a_log_runs_on_a_pool_as_the_whole_log_does(backfilling: str, how: dict[str, Any]) -> None:
+    jobs = wl.tsafrir_estimates(wl.lublin(jobs=200, cores=16, seed=3, load=1.1), seed=3)
+    jobs = dataclasses.replace(jobs, estimate_s=np.where(np.arange(200) % 7 == 0, 60.0, jobs.estimate_s))
+    how = {**how, "backfilling": backfilling}
+    whole = sm.simulate(jobs, **how)
+    last_s = float(whole.end_s.max())
+    for engine in ("simpy", "auto"):
+        same = sm.simulate(jobs, window_s=(float(jobs.submit_s.min()), last_s), engine=engine, **how).validate()
+        assert (same.start_s == whole.start_s).all()
+        assert same.metrics()["mean_wait_s"] == whole.metrics()["mean_wait_s"]
+    begin_s, end_s = (float(each) for each in np.quantile(jobs.submit_s, (0.3, 0.7)))
+    part = sm.simulate(jobs, window_s=(begin_s, end_s), **how).validate()
+    running = (jobs.submit_s < begin_s) & (jobs.submit_s + jobs.runtime_s > begin_s)
+    arrived = (jobs.submit_s >= begin_s) & (jobs.submit_s < end_s)
+    assert arrived.sum() < part.metrics()["jobs"] <= (arrived | running).sum()  # of those that ran, those that fit
+    assert np.isnan(part.start_s[jobs.submit_s >= end_s]).all()
+
+
 @pytest.mark.parametrize(
     ("given", "text"),
     [
@@ -86,7 +107,6 @@ def test_clusters_may_be_said_in_short() -> None:
             "two of the clusters a, a have the same name; give each a name of its own",
         ),
         ({"on": 8, "cores": 8}, "cores beside on; put them into a Site"),
-        ({"on": 8, "window_s": (0, 5)}, "window_s needs machines, and the cluster has none; give cores_per_machine"),
         (
             {"on": CHANGING, "bid": "SRTF", "window_s": (0, 5)},
             r"the window \(0.0, 5.0\); give it for one scheduler of rigid jobs",
