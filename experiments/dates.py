@@ -1,23 +1,51 @@
-"""Dates: when something was, if the log says what date its zero is."""
+"""Dates: when something was, on the clocks of the place, if the log says what date its zero is."""
 
-from datetime import UTC, datetime
+import math
+from datetime import datetime
 
+from simmodels.units import DAY
 from simmodels.workload import Workload
+from workloads.swf import zone_of
 
 
 def date_of(log: Workload, time_s: float) -> datetime | None:
-    """Return the date (UTC) of a time of a log; None if it is not known, or beyond the years 1 to 9999.
+    """Return the date of a time of a log, in its time zone; None if it is not known, or beyond the years 1 to 9999.
 
     Examples
     --------
     >>> import simmodels as sm
-    >>> jobs = sm.Workload([1], [0.0], [60.0], [60.0], [1], start_unix_s=1_296_571_124)
+    >>> header = ["; TimeZoneString: Europe/Paris"]
+    >>> jobs = sm.Workload([1], [0.0], [60.0], [60.0], [1], start_unix_s=1_296_571_124, header=header)
     >>> f"{date_of(jobs, 3600.0):%Y-%m-%d %H:%M}"
-    '2011-02-01 15:38'
+    '2011-02-01 16:38'
     """
     if log.start_unix_s is None:
         return None
     try:
-        return datetime.fromtimestamp(log.start_unix_s + time_s, UTC)
+        return datetime.fromtimestamp(log.start_unix_s + time_s, zone_of(log))
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def clock_of(log: Workload, low_s: float, high_s: float) -> list[tuple[float, float]]:
+    """Return how far the clocks are ahead of UTC from some times of a log on, within a window, in seconds.
+
+    Clocks that are put forward and back do so at most once a day.
+    """
+
+    def ahead_s(time_s: float) -> float:
+        date = date_of(log, time_s)
+        offset = None if date is None else date.utcoffset()
+        return 0.0 if offset is None else offset.total_seconds()
+
+    time_s, end_s = math.floor(low_s), math.ceil(high_s)
+    found = [(low_s, ahead_s(low_s))]
+    while time_s < end_s:
+        next_s = min(time_s + int(DAY), end_s)
+        if ahead_s(next_s) != found[-1][1]:
+            while next_s - time_s > 1:  # the clocks are put forward or back after time_s, and at next_s at the latest
+                middle_s = (time_s + next_s) // 2
+                time_s, next_s = (middle_s, next_s) if ahead_s(middle_s) == found[-1][1] else (time_s, middle_s)
+            found.append((float(next_s), ahead_s(next_s)))
+        time_s = next_s
+    return found

@@ -2,7 +2,7 @@
 
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -12,16 +12,27 @@ import matplotlib.figure as mpl_figure
 import numpy as np
 from matplotlib import cbook
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num, num2date
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator, NullFormatter
+from matplotlib.ticker import (
+    FixedFormatter,
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    MultipleLocator,
+    NullFormatter,
+)
 
+from experiments.dates import date_of
 from simmodels.errors import RequestError, must_be, printable
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.files import replacing
 from simmodels.schedule import Schedule
 from simmodels.units import DAY, HOUR, MINUTE, SECOND
+from simmodels.workload import Workload
 
 # Okabe and Ito (2008): distinct for all common kinds of colour vision; their yellow and black are left out.
 PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7A6A4F")
@@ -107,13 +118,19 @@ def headline(what: str, schedule: Schedule) -> str:
     """Return a title: what is shown, of which workload, under which bid, heuristic or order, and backfilling."""
     about = schedule.about
     parts = [schedule.workload.name]
-    parts += [str(about[name]) for name in ("bid", "heuristic", "order") if name in about][:1]
-    if about.get("backfilling") not in {None, "none"}:
-        parts.append(f"{about['backfilling']} backfilling")
-    threshold_s = about.get("threshold_s")
-    if isinstance(threshold_s, float):
-        parts.append(f"threshold {threshold_s / HOUR:g} h")
+    for each in (about, *_shared_rules(about.get("routers")), *_shared_rules(about.get("schedulers"))):
+        parts += [str(each[name]) for name in ("bid", "heuristic", "order") if name in each][:1]
+        if each.get("backfilling") not in {None, "none"}:
+            parts.append(f"{each['backfilling']} backfilling")
+        threshold_s = each.get("threshold_s")
+        if isinstance(threshold_s, float):
+            parts.append(f"threshold {threshold_s / HOUR:g} h")
     return f"{what}: {', '.join(parts)}"
+
+
+def _shared_rules(rules: Any) -> list[Mapping[str, Any]]:  # noqa: ANN401  what a schedule knows of its schedulers
+    """Return the rules of several schedulers, if all have the same."""
+    return [rules[0]] if rules and all(each == rules[0] for each in rules) else []
 
 
 def as_label(name: str) -> str:
@@ -165,17 +182,44 @@ def label_plainly(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def time_axis(axes: Axes, window_s: tuple[float, float]) -> float:
-    """Label the axis of time in the fitting unit; return the unit's length in seconds."""
+def time_axis(axes: Axes, window_s: tuple[float, float], log: Workload | None = None) -> float:
+    """Label the axis of time: with dates if the log knows them, else in the fitting unit.
+
+    Returns
+    -------
+    float
+        The length of the axis's unit, in seconds; its zero is the trace's.
+    """
     low_s, high_s = window_s
     span_s = high_s - low_s
     unit = next((unit for unit in reversed(_UNITS) if span_s >= 3.5 * unit.length_s), _UNITS[0])
+    axes.set_xlim(low_s / unit.length_s, high_s / unit.length_s)
+    if log is not None and _label_with_dates(axes, window_s, log, unit.length_s):
+        return unit.length_s
     step = next((step for step in unit.steps if span_s / unit.length_s / step <= 12), None)
     few = span_s < unit.length_s
     axes.xaxis.set_major_locator(MaxNLocator(10) if step is None or few else MultipleLocator(step))
-    axes.set_xlim(low_s / unit.length_s, high_s / unit.length_s)
     axes.set_xlabel(f"time since the trace's zero ({unit.name})")
     return unit.length_s
+
+
+def _label_with_dates(axes: Axes, window_s: tuple[float, float], log: Workload, unit_s: float) -> bool:
+    """Label the axis of time with dates in the log's time zone; return whether they are known."""
+    first, last = (date_of(log, time_s) for time_s in window_s)
+    if first is None or last is None:
+        return False
+    zone = first.tzinfo
+    locator = AutoDateLocator(tz=zone, minticks=4, maxticks=10)
+    formatter = ConciseDateFormatter(locator, tz=zone)
+    dates = [date for date in num2date(locator.tick_values(first, last), tz=zone) if first <= date <= last]
+    labels = formatter.format_ticks(date2num(dates)) if dates else []
+    named = [f"{date:%b-%d}" if label == "00:00" else label for date, label in zip(dates, labels, strict=True)]
+    about = f"{first:%Y-%b-%d}" if named != labels else formatter.get_offset()
+    ticks = [(date.timestamp() - float(log.start_unix_s or 0)) / unit_s for date in dates]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FixedFormatter(named))
+    axes.set_xlabel(f"{about or 'date'} ({zone})")
+    return True
 
 
 def grouped(value: float, _position: object = None) -> str:

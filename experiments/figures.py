@@ -99,7 +99,7 @@ def utilisation_and_queue(
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=size_in, layout="constrained")
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        unit_s = time_axis(lower, window_s)
+        unit_s = time_axis(lower, window_s, schedule.workload)
         put_title(upper, title or headline("Machine and queue", schedule))
         _draw_steps(upper, used, unit_s, PALETTE[0], "cores in use")
         _draw_steps(lower, queue, unit_s, PALETTE[5], "jobs waiting")

@@ -252,15 +252,19 @@ def _add_scale(figure: Figure, axes: list[Axes], colour: Colouring, most_s: floa
 
 def _set_axes(axes: Axes, panel: Panel, window_s: tuple[float, float], share: float) -> float:
     """Set the axes of a panel that has this share of the figure's height; return the unit of time."""
-    place, unit_s = panel.place, time_axis(axes, window_s)
+    place, unit_s = panel.place, time_axis(axes, window_s, panel.schedule.workload)
     axes.set_ylim(0, panel.top)
     what = "machine" if panel.by_machine else "core"
     if len(panel.schedule.places) > 1:
         what = place.name if place.kind is None or place.kind in place.name else f"{place.name}\n{place.kind}"
     axes.set_ylabel(what)
     ticks = max(2, round(1.4 * share * size_in(axes)[1]))
-    axes.yaxis.set_major_locator(MaxNLocator(ticks, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10]))
+    locator = MaxNLocator(ticks, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10])
+    axes.yaxis.set_major_locator(locator)
     axes.yaxis.set_major_formatter(FuncFormatter(grouped))
+    if panel.by_machine:  # the number of a machine stands in the middle of its row
+        rows = [row for row in locator.tick_values(0, panel.top - 1) if 0 <= row < panel.top]
+        axes.set_yticks(np.array(rows) + 0.5, labels=[grouped(row) for row in rows])
     axes.spines[["top", "right"]].set_visible(True)
     return unit_s
 

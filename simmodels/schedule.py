@@ -474,7 +474,7 @@ class Schedule:
     def jobs(self) -> pd.DataFrame:
         """A table, built at each call: one row per job, input order.
 
-        Of rigid jobs the columns ``job_id, submit_s, start_s, end_s, wait_s, response_s, executed_s, runtime_s,
+        Of rigid jobs the columns ``job_id, submit_s, start_s, wait_s, end_s, response_s, executed_s, runtime_s,
         estimate_s, cores, user_id, outcome, counted``, and ``attempts`` (how many) if a table of
         attempts is there. `outcome` is a category: completed, killed, unfinished. Of workflows those of `workflows`.
         With both, those of both; `outcome` is then text.

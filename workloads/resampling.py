@@ -6,10 +6,8 @@ V. Reis, D. Trystram and others, "Online (bandit) policy selection for EASY-back
 traces.
 """
 
-import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, Literal, get_args
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +17,7 @@ from simmodels.ground.numbers import as_integer, ranges
 from simmodels.streams import stream
 from simmodels.units import DAY, WEEK
 from simmodels.workload import Workload, WorkloadLike
+from workloads.swf import zone_of
 
 How = Literal["drawn", "permuted"]
 
@@ -27,7 +26,6 @@ AFTER: Final = "resampled away: in the last, partial week"
 LEFT_OUT: Final = "resampled away: cores or runtime unknown"
 ENDS: Final = "resampled away: in the first or last week"
 _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday; Monday is 0
-_ZONE: Final = re.compile(r";?\s*TimeZone(|String):\s*(\S+)")
 
 
 def resample(
@@ -164,15 +162,8 @@ def _first_week(jobs: Workload, *, monday: bool) -> float:
 
 def _ahead_of_utc_s(log: Workload) -> float:
     """Return how far the clocks were ahead of UTC where and when a log began, as far as its header says."""
-    said = {found[1]: found[2] for line in log.header if (found := _ZONE.match(line))}
-    try:
-        if "String" in said:
-            began = datetime.fromtimestamp(log.start_unix_s or 0, UTC)
-            ahead = began.astimezone(ZoneInfo(said["String"])).utcoffset()
-            return 0.0 if ahead is None else ahead.total_seconds()
-        return float(said.get("", 0.0))
-    except (ValueError, ZoneInfoNotFoundError):  # no zone that anybody knows
-        return 0.0
+    ahead = datetime.fromtimestamp(log.start_unix_s or 0, zone_of(log)).utcoffset()
+    return 0.0 if ahead is None else ahead.total_seconds()
 
 
 def _permuted(draws: np.random.Generator, weeks: int, users: int, span: int) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ Slurm's source: ``src/plugins/accounting_storage/mysql/as_mysql_jobacct_process.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -202,7 +203,8 @@ def read_sacct(
         raise FileFormatError(str(where), None, f"no line holds a job{fault}")
     records, dropped = _kept(records, keep)
     counts |= faults.counts() | dropped
-    return _workload(records, counts | clock, stem(where) if name is None else name, submit, cores, unlimited_s)
+    log = _workload(records, counts | clock, stem(where) if name is None else name, submit, cores, unlimited_s)
+    return log if timezone is None else replace(log, header=(f"; TimeZoneString: {timezone}",))
 
 
 def is_sacct(path: Path) -> bool:

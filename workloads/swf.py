@@ -9,8 +9,10 @@ doi:10.1007/3-540-47954-6_4 (the format; its version 2.2 is the one read and wri
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, timedelta, timezone, tzinfo
 from os import PathLike
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +29,7 @@ from workloads.swf_lines import FIELDS, UNKNOWN, Column, parse_lines
 
 _LINE_WITHOUT_JOB: Final = re.compile(rb"[ \t\v\f]*(?:;[^\n]*)?\n")
 _COMMENT_LINE: Final = re.compile(rb"^[ \t\v\f]*;[^\n]*\n?", re.MULTILINE)
+_TIME_ZONE: Final = re.compile(r";?\s*TimeZone(|String):\s*(\S+)")
 _LAST_UNIX_S: Final = 253_402_300_799
 """The last second of the year 9999; a later one is no date."""
 
@@ -157,6 +160,17 @@ def _zero(header: Sequence[str]) -> int | None:
     """Return the header's UnixStartTime; None without one, or if it is later than the year 9999."""
     zero = _said(header, "UnixStartTime", least=0)
     return zero if zero is not None and zero <= _LAST_UNIX_S else None
+
+
+def zone_of(log: Workload) -> tzinfo:
+    """Return the time zone of a log, by its header: TimeZoneString, else the seconds of TimeZone; without them UTC."""
+    said = {found[1]: found[2] for line in log.header if (found := _TIME_ZONE.match(line))}
+    try:
+        if "String" in said:
+            return ZoneInfo(said["String"])
+        return timezone(timedelta(seconds=float(said[""]))) if "" in said else UTC
+    except (OSError, ValueError, OverflowError, KeyError):  # no zone that anybody knows
+        return UTC
 
 
 # -- writing ----------------------------------------------------------------------------------------

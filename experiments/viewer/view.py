@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from experiments.campaigns.pages import page
-from experiments.dates import date_of
+from experiments.dates import clock_of, date_of
 from experiments.drawing import OTHERS, OUTSIDE, PALETTE, headline
 from experiments.gantt import LOWEST, simulated_window
 from experiments.gantt_boxes import KINDS, Boxes, Panel, boxes_of, heights_of
@@ -84,21 +84,26 @@ def view_page(schedule: Schedule, *, title: str | None = None) -> str:
     panels = [Panel("", schedule, cluster) for cluster in range(len(schedule.places))]
     packed, title = Packed(), title or headline("Schedule", schedule)
     _add_rows(packed, schedule)
+    partitions = _add_partitions(packed, schedule)
     runs = _add_runs(packed, panels, window_s)
     _add_spans(packed, schedule)
     _add_steps(packed, schedule)
-    data = packed.text()
+    data, dates = packed.text(), _dates(schedule)
     about = {
         "title": title,
         "columns": packed.columns,
         "window_s": window_s,
-        "zero_unix_s": None if _dates(schedule) is None else schedule.workload.start_unix_s,
+        "zero_unix_s": None if dates is None else schedule.workload.start_unix_s,
+        "zone": None if dates is None else str(dates[0].tzinfo),
+        "clock": [] if dates is None else clock_of(schedule.workload, *window_s),
         "cores": int(schedule.cores),
         "runs": runs,
         "panels": [_panel(panel, height) for panel, height in zip(panels, heights_of(panels), strict=True)],
         "outcomes": OUTCOMES,
         "kinds": KINDS,
         "tasks": schedule.workload.tasks is not None,
+        "partitions": partitions,
+        "users": _users(schedule),
         "palette": PALETTE,
         "others": OTHERS,
         "outside": OUTSIDE,
@@ -132,6 +137,31 @@ def _add_rows(packed: Packed, schedule: Schedule) -> None:
     if work.tasks is not None:
         packed.add("task", work.tasks.task)
         packed.add("workflow", work.tasks.workflow)
+
+
+def _add_partitions(packed: Packed, schedule: Schedule) -> list[str]:
+    """Add the number of each row's partition, if the log says it (-1: unknown); return their names by number."""
+    extras = schedule.workload.extras
+    column = next((extras[name] for name in ("partition_name", "partition") if name in extras), None)
+    names = np.asarray(() if column is None else column).astype(str)
+    known = ~np.isin(names, ("", "-1"))
+    if not known.any():
+        return []
+    found, number = np.unique(names[known], return_inverse=True)
+    values = np.full(len(names), -1, np.int64)
+    values[known] = number
+    packed.add("partition", values)
+    return [str(name) for name in found]
+
+
+def _users(schedule: Schedule) -> dict[int, str]:
+    """Return the names of users by their numbers, if the log says them."""
+    work = schedule.workload
+    if "user" not in work.extras:
+        return {}
+    numbers, first = np.unique(work.user_id, return_index=True)
+    names = np.asarray(work.extras["user"])[first].astype(str)
+    return {number: name for number, name in zip(numbers.tolist(), names.tolist(), strict=True) if number >= 0}
 
 
 class _Runs(NamedTuple):
@@ -219,7 +249,7 @@ def summary(schedule: Schedule) -> tuple[str, ...]:
         sentences.append(f"The chart shows {(high_s - low_s) / HOUR:,.1f} hours.")
     else:
         first, last = dates
-        sentences.append(f"The chart shows {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} (UTC).")
+        sentences.append(f"The chart shows {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({first.tzinfo}).")
     if "mean_wait_s" in found and math.isfinite(found["mean_wait_s"]):
         mean, p95, most = (found[f"{name}_wait_s"] / HOUR for name in ("mean", "p95", "max"))
         sentences.append(f"Mean wait {mean:,.2f} h, 95th percentile {p95:,.2f} h, longest {most:,.2f} h.")

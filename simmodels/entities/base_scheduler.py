@@ -105,6 +105,11 @@ class Scheduler(Decider):
 
     # -- what happens to it -------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        jobs = f"{len(self.waiting)} jobs waiting, {len(self.running)} running"
+        return f"<{type(self).__name__} on {self.cluster.name!r}: {jobs}>"
+
     @cached_property
     def widest(self) -> int:  # kept, for it is asked for each job
         """The most cores that a job may need here."""

@@ -77,6 +77,10 @@ class Environment(simpy.Environment):
         self.observed = self._observers.keys()
         """The classes of events that have observers."""
 
+    def __repr__(self) -> str:
+        """Return a line about it."""
+        return f"<Environment at {self.now:g} s: seed {self.seed}, {len(self._entities)} entities>"
+
     now = property(attrgetter("_now"), doc="The instant, in seconds.")  # SimPy's, without a call of Python
 
     def run(self, until: float | str | Event | None = None) -> Any:  # noqa: ANN401  as simpy.Environment

@@ -13,6 +13,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
+import simmodels as sm
 from experiments.figures import distributions, gantt, save, utilisation_and_queue
 from simmodels.errors import RequestError
 from simmodels.schedule import Schedule
@@ -142,6 +143,16 @@ def test_long_schedules_are_shown_in_hours_or_days(drawn: Schedule) -> None:
     days = gantt(drawn, start_s=0, end_s=5 * 86400.0).axes[0]
     assert days.get_xlabel().endswith("(d)")
     assert days.get_xlim() == (0, 5)
+
+
+def test_the_axis_of_time_has_dates_in_the_logs_time_zone(drawn: Schedule) -> None:
+    """The log begins at 22:30 UTC, at 23:30 in Paris."""
+    log = replace(drawn.workload, start_unix_s=1_296_513_000, header=("; TimeZoneString: Europe/Paris",))
+    axes = gantt(replace(drawn, workload=log), start_s=0, end_s=3600.0).axes[0]
+    assert axes.get_xlabel() == "2011-Jan-31 (Europe/Paris)"
+    labels = {text.get_text(): text.get_position()[0] for text in axes.get_xticklabels()}
+    assert labels["Feb-01"] == pytest.approx(1800 / 60)
+    assert labels["00:10"] == pytest.approx(2400 / 60)
 
 
 def test_many_rectangles_are_drawn_as_pixels_so_that_files_stay_small(many: Schedule, tmp_path: Path) -> None:
@@ -298,3 +309,10 @@ def test_figures_need_neither_pyplot_nor_a_screen() -> None:
 def test_a_title_says_the_threshold(drawn: Schedule) -> None:
     starving = replace(drawn, about={**drawn.about, "threshold_s": 144000.0})
     assert gantt(starving).axes[0].get_title(loc="left").endswith("SAF, easy backfilling, threshold 40 h")
+
+
+def test_a_title_of_several_clusters_says_what_schedules_there(drawn: Schedule) -> None:
+    found = sm.simulate(drawn.workload, on=[4, 4], router="LeastLoaded", order="SAF", threshold_s=40 * sm.HOUR)
+    assert gantt(found).axes[0].get_title(loc="left").endswith("SAF, easy backfilling, threshold 40 h")
+    auction = sm.simulate(drawn.workload, on=[4, 4], bid="SRTF", forward=True)
+    assert gantt(auction).axes[0].get_title(loc="left").endswith("SRTF, FCFS, easy backfilling")

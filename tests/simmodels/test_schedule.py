@@ -141,7 +141,7 @@ def test_its_line_names_workload_machine_and_order(drawn: Schedule) -> None:
 def test_the_table_of_jobs_has_a_row_a_job_in_input_order(drawn: Schedule) -> None:
     jobs = drawn.jobs
     assert list(jobs.columns) == [
-        *("job_id", "submit_s", "start_s", "end_s", "wait_s", "response_s", "executed_s"),
+        *("job_id", "submit_s", "start_s", "wait_s", "end_s", "response_s", "executed_s"),
         *("runtime_s", "estimate_s", "cores", "user_id", "outcome", "counted"),
     ]
     assert jobs["job_id"].tolist() == [1, 2, 3, 4, 5]
@@ -512,13 +512,17 @@ def test_the_mean_bounded_slowdown_of_published_runs_is_the_published_one(shared
 # -- files ---------------------------------------------------------------------------------------
 
 
+def test_the_head_of_the_table_of_jobs_shows_waits_on_a_terminal(drawn: Schedule) -> None:
+    assert "wait_s" in str(drawn.jobs.head())
+
+
 def test_csv_holds_the_table_of_jobs(drawn: Schedule, tmp_path: Path) -> None:
     drawn.to_csv(tmp_path / "jobs.csv")
     again = pd.read_csv(tmp_path / "jobs.csv")
     expected = drawn.jobs.assign(outcome=drawn.jobs["outcome"].astype("str"))
     pd.testing.assert_frame_equal(again, expected, check_dtype=False)
     first = (tmp_path / "jobs.csv").read_text().splitlines()[1]
-    assert first == "1,0.0,0.0,10.0,0.0,10.0,10.0,10.0,10.0,2,-1,completed,True"
+    assert first == "1,0.0,0.0,0.0,10.0,10.0,10.0,10.0,10.0,2,-1,completed,True"
     assert [path.name for path in tmp_path.iterdir()] == ["jobs.csv"]
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
+from experiments.dates import clock_of
 from experiments.gantt_boxes import GAP, Panel, boxes_of
 from experiments.viewer.packing import unpacked
 from experiments.viewer.view import summary, view_page, write_view
@@ -151,6 +153,29 @@ def test_times_are_dates_where_the_zero_is_known() -> None:
     dated = sm.simulate(replace(jobs, start_unix_s=1_296_571_124), on=1)
     assert "The chart shows 2011-02-01 14:38 to 2011-02-01 15:38 (UTC)." in summary(dated)
     assert parts(view_page(dated))[0]["zero_unix_s"] == 1_296_571_124
+    paris = replace(jobs, start_unix_s=1_296_571_124, header=("; TimeZoneString: Europe/Paris",))
+    assert "The chart shows 2011-02-01 15:38 to 2011-02-01 16:38 (Europe/Paris)." in summary(sm.simulate(paris, on=1))
+
+
+def test_clocks_go_forward_and_back_within_the_window() -> None:
+    """In Berlin they showed 3:00 after 1:59:59 on 31 March 2024, and 2:00 again after 2:59:59 on 27 October."""
+    zero = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp())
+    forward, back = (datetime(2024, *when, 1, tzinfo=UTC).timestamp() - zero for when in ((3, 31), (10, 27)))
+    jobs = sm.Workload([1], [0.5], [9.0], [9.0], [1], start_unix_s=zero, header=("; TimeZoneString: Europe/Berlin",))
+    assert clock_of(jobs, 0.5, 366 * sm.DAY) == [(0.5, 3600.0), (forward, 7200.0), (back, 3600.0)]
+    assert clock_of(jobs, forward - 0.5, forward + 0.5) == [(forward - 0.5, 3600.0), (forward, 7200.0)]
+    assert clock_of(replace(jobs, header=("; TimeZone: -18000",)), 0, sm.DAY) == [(0, -18000.0)]
+    assert clock_of(replace(jobs, header=("; TimeZoneString: Nowhere/At_all",)), 0, sm.DAY) == [(0, 0.0)]
+
+
+def test_users_and_partitions_have_the_names_that_the_log_says() -> None:
+    jobs = log(4)
+    names = {"user": np.array(["ada", "bob", "ada", ""]), "partition_name": np.array(["gpu", "cpu", "", "gpu"])}
+    schedule = sm.simulate(replace(jobs, user_id=np.array([7, 8, 7, -1]), extras=names), on=64)
+    about, found = parts(view_page(schedule))
+    assert about["users"] == {"7": "ada", "8": "bob"}
+    assert about["partitions"] == ["cpu", "gpu"]
+    assert found["partition"].tolist() == [1, 0, -1, 1]
 
 
 @pytest.mark.parametrize("zero_unix_s", [10**18, 253_402_300_799])

@@ -30,7 +30,10 @@ def schedule() -> sm.Schedule:
     jobs = wl.lublin(jobs=300, cores=64, seed=4, load=1.2)
     users = np.arange(300) % 5 + 10
     estimate_s = np.where(np.arange(300) % 7 == 0, jobs.runtime_s / 2, jobs.runtime_s * 3)
-    dated = replace(jobs, user_id=users, estimate_s=estimate_s, start_unix_s=1_296_571_124)
+    dated = replace(
+        jobs, user_id=users, estimate_s=estimate_s, extras={"partition": np.arange(300) % 3},
+        start_unix_s=1_296_571_124, header=("; TimeZoneString: Europe/Paris",),
+    )  # fmt: skip
     return sm.simulate(dated, backfilling="easy", overrun="kill", warm_jobs=3)
 
 
@@ -165,7 +168,9 @@ def test_pointing_at_a_job_says_its_numbers(page: Driver, schedule: sm.Schedule)
     for name, text in wanted(schedule, row).items():
         assert text in found[name], name
     assert found["cores"].startswith(f"{schedule.workload.cores[row]} (core ")
-    submitted = np.datetime64(1_296_571_124, "s") + np.timedelta64(round(schedule.workload.submit_s[row] * 1000), "ms")
+    submitted = np.datetime64(1_296_571_124 + 3600, "s") + np.timedelta64(
+        round(schedule.workload.submit_s[row] * 1000), "ms"
+    )
     assert found["submitted"][:19] == str(submitted).replace("T", " ")[:19]
 
 
@@ -188,6 +193,36 @@ def test_a_search_for_no_job_says_so(page: Driver) -> None:
     assert page.find_element("id", "found").text == "no job 999999"
     search(page, "x")
     assert page.find_element("id", "found").text == "no job x"
+
+
+def test_a_search_for_a_user_shows_all_that_ran(page: Driver, schedule: sm.Schedule) -> None:
+    search(page, "user 12")
+    mine = schedule.workload.user_id == 12
+    assert page.find_element("id", "found").text == f"user 12: {mine.sum()} attempts"
+    picked = page.execute_script(
+        "const {chart, runs} = window.schedlab; return chart.picked.map((run) => runs.row[run])"
+    )
+    assert sorted(picked) == np.flatnonzero(mine).tolist()
+    a, b, _, _ = seen(page)
+    assert a <= schedule.start_s[mine].min() < schedule.end_s[mine].max() <= b
+    search(page, "user 99")
+    assert page.find_element("id", "found").text == "no user 99"
+
+
+def test_the_queue_is_scaled_to_what_is_seen(page: Driver) -> None:
+    """Labels of the axes are text on the canvas: what is drawn there is listened to."""
+    listen = """
+        const pen = document.getElementById("canvas").getContext("2d"), {chart} = window.schedlab, found = [];
+        const write = pen.fillText; pen.fillText = (text, x, y) => found.push([text, y]);
+        chart.look(arguments[0], arguments[1]); chart.draw(); pen.fillText = write;
+        const {area} = chart, low = area.y + area.height + area.low + 30;
+        const numbers = found.filter(([text, y]) => y > low && /^[0-9,]+$/.test(text));
+        return numbers.map(([text]) => Number(text.replace(",", "")));
+        """
+    begin, end, _, _ = seen(page)
+    assert max(page.execute_script(listen, begin, begin + (end - begin) / 50)) < max(
+        page.execute_script(listen, begin, end)
+    )
 
 
 def test_a_click_picks_what_it_hits_and_escape_unpicks(page: Driver, schedule: sm.Schedule) -> None:
@@ -263,6 +298,9 @@ def test_each_colouring_has_a_legend_and_paints_with_it(page: Driver, schedule: 
     legend = page.find_element("id", "legend").text
     assert all(f"user {user}" in legend for user in range(10, 15))
     assert "outside the metrics" in legend
+    select.select_by_value("partition")
+    legend = page.find_element("id", "legend").text
+    assert all(f"partition {number}" in legend for number in range(3))
     assert "hatched: killed" in legend
 
 

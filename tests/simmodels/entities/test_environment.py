@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from simpy.events import Event
 
+import simmodels as sm
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, POWER, Environment
 from simmodels.entities.queue_scheduler import QueueScheduler
@@ -23,6 +24,15 @@ def test_a_stream_depends_on_seed_and_names_only() -> None:
     )
     assert env.stream("failures", 3).random() != env.stream("failures", 4).random()
     assert env.stream("failures", 3).random() != Environment(seed=8).stream("failures", 3).random()
+
+
+def test_the_environment_and_its_schedulers_say_in_a_line_how_they_are() -> None:
+    env = Environment(seed=7)
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4))
+    sm.Source(env, {"submit_s": [0, 1, 2], "runtime_s": [10, 10, 10], "cores": [4, 4, 4]}, into=scheduler)
+    env.run(until=5)
+    assert repr(env) == "<Environment at 5 s: seed 7, 3 entities>"
+    assert repr(scheduler) == "<QueueScheduler on 'ours': 2 jobs waiting, 1 running>"
 
 
 def test_a_negative_seed_is_refused() -> None:
