@@ -25,7 +25,7 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.policies.bids import Bid, find_bid
-from simmodels.simulate import Engine, simulate_workflows
+from simmodels.simulate import Engine, simulate, simulate_workflows
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
 from tests.naive_market import NaiveAuction
@@ -200,7 +200,7 @@ def test_what_cannot_be_is_refused() -> None:
 _PROGRAM = """
 import numpy as np
 from simmodels.curve import ValueCurve
-from simmodels.simulate import Engine, simulate_workflows
+from simmodels.simulate import Engine, simulate, simulate_workflows
 from simmodels.workflow import Workflow
 curve = ValueCurve.linear(2, 6)
 jobs = [Workflow(i, i // 2, [3 + i % 5, 2], 1 + i % 4, [(0, 1)], ("A", "B"), curve) for i in range(60)]
@@ -235,6 +235,25 @@ def test_a_platform_of_kinds_is_the_same_by_the_short_way() -> None:
     env.run()
     short = simulate_workflows(jobs, clusters=[("a", 3, "A"), ("b", 3, "B")], bid="PVD", network="kind")
     assert auctioneer.schedule().start_s.tolist() == short.start_s.tolist()
+
+
+@pytest.mark.parametrize(("engine", "rigid"), [("compiled", False), ("simpy", False), ("simpy", True)])
+def test_each_task_of_each_workflow_pays_the_best_bid_that_lost(engine: Engine, *, rigid: bool) -> None:
+    # Each task needs the whole cluster, and bids the largest value of its workflow; a rigid job its 4 core-seconds.
+    flows = [
+        Workflow(1, 0.0, [10.0, 10.0], 4, [(0, 1)], max_value=5),
+        Workflow(2, 0.0, [10.0, 10.0, 10.0], 4, [(0, 1), (1, 2)], max_value=7),
+        Workflow(3, 15.0, [10.0], 4, max_value=9),
+    ]
+    log = Workload([9], [0], [1], [1], [4])
+    work = Workload.concat([flows[:1], log, flows[1:]] if rigid else [flows])
+    schedule = simulate(work, on=[("c", 4)], bid="PV", prices=True, engine=engine).validate()
+    # Workflow 2 wins at 0 and 10 against the 5 of workflow 1, workflow 3 at 20 against the 7 of workflow 2, and that at
+    # 30 against 5 again. Then only the rigid job bids against workflow 1, if there is one.
+    tasks = schedule.tasks.query("job_id != 9")
+    assert tasks["start_s"].tolist() == [40, 50, 0, 10, 30, 20]
+    last = 4 if rigid else 0
+    assert tasks["price"].tolist() == [last, last, 5, 5, 5, 7]
 
 
 # -- machines that are switched off -----------------------------------------------------------------------
