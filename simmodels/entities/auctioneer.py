@@ -73,6 +73,9 @@ class Auctioneer(Router):
 
     Notes
     -----
+    Workflows that are submitted into a router before it come as bare tasks: `Dependencies` send each when its data have
+    come, by the `ccr`, `network` and `tick_s` of the auctions behind, and it bids as a rigid job does.
+
     A task that loses its machine waits again where it was sent. If its job starves before it starts, it leaves the
     queue.
 
@@ -170,7 +173,7 @@ class Auctioneer(Router):
         ImpossibleJobError
             A task can never run on the clusters.
         RequestError
-            One of them is known already.
+            One of them is known already, or data travel differently elsewhere in the environment.
         """
         if isinstance(workflows, Workload):
             rigid = workflows.rigid()
@@ -178,6 +181,12 @@ class Auctioneer(Router):
                 self._require_drain()
                 workflows.take(rigid).require_runnable(self.widest)
             workflows = workflows.workflows
+        if workflows:
+            self._own_transfers()
+        self._know(workflows)
+
+    def _know(self, workflows: Sequence[Workflow]) -> None:
+        """Make workflows known to the auction."""
         for workflow in workflows:
             if id(workflow) in self._number:
                 what = f"job {workflow.job_id} is to be submitted twice"
@@ -219,7 +228,7 @@ class Auctioneer(Router):
         self._require_drain()
         length_s = max(job.estimate_s, self.options.tick_s)
         flow = Workflow(job.job_id, job.submit_s, np.array([length_s]), np.array([job.cores]))
-        self.accept([flow])
+        self._know([flow])
         number = self._number[id(flow)]
         self._jobs[number] = job
         self._arrived.append(number)

@@ -80,6 +80,8 @@ class Decider:
     clusters: tuple[Cluster, ...]
     takes_workflows = False
     """Whether it takes workflows by itself; else a `Source` puts `Dependencies` in front."""
+    owns_transfers = False
+    """Whether it was given workflows: their data travel, and their schedule is validated, by its terms."""
     closed = False
     """Whether it decides no more."""
     routers: tuple[Hears, ...] = ()
@@ -100,6 +102,30 @@ class Decider:
     def terms(self) -> Terms:
         """Return the terms by which a schedule of it is validated."""
         return Terms()
+
+    def _own_transfers(self) -> None:
+        """Own the transfers of the workflows that it is given now.
+
+        Raises
+        ------
+        RequestError
+            Another owner has other terms: a schedule has one set of terms for all transfers.
+        """
+        if self.owns_transfers:
+            return
+        if len(self.clusters) > 1:
+            owners = [each for each in self.env.all(Decider) if each.owns_transfers and len(each.clusters) > 1]
+            self._require_same_travel(owners, "beside")
+        self.owns_transfers = True
+
+    def _require_same_travel(
+        self, others: Iterable["Decider"], where: str, cure: str = "give all of them the same ccr, network and tick_s"
+    ) -> None:
+        """Refuse others under whose terms data travel differently."""
+        mine = self.terms()
+        for theirs in (each.terms() for each in others):
+            if mine.travel != theirs.travel:
+                raise RequestError(f"{_travel(mine)} {where} clusters where {_travel(theirs)}", cure)
 
     @property
     def is_idle(self) -> bool:
@@ -278,3 +304,10 @@ class Decider:
 
     def note_decision(self) -> None:
         """Take note that, somewhere behind, a scheduler has decided."""
+
+
+def _travel(terms: Terms) -> str:
+    """Return how data travel, for errors."""
+    if terms.travel is None:
+        return "data travel in no time"
+    return f"data travel with ccr={terms.ccr:g}, network={terms.network!r}, tick_s={terms.tick_s:g}"

@@ -16,9 +16,9 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed, Submitted
 from simmodels.entities.job import TaskRun
 from simmodels.entities.router import Router
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, with_article
 from simmodels.ground.arguments import as_instance
-from simmodels.policies.auction_options import AuctionOptions, Network
+from simmodels.policies.auction_options import AuctionOptions, Kinds, Network, WorkflowColumns
 from simmodels.results.attempts import FINISHED, OPEN
 from simmodels.results.cluster_spec import Terms
 from simmodels.workflow import Workflow
@@ -48,12 +48,14 @@ class Dependencies(Decider):
     env, into
         The environment, and the scheduler or router.
     ccr
-        How long data travel, as a share of the runtime of the task that sends them; rounded up to whole ticks.
+        How long data travel, as a share of the runtime of the task that sends them; rounded up to whole ticks. None:
+        as in the auctions on these clusters; where there are none, data travel in no time.
     network
         Where data must travel, as for an `Auctioneer`: ``"cluster"`` (to any other cluster), ``"kind"`` (only between
-        kinds that no cluster offers both; here there are none) or ``"none"``.
+        kinds that no cluster offers both; here there are none) or ``"none"``. None: as in these auctions, or
+        ``"cluster"``.
     tick_s
-        The unit of travel times, in seconds.
+        The unit of travel times, in seconds. None: as in these auctions, or 1.
 
     Raises
     ------
@@ -84,20 +86,26 @@ class Dependencies(Decider):
         env: Environment,
         into: Scheduler | Router,
         *,
-        ccr: float = 0.0,
-        network: Network = "cluster",
-        tick_s: float = 1.0,
+        ccr: float | None = None,
+        network: Network | None = None,
+        tick_s: float | None = None,
     ) -> None:
         self.env = as_instance("env", env, Environment)
         self.into = as_instance("into", into, Decider)
         self.clusters = into.clusters
-        terms = AuctionOptions.checked(ccr=ccr, network=network, tick_s=tick_s).terms()
-        self._terms = terms if terms.ccr else Terms()
-        self._travels = bool(ccr) and network == "cluster"
-        for each in env.all(Dependencies):
-            if set(each.clusters) & set(self.clusters) and each.terms() != self._terms:
-                what = f"{_travel(self._terms)} in front of clusters where {_travel(each.terms())}"
-                raise RequestError(what, "let all sources share one Dependencies")
+        here = set(self.clusters)
+        others = [each for each in env.all(Decider) if each.takes_workflows and not here.isdisjoint(each.clusters)]
+        before = [each for each in others if isinstance(each, Dependencies)]
+        auctions = [each for each in others if each not in before]
+        said = auctions[0].terms() if auctions else Terms(network="cluster")
+        given = {"ccr": ccr, "network": network, "tick_s": tick_s}
+        rules = {name: getattr(said, name) if value is None else value for name, value in given.items()}
+        checked = AuctionOptions.checked(**rules)
+        self._rules = checked if checked.ccr else AuctionOptions.checked(ccr=0.0, network="none")
+        self._terms = self._rules.terms()
+        self._travels = self._terms.travel is not None and self._terms.network == "cluster"
+        self._require_same_travel(before, "in front of", "let all sources share one Dependencies")
+        self._require_same_travel(auctions, "in front of")
         self._flows: list[_Flow] = []
         self._open: dict[int, _Flow] = {}  # by id of the workflow, those that are not done
         into.routers = (*into.routers, self)
@@ -124,8 +132,9 @@ class Dependencies(Decider):
 
     def judged(self) -> Iterable[Judged]:
         """Return what became of each workflow; one that is finished is, however late."""
-        for each in self._flows:
-            path_s = each.workflow.critical_path_s(self._terms.ccr, tick_s=self._terms.tick_s)
+        kinds = Kinds([(cluster.cores, cluster.kind) for cluster in self.clusters])
+        known = WorkflowColumns([each.workflow for each in self._flows], self._rules, kinds)
+        for each, path_s in zip(self._flows, known.critical_path_s.tolist(), strict=True):
             yield Judged(each.workflow, OPEN if each.left else FINISHED, path_s, None, each.finish_s)
 
     # -- what it takes --------------------------------------------------------------------------------
@@ -138,7 +147,8 @@ class Dependencies(Decider):
         ImpossibleJobError
             Naming the first such job, or task.
         RequestError
-            Tasks ask for kinds, and there are clusters of several kinds: only an `Auctioneer` chooses by them.
+            Tasks ask for kinds, and there are clusters of several kinds: only an `Auctioneer` that is given workflows
+            chooses by them. Or data travel differently elsewhere in the environment.
         """
         if isinstance(given, Workload):
             rigid = given.rigid()
@@ -147,13 +157,15 @@ class Dependencies(Decider):
             given = given.workflows
         for flow in given:
             self._require_flow(flow)
+        if given:
+            self._own_transfers()
 
     def _require_flow(self, flow: Workflow) -> None:
         into = self.into
         kinds = {each.kind for each in into.clusters}
         if len(kinds) > 1 and any(kind is not None for kind in flow.kind):
-            what = f"job {flow.job_id} asks for kinds of clusters behind a {type(into).__name__}"
-            raise RequestError(what, "put an Auctioneer there, which chooses by kind")
+            what = f"job {flow.job_id} asks for kinds of clusters behind {with_article(type(into).__name__)}"
+            raise RequestError(what, "submit it into an Auctioneer of all these clusters, which chooses by kind")
         flow.require_runnable({(kinds.pop() if len(kinds) == 1 else None): self.widest})
 
     def submit(self, job: Job | Workflow) -> None:
@@ -168,6 +180,7 @@ class Dependencies(Decider):
             super().submit(job)
             return
         self._require_flow(job)
+        self._own_transfers()
         self.env.publish(Submitted, job, self)
         if id(job) in self._open:
             raise RequestError(
@@ -235,10 +248,3 @@ def _room(cluster: Cluster) -> int:
     """Return the most cores that a task may need on a cluster."""
     server = cluster.served_by
     return min(cluster.cores, server.widest) if isinstance(server, Decider) else cluster.cores
-
-
-def _travel(terms: Terms) -> str:
-    """Return how data travel, for errors."""
-    if not terms.ccr:
-        return "data travel in no time"
-    return f"data travel with ccr={terms.ccr:g}, network={terms.network!r}, tick_s={terms.tick_s:g}"

@@ -437,7 +437,9 @@ class Recorder:
         before = [each for each in routers if each not in deciders]
         if rules := [rule for each in before if (rule := each.about())]:
             about["routers"] = rules
-        travel = next((each for each in [*said, *(each.terms() for each in before)] if each.network != "none"), said[0])
+        owners = [each for each in [*deciders, *before] if each.takes_workflows]
+        owners.sort(key=lambda each: (not each.owns_transfers, len(each.clusters) == 1))  # alone, nothing travels
+        travel = owners[0].terms() if owners else Terms()
         logged_s = np.where(table["outcome"] == KILLED, workload.estimate_s[at], workload.runtime_s[at])
         executed_s, ended = table["executed_s"].to_numpy(), table["outcome"].to_numpy() != UNFINISHED
         changed = not as_logged or bool((ended & (executed_s != logged_s)).any())

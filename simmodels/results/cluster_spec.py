@@ -97,3 +97,8 @@ class Terms:
     network: Literal["cluster", "kind", "none"] = "none"
     ccr: float = 0.0
     tick_s: float = 1.0
+
+    @property
+    def travel(self) -> tuple[str, float, float] | None:
+        """Return network, ccr and tick_s; None if no data transfer takes time."""
+        return (self.network, self.ccr, self.tick_s) if self.ccr and self.network != "none" else None

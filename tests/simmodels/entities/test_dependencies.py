@@ -1,4 +1,5 @@
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def test_what_cannot_run_is_refused_when_the_model_is_built() -> None:
         sm.Source(env, [diamond(9, 0.0, kind="B")], into=queue)
     other = sm.QueueScheduler(env, sm.Cluster(env, "d", cores=4, kind="B"))
     with pytest.raises(
-        RequestError, match="job 9 asks for kinds of clusters behind a RoundRobin; put an Auctioneer there"
+        RequestError, match="job 9 asks for kinds of clusters behind a RoundRobin; submit it into an Auctioneer"
     ):
         sm.Source(env, [diamond(9, 0.0, kind="B")], into=sm.RoundRobin(env, [queue, other]))
     flow = diamond(9, 0.0)
@@ -240,6 +241,128 @@ def test_what_starved_in_an_auction_starved_beside_a_queue_too() -> None:
     sm.Source(env, [sm.Workflow(k, 0.0, [10.0], 4, curve=curve) for k in range(4)], into=auction)
     sm.Source(env, [sm.Workflow(9, 0.0, [10.0], 4)], into=queue)
     assert run(env).workflows["outcome"].tolist() == ["finished", "starved", "starved", "starved", "finished"]
+
+
+# -- data that travel before auctioneers ------------------------------------------------------------------
+
+
+def auctioneer(env: sm.Environment, names: str, rules: dict[str, Any]) -> sm.Auctioneer:
+    return sm.Auctioneer(env, [sm.Cluster(env, name, cores=64) for name in names], **rules)
+
+
+def queue_of(env: sm.Environment, name: str) -> sm.QueueScheduler:
+    return sm.QueueScheduler(env, sm.Cluster(env, name, cores=64))
+
+
+def forwarding_to(env: sm.Environment, names: str, rules: dict[str, Any], *, forward: bool = True) -> sm.Auctioneer:
+    return sm.Auctioneer(env, [queue_of(env, name) for name in names], forward=forward, **rules)
+
+
+WAYS: dict[str, Callable[[sm.Environment, dict[str, Any]], sm.Router]] = {
+    "auction": lambda env, rules: auctioneer(env, "ab", rules),
+    "auction that forwards": lambda env, rules: forwarding_to(env, "ab", rules),
+    "auction before queues": lambda env, rules: forwarding_to(env, "ab", rules, forward=False),
+    "router, two auctions": lambda env, rules: sm.RoundRobin(
+        env, [auctioneer(env, "a", rules), auctioneer(env, "b", rules)]
+    ),
+    "router, auctions of several": lambda env, rules: sm.LeastLoaded(
+        env, [auctioneer(env, "ab", rules), auctioneer(env, "c", rules)]
+    ),
+    "router, router, auction": lambda env, rules: sm.RoundRobin(
+        env, [queue_of(env, "a"), sm.LeastLoaded(env, [auctioneer(env, "b", rules)])]
+    ),
+    "router, auction that forwards": lambda env, rules: sm.RoundRobin(
+        env, [forwarding_to(env, "ab", rules), auctioneer(env, "c", rules)]
+    ),
+    "router, queues": lambda env, _: sm.RoundRobin(env, [queue_of(env, "a"), queue_of(env, "b")]),
+}
+
+
+@pytest.mark.parametrize(
+    "rules", [{}, {"ccr": 0.5}, {"ccr": 0.5, "tick_s": 3.0}, {"ccr": 0.0}, {"network": "none"}], ids=str
+)
+@pytest.mark.parametrize("before", [None, {}, {"ccr": 0.5}, {"ccr": 0.2, "tick_s": 1.0}], ids=str)
+@pytest.mark.parametrize("way", WAYS)
+def test_however_workflows_are_sent_their_data_travel_as_one_says(
+    way: str, before: dict[str, Any] | None, rules: dict[str, Any]
+) -> None:
+    env = sm.Environment()
+    taker: Any = WAYS[way](env, rules)
+    said = {"ccr": 0.2, "network": "cluster", "tick_s": 1.0} | rules
+    if way == "router, queues":
+        said |= {"ccr": 0.0, "network": "cluster", "tick_s": 1.0} | (before or {})
+    terms = sm.Terms(**said)
+    if before is not None:
+        if sm.Terms(**said | before).travel != terms.travel:
+            with pytest.raises(RequestError, match="in front of clusters where data travel"):
+                sm.Dependencies(env, taker, **before)
+            return
+        taker = sm.Dependencies(env, taker, **before)
+    flows = [diamond(1, 0.0), sm.Workflow(2, 3.0, [10.0, 10.0], 3, [(0, 1)]), diamond(3, 20.0)]
+    sm.Source(env, flows, into=taker)
+    schedule = run(env)
+    assert schedule.terms.travel == terms.travel
+    waits_for_all = before is not None or way.startswith("router")  # where a task will run is not known when it is sent
+    tasks = schedule.tasks.set_index(["job_id", "task"])
+    slr = []
+    for flow in flows:
+        for task in range(len(flow)):
+            here, there_s = tasks.loc[flow.job_id, str(task)], [flow.submit_s]
+            for sender in flow.edges[flow.edges[:, 1] == task, 0].tolist():
+                ran = tasks.loc[flow.job_id, str(sender)]
+                travels = terms.travel and (waits_for_all or ran["cluster"] != here["cluster"])
+                ticks = np.ceil(said["ccr"] * flow.runtime_s[sender] / said["tick_s"]) if travels else 0.0
+                there_s.append(ran["end_s"] + ticks * said["tick_s"])
+            assert here["start_s"] == max(there_s)
+        finish_s = tasks.loc[flow.job_id]["end_s"].max()
+        slr.append((finish_s - flow.submit_s) / {4: 4.0 + 5.0 + 2.0, 2: 20.0}[len(flow)])
+    assert schedule.metrics()["mean_slr"] == pytest.approx(np.mean(slr), rel=1e-12)
+    if way == "router, two auctions" and not rules:
+        # Of the diamonds both ends wait a second: 4 + 1 + 5 + 1 + 2, of 11. The chain waits 2 s: 22 of 20.
+        assert slr == [13 / 11, 1.1, 13 / 11]
+
+
+def test_owners_of_transfers_that_disagree_are_refused_when_the_model_is_built() -> None:
+    env = sm.Environment()
+    router = sm.RoundRobin(env, [auctioneer(env, "ab", {}), auctioneer(env, "cd", {"ccr": 0.5})])
+    with pytest.raises(
+        RequestError,
+        match=r"data travel with ccr=0.2, network='cluster', tick_s=1 in front of clusters where data travel with "
+        r"ccr=0.5, network='cluster', tick_s=1; give all of them the same ccr, network and tick_s$",
+    ):
+        sm.Source(env, [diamond(1, 0.0)], into=router)
+    sm.Source(env, sm.Workload([1], [0], [1], [1], [1]), into=router)  # no data of rigid jobs travel
+    env.run()
+
+    env = sm.Environment()
+    sm.Source(env, [diamond(1, 0.0)], into=auctioneer(env, "ab", {}))
+    sm.Source(env, [diamond(2, 0.0)], into=queue_of(env, "e"))  # alone, from where nothing travels
+    other = sm.RoundRobin(env, [queue_of(env, "c"), queue_of(env, "d")])
+    what = "data travel in no time beside clusters where data travel with ccr=0.2, network='cluster', tick_s=1"
+    with pytest.raises(RequestError, match=f"{what}; give all of them the same ccr"):
+        sm.Source(env, [diamond(2, 0.0)], into=other)
+
+
+def test_the_critical_path_is_that_of_an_auction_on_these_clusters() -> None:
+    flow = sm.Workflow(1, 0.0, [10.0, 10.0], 4, [(0, 1)], ["A", "B"])
+    env = sm.Environment()
+    sm.Source(env, [flow], into=sm.Dependencies(env, queue_of(env, "a"), ccr=0.2))
+    schedule = run(env)
+    auction = sm.simulate(flow, on=("a", 64), bid="SRTF", ccr=0.2)
+    for each in (schedule, auction):
+        assert each.workflows[["critical_path_s", "slr"]].to_numpy().tolist() == [[20.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("asked", "ccr"),
+    [({"router": "RoundRobin"}, 0.0), ({"bid": "SRTF"}, 0.2), ({"bid": "SRTF", "forward": True, "ccr": 0.5}, 0.5)],
+)
+def test_in_one_call_data_travel_as_the_auction_says(asked: dict[str, Any], ccr: float) -> None:
+    flows = [diamond(k, float(k)) for k in range(5)]
+    schedule = sm.simulate(flows, on=[("a", 4), ("b", 4)], **asked).validate()
+    assert schedule.terms.ccr == ccr
+    with pytest.raises(sm.errors.SimModelsError, match=r"unknown option 'ccr'|router 'RoundRobin' beside a bid"):
+        sm.simulate(flows, on=[("a", 4), ("b", 4)], **{"router": "RoundRobin", "ccr": 0.5} | asked)
 
 
 # -- jobs and workflows of one source -------------------------------------------------------------------
