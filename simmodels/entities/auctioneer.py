@@ -12,7 +12,7 @@ from simmodels.auction_results import schedule_of, workflow_outcomes
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
-from simmodels.entities.decider import Judged
+from simmodels.entities.decider import Hears, Judged
 from simmodels.entities.environment import LAST, ROUTE, Environment
 from simmodels.entities.events import Priced, Submitted
 from simmodels.entities.forwarding import Forwarding, require_forwarding, schedulers_of
@@ -119,7 +119,7 @@ class Auctioneer(Router):
         if not places:
             self._serve(*self.clusters)
         for each in places:
-            each.routers = (*each.routers, self)
+            each.add_router(self)
         sizes = [each.widest for each in places] or [cluster.cores for cluster in self.clusters]
         self._kinds = Kinds([(size, each.kind) for size, each in zip(sizes, self.clusters, strict=True)])
         self._draw_seed: int | None = None  # made when a bid first asks for it
@@ -261,10 +261,21 @@ class Auctioneer(Router):
         rules = rules_of(changed, self._kinds, seed=self._seed(changed.bid))
         auction_events.change_rules(self._state, rules, float(self.env.now))
 
-    def _require_drain(self) -> None:
+    def add_router(self, router: Hears) -> None:
+        """Take jobs from a router.
+
+        Raises
+        ------
+        RequestError
+            Its auctions end with the last submission.
+        """
+        self._require_drain("jobs that a router sends into")
+        super().add_router(router)
+
+    def _require_drain(self, jobs: str = "rigid jobs in") -> None:
         """Refuse rigid jobs if auctions end with the last submission: how many are to come is not known."""
         if self.options.end == "submit":
-            raise RequestError("rigid jobs in an auction with end='submit'", "use end='drain'")
+            raise RequestError(f"{jobs} an auction with end='submit'", "use end='drain'")
 
     def predict_start(self, job: Job) -> float:
         """Return when a job would start, wherever that is earliest; see `Scheduler.predict_start`.

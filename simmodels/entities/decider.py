@@ -237,6 +237,16 @@ class Decider:
         for cluster in clusters:
             cluster.served_by = self
 
+    def add_router(self, router: Hears) -> None:
+        """Take jobs from a router.
+
+        Raises
+        ------
+        RequestError
+            It takes none.
+        """
+        self.routers = (*self.routers, router)
+
     def note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended, and let the routers do so."""
         self._note_end(attempt)

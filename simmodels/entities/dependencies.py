@@ -60,7 +60,8 @@ class Dependencies(Decider):
     Raises
     ------
     RequestError, UnknownNameError
-        An option is out of range, or data travel differently in front of one of the clusters already.
+        An option is out of range, data travel differently in front of one of the clusters already, or an auction behind
+        takes no jobs from routers.
 
     Notes
     -----
@@ -108,7 +109,7 @@ class Dependencies(Decider):
         self._require_same_travel(auctions, "in front of")
         self._flows: list[_Flow] = []
         self._open: dict[int, _Flow] = {}  # by id of the workflow, those that are not done
-        into.routers = (*into.routers, self)
+        into.add_router(self)
         env.enter(self)
 
     @property

@@ -33,7 +33,7 @@ class Router(Decider):
     Raises
     ------
     RequestError
-        There is none to choose from.
+        There is none to choose from, or one of them takes no jobs from routers.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Router(Decider):
         self.clusters = tuple(dict.fromkeys(clusters))
         self._ready: dict[int, Job] = {}  # those that are to be sent, by id
         for each in self.into:
-            each.routers = (*each.routers, self)
+            each.add_router(self)
         self._join()
 
     # -- what happens to it -------------------------------------------------------------------------

@@ -343,6 +343,15 @@ def test_owners_of_transfers_that_disagree_are_refused_when_the_model_is_built()
         sm.Source(env, [diamond(2, 0.0)], into=other)
 
 
+@pytest.mark.parametrize("before", [sm.Dependencies, lambda env, into: sm.RoundRobin(env, [into])])
+def test_an_auction_that_ends_with_the_last_submission_takes_nothing_from_routers(before: Any) -> None:  # noqa: ANN401
+    env = sm.Environment()
+    with pytest.raises(
+        RequestError, match="jobs that a router sends into an auction with end='submit'; use end='drain'"
+    ):
+        before(env, auctioneer(env, "a", {"end": "submit"}))
+
+
 def test_the_critical_path_is_that_of_an_auction_on_these_clusters() -> None:
     flow = sm.Workflow(1, 0.0, [10.0, 10.0], 4, [(0, 1)], ["A", "B"])
     env = sm.Environment()
