@@ -194,7 +194,7 @@ def report(
         bool,
         flag(
             _DESIGN,
-            "Run the code that the folder names, even if it lies elsewhere or has changed since the campaign.",
+            "Run the code that the folder names, even if you have not run it before as it is.",
             "--trust",
         ),
     ] = False,

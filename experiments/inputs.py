@@ -2,7 +2,9 @@
 
 import inspect
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import walk_tb
@@ -31,6 +33,8 @@ OVERSIZED: Final = "dropped: wider than the machine"
 LEFT_OUT: Final = "left out: cores or runtime unknown"
 _PARTS: Final = {"partition": ("partition_name", "partition"), "queue": ("queue",)}
 """The columns that say in which part of the machine, or in which queue, a job was."""
+_Seen = Callable[[Path, bytes], None]
+_seen: Final[ContextVar[_Seen | None]] = ContextVar("seen", default=None)
 
 
 def count_of(count: int, what: str) -> str:
@@ -278,6 +282,8 @@ def run_file(path: str, kind: str, module_name: str | None = None) -> dict[str, 
             source = file.read()
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         raise RequestError(f"no {kind} can be read from {path}: {reason(error)}") from error
+    if (seen := _seen.get()) is not None:
+        seen(Path(path).resolve(), source)
     module = ModuleType(module_name or Path(path).stem)
     module.__file__ = path
     if module_name is not None:
@@ -293,6 +299,19 @@ def run_file(path: str, kind: str, module_name: str | None = None) -> dict[str, 
     finally:
         sys.path.remove(folder)
     return vars(module)
+
+
+@contextmanager
+def code_shown_to(seen: _Seen) -> Iterator[None]:
+    """Hand each file of code to a function before it is run, with its full path and its content; a context.
+
+    The function may refuse it by an error, and then it is not run.
+    """
+    before = _seen.set(seen)
+    try:
+        yield
+    finally:
+        _seen.reset(before)
 
 
 def reason(error: Exception) -> str:

@@ -1,8 +1,10 @@
 """What all tests share: the shared data beside the checkout, a browser, and how hypothesis draws its examples."""
 
+import atexit
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI els
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="schedlab-tests-")  # not among the notes of who runs the tests
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 os.environ.setdefault("SCHEDLAB_QUIET", "1")  # which test is the first to need code compiled is chance
 os.environ.setdefault("MPLBACKEND", "Agg")  # figures are drawn to files, on machines without a screen
 

@@ -89,20 +89,6 @@ def declared(path: Path, find_class: Callable[[str], type[Study]]) -> type[Study
         raise FileFormatError(str(path), None, str(error)) from error
 
 
-def based_on(path: Path) -> str:
-    """Return what the study of a TOML file stands on, as the file says it; nothing if it does not say.
-
-    Raises
-    ------
-    RequestError
-        The file cannot be read.
-    FileFormatError
-        It is no TOML.
-    """
-    named = _content(path).get("study", "")
-    return named if isinstance(named, str) else ""
-
-
 def _content(path: Path) -> dict[str, Any]:
     """Return what a TOML file says."""
     try:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.campaigns.declared import based_on, declared
+from experiments.campaigns.declared import declared
 from experiments.campaigns.study import Study
 from experiments.inputs import run_file
 from simmodels.errors import RequestError, require_known
@@ -84,40 +84,6 @@ def reference(text: str) -> str:
     """Return what stands for the same study in any other folder and process: a file by its full path."""
     path, colon, name = text.rpartition(":") if not text.lower().endswith(_FILES) else (text, "", "")
     return f"{Path(path).resolve()}{colon}{name}" if path.lower().endswith(_FILES) else text
-
-
-def code_files(text: str, chosen: Mapping[str, Any] | None = None) -> tuple[Path, ...]:
-    """Return the full paths of the code files that a study would run, without running any; none if it has a name.
-
-    These are the files that it is declared and defined in, and those that values of its own name, as ``orders.py:mine``
-    of an order does. What they import is not among them.
-
-    Parameters
-    ----------
-    text, chosen
-        See `find_study`.
-    """
-    texts = [
-        value for values in (chosen or {}).values() for value in (values if isinstance(values, list) else [values])
-    ]
-    found: dict[Path, None] = {}
-    todo = [text, *(value for value in texts if isinstance(value, str) and not value.lower().endswith(".toml"))]
-    while todo:
-        text = todo.pop(0)
-        path, _, _ = text.rpartition(":") if not text.lower().endswith(_FILES) else (text, "", "")
-        if not path.lower().endswith(_FILES):
-            continue
-        try:
-            file = Path(path).resolve()
-        except ValueError:  # a zero byte, or what no name of a file can hold
-            continue
-        if not file.is_file():
-            continue
-        if file not in found and file.suffix.lower() == ".toml":
-            named = based_on(file)
-            todo.append(str(file.parent / named) if named.lower().endswith(_FILES) else named)
-        found[file] = None
-    return tuple(found)
 
 
 def _class_of_file(path: str, name: str) -> type[Study]:

@@ -55,6 +55,10 @@ class Plan:
         The name of each, as long.
     shipment
         What the workers are sent.
+    inputs
+        The digest of each input, by name.
+    replications
+        How often each combination of the factors is repeated.
     """
 
     study: Study
@@ -64,10 +68,19 @@ class Plan:
     cells: tuple[Cell, ...]
     keys: tuple[str, ...]
     shipment: Shipment
+    inputs: Mapping[str, str]
+    replications: int
 
     @classmethod
     def of(
-        cls, text: str, scale: str, seed: int, chosen: Mapping[str, Any] | None = None, *, code: str | None = None
+        cls,
+        text: str,
+        scale: str,
+        seed: int,
+        chosen: Mapping[str, Any] | None = None,
+        *,
+        code: str | None = None,
+        inputs: Mapping[str, str] | None = None,
     ) -> "Plan":
         """Return the plan of a study.
 
@@ -81,6 +94,8 @@ class Plan:
             The seed of all that is drawn, an integer >= 0.
         code
             The digest of the code with which cells were run; None for that of the present code.
+        inputs
+            The digests of the inputs with which cells were run, by name; None for those of the present inputs.
 
         Raises
         ------
@@ -101,9 +116,10 @@ class Plan:
             raise RequestError(what, "run several campaigns, each with another seed")
         for name, values in _varied(study, cells).items():
             factor_values(name, values)  # refuses what no column can hold
-        inputs = pickled_inputs(study, asked(study, "inputs", scale))
+        pickled = pickled_inputs(study, asked(study, "inputs", scale))
+        digests = {name: digest([content]) for name, content in pickled.items()}
         code = code_digest(study) if code is None else code
-        contexts = _Contexts(study, code, inputs)
+        contexts = _Contexts(study, code, digests if inputs is None else inputs)
         keys = tuple(cell_key(cell, contexts.of(cell)) for cell in cells)
         seen: dict[str, Cell] = {}
         for key, cell in zip(keys, cells, strict=True):
@@ -114,8 +130,8 @@ class Plan:
                 raise RequestError(what, "use those of the campaign, and a factor for what is varied")
             seen[key] = cell
         named = reference(text)
-        shipment = Shipment(named, dict(chosen or {}), code, seed, dict(design.parameters), inputs)
-        return cls(study, named, scale, seed, cells, keys, shipment)
+        shipment = Shipment(named, dict(chosen or {}), code, seed, dict(design.parameters), pickled)
+        return cls(study, named, scale, seed, cells, keys, shipment, digests, design.replications)
 
     @cached_property
     def factors(self) -> dict[str, tuple[Value, ...]]:
@@ -126,10 +142,10 @@ class Plan:
 class _Contexts:
     """What a cell shares with others, as a digest: the study's name, its code, and the inputs that the cell uses."""
 
-    def __init__(self, study: Study, code: str, inputs: Mapping[str, bytes]) -> None:
+    def __init__(self, study: Study, code: str, inputs: Mapping[str, str]) -> None:
         self.study = study
         self.code = code
-        self.inputs = {name: digest([content]) for name, content in inputs.items()}
+        self.inputs = inputs
         self._known: dict[tuple[str, ...], str] = {}
 
     def of(self, cell: Cell) -> str:

@@ -20,7 +20,7 @@ from experiments.campaigns.running import RUNNING, Campaign
 from experiments.campaigns.statistics import ENOUGH
 from experiments.campaigns.store import MANIFEST, read_json
 from experiments.campaigns.study import Study, asked
-from experiments.inputs import reason
+from experiments.inputs import code_shown_to, reason
 from experiments.outputs import made_folder
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.files import replacing, write_csv
@@ -85,6 +85,12 @@ def write_report(campaign: Campaign) -> Report:
     if not campaign.done:
         raise RequestError(f"{folder}: no cell of study {study.name} is done", "run at least one before the report")
     results = campaign.results()
+    with code_shown_to(campaign.gate):
+        return _written(campaign, folder, study, results)
+
+
+def _written(campaign: Campaign, folder: Path, study: Study, results: Results) -> Report:
+    """Write what came of a campaign to its folder."""
     files: list[str] = []
     try:
         files += _write_results(folder, results.table)

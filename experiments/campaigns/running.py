@@ -1,7 +1,6 @@
 """Running: the cells of a campaign that are not done yet, on the workers of a place, into a store."""
 
 import contextlib
-import hashlib
 import os
 import platform
 import re
@@ -9,7 +8,7 @@ import signal
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
@@ -19,14 +18,16 @@ from types import FrameType
 from typing import Any, Final
 
 from experiments.campaigns.backends import Backend, Dask, InProcess, Processes
-from experiments.campaigns.finding import code_files
+from experiments.campaigns.finding import find_class
 from experiments.campaigns.fingerprint import code_digest
 from experiments.campaigns.loop import Loop
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
 from experiments.campaigns.store import MANIFEST, Shape, Store, read_json
-from experiments.inputs import reason
+from experiments.campaigns.study import texts_of
+from experiments.campaigns.trust import Gate, remember, remember_named
+from experiments.inputs import code_shown_to
 from simmodels.errors import FileFormatError, RequestError, StoppedError, brief, must_be
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.version import __version__
@@ -116,6 +117,8 @@ class Campaign:
         Whether the cells were run with other code than the present.
     damaged
         The files of the folder that are left out, and what is wrong with each.
+    gate
+        Is handed each file of code that its report runs, before it is run; see `experiments.inputs.code_shown_to`.
     """
 
     plan: Plan
@@ -126,6 +129,7 @@ class Campaign:
     interrupted: bool = False
     changed: bool = False
     damaged: Mapping[Path, str] = field(default_factory=dict)
+    gate: Callable[[Path, bytes], None] = remember
 
     def __repr__(self) -> str:
         """Return a line about it."""
@@ -234,7 +238,9 @@ def run(
     >>> len(campaign.results().table)  # two values of sides, two replications
     4
     """
-    plan = Plan.of(study, scale, seed, chosen)
+    with code_shown_to(remember):
+        plan = Plan.of(study, scale, seed, chosen)
+    remember_named(texts_of(plan.study))
     part = Shard.parse(shard) if isinstance(shard, str) else shard
     if workers is not None:
         as_integer("workers", workers, 0)
@@ -294,8 +300,8 @@ def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: b
     """Return the campaign of a folder as it is, without running any cell.
 
     The code of the study is run all the same, for its design, tables and claims. A file that only the folder names is
-    run without a question if it lies in the current folder and is the one that the campaign was run with: a folder may
-    come from anybody.
+    run if this user has run it before, as it is: a folder may come from anybody. If the study has changed since, or
+    what it reads, the cells are those of the design that was run.
 
     Parameters
     ----------
@@ -309,8 +315,8 @@ def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: b
     Raises
     ------
     RequestError
-        The folder holds no campaign, or that of another study; its study cannot be found any more; or it names code
-        that is not to be run without a question.
+        The folder holds no campaign, or that of another study; its study cannot be found any more, or has no such
+        design any more; or it names code that this user has not run.
     FileFormatError
         Its manifest is damaged.
     """
@@ -326,17 +332,43 @@ def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: b
         if not isinstance(values, list):
             what = f"{path} has a factor {name!r} with the values {brief(values)}"
             raise RequestError(what, "give the folder of a run")
-    if not trust:
-        _require_known(path, about, about["study"] if study is None else "")
-    named = about["study"] if study is None else study
-    plan = Plan.of(named, about["scale"], about["seed"], about["chosen"], code=about["code"])
-    if study is not None and plan.study.name != about.get("name"):
-        what = f"{folder} holds a campaign of study {brief(about.get('name'))}, and {study} is study {plan.study.name}"
-        raise RequestError(what, "give the study of the campaign")
-    return _now(plan, Store(folder), run=0, changed=code_digest(plan.study) != about["code"])
+    gate = Gate(path, trusting=trust or study is not None)
+    with code_shown_to(gate):
+        if study is not None:  # what it runs, the caller has named
+            name = find_class(study).name
+            if name != about.get("name"):
+                what = f"{folder} holds a campaign of study {brief(about.get('name'))}, and {study} is study {name}"
+                raise RequestError(what, "give the study of the campaign")
+        gate.trusting = trust
+        plan, changed = _planned(about["study"] if study is None else study, about)
+    return _now(plan, Store(folder), run=0, changed=changed or code_digest(plan.study) != about["code"], gate=gate)
 
 
-def _now(plan: Plan, store: Store, *, run: int, interrupted: bool = False, changed: bool = False) -> Campaign:
+def _planned(study: str, about: Mapping[str, Any]) -> tuple[Plan, bool]:
+    """Return the plan of the cells that a manifest is of, and whether the study's present design is another."""
+    recorded = about.get("inputs")
+    inputs = {name: str(of) for name, of in recorded.items()} if isinstance(recorded, dict) else None
+    plan = Plan.of(study, about["scale"], about["seed"], about["chosen"], code=about["code"], inputs=inputs)
+    parameters, factors = about["parameters"], about["factors"]
+    replications = about.get("replications", plan.replications)
+    now = plan.shipment.parameters, {name: [*values] for name, values in plan.factors.items()}, plan.replications
+    if now == (parameters, factors, replications):
+        return plan, inputs not in (None, plan.inputs)
+    known = {*plan.study.parameters, *plan.study.factors}
+    design = {name: value for name, value in {**parameters, **factors}.items() if name in known}
+    chosen = {**about["chosen"], **design, "replications": replications}
+    return Plan.of(study, about["scale"], about["seed"], chosen, code=about["code"], inputs=inputs), True
+
+
+def _now(
+    plan: Plan,
+    store: Store,
+    *,
+    run: int,
+    interrupted: bool = False,
+    changed: bool = False,
+    gate: Callable[[Path, bytes], None] = remember,
+) -> Campaign:
     """Return a campaign as it is in its folder."""
     done, failed, wanted = store.done(), store.failed(), set(plan.keys)
     store.history()  # for what is damaged there
@@ -349,6 +381,7 @@ def _now(plan: Plan, store: Store, *, run: int, interrupted: bool = False, chang
         interrupted=interrupted,
         changed=changed,
         damaged=dict(store.damaged),
+        gate=gate,
     )
 
 
@@ -358,28 +391,6 @@ def cores() -> int:
 
 
 # -- what is kept of a run --------------------------------------------------------------------------
-
-
-def _require_known(path: Path, about: Mapping[str, Any], study: str) -> None:
-    """Refuse a manifest that names code to run which the caller did not, and may not know."""
-    sources = about.get("sources")
-    for file in code_files(study, about["chosen"]):
-        why = ""
-        if file.parent != Path.cwd().resolve():
-            why = "is not in the current folder"
-        elif not isinstance(sources, dict) or sources.get(str(file)) != _sha256(file):
-            why = "is not as it was when the campaign was run"
-        if why:
-            what = f"{path} names {file}, a file of code to run, which {why}"
-            raise RequestError(what, "name the study yourself with --study, or use --trust if you trust the folder")
-
-
-def _sha256(file: Path) -> str:
-    """Return the digest of a file of code."""
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError as error:
-        raise RequestError(f"no study can be read from {file}: {reason(error)}") from error
 
 
 def _manifest(path: Path, shape: Shape | None = None) -> dict[str, Any]:
@@ -411,9 +422,10 @@ def _claim(store: Store, plan: Plan) -> None:
         "seed": plan.seed,
         "parameters": dict(plan.shipment.parameters),
         "factors": plan.factors,
+        "replications": plan.replications,
         "cells": len(plan.cells),
         "code": plan.shipment.code,
-        "sources": {str(file): _sha256(file) for file in code_files(plan.reference, plan.shipment.chosen)},
+        "inputs": plan.inputs,
         "schedlab": __version__,
     }
     store.write(MANIFEST, about)

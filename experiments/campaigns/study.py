@@ -326,6 +326,15 @@ def asked(study: Study, what: str, *args: object) -> Any:  # noqa: ANN401  what 
         ) from error
 
 
+def texts_of(study: Study) -> Iterator[str]:
+    """Hand out the texts among the values of parameters and factors, at all scales, and among those chosen."""
+    at = [part for scale in study.scales.values() for part in (scale.parameters, scale.factors)]
+    for part in (study.parameters, study.factors, *at, study.chosen):
+        for value in part.values():
+            several = [value] if isinstance(value, str) or not isinstance(value, Iterable) else value
+            yield from (each for each in several if isinstance(each, str))
+
+
 def require_integer(name: str, value: object, least: int) -> None:
     """Refuse a value of a parameter or a factor that is no int from `least` on; cells take it as it is, so 2.0 is none.
 

@@ -182,32 +182,41 @@ def test_changed_code_is_reported_by_the_report_and_run_again_by_a_run(run: Run)
     assert "the code has changed" not in run("report", "results/counting").err
 
 
-def test_a_report_asks_before_it_runs_code_that_only_the_folder_names(run: Run, tmp_path: Path) -> None:
-    """Such as a folder that was downloaded; what it would run is reported, and not run."""
+MARKS = "\n\nfrom pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n"
+"""What a test's file leaves if it is run."""
+ORDER = "import simmodels as sm\n\n\n@sm.order\ndef mine(submit):\n    return submit\n"
+
+
+def test_a_report_runs_only_code_that_this_user_has_run_as_it_is(run: Run, tmp_path: Path) -> None:
+    """Though it lies in the current folder, and the manifest vouches for it: such a folder comes from anyone."""
     smoke(run)
-    marks = STUDY + "\n\nfrom pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n"
     manifest = Path("results/counting/manifest.json")
     about = json.loads(manifest.read_text("utf-8"))
     del about["digest"]
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "counting.py").write_text(marks)
-    (tmp_path / "hidden.py").write_text(marks)
+    (tmp_path / "other" / "counting.py").write_text(STUDY + MARKS)
+    (tmp_path / "hidden.py").write_text(STUDY + ORDER + MARKS)
     (tmp_path / "other" / "based.toml").write_text('study = "../hidden.py"\nname = "counting"\n')
+    for part in ("parameters", "factors", "scales.smoke.factors"):
+        order = '["hidden.py:mine"]' if part.endswith("factors") else '"hidden.py:mine"'
+        (tmp_path / f"{part}.toml").write_text(f'study = "replay"\nname = "counting"\n[{part}]\norder = {order}\n')
     replay = {**about, "study": "replay", "name": "replay", "chosen": {"order": ["FCFS", "hidden.py:mine"]}}
-    for said, why in (
-        ({**about, "study": str(tmp_path / "other" / "counting.py")}, "is not in the current folder"),
-        ({**about, "study": "other/based.toml"}, "is not in the current folder"),
-        ({**about, "study": str(tmp_path / "hidden.py")}, "is not as it was when the campaign was run"),
-        ({**about, "study": "hidden.py:Counting"}, "is not as it was when the campaign was run"),
-        (replay, "is not as it was when the campaign was run"),
-        ({**about, "sources": 3}, "is not as it was when the campaign was run"),
+    for said, file in (
+        ({**about, "study": str(tmp_path / "other" / "counting.py")}, "other/counting.py"),
+        ({**about, "study": "other/based.toml"}, "hidden.py"),
+        ({**about, "study": str(tmp_path / "hidden.py")}, "hidden.py"),
+        ({**about, "study": "hidden.py:Counting", "sources": {str(tmp_path / "hidden.py"): "0"}}, "hidden.py"),
+        ({**about, "study": "parameters.toml"}, "hidden.py"),
+        ({**about, "study": "factors.toml"}, "hidden.py"),
+        ({**about, "study": "scales.smoke.factors.toml"}, "hidden.py"),
+        (replay, "hidden.py"),
     ):
         manifest.write_text(json.dumps(said))
         answer = run("report", "results/counting")
         assert (answer.status, answer.out) == (2, "")
         [line] = answer.err.splitlines()
-        assert line.startswith("error: results/counting/manifest.json names ")
-        assert line.endswith(f"{why}; name the study yourself with --study, or use --trust if you trust the folder")
+        what = f"names {tmp_path / file}, a file of code that you have not run as it is; name the study yourself with "
+        assert f"results/counting/manifest.json {what}--study, or use --trust if you trust the folder" in line
         assert not list(tmp_path.rglob("*.ran"))
     manifest.write_text(json.dumps({**about, "study": str(tmp_path / "other" / "counting.py")}))
     assert run("report", "results/counting", "--study", "counting.py").status == 0
@@ -222,13 +231,77 @@ def test_a_report_asks_before_it_runs_code_that_only_the_folder_names(run: Run, 
     )
 
 
-def test_a_report_does_not_ask_where_the_study_lies_beside_the_caller_as_it_was(run: Run, tmp_path: Path) -> None:
+def test_code_that_a_report_first_meets_as_it_is_written_is_not_run_either(run: Run, tmp_path: Path) -> None:
+    """A study's own code may run a file by a name that is relative: in another folder, that is another's."""
+    claims = "    def claims(self, results):\n"
+    named = f"{claims}        from experiments.inputs import named_priority\n        named_priority('order.py')\n"
+    Path("counting.py").write_text(STUDY.replace(claims, named))
+    Path("order.py").write_text(ORDER)
+    assert smoke(run).status == 0
+    assert run("report", "results/counting").status == 0
+    Path("order.py").write_text(ORDER + MARKS)
+    answer = run("report", "results/counting")
+    assert (answer.status, "order.py, a file of code that you have not run as it is" in answer.err) == (2, True)
+    assert not list(tmp_path.rglob("*.ran"))
+
+
+def test_a_report_of_what_one_has_run_asks_nothing_in_any_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("based.toml").write_text('study = "counting.py"\n')
+    Path("order.py").write_text(ORDER)
     for study in ("counting.py", "counting.py:Counting", "based.toml", "replay"):
         folder = f"results/{study.partition('.')[0]}{study.count(':')}"
-        options = ("-s", "jobs=60", "-s", "order=FCFS") if study == "replay" else ()
+        options = ("-s", "jobs=60", "-s", "order=FCFS,order.py") if study == "replay" else ()
         assert run("run", study, "--scale", "smoke", "--workers", 0, "--out", folder, *options).status == 0
         assert run("report", folder).status == 0
+    monkeypatch.chdir("results")
+    assert run("report", "counting0").status == 0
+
+
+@pytest.mark.parametrize(
+    ("home", "why"),
+    [
+        ("counting.py", "no note of what you run can be kept in {}: not a directory"),
+        ("none", "no note of what you run can be kept: there is no home, and no XDG_STATE_HOME"),
+    ],
+)
+def test_where_no_note_can_be_kept_a_run_runs_and_a_report_asks(
+    home: str, why: str, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def no_home() -> NoReturn:
+        raise RuntimeError("could not determine home directory")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setenv("XDG_STATE_HOME", "none" if home == "none" else str(tmp_path / home))
+    assert smoke(run).status == 0
+    answer = run("report", "results/counting")
+    [line] = answer.err.splitlines()
+    assert (answer.status, why.format(tmp_path / home / "schedlab" / "code") in line) == (2, True)
+    assert run("report", "results/counting", "--trust").status == 0
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ('"base": 10', '"base": 11'),
+        ('"size": [1, 2]', '"size": [2, 3, 4]'),
+        ("replications=2", "replications=1"),
+        ("    def claims", "    def inputs(self, scale):\n        return {'more': 2}\n\n    def claims"),
+        ("inputs", "inputs"),
+    ],
+)
+def test_a_report_shows_the_cells_that_were_run_whatever_has_become_of_the_design(was: str, now: str, run: Run) -> None:
+    changed = STUDY
+    if was == "inputs":
+        was, now = "return {'more': 1}", "return {'more': 2}"
+        changed = STUDY.replace("    def claims", f"    def inputs(self, scale):\n        {was}\n\n    def claims")
+        Path("counting.py").write_text(changed)
+    smoke(run)
+    table = pd.read_parquet("results/counting/results.parquet")
+    Path("counting.py").write_text(changed.replace(was, now))
+    answer = run("report", "results/counting", "--study", "counting.py")
+    assert answer.status == 0
+    assert "8 of 8 cells are done\nthe code has changed since these cells were run" in answer.err
+    pd.testing.assert_frame_equal(pd.read_parquet("results/counting/results.parquet"), table)
 
 
 @pytest.mark.parametrize(
