@@ -92,6 +92,7 @@ def _run(
     cell_timeout_s: float | None = None,
     out: Path | None,
     command: Sequence[str],
+    force: bool,
     json: bool,
 ) -> int:
     """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
@@ -110,6 +111,7 @@ def _run(
         chosen=chosen,
         command=command,
         quiet=is_quiet(),
+        force=force,
     )
     cells = len(campaign.plan.cells)
     ended = campaign.done + len(campaign.failed) == cells and not campaign.interrupted

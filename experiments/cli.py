@@ -103,12 +103,15 @@ def demo(
     cores: Annotated[int, of(IN, "N", "The cores of the machine.")] = 256,
     seed: Annotated[int, of(IN, "N", "The seed of the workload.")] = 0,
     out: Annotated[Path, of(OUT, "FOLDER", "The folder of tables, figures and provenance.")] = Path("results/demo"),
+    force: options.Force = False,
     json: options.Json = False,
 ) -> int:
     """Generate a workload, and compare five orders on it: table, files, figures."""
     from experiments import commands  # noqa: PLC0415  the help does not wait for the models
 
-    return commands.demo(jobs=jobs, cores=cores, seed=seed, out=out, command=["schedlab", *sys.argv[1:]], json=json)
+    return commands.demo(
+        jobs=jobs, cores=cores, seed=seed, out=out, command=["schedlab", *sys.argv[1:]], force=force, json=json
+    )
 
 
 @app.command(

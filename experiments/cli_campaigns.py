@@ -78,6 +78,7 @@ def run(
         Path | None,
         of(OUT, "FOLDER", "The campaign's folder; cells that are done there are not run again.", "results/STUDY"),
     ] = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> int:
     """Run a study: the cells that are not done yet, then tables, figures, claims and a report."""
@@ -100,6 +101,7 @@ def run(
         cell_timeout_s=cell_timeout,
         out=out,
         command=["schedlab", *sys.argv[1:]],
+        force=force,
         json=json,
     )
 
@@ -133,6 +135,7 @@ def reproduce(
     out: Annotated[Path, of(OUT, "FOLDER", "The folder of the page and the four campaigns.")] = Path(
         "results/reproduction"
     ),
+    force: options.Force = False,
     json: options.Json = False,
 ) -> int:
     """Reproduce the four papers: run their studies, then write one page that links the four reports."""
@@ -148,6 +151,7 @@ def reproduce(
         workers=workers,
         out=out,
         command=["schedlab", *sys.argv[1:]],
+        force=force,
         json=json,
     )
 
@@ -165,6 +169,7 @@ def advise(
     seed: options.Seed = 0,
     workers: _Workers = None,
     out: Annotated[Path, of(OUT, "FOLDER", "The folder of the page and its tables.")] = Path("results/advice"),
+    force: options.Force = False,
     json: options.Json = False,
 ) -> int:
     """Find the order and the threshold that would have been best on your log, and how certain that is."""
@@ -179,6 +184,7 @@ def advise(
         workers=workers,
         out=out,
         command=["schedlab", *sys.argv[1:]],
+        force=force,
         json=json,
     )
 

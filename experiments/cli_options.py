@@ -131,6 +131,7 @@ Engine = Annotated[
 Seed = Annotated[int, of(RUN, "N", "The seed of all random numbers.")]
 Validate = Annotated[bool, flag(RUN, "Check that each schedule is legal.", "--validate")]
 Tau = Annotated[float, of(RUN, "SECONDS", "The bound of the bounded slowdown.")]
+Force = Annotated[bool, flag(OUT, "Overwrite files in the folder that schedlab has not written there.", "--force")]
 Json = Annotated[bool, flag(OUT, "Print one JSON object to stdout instead of tables.", "--json")]
 
 

@@ -308,6 +308,7 @@ def compare(
         list[str] | None, of(POLICY, "NAME,...", f"Or routers: {', '.join(ROUTERS)}.", known="routers")
     ] = None,
     out: Annotated[Path | None, of(OUT, "FOLDER", "The folder of tables, figures and provenance.")] = None,
+    force: options.Force = False,
 ) -> int:
     """Simulate a log, workflows, or both under several policies, and compare them: table, files, figures."""
     words, chosen = asked.words, asked.chosen
@@ -326,5 +327,5 @@ def compare(
     )
     return commands.compare_policies(
         asked.scenario(policies), asked.setup(), policies, wanted,
-        out=out, command=["schedlab", *sys.argv[1:]], json=words["json"],
+        out=out, command=["schedlab", *sys.argv[1:]], force=force, json=words["json"],
     )  # fmt: skip

@@ -148,6 +148,7 @@ def compare_policies(
     *,
     out: Path | None,
     command: Sequence[str],
+    force: bool,
     json: bool,
 ) -> int:
     """Run a scenario under several policies, write what was asked for, print a table; return the exit status."""
@@ -171,7 +172,9 @@ def compare_policies(
             logged = logged_cell(scenario, setup, cells)
         else:
             provenance = {"command": list(command), "file": None if asked.log is None else str(asked.log.path)}
-            made = compare(scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin)
+            made = compare(
+                scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=force
+            )
             cells, files, logged = made.cells, made.files, made.logged
         _remark_left_out(cells, scenario, shown)
         schedules = {cell.policy.name: cell.schedule for cell in cells if cell.schedule is not None}
@@ -183,7 +186,7 @@ def compare_policies(
     return FAILED if failed else status
 
 
-def demo(*, jobs: int, cores: int, seed: int, out: Path, command: Sequence[str], json: bool) -> int:
+def demo(*, jobs: int, cores: int, seed: int, out: Path, command: Sequence[str], force: bool, json: bool) -> int:
     """Run a generated workload under five orders, write what came of it, print a table; return the exit status."""
     setup, chosen = Setup(seed=seed, validate=True), chosen_policies("order", ORDERS)
     require_folder(out)
@@ -196,7 +199,7 @@ def demo(*, jobs: int, cores: int, seed: int, out: Path, command: Sequence[str],
         write_swf(workload, made_folder(out) / "workload.swf.gz")
         scenario = Scenario(workload=workload, where=f"{workload.max_cores:,} cores")
         provenance = {"command": list(command)}
-        made = compare(scenario, chosen, out=out, setup=setup, provenance=provenance, begin=shown.begin)
+        made = compare(scenario, chosen, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=force)
     return _report(scenario, setup, made.cells, out, made.files, [], json=json)
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -14,7 +15,7 @@ import pandas as pd
 
 from experiments.calibration import Calibration, calibrate
 from experiments.cli_output import plain
-from experiments.outputs import made_folder, write_json
+from experiments.outputs import made_folder, made_part, require_no_link, require_own, write_json
 from experiments.policy import Policy, chosen_policies
 from experiments.scenario import Scenario
 from experiments.setup import Cell, Setup, column_types
@@ -29,6 +30,8 @@ PROVENANCE: Final = "provenance.json"
 JOBS: Final = "jobs/"
 _QUANTITIES: Final = ("wait_s", "bounded_slowdown")
 _FORMATS: Final = ("svg", "png")
+_TABLES: Final = ("metrics.parquet", "metrics.csv")
+_OF_JOBS: Final = re.compile(rf"{JOBS}[^/\\\0]+\.parquet")
 _PACKAGES: Final = ("numpy", "numba", "pandas", "pyarrow", "simpy", "matplotlib")
 
 
@@ -84,6 +87,7 @@ def compare(
     setup: Setup | None = None,
     provenance: Mapping[str, object] | None = None,
     begin: Callable[[str], None] = lambda _: None,
+    force: bool = False,
 ) -> Comparison:
     """Run a workload under each of the policies, and write what came of it to a folder.
 
@@ -110,11 +114,13 @@ def compare(
         More for the provenance to say, such as the command line.
     begin
         Is called with the name of each of the `steps` when it begins.
+    force
+        Whether files of the folder that no comparison has written may be overwritten.
 
     Raises
     ------
     RequestError
-        The request cannot be served, see `chosen_policies`, `Setup` and `made_folder`.
+        The request cannot be served, see `chosen_policies`, `Setup`, `made_folder` and `require_own`.
     ImpossibleJobError
         A job can never run on the machine.
     """
@@ -130,16 +136,19 @@ def compare(
             )
         workload.require_runnable(workload.max_cores)
     setup.check(scenario, chosen)
+    folder = Path(out)
+    require_no_link(folder / JOBS)
+    if not force:
+        require_own(folder, sorted(_names(chosen) - _written(folder)), "a comparison")
     cells = run_all(scenario, chosen, setup, begin)
     begin("tables and figures")
-    folder = made_folder(Path(out))
-    _clear(folder)  # only now: what was there is worth more than what could not be run
+    _clear(made_folder(folder), chosen)  # only now: what was there is worth more than what could not be run
     files: list[str] = []
     done = [cell for cell in cells if cell.schedule is not None]
     for cell in done:
         assert cell.schedule is not None  # noqa: S101  as just seen
-        made_folder(folder / JOBS)
-        files.append(f"{JOBS}{cell.policy.file_name}.parquet")
+        made_part(folder, JOBS)
+        files.append(_jobs_file(cell.policy))
         cell.schedule.to_parquet(folder / files[-1])
     logged = logged_cell(scenario, setup, cells)
     if done:
@@ -204,15 +213,35 @@ def summary(workload: Workload) -> dict[str, object]:
     }
 
 
-def _clear(folder: Path) -> None:
-    """Remove what an earlier comparison wrote to the folder, as its provenance names it."""
+def _jobs_file(policy: Policy) -> str:
+    """Return the name of the file of a policy's jobs."""
+    return f"{JOBS}{policy.file_name}.parquet"
+
+
+def _names(policies: Sequence[Policy]) -> set[str]:
+    """Return the names of all files that a comparison may write."""
+    figures = {f"{what}.{kind}" for what in _QUANTITIES for kind in _FORMATS}
+    return {*map(_jobs_file, policies), *_TABLES, *figures, PROVENANCE}
+
+
+def _written(folder: Path) -> set[str]:
+    """Return the names of the files that an earlier comparison wrote to the folder, as its provenance names them."""
     try:
-        listed = json.loads((folder / PROVENANCE).read_bytes())["files"]
+        about = json.loads((folder / PROVENANCE).read_bytes())
+        listed = {name for name in about["files"] if isinstance(name, str)}
     except (OSError, ValueError, KeyError, TypeError):
-        return
-    for name in listed if isinstance(listed, list) else ():
-        path = folder / str(name)
-        if path.resolve().is_relative_to(folder.resolve()) and path.is_file():
+        return set()
+    ours = {name for name in listed if name in _names([]) or _OF_JOBS.fullmatch(name)}
+    return ours if PROVENANCE in ours and "schedlab" in about else set()
+
+
+def _clear(folder: Path, policies: Sequence[Policy]) -> None:
+    """Remove what an earlier comparison wrote to the folder; note first what this one will, in case it is killed."""
+    before = _written(folder)
+    about = {"schedlab": __version__, "state": "not finished", "files": sorted(before | _names(policies))}
+    write_json(about, folder / PROVENANCE)
+    for path in (folder / name for name in before - {PROVENANCE}):
+        if path.is_file():
             path.unlink()
 
 
@@ -233,7 +262,7 @@ def _write_metrics(folder: Path, scenario: Scenario, setup: Setup, cells: Sequen
     with replacing(folder / "metrics.parquet") as temporary:
         table.to_parquet(temporary, engine="pyarrow", index=False)
     write_csv(table, folder / "metrics.csv")
-    return ["metrics.parquet", "metrics.csv"]
+    return [*_TABLES]
 
 
 def _write_figures(folder: Path, setup: Setup, cells: Sequence[Cell]) -> list[str]:

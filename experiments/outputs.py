@@ -354,6 +354,53 @@ def made_folder(path: Path) -> Path:
     return path
 
 
+def made_part(folder: Path, name: str) -> Path:
+    """Return a folder within a folder of ours, made if it is not there; a link to another one is not followed.
+
+    Raises
+    ------
+    RequestError
+        It is a link, or cannot be made or written to.
+    """
+    require_no_link(folder / name)
+    return made_folder(folder / name)
+
+
+def require_no_link(path: Path) -> None:
+    """Refuse a folder within a folder of ours that is a link to another one.
+
+    Raises
+    ------
+    RequestError
+        It is one.
+    """
+    if path.is_symlink():
+        raise RequestError(f"{path} is a link, which is not followed", "remove it, or choose another folder")
+
+
+def require_own(folder: Path, names: Iterable[str], writer: str) -> None:
+    """Refuse files of a folder, and folders within it that are not empty, which something else has written.
+
+    Parameters
+    ----------
+    folder
+        The folder, which need not be there.
+    names
+        What would be written to it, and was not written before.
+    writer
+        What would write it, for the error.
+
+    Raises
+    ------
+    RequestError
+        One of these is there.
+    """
+    for path in (folder / name for name in names):
+        empty = path.is_dir() and not path.is_symlink() and not any(path.iterdir())
+        if os.path.lexists(path) and not empty:
+            raise RequestError(f"{path} was not written by {writer}", "choose another folder, or use --force")
+
+
 def require_folder(path: Path) -> None:
     """Refuse a folder that cannot be written to, or made; nothing is made yet.
 

@@ -79,6 +79,7 @@ def reproduce(
     workers: int | None,
     out: Path,
     command: Sequence[str],
+    force: bool,
     json: bool,
 ) -> int:
     """Run the studies of all papers, write their reports and a page that links them; return the exit status."""
@@ -99,6 +100,7 @@ def reproduce(
             chosen=chosen[name],
             command=command,
             quiet=is_quiet(),
+            force=force,
         )
         if campaign.interrupted:
             print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")

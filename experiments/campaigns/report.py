@@ -21,7 +21,7 @@ from experiments.campaigns.statistics import ENOUGH
 from experiments.campaigns.store import MANIFEST, read_json
 from experiments.campaigns.study import Study, asked
 from experiments.inputs import code_shown_to, reason
-from experiments.outputs import made_folder
+from experiments.outputs import made_part
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.files import replacing, write_csv
 
@@ -97,19 +97,19 @@ def _written(campaign: Campaign, folder: Path, study: Study, results: Results) -
         tables, figures, claims = _tables(study, results), _figures(study, results), _claims(study, results)
         findings = tuple(map(str, asked(study, "findings", results)))
         for slug, table in zip(_slugs(tables), tables.values(), strict=True):
-            files += _write_table(made_folder(folder / "tables"), slug, table, within="tables/")
+            files += _write_table(made_part(folder, "tables"), slug, table, within="tables/")
         drawn = {}
         for slug, (name, figure) in zip(_slugs(figures), figures.items(), strict=True):
             from experiments.drawing import save  # noqa: PLC0415  matplotlib is slow to import: only where it draws
 
             files.append(f"figures/{slug}.svg")
-            made_folder(folder / "figures")
+            made_part(folder, "figures")
             save(figure, folder / files[-1])
             drawn[name] = (files[-1], (folder / files[-1]).read_bytes())
         if claims:
             files += _write_table(folder, "claims", claims_table(claims))
         texts = _texts(study, results)
-        files += _write_texts(folder / "files", texts)
+        files += _write_texts(folder, texts)
         text = _page(campaign, tables, drawn, claims, findings, files, texts)
         with replacing(folder / PAGE) as temporary:
             temporary.write_text(text, "utf-8", errors="backslashreplace")  # a command's words may be no text
@@ -216,13 +216,16 @@ def _write_table(folder: Path, name: str, table: pd.DataFrame, *, within: str = 
 
 def _write_texts(folder: Path, texts: Mapping[str, str]) -> list[str]:
     """Write texts to a folder of their own, in which no text of an earlier report stays; return the files' names."""
-    for old in folder.glob("*"):
+    if not texts and not os.path.lexists(folder / "files"):
+        return []
+    place = made_part(folder, "files")
+    for old in place.glob("*"):
         if old.name not in texts:
             old.unlink()
     for name, content in texts.items():
-        with replacing(made_folder(folder) / name) as temporary:
+        with replacing(place / name) as temporary:
             temporary.write_text(content, "utf-8")
-    return [f"{folder.name}/{name}" for name in texts]
+    return [f"files/{name}" for name in texts]
 
 
 # -- the page ---------------------------------------------------------------------------------------

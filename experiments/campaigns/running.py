@@ -24,10 +24,11 @@ from experiments.campaigns.loop import Loop
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
-from experiments.campaigns.store import MANIFEST, Shape, Store, read_json
+from experiments.campaigns.store import MANIFEST, WRITTEN, Shape, Store, has_digest, is_campaign, read_json
 from experiments.campaigns.study import texts_of
 from experiments.campaigns.trust import Gate, remember, remember_named
 from experiments.inputs import code_shown_to
+from experiments.outputs import require_own
 from simmodels.errors import FileFormatError, RequestError, StoppedError, brief, must_be
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.version import __version__
@@ -174,6 +175,7 @@ def run(
     chosen: Mapping[str, Any] | None = None,
     command: Sequence[str] = (),
     quiet: bool = True,
+    force: bool = False,
 ) -> Campaign:
     """Run the cells of a study that are not done yet, and return what is there then.
 
@@ -206,6 +208,8 @@ def run(
         The command line, for the manifest.
     quiet
         Whether no progress is shown.
+    force
+        Whether files that no campaign has written may be overwritten.
 
     Returns
     -------
@@ -215,8 +219,8 @@ def run(
     Raises
     ------
     RequestError
-        The study cannot be found or a value of it is out of range; the folder cannot be written to or holds
-        another study; a place cannot be had.
+        The study cannot be found or a value of it is out of range; the folder cannot be written to, holds
+        another study, or files that no campaign has written; a place cannot be had.
     StoppedError
         The disk is full, or the place has gone; what was finished is kept.
 
@@ -245,8 +249,10 @@ def run(
     if workers is not None:
         as_integer("workers", workers, 0)
     _require_limit(cell_timeout_s, ends=workers != 0 or dask is not None)
+    if not force and not is_campaign(Path(out)):
+        require_own(Path(out), WRITTEN, "a campaign")
     store = Store(out)
-    _claim(store, plan)
+    _claim(store, plan, force=force)
     kept = _Run(store, plan, part, command)
     store.compact()  # runs that were killed may have left many small files, which are slow to read
     done, failed = store.done(), store.failed()
@@ -407,10 +413,10 @@ def _manifest(path: Path, shape: Shape | None = None) -> dict[str, Any]:
         raise FileFormatError(error.path, error.line, f"{error.what}; {_RENEWED}") from error
 
 
-def _claim(store: Store, plan: Plan) -> None:
+def _claim(store: Store, plan: Plan, *, force: bool) -> None:
     """Write which campaign the folder holds; refuse a folder that holds another study's."""
     path = store.folder / MANIFEST
-    if path.is_file():
+    if path.is_file() and not (force and not has_digest(path)):
         name = _manifest(path, {"name": str})["name"]
         if name != plan.study.name:
             raise RequestError(f"{store.folder} holds a campaign of study {name}", "choose another folder")

@@ -35,12 +35,18 @@ from experiments.campaigns.cell import REPLICATION, Cell
 from experiments.campaigns.fingerprint import digest
 from experiments.cli_output import plain
 from experiments.inputs import reason
-from experiments.outputs import made_folder
+from experiments.outputs import made_folder, made_part
 from simmodels.errors import FileFormatError, RequestError, StoppedError, brief
 from simmodels.ground.files import remove_leftovers, replacing
 from simmodels.ground.numbers import MOST
 
 MANIFEST: Final = "manifest.json"
+WRITTEN: Final = (
+    MANIFEST,
+    *("cells", "failures", "runs", "tables", "figures", "files"),
+    *("results.parquet", "results.csv", "claims.csv", "report.html"),
+)
+"""What a campaign has in its folder, with its report."""
 LOOSE: Final = 256
 """Up to this many small files are left as they are; more are put together."""
 _LARGEST: Final = 4_000_000
@@ -85,14 +91,12 @@ class Store:
     Raises
     ------
     RequestError
-        It cannot be made or written to.
+        It cannot be made or written to; or a part of it is a link, which is not followed.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = made_folder(Path(folder))
-        self.cells, self.failures, self.runs = (
-            made_folder(self.folder / name) for name in ("cells", "failures", "runs")
-        )
+        self.cells, self.failures, self.runs = (made_part(self.folder, name) for name in ("cells", "failures", "runs"))
         for part in (self.folder, self.cells, self.failures, self.runs):
             remove_leftovers(part)
         self.damaged: dict[Path, str] = {}
@@ -293,9 +297,10 @@ class Store:
             return None
 
     def _records(self, folder: Path, shape: Shape) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Hand out the JSON files of a folder, by name, with what is in them."""
+        """Hand out the JSON files of a folder, by name, with what is in them; all have digests if the manifest does."""
+        sealed = has_digest(self.folder / MANIFEST)
         for path in sorted(folder.glob("[!.]*.json")):
-            about = self._unless_damaged(path, lambda path: read_json(path, shape))
+            about = self._unless_damaged(path, lambda path: read_json(path, shape, sealed=sealed))
             if about is not None:
                 yield path, about
 
@@ -317,7 +322,21 @@ class Store:
         return name
 
 
-def read_json(path: Path, shape: Shape | None = None) -> dict[str, Any]:
+def is_campaign(folder: Path) -> bool:
+    """Return whether a campaign was run into a folder, as its manifest or what is kept of its runs says."""
+    return any(map(has_digest, (folder / MANIFEST, *(folder / "runs").glob("[!.]*.json"))))
+
+
+def has_digest(path: Path) -> bool:
+    """Return whether a file is a JSON object with the digest of its content, as `Store.write` writes it."""
+    try:
+        read_json(path, sealed=True)
+    except (OSError, FileFormatError, StoppedError):
+        return False
+    return True
+
+
+def read_json(path: Path, shape: Shape | None = None, *, sealed: bool = False) -> dict[str, Any]:
     """Return the JSON object of a file, without its digest; a file of versions before has none.
 
     Parameters
@@ -326,6 +345,8 @@ def read_json(path: Path, shape: Shape | None = None) -> dict[str, Any]:
         The file.
     shape
         What it must hold; None for anything.
+    sealed
+        Whether it must have a digest.
 
     Raises
     ------
@@ -342,6 +363,8 @@ def read_json(path: Path, shape: Shape | None = None) -> dict[str, Any]:
         raise FileFormatError(str(path), None, f"it is no JSON: {error}") from error
     if not isinstance(found, dict):
         raise FileFormatError(str(path), None, "it holds no JSON object")
+    if sealed and _DIGEST not in found:
+        raise FileFormatError(str(path), None, f"{_CHANGED}: it has no digest")
     if _DIGEST in found and found.pop(_DIGEST) != _digest_of(found):
         raise FileFormatError(str(path), None, f"{_CHANGED}: it has another digest")
     for what in _misfits(found, shape or {}):

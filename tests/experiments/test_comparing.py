@@ -183,10 +183,57 @@ def test_the_files_of_an_earlier_comparison_go_and_all_others_stay(trace: sm.Wor
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": 3}', "\x00"])
-def test_a_provenance_that_is_none_of_ours_is_written_over(content: str, trace: sm.Workload, out: Path) -> None:
+def test_a_provenance_that_is_none_of_ours_is_not_written_over_unless_asked(
+    content: str, trace: sm.Workload, out: Path
+) -> None:
     out.mkdir(parents=True)
     (out / "provenance.json").write_text(content)
-    assert set(files(out)) < set(compare(trace, ["SPF"], out=out).files)
+    with pytest.raises(RequestError, match=r"provenance\.json was not written by a comparison; .* use --force"):
+        compare(trace, ["SPF"], out=out)
+    assert (out / "provenance.json").read_text() == content
+    assert set(files(out)) < set(compare(trace, ["SPF"], out=out, force=True).files)
+
+
+@pytest.mark.parametrize("name", ["metrics.csv", "wait_s.svg", "jobs/SPF.parquet"])
+def test_files_of_others_are_not_written_over_whatever_the_provenance_says_of_other_files(
+    name: str, trace: sm.Workload, out: Path
+) -> None:
+    compare(trace, ["SAF"], out=out)
+    about = json.loads((out / "provenance.json").read_text("utf-8"))
+    about["files"] = [each for each in about["files"] if each != name] + ["notes.txt"]
+    (out / "provenance.json").write_text(json.dumps(about))
+    for file in (name, "notes.txt"):
+        (out / file).write_text("mine")
+    with pytest.raises(RequestError, match=rf"{name} was not written by a comparison; choose another folder, or use"):
+        compare(trace, ["SPF"], out=out)
+    assert (out / name).read_text() == "mine"
+    compare(trace, ["SPF"], out=out, force=True)
+    assert (out / "notes.txt").read_text() == "mine"
+
+
+def test_a_comparison_that_is_cut_short_can_be_made_again(
+    trace: sm.Workload, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> list[str]:
+        raise OSError("no space left on device")
+
+    compare(trace, ["SAF"], out=out)
+    with monkeypatch.context() as patched:
+        patched.setattr("experiments.comparing._write_figures", full)
+        with pytest.raises(OSError, match="no space left"):
+            compare(trace, ["FCFS"], out=out)
+    comparison = compare(trace, ["SPF"], out=out)
+    assert set(files(out)) == set(comparison.files)
+
+
+def test_a_link_is_not_followed(trace: sm.Workload, out: Path) -> None:
+    (out.parent / "elsewhere").mkdir(parents=True)
+    out.mkdir()
+    (out / "jobs").symlink_to(out.parent / "elsewhere")
+    for force in (False, True):
+        with pytest.raises(RequestError, match="jobs is a link, which is not followed; remove it, or choose another"):
+            compare(trace, ["SPF"], out=out, force=force)
+    assert not list((out.parent / "elsewhere").iterdir())
 
 
 def test_a_name_that_is_no_file_name_is_made_one(trace: sm.Workload, out: Path) -> None:

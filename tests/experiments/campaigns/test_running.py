@@ -15,7 +15,7 @@ import pytest
 from experiments.campaigns import running
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import Campaign, Shard, cores, opened, run
-from experiments.campaigns.store import Store
+from experiments.campaigns.store import WRITTEN, Store
 from simmodels.errors import FileFormatError, RequestError, StoppedError
 
 Write = Callable[..., str]
@@ -320,6 +320,42 @@ def test_a_folder_with_the_campaign_of_another_study_is_refused_and_left_as_it_i
     with pytest.raises(RequestError, match="holds a campaign of study ran; choose another folder"):
         run(other, out=tmp_path / "out", scale="smoke", workers=0)
     assert (tmp_path / "out" / "manifest.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("content", ["file", "link"])
+def test_what_no_campaign_has_written_is_not_overwritten_unless_asked(
+    name: str, content: str, campaign: Callable[..., Campaign], tmp_path: Path
+) -> None:
+    path = tmp_path / "out" / name
+    path.parent.mkdir()
+    if content == "file":
+        path.write_text('{"name": "ran", "schedlab": "1"}')
+    else:
+        path.symlink_to(tmp_path)
+    with pytest.raises(RequestError, match=rf"{name} was not written by a campaign; choose another folder, or use --f"):
+        campaign()
+    assert list(path.parent.iterdir()) == [path]
+    if name in {"cells", "failures", "runs"}:
+        what = "is a link, which is not followed" if content == "link" else "is not a folder"
+        with pytest.raises(RequestError, match=rf"{name} {what}"):
+            campaign(force=True)
+    elif content == "file":
+        assert campaign(force=True).complete
+
+
+def test_an_empty_folder_is_nobodys(campaign: Callable[..., Campaign], tmp_path: Path) -> None:
+    (tmp_path / "out" / "cells").mkdir(parents=True)
+    assert campaign().complete
+
+
+def test_a_campaign_goes_on_without_its_manifest_and_writes_nothing_but_its_own(
+    campaign: Callable[..., Campaign], tmp_path: Path
+) -> None:
+    write_report(campaign())
+    (tmp_path / "out" / "manifest.json").unlink()
+    assert campaign().run == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} <= {*WRITTEN}
 
 
 @pytest.mark.parametrize("content", ["", "garbage", "[]", "\x00\x01", '{"name": "ran"'])

@@ -379,6 +379,18 @@ def test_files_whose_columns_are_of_other_kinds_stay_apart(store: Store) -> None
     assert store.done() == set(KEYS[:6])
 
 
+def test_where_the_manifest_has_a_digest_a_failure_or_run_without_one_is_not_believed(store: Store) -> None:
+    store.add_failure(Failure(KEYS[0], "bad"), CELLS[0])
+    path = store.failures / f"{KEYS[0]}.json"
+    about = json.loads(path.read_text("utf-8"))
+    del about["digest"]
+    path.write_text(json.dumps({**about, "error": "worse"}))
+    assert store.failed()[KEYS[0]]["error"] == "worse"  # as versions before wrote it
+    store.write("manifest.json", {})
+    assert store.failed() == {}
+    assert store.damaged == {path: "its bytes are not those that were written: it has no digest"}
+
+
 @pytest.mark.parametrize("crash", ["before the new file", "before the first goes", "half-way", "before the last goes"])
 def test_a_crash_while_files_are_put_together_changes_nothing(
     crash: str, store: Store, monkeypatch: pytest.MonkeyPatch
