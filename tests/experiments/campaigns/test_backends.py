@@ -1,11 +1,14 @@
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, wait
+from contextlib import suppress
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,9 @@ from experiments.campaigns.running import opened, run
 from experiments.campaigns.store import Store
 from experiments.campaigns.workers import CellTimeoutError, WorkerDiedError
 from simmodels.errors import RequestError, StoppedError
+from tests.processes import session_of
 
+ROOT = Path(__file__).resolve().parents[3]
 Write = Callable[..., str]
 
 STUDY = """
@@ -386,7 +391,7 @@ class Cluster:
     def _start(self, what: str, *arguments: str) -> "subprocess.Popen[bytes]":
         with (self.folder / f"{what}{len(self.started)}.txt").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments, "--no-dashboard"],
+                [sys.executable, "-m", "dask", what, *arguments, "--dashboard-address", "127.0.0.1:0"],
                 cwd=self.folder,
                 stdout=log,
                 stderr=log,
@@ -407,6 +412,70 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     for process in started.started:
         if process.poll() is None:
             started.kill(process)
+
+
+GUIDE = (ROOT / "docs" / "howto" / "run-on-a-cluster.md").read_text("utf-8")
+
+
+def listening(leaders: Iterable[int]) -> Iterator[str]:
+    """Hand out the addresses on which the processes of some sessions listen, whatever for."""
+    psutil = pytest.importorskip("psutil")  # dask needs it
+    for leader in leaders:
+        for process in session_of(leader):
+            with suppress(psutil.NoSuchProcess):
+                sockets = psutil.Process(process).net_connections("inet")
+                yield from (socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN)
+
+
+def test_what_the_guide_starts_listens_on_this_machine_only(tmp_path: Path) -> None:
+    """Scheduler, workers, nannies, and the HTTP servers of all of them."""
+    commands = re.findall(r"^\$ (dask (?:scheduler|worker) .*?) &", GUIDE, re.MULTILINE)
+    assert all("--dashboard-address 127.0.0.1:0" in command for command in commands)
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "dask", *shlex.split(command)[1:]],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        for command in commands[:2]
+    ]
+    try:
+        file = tmp_path / "scheduler.json"
+        until(lambda: file.exists() and file.read_text("utf-8").rstrip().endswith("}"), started[0])
+        with distributed.Client(json.loads(file.read_text("utf-8"))["address"], set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+        found = list(listening(process.pid for process in started))
+        assert (len(found), set(found)) == (8, {"127.0.0.1"})
+    finally:
+        for process in started:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def test_a_cluster_of_slurm_as_the_guide_starts_it_listens_on_this_machine_only(tmp_path: Path) -> None:
+    pytest.importorskip("dask_jobqueue")
+    [script] = re.findall(r"save on_slurm\.py -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
+    waiting = re.sub(r"run\(.*", "print(flush=True)\n        input()", script).replace("workers(1)", "workers(2)")
+    (tmp_path / "on_slurm.py").write_text(waiting, "utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "on_slurm.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{ROOT / 'tests' / 'stand_ins'}{os.pathsep}{os.environ['PATH']}"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"\n"
+        found = list(listening([process.pid]))
+        assert (len(found) >= 8, set(found)) == (True, {"127.0.0.1"})
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 COUNTED = """
