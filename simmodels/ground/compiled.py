@@ -9,14 +9,17 @@ share, and of the files beside it that it says it calls: compiled code calls not
 
 import contextlib
 import functools
+import inspect
 import multiprocessing
 import os
 import pickle
+import signal
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 from numba import njit, version_info
@@ -28,6 +31,7 @@ if LINKED:
     from simmodels.ground import linking
 
 Stamp = tuple[tuple[str, int, int], ...]
+_INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def source_stamp(paths: Iterable[Path]) -> Stamp:
@@ -88,7 +92,8 @@ def _plain(function: Callable[..., Any], *, cache: bool = False, **options: Any)
 def _kept(make: Callable[..., Any], function: Callable[..., Any], beside: tuple[str, ...], **options: Any) -> Any:  # noqa: ANN401  as above
     """Compile a function; its cache, where there is a place for one, carries the stamp of its sources."""
     try:
-        made = _interruptible(make(function, cache=True, **options))
+        with interrupts_heard():  # the first asks LLVM what it compiles for
+            made = _interruptible(make(function, cache=True, **options))
     except RuntimeError as error:
         if "cannot cache function" not in str(error):
             raise
@@ -180,27 +185,36 @@ def _interruptible(made: Any) -> Any:  # noqa: ANN401  as above
 
 @contextlib.contextmanager
 def interrupts_heard() -> Iterator[None]:
-    """Raise a KeyboardInterrupt that a callback of LLVM has dropped.
+    """Let Ctrl-C leave the compiler, but not between two steps of llvmlite, where it waits until all is compiled.
 
-    While LLVM makes machine code, the only Python that runs is such a callback; ctypes prints what is raised in one,
-    and goes on, so Ctrl-C would be lost, or end in numba's error that a library has no object.
+    llvmlite frees what it has handed over, or freed, unless its next line notes that: an interrupt between the two
+    ends in "double free detected". And in its callbacks from LLVM, ctypes prints what is raised, and goes on.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():  # which handles no signals
         yield
         return
-    before = sys.unraisablehook
-    dropped = []
+    before = {int(number): handler for number in _INTERRUPTS if callable(handler := signal.getsignal(number))}
+    kept: list[int] = []
 
-    def hear(about: Any) -> None:  # noqa: ANN401  the type is not public
-        if issubclass(about.exc_type, KeyboardInterrupt):
-            dropped.append(about)
+    def hear(number: int, frame: FrameType | None) -> None:
+        if _is_in_llvm(frame):
+            kept.append(number)
         else:
-            before(about)
+            before[number](number, frame)
 
-    sys.unraisablehook = hear
+    for number in before:
+        signal.signal(number, hear)
     try:
         yield
     finally:
-        sys.unraisablehook = before
-        if dropped:
-            raise KeyboardInterrupt
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in kept[:1]:
+            before[number](number, inspect.currentframe())
+
+
+def _is_in_llvm(frame: FrameType | None) -> bool:
+    """Return whether a function of llvmlite that calls LLVM has not returned."""
+    while frame is not None and not frame.f_globals.get("__name__", "").startswith("llvmlite.binding"):
+        frame = frame.f_back
+    return frame is not None

@@ -5,9 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
-from numba.extending import overload
 
 import simmodels
 from simmodels.ground import compiled as module
@@ -133,36 +131,56 @@ print(*[f"{each.category.__name__}: {each.message}" for each in said], sep="\\n"
     assert "NUMBA_CACHE_DIR" in said[0]
 
 
-def test_an_interrupt_that_a_callback_drops_while_it_is_compiled_leaves_the_call(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # what an earlier run kept would not be compiled
+INTERRUPTED = """
+import gc, signal
+from llvmlite.binding import ffi
+from numba.core.codegen import JITCodeLibrary
 
-    class Dropping:
-        def __del__(self) -> None:
-            raise KeyboardInterrupt
+due = []
 
-    def one():  # noqa: ANN202
-        raise NotImplementedError
 
-    dropping = [True]
+def interrupting(name, call):  # as if it had come while the call ran
+    def interrupted(*given):
+        found = call(*given)
+        if name in due:
+            due.clear()
+            signal.raise_signal(signal.SIGINT)
+        return found
 
-    @overload(one)
-    def _one():  # noqa: ANN202
-        if dropping:
-            dropping.clear()
-            Dropping()  # as a callback of LLVM does: what it raises is printed, and goes on
-        return lambda: 1
+    return interrupted
 
-    @compiled
-    def two():  # noqa: ANN202
-        return one() + 1
 
-    before = sys.unraisablehook
-    with pytest.raises(KeyboardInterrupt):
-        two()
-    assert sys.unraisablehook is before
-    assert two() == 2
+calls = ("LLVMPY_DisposeString", "LLVMPY_LinkModules", "LLVMPY_AddModule")
+for name in calls:
+    getattr(ffi.lib, name)._cfn = interrupting(name, getattr(ffi.lib, name)._cfn)
+hook = interrupting("a callback", JITCodeLibrary._object_compiled_hook.__func__)
+JITCodeLibrary._object_compiled_hook = classmethod(hook)
+from simmodels.ground.compiled import compiled
+
+
+def twice(x, more):
+    once = compiled(lambda x: x + more)
+    return compiled(lambda x: 2 * once(x))(x)
+
+
+for more, name in enumerate((*calls, "a callback")):
+    due.append(name)
+    try:
+        twice(2, more)
+    except KeyboardInterrupt:
+        gc.collect()
+        print(name, signal.getsignal(signal.SIGINT) is signal.default_int_handler, flush=True)
+"""
+
+
+def test_an_interrupt_while_llvm_works_leaves_the_compiler_and_frees_nothing_twice(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
+    interrupted = ("LLVMPY_DisposeString", "LLVMPY_LinkModules", "LLVMPY_AddModule", "a callback")
+    assert done.stdout.splitlines() == [f"{name} True" for name in interrupted], done.stderr
+    assert done.returncode == 0
 
 
 def test_code_that_cannot_be_kept_runs_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
