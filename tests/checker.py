@@ -176,6 +176,11 @@ def _takes(work_s: float, restart_s: float, writing: Writing, speed: float) -> f
     return restart_s + work_s / speed + checkpoints * cost_s
 
 
+def _whole(cycles: float) -> int:
+    """Return how many cycles are over: all, if only by rounding the last is not."""
+    return math.floor(cycles + 1e-9)
+
+
 def _saved(run: Run, left_s: float, restart_s: float, writing: Writing, speed: float, *, warned: bool) -> set[float]:
     """Return what a run may have saved that was cut short, in its seconds."""
     interval_s, cost_s, _ = writing
@@ -184,15 +189,14 @@ def _saved(run: Run, left_s: float, restart_s: float, writing: Writing, speed: f
     found = set()
     if interval_s == math.inf or elapsed_s <= 0:
         found.add(0.0)
-    else:  # at the very instant at which one is written, floats may say either
-        cycles = {math.floor(elapsed_s / cycle_s + by) for by in (-1e-9, 0.0, 1e-9)}
-        found |= {min(max(count, 0) * interval_s / speed, whole_s) for count in cycles}
+    else:
+        found.add(min(_whole(elapsed_s / cycle_s) * interval_s / speed, whole_s))
     if warned:
         elapsed_s = max(elapsed_s - cost_s, 0.0)
         done_s = elapsed_s
         if interval_s != math.inf:
-            cycles_ = math.floor(elapsed_s / cycle_s)
-            done_s = cycles_ * interval_s / speed + min(elapsed_s - cycles_ * cycle_s, interval_s / speed)
+            cycles = _whole(elapsed_s / cycle_s)
+            done_s = cycles * interval_s / speed + min(elapsed_s - cycles * cycle_s, interval_s / speed)
         found.add(min(done_s, whole_s))
     return found
 

@@ -32,6 +32,7 @@ KNOWN: Final[dict[str, str]] = {
     "parts": "what `on(cluster)` and `Recorder(env, cluster)` say does not add up where jobs moved, or is refused",
     "tampered": "the proof accepts attempts that no machine could have run",
     "checkpoints": "checkpoints that are changed count for jobs that run already",
+    "fractions": "at fractional times, a checkpoint is lost or gained by rounding",
 }
 
 Described = dict[str, Any]
@@ -60,7 +61,39 @@ def _case(drawn: str) -> Case:
 
 
 def a_model(draw: random.Random) -> Described:
-    """Draw a model, as plain values."""
+    """Draw a model, as plain values, at one of some magnitudes of time."""
+    unit = draw.choice((1.0, 1.0, 1.0, 0.1, 1 / 3))
+    return {**_scaled(_drawn(draw), unit), "unit": unit}
+
+
+_TIMES: Final = {"rebalance_s", "threshold_s", "repair_s", "mtbf_s"} | {
+    *("submit_s", "runtime_s", "notice_s", "period_s", "start_s", "duration_s", "after_s", "boot_s", "off_s", "on_s"),
+    *("tick_s", "checkpoints"),
+}
+
+
+def _scaled(given: Any, unit: float, name: str = "") -> Any:  # noqa: ANN401  plain values of any depth
+    """Return a model with all times multiplied."""
+    if unit == 1.0:
+        return given
+    if isinstance(given, dict):
+        return {key: _scaled(value, unit, key) for key, value in given.items()}
+    if name == "jobs":
+        return [(submit * unit, runtime * unit, estimate * unit, cores) for submit, runtime, estimate, cores in given]
+    if name == "table":
+        return [(at * unit, machines, notice * unit, mode) for at, machines, notice, mode in given]
+    if name == "script":
+        return [
+            (at * unit, part, number, _scaled(change, unit, "checkpoints" if part == "checkpoints" else ""))
+            for at, part, number, change in given
+        ]
+    if isinstance(given, list | tuple):
+        return type(given)(_scaled(each, unit, name) for each in given)
+    return given * unit if name in _TIMES and given is not None else given
+
+
+def _drawn(draw: random.Random) -> Described:
+    """Draw a model, all of whose times are whole."""
     fronts = ("one", "one", "one", "router", "router", "nested", "auction", "auction", "forwarding", "before auctions")
     front = draw.choice((*fronts, "sites", "sites", "sites"))
     if front == "sites":
@@ -82,8 +115,12 @@ def a_model(draw: random.Random) -> Described:
         "script": [],
         "seed": draw.randint(0, 99),
     }
+    shared = {name: model["auctions"][0][name] for name in ("ccr", "network", "tick_s")}
+    if draw.random() < 0.8:  # who releases tasks, and who takes them, may disagree: that is refused
+        model["auctions"][1] |= shared
     if front != "forwarding" and draw.random() < (0.1 if front == "auction" else 0.3):
-        model["dependencies"] = {"ccr": draw.choice((0.0, 0.2, 0.5)), "network": draw.choice(("cluster", "none"))}
+        own = {"ccr": draw.choice((0.0, 0.2, 0.5)), "network": draw.choice(("cluster", "none")), "tick_s": 1.0}
+        model["dependencies"] = shared if auctioned and draw.random() < 0.8 else own
     _add_work(draw, model, kinds=kinds, work=draw.choice(("log", "flows", "both")))
     for _ in range(draw.choice((0, 0, 1, 3))):
         model["script"].append((draw.randint(0, 80) + draw.choice((0, 0, 0.37)), *_turn(draw, model)))
@@ -489,15 +526,21 @@ def _place(model: Described, number: int) -> Place:
     return Place("abc"[number], each, given["kind"], tuple(writing), "checkpoint" in tables, kills)
 
 
-def _travel(model: Described, terms: sm.Terms) -> Travel:
-    """Return how data travel: as whoever releases the tasks says; of several the schedule must say it."""
+def _owners(model: Described) -> list[Travel]:
+    """Return how data travel by all who may say it."""
     front, before = model["front"], model["dependencies"]
-    if front == "before auctions" or (front == "auction" and before is not None):
-        return Travel(terms.network, terms.ccr, terms.tick_s)
-    auction = front == "sites" and model["clusters"][0]["scheduler"][0] == "auction"
-    if front in {"auction", "forwarding"} or auction:
-        return Travel(*(model["auctions"][0][name] for name in ("network", "ccr", "tick_s")))
-    return Travel() if before is None or not before["ccr"] else Travel(before["network"], before["ccr"])
+    auctions = {"auction": 1, "forwarding": 1, "before auctions": 2}.get(front, 0)
+    if front == "sites" and model["clusters"][0]["scheduler"][0] == "auction":
+        auctions = 1
+    said = [*model["auctions"][:auctions], *([] if before is None else [before])]
+    return [Travel(*(each[name] for name in ("network", "ccr", "tick_s"))) for each in said] or [Travel()]
+
+
+def _travel(model: Described, terms: sm.Terms) -> Travel:
+    """Return how data travel: as all say who release or take tasks; if they disagree, as the schedule says."""
+    first, *others = _owners(model)
+    same = all(other == first for other in others)
+    return first if same else Travel(terms.network, terms.ccr, terms.tick_s)
 
 
 def hold(model: Described) -> str:
@@ -529,18 +572,22 @@ def hold(model: Described) -> str:
 
 def _legal(model: Described, schedule: sm.Schedule, places: Sequence[Place], travel: Travel) -> None:
     """Check a schedule, by the checker and by the proof, which must agree."""
-    several = model["front"] == "before auctions" or (model["front"] == "auction" and model["dependencies"])
+    several = len(_owners(model)) > 1 or model["front"] == "before auctions"
     try:
         checker.check(schedule, places, travel)
     except Fault as fault:
         changed = any(part == "checkpoints" for _, part, _, _ in model["script"])
-        if fault.rule in {"end", "work"} and changed:
-            raise Fault("checkpoints", str(fault)) from fault
+        writes = changed or any(cluster["checkpoints"] is not None for cluster in model["clusters"])
+        if fault.rule in {"end", "work"} and writes and (changed or model["unit"] != 1.0):
+            raise Fault("checkpoints" if changed else "fractions", str(fault)) from fault
         raise Fault("transfers", str(fault)) if several and fault.rule == "precedence" else fault from None
-    if several and model["flows"]:
-        said = {each["ccr"] for each in model["auctions"]} | {(model["dependencies"] or {"ccr": 0.0})["ccr"]}
-        if schedule.terms.ccr not in said or (schedule.terms.ccr == 0.0 and said != {0.0}):
-            raise Fault("transfers", f"the terms say ccr={schedule.terms.ccr}")
+    terms = schedule.terms
+    if (
+        travel.ccr
+        and model["flows"]
+        and (terms.network, terms.ccr, terms.tick_s) != (travel.network, travel.ccr, travel.tick_s)
+    ):
+        raise Fault("transfers", f"the terms are {terms}, and data travel by {travel}")
     try:
         schedule.validate()
     except IllegalScheduleError as error:
