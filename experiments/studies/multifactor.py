@@ -7,12 +7,13 @@ to 1, less its nice value. There is a factor of the age and one of the size, non
 ``job_sort_formula``: the job with the larger value goes first.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
 
+from simmodels.errors import printable
 from simmodels.ground.numbers import Floats
 from simmodels.policies.order import Order
 from simmodels.schedule import Schedule
@@ -44,6 +45,11 @@ def _by_handicap(submit: float, handicap_s: float) -> float:
 
 ORDER: Final = Order("handicap", _by_handicap, "r + handicap", "Slurm's priority/multifactor")
 """The order by submit and handicap: where age counts alike for all, priorities grow, and who is ahead stays ahead."""
+
+
+def _text(lines: Iterable[str]) -> str:
+    """Return lines as a text. What one says may come from a file's name, and root installs it: a line remains one."""
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def made_up_for(by: By, span_s: float) -> str:
@@ -159,14 +165,13 @@ class Multifactor:
         longest_wait_s
             The longest wait that is expected: the age counts for at least twice as long.
         about
-            A line on where it is from.
+            A line on where it is from, which becomes a comment: a line end in it is escaped.
         """
-        filters = {"job_submit.lua": "\n".join(self._lua(about)) + "\n"} if self.by.endswith("classes") else {}
-        return {
-            "slurm.conf.txt": "\n".join(self._slurm(longest_wait_s, about)) + "\n",
-            **filters,
-            "pbs.txt": "\n".join(self._pbs(about)) + "\n",
-        }
+        lines = {"slurm.conf.txt": self._slurm(longest_wait_s, about)}
+        if self.by.endswith("classes"):
+            lines["job_submit.lua"] = self._lua(about)
+        lines["pbs.txt"] = self._pbs(about)
+        return {name: _text(of_file) for name, of_file in lines.items()}
 
     def _slurm(self, longest_wait_s: float, about: str) -> Iterator[str]:
         """Hand out the lines of slurm.conf."""

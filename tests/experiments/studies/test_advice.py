@@ -98,9 +98,9 @@ def test_what_cannot_be_advised_on_is_refused(tmp_path: Path) -> None:
         run("advice", out=tmp_path, workers=0, chosen={"workload": "x.swf", "current": "SPFF"})
 
 
-def advised(folder: Path, log: sm.Workload, **chosen: object) -> tuple[Campaign, list[str]]:
-    wl.write_swf(log, folder / "log.swf")
-    few = {"policy": ["FCFS", "SPF"], "threshold_h": [40.0, None], "workload": str(folder / "log.swf"), "weeks": 2}
+def advised(folder: Path, log: sm.Workload, name: str = "log.swf", **chosen: object) -> tuple[Campaign, list[str]]:
+    wl.write_swf(log, folder / name)
+    few = {"policy": ["FCFS", "SPF"], "threshold_h": [40.0, None], "workload": str(folder / name), "weeks": 2}
     found = run("advice", out=folder / "out", scale="smoke", workers=0, chosen=few | chosen)
     findings = list(write_report(found).findings)
     assert sum(len(textwrap.wrap(line, 78)) for line in findings) <= 10
@@ -324,12 +324,17 @@ def test_the_answer_is_as_its_schema_says(tmp_path: Path) -> None:
         require_fits({**answer, "now": {**answer["now"], "mean_wait_h": "long"}})
 
 
-def test_files_of_an_earlier_report_do_not_stay(tmp_path: Path) -> None:
+def test_files_of_an_earlier_report_do_not_stay_and_name_their_log_in_one_line(tmp_path: Path) -> None:
     log = wl.tsafrir_estimates(wl.lublin(jobs=1500, cores=64, seed=5, load=1.0), seed=5)
     chosen = {"policy": ["LAF", "SAF", PRIORITY], "threshold_h": [None]}
-    campaign, _ = advised(tmp_path, log, current="LAF", **chosen)
+    campaign, _ = advised(tmp_path, log, "a\nos.execute('id')\r\u2028log.swf", current="LAF", **chosen)
     folder = campaign.store.folder / "files"
     assert {path.name for path in folder.iterdir()} == {"slurm.conf.txt", "job_submit.lua", "pbs.txt"}
+    for path in folder.iterdir():
+        named = [line for line in path.read_text().splitlines() if "os.execute" in line]
+        assert [line[2:].strip().split(";")[0] for line in named] == [
+            r"Advice of schedlab for a\nos.execute('id')\r\u2028log"
+        ]
     advised(tmp_path, log, current="SAF", **chosen)
     assert not list(folder.iterdir())
 

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pytest
@@ -149,6 +150,25 @@ def test_the_age_counts_for_twice_the_longest_wait_at_least_a_week() -> None:
     assert settings_of(fitted("cores").files(30 * sm.HOUR, "about")["slurm.conf.txt"])["PriorityMaxAge"] == "7-0"
     long = settings_of(fitted("cores").files(100 * sm.HOUR, "about")["slurm.conf.txt"])
     assert (long["PriorityMaxAge"], long["PriorityWeightAge"]) == ("9-0", str(9 * 86_400))
+
+
+LIVE: Final = "os.execute('id') --]] \" ' \\"
+"""What would run if a line of a file to be installed began with it."""
+
+
+@pytest.mark.parametrize("by", list(BY_IN_WORDS))
+@pytest.mark.parametrize(
+    "end", ["\n", "\r", "\r\n", "\u2028", "\u2029", "\x85", "\v", "\f", "\x1c", "\0", "--", "]]", '"', "\\"]
+)
+def test_what_the_files_say_about_themselves_remains_a_comment(by: By, end: str) -> None:
+    priority = fitted(by)
+    plain, files = (priority.files(0.0, about) for about in ("about", f"[[{end}{LIVE}{end}{LIVE}{end}."))
+    assert files.keys() == plain.keys()
+    for name, text in files.items():
+        first, *others = text.splitlines()
+        assert first.startswith("-- [[" if name.endswith(".lua") else "# [["), "no long comment of Lua, and no setting"
+        assert first.isprintable()
+        assert others == plain[name].splitlines()[1:], name
 
 
 # -- a real Slurm -----------------------------------------------------------------------------------
