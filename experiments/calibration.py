@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from experiments.inputs import count_of, not_modelled, without_limit
+from experiments.inputs import count_of, not_modelled
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.logged import logged_wait_s
@@ -327,7 +327,7 @@ def _not_in_the_replay(log: Workload, places: int) -> Iterator[str]:
     for what, share in not_modelled(log):
         if share > _FEW:
             yield f"{percent(share)} of the jobs ask for {what}, which the replay does not limit"
-    without = float(without_limit(log).mean())
+    without = float(log.unlimited().mean())
     if without > _FEW:
         yield f"{percent(without)} of the jobs have no time limit"
 

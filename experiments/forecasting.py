@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from experiments.inputs import without_limit
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.policies.queue_options import QueueOptions
@@ -96,15 +95,13 @@ class Futures:
 
 
 def with_limits(log: Workload) -> Workload:
-    """Return a log in which jobs without a limit have the longest one of the log.
+    """Return a log in which no estimate says how long its job runs: without any limits, all have the longest runtime.
 
-    What reads logs takes their runtimes for it, which nobody knows while they run.
+    What reads such a log takes the runtimes for limits, as published comparisons do; a forecast may not know them.
     """
-    without = without_limit(log)
-    if not without.any():
+    if not log.unlimited().all():
         return log
-    longest_s = np.max(log.estimate_s[~without], initial=0.0) or np.max(log.runtime_s, initial=0.0)
-    return replace(log, estimate_s=np.where(without, longest_s, log.estimate_s))
+    return replace(log, estimate_s=np.full(len(log), np.max(log.runtime_s, initial=0.0)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import as_integer, as_number, ranges
 from simmodels.ground.plugins import plugin
 from simmodels.job import Job, Numbers
+from simmodels.limits import NO_LIMIT, REQUESTED, estimates
 from simmodels.units import HOUR
 from simmodels.workflow import Workflow
 
@@ -573,7 +574,7 @@ class Workload:
         frame
             A DataFrame, or columns by name. The columns ``submit_s, runtime_s, cores`` are needed; ``job_id`` (default
             1, 2, ...), ``estimate_s`` (default runtime_s) and ``user_id`` (default -1) may be omitted; other columns
-            become `extras`.
+            become `extras`. A job whose ``estimate_s`` is NaN has no limit: see `unlimited`.
         name, max_cores, start_unix_s, header, counts
             As for the class.
 
@@ -585,12 +586,19 @@ class Workload:
         table: Any = frame
         if not (isinstance(table, Mapping) or hasattr(table, "columns")):
             raise RequestError(must_be("frame", "a DataFrame, or columns by name", table))
-        columns = {str(each): np.asarray(table[each]) for each in getattr(table, "columns", table)}
+        columns: dict[str, Any] = {str(each): np.asarray(table[each]) for each in getattr(table, "columns", table)}
         missing = [each for each in _NEEDED if each not in columns]
         if missing:
             has = f"{listed(columns)}; {listed(missing)} missing" if columns else "no columns"
             raise RequestError(f"a table of jobs must have the columns {listed(_NEEDED)} (got {has})")
         rows = np.size(columns["submit_s"])
+        given = columns.get("estimate_s")
+        if given is not None and given.dtype.kind == "f" and np.isnan(given).any():
+            none = np.isnan(given)
+            asked, runtime_s = np.where(none, NO_LIMIT, given), _column("runtime_s", columns["runtime_s"])
+            found, filled_in = estimates(asked, runtime_s, columns.get("partition"))
+            columns |= {"estimate_s": np.where(none, found, given), REQUESTED: asked}
+            counts = {**(counts or {}), **filled_in}
         filled: dict[str, Any] = {
             "job_id": np.arange(1, rows + 1),
             "estimate_s": columns["runtime_s"],
@@ -644,6 +652,23 @@ class Workload:
         """
         known: NDArray[np.bool_] = (self.cores != _UNKNOWN) & (self.runtime_s != _UNKNOWN)
         return known
+
+    def unlimited(self) -> NDArray[np.bool_]:
+        """Return bool[n]: the job has no time limit, as far as its log says which have none.
+
+        These have an extra ``requested_s`` that is not > 0. Readers give them, as their estimate, the longest limit of
+        their partition, or of the log where that has none; in a log without any limits, their runtime.
+
+        Examples
+        --------
+        >>> import simmodels as sm
+        >>> table = {"submit_s": [0, 1], "runtime_s": [10, 20], "estimate_s": [60, float("nan")], "cores": [1, 2]}
+        >>> log = sm.Workload.from_frame(table)
+        >>> log.estimate_s.tolist(), log.unlimited().tolist()
+        ([60.0, 60.0], [False, True])
+        """
+        asked = self.numbers.get(REQUESTED)
+        return np.zeros(len(self), np.bool_) if asked is None else ~(asked > 0)
 
     def require_runnable(self, cores: int) -> None:
         """Refuse the workload if a job of it (known, as above) can never run on `cores` cores.

@@ -17,6 +17,7 @@ import numpy as np
 from simmodels.errors import FileFormatError, must_be
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST, as_number
+from simmodels.limits import estimates
 from simmodels.workload import Workload
 from workloads.files import read_json, stem
 
@@ -28,8 +29,9 @@ def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, 
 
     A job's runtime is the ``delay`` of its profile. A profile of type ``parallel_homogeneous`` that has
     no delay gives what each core computes instead: its ``cpu`` over `flops_per_s`, if it sends nothing
-    (``com`` 0). Cores are the job's ``res``, the estimate is its ``walltime`` (the runtime if it has
-    none), the size of the machine is ``nb_res``. Jobs are in the order of the file.
+    (``com`` 0). Cores are the job's ``res``, the estimate is its ``walltime`` (the longest of the file if
+    it has none; the runtime if no job has any), the size of the machine is ``nb_res``. Jobs are in the order of the
+    file.
 
     Parameters
     ----------
@@ -43,9 +45,10 @@ def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, 
     Returns
     -------
     Workload
-        Its extras are ``batsim_id`` and ``profile``, as text. A job with the id ``7`` or ``w0!7`` is job
-        7; if an id is no such number or one comes twice, the jobs are numbered 1, 2, ... Its `counts`
-        say: jobs, estimates taken from runtimes, jobs renumbered.
+        Its extras are ``requested_s`` (the walltime; -1 for none), and as text ``batsim_id`` and ``profile``. A
+        job with the id ``7`` or ``w0!7`` is job 7; if an id is no such number or one comes twice, the jobs are
+        numbered 1, 2, ... Its `counts` say: jobs, jobs without a time limit, estimates taken from runtimes,
+        estimates unknown, jobs renumbered.
 
     Raises
     ------
@@ -74,21 +77,22 @@ def read_batsim(path: str | PathLike[str], *, flops_per_s: float | None = None, 
     ids = [row[0] for row in rows]
     numbers = [_own_number(job_id) for job_id in ids]
     own = -1 not in numbers and len(set(numbers)) == len(numbers)
-    submit_s, runtime_s, estimate_s, cores = np.array([row[2:] for row in rows]).T
+    submit_s, runtime_s, requested_s, cores = np.array([row[2:] for row in rows]).T
+    estimate_s, filled_in = estimates(requested_s, runtime_s)
     return Workload(
         job_id=np.array(numbers if own else range(1, len(rows) + 1), dtype=np.int64),
         submit_s=submit_s,
         runtime_s=runtime_s,
-        estimate_s=np.where(estimate_s > 0, estimate_s, runtime_s),
+        estimate_s=estimate_s,
         cores=cores,
         name=stem(where) if name is None else name,
         max_cores=size,
         counts={
             "jobs": len(rows),
-            "estimates taken from runtimes": int((estimate_s <= 0).sum()),
+            **filled_in,
             "jobs renumbered": 0 if own else len(rows),
         },
-        extras={"batsim_id": np.array(ids), "profile": np.array([row[1] for row in rows])},
+        extras={"requested_s": requested_s, "batsim_id": np.array(ids), "profile": np.array([row[1] for row in rows])},
     )
 
 
@@ -109,7 +113,7 @@ def _loaded(path: Path) -> tuple[list[object], dict[str, object], int | None]:
 def _job(
     path: Path, at: int, job: object, profiles: Mapping[str, object], flops_per_s: float | None
 ) -> tuple[str, str, float, float, float, float]:
-    """Return a job's id, its profile's name, submit, runtime, estimate (-1 without one) and cores."""
+    """Return a job's id, its profile's name, submit, runtime, limit (-1 without one) and cores."""
     if not isinstance(job, dict) or not isinstance(job.get("id"), str | int):
         raise FileFormatError(str(path), None, f"jobs[{at}] is no object with an id")
     who = f"job {str(job['id'])!r}"

@@ -135,7 +135,7 @@ def _sizes(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _no_request(workload: Workload, _: int) -> Rows:
     """Return which jobs come without an estimate: in a log, without a requested time > 0."""
-    return np.asarray(workload.extras.get("requested_s", workload.estimate_s)) <= 0
+    return workload.unlimited() | (workload.estimate_s <= 0)
 
 
 def _no_request_but_others(workload: Workload, _: int) -> Rows:
@@ -150,14 +150,19 @@ def _use_the_size_that_is_there(workload: Workload) -> Workload:
     return replace(workload, cores=np.where(np.minimum(*sizes) < 1, np.maximum(*sizes), workload.cores))
 
 
+def _beyond_limit(workload: Workload, _: int) -> Rows:
+    """Return which jobs ran beyond their limit, if they had one."""
+    return (workload.estimate_s < workload.runtime_s) & ~workload.unlimited()
+
+
 def _cut_at_estimate(workload: Workload) -> Workload:
     """Return the workload with no runtime beyond its estimate."""
     return replace(workload, runtime_s=np.minimum(workload.runtime_s, workload.estimate_s))
 
 
 def _estimate_by_runtime(workload: Workload) -> Workload:
-    """Return the workload with the runtime for an estimate where there is none."""
-    return replace(workload, estimate_s=np.where(workload.estimate_s > 0, workload.estimate_s, workload.runtime_s))
+    """Return the workload, in which no job has an estimate, with the runtimes for estimates."""
+    return replace(workload, estimate_s=workload.runtime_s)
 
 
 def _thin_ends(workload: Workload, _: int) -> Rows:
@@ -206,7 +211,7 @@ _ALL: Final = (
     Filter(
         "program",
         "as strong, and drop jobs that ran beyond their limit, as the program of Reis et al. does",
-        (*_STRONG, Step("estimate < runtime", lambda w, _: w.estimate_s < w.runtime_s), _OTHER_SIZE),
+        (*_STRONG, Step("estimate < runtime", _beyond_limit), _OTHER_SIZE),
     ),
     Filter(
         "regression",

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.ground.files import as_path
+from simmodels.limits import NO_LIMIT, REQUESTED
 from simmodels.workload import Workload
 from workloads.arrivals import read_workflows
 from workloads.batsim import read_batsim
@@ -114,6 +115,8 @@ def _table(path: Path, name: str, *, parquet: bool) -> Workload:
     data = read_whole(path)
     try:
         frame = pd.read_parquet(pa.BufferReader(arrow_buffer(data))) if parquet else pd.read_csv(BytesIO(data))
+        if "estimate_s" not in frame and REQUESTED not in frame:  # runtimes stand for limits that nobody gave
+            frame[REQUESTED] = NO_LIMIT
         return Workload.from_frame(frame, name=name, max_cores=frame.attrs.get("cores"))
     except (ValueError, OSError) as error:  # an error of ours, of pandas or of Arrow
         raise FileFormatError(str(path), None, " ".join(str(error).split())) from error

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_integer, ranges
+from simmodels.limits import REQUESTED
 from simmodels.streams import stream
 from simmodels.units import DAY, WEEK
 from simmodels.workload import Workload, WorkloadLike
@@ -62,7 +63,8 @@ def resample(
     -------
     Workload
         Jobs in order of (submit, week, user, input), numbered from 1; zero is the beginning of the first week. The
-        extras have ``source_job_id``. Its `counts` say what of the log stood outside whole weeks.
+        extras have ``source_job_id``, and ``requested_s`` if the log has it (`Workload.unlimited`). Its `counts` say
+        what of the log stood outside whole weeks.
 
     Raises
     ------
@@ -116,6 +118,7 @@ def resample(
     submit_s = jobs.submit_s[rows] - begin_s - week[rows] * WEEK + into * WEEK
     order = np.argsort(submit_s, kind="stable")
     rows, submit_s = rows[order], submit_s[order]
+    asked = {REQUESTED: jobs.extras[REQUESTED][rows]} if REQUESTED in jobs.extras else {}
     return Workload(
         np.arange(1, len(rows) + 1),
         submit_s,
@@ -126,7 +129,7 @@ def resample(
         name=f"{log.name}, resample {index}",
         max_cores=log.max_cores,
         counts=counts,
-        extras={"source_job_id": jobs.job_id[rows]},
+        extras={"source_job_id": jobs.job_id[rows], **asked},
     )
 
 

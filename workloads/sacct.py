@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import Floats, as_number
+from simmodels.limits import NO_LIMIT, estimates
 from simmodels.workload import Workload
 from workloads.files import read_start, read_whole, stem
 from workloads.sacct_lines import COMMAND, Faults, Header, Numbers, Rows, find_header, joined, tables
@@ -109,7 +110,8 @@ def read_sacct(
       less Suspended. It is unknown (-1) for a job that never started, or is still there, or has no known end.
     - ``cores`` are those allocated if that is > 0, else those requested: a job that has nodes to itself occupies all
       of them, whatever it asked for.
-    - ``estimate_s`` is the time limit; the runtime where there is none.
+    - ``estimate_s`` is the time limit. A job without one (``UNLIMITED``, or not known, as ``Partition_Limit`` or empty)
+      has the longest of its partition, or of the file where that has none; `Workload.unlimited` says which.
     - ``submit_s`` counts from the first submit; ``start_unix_s`` is the instant of that.
     - ``job_id`` is JobIDRaw, else JobID; if that is no number (an array's ``123_4``) or comes twice, jobs are
       numbered 1, 2, ... The text is kept as the extra ``slurm_id``.
@@ -131,8 +133,8 @@ def read_sacct(
     cores
         Which number of cores counts, where both are known and > 0.
     unlimited_s
-        The estimate of jobs without a time limit (``UNLIMITED``), in seconds; None for the longest limit or
-        runtime of the file.
+        The estimate of jobs without a time limit, in seconds; None for the longest limit of their partition, or of the
+        file. Where no job has a limit, it is the longest runtime if jobs are ``UNLIMITED``, else each one's runtime.
     timezone
         Where the times were printed, as ``"Europe/Berlin"``: sacct prints local time. None takes them as UTC, so
         that what spans a change of the clock is an hour wrong; with a zone, a time that the clock showed twice is
@@ -416,11 +418,11 @@ def _workload(
         submitted = np.where(np.isnan(records["eligible"]), submitted, records["eligible"])
     zero = float(np.floor(submitted.min()))
     runtime, started, why = _runtimes(records, states)
-    estimate, asked, filled = _estimates(records, runtime, unlimited_s)
+    user_id, texts = _users(records, jobs)
+    estimate, asked, filled = _estimates(records, runtime, unlimited_s, texts.get("partition"))
     taken, sizes = _cores(records, jobs, cores)
     number = records["number"]
     own = bool((number >= 0).all() and (np.diff(np.sort(number)) > 0).all())
-    user_id, texts = _users(records, jobs)
     ids = _texts(records["id"])
     extras: dict[str, NDArray[Any]] = {
         "wait_s": np.where(started, np.nan_to_num(records["start"]) - submitted, _UNKNOWN),
@@ -507,23 +509,20 @@ def _runtimes(records: Records, states: Sequence[str]) -> tuple[Floats, Rows, di
     return np.where(unknown, float(_UNKNOWN), np.maximum(length, 0)), ~never, why
 
 
-def _estimates(records: Records, runtime: Floats, unlimited_s: float | None) -> tuple[Floats, Floats, dict[str, int]]:
+def _estimates(
+    records: Records, runtime: Floats, unlimited_s: float | None, partition: NDArray[Any] | None
+) -> tuple[Floats, Floats, dict[str, int]]:
     """Return the estimates, the limits that were asked for, and what was filled in how often."""
     limits = records.get("limit", np.full(len(runtime), np.nan))
     unlimited = limits == UNLIMITED
-    asked = np.where(np.isnan(limits) | unlimited, float(_UNKNOWN), limits)
-    longest = max(float(asked.max()), float(runtime.max())) if unlimited_s is None else unlimited_s
-    estimate = np.where(unlimited, longest, np.where(asked > 0, asked, runtime))
-    missing = ~unlimited & (asked <= 0)
-    return (
-        estimate,
-        asked,
-        {
-            "jobs without a time limit": int(unlimited.sum()),
-            "estimates taken from runtimes": int((missing & (runtime >= 0)).sum()),
-            "estimates unknown": int((estimate < 0).sum()),
-        },
-    )
+    asked = np.where(np.isnan(limits) | unlimited, NO_LIMIT, limits)
+    if unlimited_s is None and unlimited.any() and not (asked > 0).any():
+        unlimited_s = float(runtime.max())
+    estimate, filled = estimates(asked, runtime, partition)
+    if unlimited_s is not None:
+        estimate = np.where(asked > 0, asked, unlimited_s)
+        filled |= {"estimates taken from runtimes": 0, "estimates unknown": int((estimate < 0).sum())}
+    return estimate, asked, filled
 
 
 def _cores(records: Records, jobs: int, cores: Cores) -> tuple[Numbers, dict[str, Numbers]]:

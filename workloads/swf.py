@@ -22,6 +22,7 @@ from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST
+from simmodels.limits import estimates
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workload import Workload
 from workloads.files import read_whole, stem, write_whole
@@ -44,7 +45,9 @@ def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
     takes such jobs out, and counts them.
 
     - ``cores`` is what was requested if that is > 0, else what was allocated.
-    - ``estimate_s`` is the time requested if that is > 0, else the runtime.
+    - ``estimate_s`` is the time requested if that is > 0; else the longest that a job of its partition requested, or a
+      job of the log where none of its partition did; in a log without any, the runtime. `Workload.unlimited` says
+      which jobs requested none.
     - ``max_cores`` is the header's MaxProcs, else its MaxNodes; ``start_unix_s`` its UnixStartTime.
     - The other fields are `extras`, named as in `FIELDS`.
     - Lines that begin with ``;`` are comments wherever they stand, and are kept in `header`.
@@ -62,9 +65,9 @@ def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
     -------
     Workload
         Its `counts` say: lines, comment lines, blank lines, jobs, lines with missing fields, lines with
-        extra fields, estimates taken from runtimes, estimates unknown, cores taken from allocated
-        cores, cores unknown, runtimes unknown, duplicate job numbers, jobs out of submit order, starts before
-        submit (waits below 0 other than -1, as a clock that was set back leaves them).
+        extra fields, jobs without a time limit, estimates taken from runtimes, estimates unknown, cores
+        taken from allocated cores, cores unknown, runtimes unknown, duplicate job numbers, jobs out of submit
+        order, starts before submit (waits below 0 other than -1, as a clock that was set back leaves them).
 
     Raises
     ------
@@ -95,15 +98,15 @@ def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
     jobs = len(columns["job_id"])
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     requested, allocated = columns["requested_cores"], columns["allocated_cores"]
-    asked, runtime = columns["requested_s"], columns["runtime_s"]
+    runtime = columns["runtime_s"]
+    estimate_s, filled_in = estimates(columns["requested_s"], runtime, columns["partition"])
     counts = {
         "lines": lines,
         "comment lines": len(header),
         "blank lines": lines - len(header) - jobs,
         "jobs": jobs,
         **counts,
-        "estimates taken from runtimes": int(((asked <= 0) & (runtime >= 0)).sum()),
-        "estimates unknown": int(((asked <= 0) & (runtime < 0)).sum()),
+        **filled_in,
         "cores taken from allocated cores": int(((requested <= 0) & (allocated > 0)).sum()),
         "cores unknown": int(((requested <= 0) & (allocated <= 0)).sum()),
         "runtimes unknown": int((runtime < 0).sum()),
@@ -115,7 +118,7 @@ def read_swf(path: str | PathLike[str], *, name: str | None = None) -> Workload:
         job_id=columns.pop("job_id"),
         submit_s=columns.pop("submit_s"),
         runtime_s=columns.pop("runtime_s"),
-        estimate_s=np.where(asked > 0, asked, runtime),
+        estimate_s=estimate_s,
         cores=np.where(requested > 0, requested, allocated),
         user_id=columns.pop("user_id"),
         name=stem(where) if name is None else name,
@@ -237,15 +240,18 @@ def _fields(workload: Workload) -> dict[str, Column]:
     allocated = extras.get("allocated_cores", cores)
     requested = extras.get("requested_cores", cores)
     asked = extras.get("requested_s", estimate)
+    partition = extras.get("partition")
+    asked = np.where(estimates(asked, runtime, partition)[0] == estimate, asked, estimate)
+    if (estimates(asked, runtime, partition)[0] != estimate).any():  # what was written out is the longest limit now
+        asked = estimate
     same_cores = np.where(requested > 0, requested, allocated) == cores
-    same_estimate = np.where(asked > 0, asked, runtime) == estimate
     return {
         **dict.fromkeys(FIELDS, unknown),
         **extras,
         **{name: getattr(workload, name) for name in ("job_id", "submit_s", "runtime_s", "user_id")},
         "allocated_cores": np.where(same_cores, allocated, cores),
         "requested_cores": np.where(same_cores, requested, cores),
-        "requested_s": np.where(same_estimate, asked, estimate),
+        "requested_s": asked,
     }
 
 
@@ -258,7 +264,6 @@ def _executed(schedule: Schedule) -> dict[str, Column]:
         "runtime_s": np.where(outcome == UNFINISHED, UNKNOWN, schedule.executed_s),
         "allocated_cores": np.where(started, workload.cores, UNKNOWN),
         "requested_cores": workload.cores,
-        "requested_s": workload.estimate_s,
         "status": np.select([outcome == COMPLETED, outcome == KILLED], [1, 0], 5),
     }
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_number, is_number
+from simmodels.limits import REQUESTED
 from simmodels.streams import stream
 from simmodels.units import HOUR, MINUTE
 from simmodels.workload import Workload, WorkloadLike
@@ -200,7 +201,8 @@ def tsafrir_estimates(
         "estimates of the model": len(workload),
         "estimates raised to cover a runtime": raised,
     }
-    return replace(workload, estimate_s=estimate_s, counts=counts)
+    limited = {REQUESTED: estimate_s} if REQUESTED in workload.extras else {}
+    return replace(workload, estimate_s=estimate_s, counts=counts, extras={**workload.extras, **limited})
 
 
 def _check_popular(popular: Mapping[float, float], max_estimate_s: float) -> None:

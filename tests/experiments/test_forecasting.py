@@ -165,14 +165,10 @@ def test_a_job_that_is_left_out_is_refused_as_such() -> None:
 
 
 def test_a_job_without_a_limit_does_not_say_how_long_it_will_run() -> None:
-    """Readers of logs take its runtime for its limit; here it has the longest limit of the log."""
-    log = replace(LOG, extras={"requested_s": np.where(LOG.job_id % 2 == 0, -1.0, LOG.estimate_s)})
-    read = replace(log, estimate_s=np.where(log.job_id % 2 == 0, log.runtime_s, log.estimate_s))
-    at_s = float(LOG.submit_s[2000])
-    shown = futures_of(read).go_to(at_s).snapshot.jobs
-    even = shown.job_id % 2 == 0
-    assert even.any()
-    assert (shown.estimate_s[even] == read.estimate_s[read.job_id % 2 == 1].max()).all()
+    """Readers take the runtimes for limits where no job has one; here all have the longest runtime."""
+    read = replace(LOG, estimate_s=LOG.runtime_s, extras={"requested_s": np.full(len(LOG), -1.0)})
+    shown = futures_of(read).go_to(float(LOG.submit_s[2000])).snapshot.jobs
+    assert (shown.estimate_s == LOG.runtime_s.max()).all()
 
 
 def test_an_order_that_names_the_runtime_is_refused_and_one_of_another_column_goes() -> None:

@@ -45,13 +45,14 @@ def test_each_value_goes_where_it_belongs(tmp_path: Path) -> None:
     assert jobs.job_id.tolist() == [7, 8, 9]
     assert jobs.submit_s.tolist() == [10, 2.5, 3]
     assert jobs.runtime_s.tolist() == [12.5, 12.5, 20]
-    assert jobs.estimate_s.tolist() == [100, 12.5, 20]
+    assert jobs.estimate_s.tolist() == [100, 100, 100]
     assert jobs.cores.tolist() == [4, 1, 2]
     assert jobs.max_cores == 4
     assert jobs.name == "jobs"
     assert jobs.extras["batsim_id"].tolist() == ["w0!7", "8", "9"]
     assert jobs.extras["profile"].tolist() == ["short", "short", "sums"]
-    assert dict(jobs.counts) == {"jobs": 3, "estimates taken from runtimes": 2, "jobs renumbered": 0}
+    assert jobs.unlimited().tolist() == [False, True, True]
+    assert {name: count for name, count in jobs.counts.items() if count} == {"jobs": 3, "jobs without a time limit": 2}
 
 
 def test_a_file_may_be_compressed_and_named_otherwise(tmp_path: Path) -> None:

@@ -111,6 +111,13 @@ def test_the_published_filter_cuts_runs_at_their_requested_time() -> None:
     assert clean(DRAWN, "published").estimate_s.tolist() == [9, 9, 9, 9, 9, 5]
 
 
+def test_no_job_runs_beyond_a_limit_that_it_does_not_have() -> None:
+    stands_for_none = replace(log((0, 50, -1, 2, 2), (0, 5, 9, 2, 2), (0, 9, 5, 2, 2)), estimate_s=[9.0, 9.0, 5.0])
+    assert clean(stands_for_none, "program").job_id.tolist() == [1, 2]
+    alone = clean(stands_for_none.head(1), "regression")
+    assert alone.estimate_s.tolist() == [50], "the runtime is used, where no job has an estimate"
+
+
 def test_a_log_without_any_estimates_is_given_its_runtimes() -> None:
     cleaned = clean(log((0, 5, -1, 2, 2), (0, 0, 9, 2, 2), (0, 7, -1, 3, 3)), "regression")
     assert cleaned.estimate_s.tolist() == [5, 7]

@@ -70,6 +70,22 @@ def test_a_table_is_known_by_the_columns_of_its_first_line(tmp_path: Path) -> No
         assert columns(wl.read(tmp_path / name)) == [[0.0, 5.0], [10.0, 10.0], [1, 2]]
 
 
+def test_a_table_says_which_jobs_have_no_limit_by_an_empty_field_or_by_no_such_column(tmp_path: Path) -> None:
+    (tmp_path / "some.csv").write_text(
+        "submit_s,runtime_s,cores,estimate_s,partition\n0,7,1,9,a\n0,7,1,,a\n0,7,1,20,b\n"
+    )
+    some = wl.read(tmp_path / "some.csv")
+    assert some.estimate_s.tolist() == [9, 9, 20]
+    assert some.unlimited().tolist() == [False, True, False]
+    assert some.counts["jobs without a time limit"] == 1
+    some.to_frame().to_csv(tmp_path / "again.csv", index=False)
+    assert wl.read(tmp_path / "again.csv").unlimited().tolist() == some.unlimited().tolist()
+    (tmp_path / "none.csv").write_text(TABLE)
+    none = wl.read(tmp_path / "none.csv")
+    assert none.estimate_s.tolist() == none.runtime_s.tolist()
+    assert none.unlimited().all()
+
+
 def test_a_schedule_written_as_a_table_is_a_workload_again(jobs: sm.Workload, tmp_path: Path) -> None:
     schedule = sm.simulate(jobs, cores=16)
     schedule.to_parquet(tmp_path / "jobs.parquet")

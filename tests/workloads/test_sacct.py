@@ -294,16 +294,28 @@ def test_cores_may_be_among_the_trackable_resources(tmp_path: Path) -> None:
     assert sizes == [6, 5, 4096]
 
 
-def test_jobs_without_a_limit_are_given_the_longest_limit_or_runtime(tmp_path: Path) -> None:
-    records = [{}, {"JobID": "11", "Timelimit": "UNLIMITED"}, {"JobID": "12", "Elapsed": "2-00:00:00"}]
+@pytest.mark.parametrize("limit", ["UNLIMITED", "Partition_Limit", "", "INVALID"])
+def test_jobs_without_a_limit_are_given_the_longest_limit_of_their_partition(tmp_path: Path, limit: str) -> None:
+    names = ["short", "short", "long", "other"]
+    limits = ["02:00:00", limit, "3-00:00:00", limit]
+    records = [
+        {"JobID": str(at), "Partition": name, "Timelimit": text, "Elapsed": "09:00:00"}
+        for at, (name, text) in enumerate(zip(names, limits, strict=True))
+    ]
     jobs = read(tmp_path, *records)
-    assert jobs.estimate_s.tolist() == [7200, 172800, 7200]
-    assert jobs.extras["requested_s"].tolist() == [7200, -1, 7200]
-    assert jobs.counts["jobs without a time limit"] == 1
-    assert read(tmp_path, *records, unlimited_s=9e6).estimate_s.tolist() == [7200, 9e6, 7200]
+    assert jobs.estimate_s.tolist() == [7200, 7200, 3 * 86_400, 3 * 86_400]
+    assert jobs.extras["requested_s"].tolist() == [7200, -1, 3 * 86_400, -1]
+    assert jobs.unlimited().tolist() == [False, True, False, True]
+    assert jobs.counts["jobs without a time limit"] == 2
+    assert read(tmp_path, *records, unlimited_s=9e6).estimate_s.tolist() == [7200, 9e6, 3 * 86_400, 9e6]
 
 
-def test_a_limit_that_nobody_knows_is_the_runtime(tmp_path: Path) -> None:
+def test_where_no_job_has_a_limit_all_have_the_longest_runtime_if_they_are_unlimited(tmp_path: Path) -> None:
+    records = [{"JobID": str(at), "Timelimit": "UNLIMITED", "Elapsed": f"0{at}:00:00"} for at in (1, 2)]
+    assert read(tmp_path, *records).estimate_s.tolist() == [7200, 7200]
+
+
+def test_where_no_job_has_a_limit_and_none_is_unlimited_runtimes_stand_for_them(tmp_path: Path) -> None:
     records = [{"JobID": str(at), "Timelimit": text} for at, text in enumerate(["Partition_Limit", "", "INVALID"])]
     jobs = read(tmp_path, *records, {"JobID": "9", "State": "RUNNING", "Timelimit": ""})
     assert jobs.estimate_s.tolist() == [3600, 3600, 3600, -1]

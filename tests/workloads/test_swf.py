@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.schedule import Schedule
+from simmodels.simulate import simulate
 from simmodels.workload import COLUMNS, Workload
 from workloads import read_swf, swf_lines, write_swf
 from workloads.swf_lines import FIELDS
@@ -63,7 +64,8 @@ def test_each_field_goes_where_it_belongs(tmp_path: Path) -> None:
     assert jobs.submit_s.tolist() == [0, 5, 2]
     assert jobs.runtime_s.tolist() == [100, 50, -1]
     assert jobs.cores.tolist() == [8, 16, -1]
-    assert jobs.estimate_s.tolist() == [3600, 50, -1]
+    assert jobs.estimate_s.tolist() == [3600, 3600, 3600]
+    assert jobs.unlimited().tolist() == [False, True, True]
     assert jobs.user_id.tolist() == [7, 8, 7]
     assert {name: column.tolist() for name, column in jobs.extras.items()} == {
         "wait_s": [12, -1, -1],
@@ -111,8 +113,9 @@ def test_the_counts_say_what_was_read_and_filled_in(tmp_path: Path) -> None:
         "jobs": 3,
         "lines with missing fields": 0,
         "lines with extra fields": 0,
-        "estimates taken from runtimes": 1,
-        "estimates unknown": 1,
+        "jobs without a time limit": 2,
+        "estimates taken from runtimes": 0,
+        "estimates unknown": 0,
         "cores taken from allocated cores": 1,
         "cores unknown": 1,
         "runtimes unknown": 1,
@@ -577,6 +580,31 @@ def test_changed_columns_are_written_and_not_the_fields_they_came_from(tmp_path:
     assert again.extras["requested_cores"].tolist() == [9, -1, 2]
 
 
+LIMITS = [(9, 1), (-1, 1), (-1, 2), (5, 2), (-1, 3), (20, -1), (-1, -1)]
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(0, 5), slice(1, 3), slice(2, 5), slice(4, 5)])
+def test_jobs_without_a_limit_have_the_longest_one_of_their_partition_also_when_written_again(
+    tmp_path: Path, rows: slice
+) -> None:
+    fields = [
+        line(number, 0, -1, 7, 1, -1, -1, 1, asked, *[-1] * 6, partition)
+        for number, (asked, partition) in enumerate(LIMITS, 1)
+    ]
+    jobs = read_swf(written(tmp_path, "\n".join(fields)))
+    assert jobs.estimate_s.tolist() == [9, 9, 5, 5, 20, 20, 20]
+    assert jobs.unlimited().tolist() == [False, True, True, False, True, False, True]
+    assert jobs.counts["jobs without a time limit"] == 4
+    none = read_swf(written(tmp_path, "\n".join([fields[1], fields[2].replace(" 7 ", " 8 ")])))
+    assert none.estimate_s.tolist() == [7, 8], "runtimes, if no job has a limit"
+    assert none.counts["estimates taken from runtimes"] == 2
+    part = jobs.take(rows)
+    write_swf(part, tmp_path / "part.swf")
+    assert read_swf(tmp_path / "part.swf").estimate_s.tolist() == part.estimate_s.tolist()
+    write_swf(simulate(jobs, cores=4), tmp_path / "scheduled.swf")
+    assert read_swf(tmp_path / "scheduled.swf").unlimited().tolist() == jobs.unlimited().tolist()
+
+
 def test_a_schedule_is_written_with_its_waits_runs_and_fates(tmp_path: Path) -> None:
     nan = math.nan
     jobs = Workload(
@@ -673,7 +701,8 @@ def test_a_real_log_is_read_as_by_hand(shared: Path, name: str) -> None:
     for at, field in enumerate(FIELDS):
         np.testing.assert_array_equal(found[field], rows[:, at], err_msg=field)
     np.testing.assert_array_equal(jobs.cores, np.where(rows[:, 7] > 0, rows[:, 7], rows[:, 4]))
-    np.testing.assert_array_equal(jobs.estimate_s, np.where(rows[:, 8] > 0, rows[:, 8], rows[:, 3]))
+    instead = rows[:, 8].max() if (rows[:, 8] > 0).any() else rows[:, 3]  # all jobs are in one partition
+    np.testing.assert_array_equal(jobs.estimate_s, np.where(rows[:, 8] > 0, rows[:, 8], instead))
 
 
 def test_a_field_of_a_hundred_thousand_digits_is_refused_at_once(tmp_path: Path) -> None:
