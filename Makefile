@@ -29,7 +29,7 @@ ifneq ($(shell $(PY) -c 'print("runs")' 2>/dev/null),runs)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full attack docs docs-test bench lint format types floors spelling language check hooks pins clean
+.PHONY: help setup demo test test-full attack docs docs-test bench lint format types options floors spelling language check hooks pins clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [WORKERS=2] [ARGS='more arguments of pytest, the demo or the benchmarks'] [PYTHON=python3.12]"
@@ -70,6 +70,9 @@ format: $(INSTALLED) ## mend what ruff can mend by itself
 
 types: $(INSTALLED) ## check the types (mypy, strict)
 	$(PY) -m mypy
+
+options: $(INSTALLED) ## write the types of options that are taken by name, which type checkers read
+	$(PY) -m tests.option_types
 
 floors: $(INSTALLED) ## check that imports only point down (import-linter)
 	$(VENV)/bin/lint-imports

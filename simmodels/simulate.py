@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 import pandas as pd
 
@@ -24,6 +24,9 @@ from simmodels.schedule import Schedule
 from simmodels.site import Removes, Site
 from simmodels.workload import Workload, WorkloadLike
 
+if TYPE_CHECKING:
+    from simmodels.policies.option_types import SimulateOnMachinesOptions, SimulateOptions, SimulateWorkflowsOptions
+
 Cluster = int | Site | ClusterSpec | tuple[str, int] | tuple[str, int, str | None]
 
 
@@ -44,7 +47,7 @@ def simulate(
     rebalance_s: float | None = None,
     engine: Engine = "auto",
     seed: int = 0,
-    **options: Any,  # noqa: ANN401  those of a queue, a placer or an auction, checked by name
+    **options: "Unpack[SimulateOptions]",
 ) -> Schedule:
     """Return the schedule of jobs and workflows: in a queue, by a placer, by an auction, or behind a router.
 
@@ -108,9 +111,8 @@ def simulate(
     require_engine(engine, seed)
     require_known("removes", removes, get_args(Removes))
     work = Workload.of(workload)
-    if heuristic is not None and checkpoints is not None:
-        options["checkpoints"] = checkpoints
-    rules, before = policies_of(heuristic, router, options)
+    of_placer = {} if heuristic is None or checkpoints is None else {"checkpoints": checkpoints}
+    rules, before = policies_of(heuristic, router, {**options, **of_placer})
     one = {
         "cores": cores,
         "capacity": capacity,
@@ -147,7 +149,7 @@ def simulate_on_machines(
     window_s: tuple[float, float] | None = None,
     engine: Engine = "auto",
     seed: int = 0,
-    **options: Any,  # noqa: ANN401  the fields of PlacementOptions
+    **options: "Unpack[SimulateOnMachinesOptions]",
 ) -> Schedule:
     """Return the schedule of jobs that run inside one machine each, on machines that are switched on and off.
 
@@ -219,7 +221,7 @@ def simulate_workflows(
     bid: str | Priority = "PVR",
     engine: Engine = "auto",
     seed: int = 0,
-    **rules: Any,  # noqa: ANN401  the rules of the auction, checked by name
+    **rules: "Unpack[SimulateWorkflowsOptions]",
 ) -> Schedule:
     """Return the schedule of workflows whose tasks bid for cores; `simulate` with ``on`` and ``bid``.
 

@@ -40,14 +40,21 @@ def run(*command: str | Path, cwd: Path, path: str | None = None) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a wheel built from a copy of the checkout (a build leaves files behind), without network."""
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the checkout: a build leaves files behind."""
+    source = tmp_path_factory.mktemp("source")
     for name in ("pyproject.toml", "setup.cfg", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     for name in (*PACKAGES, "tests", "benchmarks", "docs"):
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, source / name, ignore=MADE)
+    return source
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a wheel, built without network."""
+    out = tmp_path_factory.mktemp("wheel")
     offline = ("--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
     run(sys.executable, "-m", "pip", "wheel", *offline, "--wheel-dir", out, source, cwd=out)
     (built,) = out.glob("*.whl")
@@ -107,6 +114,55 @@ def test_the_installed_wheel_runs_outside_the_checkout(wheel: Path, tmp_path: Pa
     by_module = run(sys.executable, "-m", "experiments", "--help", cwd=elsewhere, path=str(target))
     assert "compare" in by_script
     assert "compare" in by_module
+
+
+SCRIPT = """\
+import simmodels as sm, workloads as wl, experiments
+from datetime import timedelta
+
+log = wl.lublin(jobs=10, cores=8, seed=1)
+sm.simulate(log, order="SAF", backfilling="conservative", threshold_s="40h", queue_depth=5).metrics()
+sm.simulate(log, cores=8, threshold_s=timedelta(hours=40), order=lambda cores: cores, backfill_order="SPF")
+sm.simulate(log, ordr="SAF")
+sm.simulate(log, backfilling="EASY")
+sm.simulate(log, threshold_s=[1])
+env = sm.Environment()
+ours = sm.Cluster(env, "ours", machines=2, cores_per_machine=4)
+sm.QueueScheduler(env, ours, order="SAF", backfilling="EASY")
+sm.FirstFit(env, ours, fill_order=[1, 0], pack_size=3)
+sm.Auctioneer(env, [ours], network="all")
+sm.simulate_workflows([], clusters=[("a", 4)], ccr="a fifth")
+sm.simulate_on_machines(log, [(0, 2)], cores_per_machine=8, heuristic="FirstFit", awar=True)
+"""
+FOUND = {
+    7: 'Unexpected keyword argument "ordr" for "simulate"; did you mean "order"?',
+    8: 'Argument "backfilling" to "simulate" has incompatible type',
+    9: 'Argument "threshold_s" to "simulate" has incompatible type',
+    12: 'Argument "backfilling" to "QueueScheduler" has incompatible type',
+    13: 'Unexpected keyword argument "pack_size" for "FirstFit"',
+    14: 'Argument "network" to "Auctioneer" has incompatible type',
+    15: 'Argument "ccr" to "simulate_workflows" has incompatible type',
+    16: 'Unexpected keyword argument "awar" for "simulate_on_machines"; did you mean "aware"?',
+}
+
+
+def test_a_type_checker_finds_an_editable_install_and_the_mistakes_of_a_script(source: Path, tmp_path: Path) -> None:
+    (empty := tmp_path / "empty").mkdir()
+    build = "import sys; from setuptools.build_meta import build_editable; build_editable(sys.argv[1])"
+    run(sys.executable, "-c", build, tmp_path, cwd=source)
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
+    (built,) = tmp_path.glob("*.whl")
+    (site,) = (tmp_path / "venv").glob("[Ll]ib/**/site-packages")
+    zipfile.ZipFile(built).extractall(site)
+    (empty / "script.py").write_text(SCRIPT)
+    # Without the libraries, whose types are Any then: what they would add is time.
+    options = ("--python-executable", next((tmp_path / "venv").glob("[bS]*/python*")), "--no-error-summary")
+    command = [sys.executable, "-m", "mypy", "--strict", *options, "script.py"]
+    done = subprocess.run(command, cwd=empty, stdout=subprocess.PIPE, text=True, check=False)
+    found = {
+        int(line.split(":")[1]): line.split(": error: ")[1] for line in done.stdout.splitlines() if ": error: " in line
+    }
+    assert {at: said[: len(FOUND.get(at, said))] for at, said in found.items()} == FOUND, done.stdout
 
 
 def test_setup_cfg_holds_no_settings_of_tools() -> None:

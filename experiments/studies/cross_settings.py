@@ -8,13 +8,14 @@ from experiments.campaigns.study import Design, require_integer
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_number
+from simmodels.policies.queue_options import Backfilling
 
 FIXED: Final = ("FCFS", "SAF", "F2", "learned")
 """The orders that stay the same; ``learned`` is fitted to trials on a steady machine."""
 TUNERS: Final = ("bandit", "feedback")
 """The online tuners, which choose one of `FIXED` period by period."""
 ORDERS: Final = (*FIXED, *TUNERS)
-QUEUES: Final = {"EASY": "easy", "conservative": "conservative"}
+QUEUES: Final[Mapping[str, Backfilling]] = {"EASY": "easy", "conservative": "conservative"}
 AWARE: Final = "first fit"
 UNAWARE: Final = "unaware first fit"
 TARGETED: Final = "TargetASAP"

@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
 from simpy.events import Event
@@ -38,6 +38,9 @@ from simmodels.schedule import Schedule
 from simmodels.structures.structure import address_of
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
+
+if TYPE_CHECKING:
+    from simmodels.policies.option_types import AuctioneerOptions
 
 
 @takes_options(AuctionOptions)
@@ -105,7 +108,7 @@ class Auctioneer(Router):
         *,
         forward: bool = False,
         rebalance_s: float | None = None,
-        **rules: Any,  # noqa: ANN401  see AuctionOptions
+        **rules: "Unpack[AuctioneerOptions]",
     ) -> None:
         self.env = as_instance("env", env, Environment)
         given: Any = as_tuple("clusters", clusters, "a list of clusters, or of schedulers")

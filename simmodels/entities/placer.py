@@ -1,7 +1,7 @@
 """Placers: schedulers that give each job one machine of a cluster whose machines are switched on and off."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 from simpy.events import PENDING, Event
@@ -25,6 +25,14 @@ from simmodels.policies.rows import Rows, require_columns, row_of
 from simmodels.streams import stream
 from simmodels.structures.placement_state import grow, job_columns, refused, set_known, usage_summary
 from simmodels.workload import Job, Workload
+
+if TYPE_CHECKING:
+    from simmodels.policies.option_types import (
+        FirstFitOptions,
+        PackedTargetAsapOptions,
+        TargetAsapOptions,
+        TargetStretchOptions,
+    )
 
 _ROOM = 1024  # slots at first
 
@@ -439,7 +447,7 @@ class FirstFit(Placer):
 
     heuristic = "FirstFit"
 
-    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
+    def __init__(self, env: Environment, cluster: Cluster, **options: "Unpack[FirstFitOptions]") -> None:
         super().__init__(env, cluster, **options)
 
 
@@ -469,7 +477,7 @@ class TargetStretch(Placer):
 
     heuristic = "TargetStretch"
 
-    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
+    def __init__(self, env: Environment, cluster: Cluster, **options: "Unpack[TargetStretchOptions]") -> None:
         super().__init__(env, cluster, **options)
 
 
@@ -499,7 +507,7 @@ class TargetAsap(Placer):
 
     heuristic = "TargetAsap"
 
-    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
+    def __init__(self, env: Environment, cluster: Cluster, **options: "Unpack[TargetAsapOptions]") -> None:
         super().__init__(env, cluster, **options)
 
 
@@ -530,5 +538,5 @@ class PackedTargetAsap(Placer):
 
     heuristic = "PackedTargetAsap"
 
-    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see above
+    def __init__(self, env: Environment, cluster: Cluster, **options: "Unpack[PackedTargetAsapOptions]") -> None:
         super().__init__(env, cluster, **options)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from simmodels.structures import queue_state as state
 from simmodels.structures.structure import address_of
 from simmodels.window import run_on
 from simmodels.workload import Job, Workload
+
+if TYPE_CHECKING:
+    from simmodels.policies.option_types import QueueSchedulerOptions
 
 _ROOM: Final = 1024  # slots at first
 _REASONS: Final[dict[Backfilling, Reason]] = {
@@ -68,7 +71,7 @@ class QueueScheduler(Scheduler):
     [0.0, 15.0, 10.0]
     """
 
-    def __init__(self, env: Environment, cluster: Cluster, **options: Any) -> None:  # noqa: ANN401  see QueueOptions
+    def __init__(self, env: Environment, cluster: Cluster, **options: "Unpack[QueueSchedulerOptions]") -> None:
         self.options = QueueOptions.checked(**options)
         super().__init__(env, cluster)
         self.order_changes = 0

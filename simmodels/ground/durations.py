@@ -2,11 +2,15 @@
 
 import math
 import re
-from typing import Any, Final
+from datetime import timedelta
+from typing import Any, Final, TypeAlias
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_number
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
+
+Duration: TypeAlias = float | str | timedelta
+"""What stands for a duration: a number of seconds, or a text or a timedelta that is one."""
 
 _UNITS: Final = {"": SECOND, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
 _SHOWN: Final = (("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", SECOND))

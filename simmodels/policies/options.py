@@ -5,13 +5,20 @@ default and its choices.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
+from functools import reduce
+from operator import or_
+from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args, get_origin
 
 from simmodels.errors import require_known
+from simmodels.ground.durations import Duration
+from simmodels.policies.naming import Given
+from simmodels.policies.priority import Priority
 
 Taker = TypeVar("Taker", bound=Callable[..., Any])
+_GIVEN: Final[dict[Any, Any]] = {Priority: Given, tuple[int, ...]: Iterable[int]}
+"""What a user may give for an option that is kept as another type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,13 @@ def _choices(kind: Any) -> tuple[Any, ...]:  # noqa: ANN401  a type, or what typ
     return ()
 
 
+def given_type(name: str, kind: Any) -> Any:  # noqa: ANN401  types
+    """Return the type of what a user may give for an option: also a name, or a duration, as `checked` takes it."""
+    parts = get_args(kind) if type(None) in get_args(kind) else (kind,)
+    taken = _GIVEN | {float: Duration} if name.endswith("_s") else _GIVEN
+    return reduce(or_, (taken.get(part, part) for part in parts))
+
+
 class _Unchanged:
     """What stands for an option that is not changed."""
 
@@ -139,12 +153,11 @@ def takes_options(
                 if each.name in own or not only(each.name) or (changed and each.name not in kind.changeable):
                     continue
                 default = None if each.default is MISSING else getattr(each.default, "name", each.default)
-                annotation: Any = str | each.type if hasattr(each.default, "name") else each.type
                 own[each.name] = inspect.Parameter(
                     each.name,
                     inspect.Parameter.KEYWORD_ONLY,
                     default=_Unchanged() if changed else default,
-                    annotation=annotation,
+                    annotation=given_type(each.name, each.type),
                 )
         function.__signature__ = signature.replace(parameters=list(own.values()))
         return taker

@@ -9,6 +9,7 @@ from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.queue_options import QueueOptions
+from tests import option_types
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "options.md"
 HEURISTICS = ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap")
@@ -52,3 +53,7 @@ def test_an_option_of_another_heuristic_is_refused() -> None:
                     RequestError, match=f"{heuristic} has no option {name}; it is one of another heuristic"
                 ):
                     PlacementOptions.checked(heuristic=heuristic, **{name: default})
+
+
+def test_the_types_that_type_checkers_read_are_those_of_the_options() -> None:
+    assert option_types.PATH.read_text("utf-8") == option_types.text(), "run `make options`"
