@@ -112,10 +112,17 @@ class Schedule:
         needed if some job ran more than once, or if there are machines; `attempt` grows with time within a job. One
         that came to nothing has outcome 2 and its interruption as `end_s`. Jobs without a row ran as `start_s` says. A
         column ``row``, the input row, may stand in for ``job_id`` where that is not unique; ``cluster`` is the
-        cluster's number (else 0), ``machine`` the number of the (lowest) machine there, and ``work_s`` the work that
-        was done and not lost, in seconds of the job. The last two are needed where there are machines.
+        cluster's number (else 0), ``machine`` the number of the (lowest) machine there, and ``work_s`` for how long it
+        did work that was not lost. The last two are needed where there are machines. Further columns say of attempts
+        what the proof cannot know otherwise: ``warned_s``, how long before it was lost a checkpoint was asked for (NaN:
+        it was not); ``earlier_s``, how long it ran before the simulation began; ``stopped``, that it was lost though
+        its machines stayed on; ``speed``, ``interval_s``, ``cost_s`` and ``restart_s``, if it did not run as its
+        cluster now says.
     parts
         The attempts that ran on several machines: ``row, attempt, machine, cores``, one row per machine.
+    elsewhere
+        If the schedule is that of one cluster of several: the attempts of its jobs on the others, as in `attempts`, by
+        ``row``, with ``speed, interval_s, cost_s, restart_s``. Only the proof and the waits ask for them. None: none.
     off_spans
         The spans in which machines were off: ``cluster, machine, start_s, end_s``, by cluster, machine and time; None
         if no cluster has machines.
@@ -163,6 +170,7 @@ class Schedule:
     cluster: NDArray[np.int64] = None  # type: ignore[assignment]  # None is filled in below
     attempts: pd.DataFrame | None = None
     parts: pd.DataFrame | None = None
+    elsewhere: pd.DataFrame | None = None
     off_spans: pd.DataFrame | None = None
     window: tuple[float, float] | None = None
     workflow_outcome: NDArray[np.int8] | None = None
@@ -187,6 +195,7 @@ class Schedule:
             cluster: NDArray[np.integer] | None = None,
             attempts: pd.DataFrame | None = None,
             parts: pd.DataFrame | None = None,
+            elsewhere: pd.DataFrame | None = None,
             off_spans: pd.DataFrame | None = None,
             window: tuple[float, float] | None = None,
             workflow_outcome: NDArray[np.integer] | None = None,
@@ -220,6 +229,9 @@ class Schedule:
         if self.attempts is not None:
             fix("attempts", self.attempts.copy())
             self._attempt_rows()
+        if self.elsewhere is not None:
+            fix("elsewhere", self.elsewhere.copy())
+            rows_of(self.elsewhere, self.workload)
         if not self.workload.is_rigid:
             self._fill_workflows()
 
@@ -300,6 +312,7 @@ class Schedule:
         window: tuple[float, float] | None = None,
         keep: bool = True,
         parts: pd.DataFrame | None = None,
+        elsewhere: pd.DataFrame | None = None,
         counted: NDArray[np.bool_] | None = None,
         workflow_outcome: NDArray[np.int8] | None = None,
         critical_path_s: NDArray[np.float64] | None = None,
@@ -316,14 +329,14 @@ class Schedule:
         rows
             int64[k], the input row of each attempt.
         attempts
-            `start_s`, `end_s` and `outcome` of each; `cluster`, `machine`, `work_s` where they are known; and
-            `executed_s`, else end - start.
+            `start_s`, `end_s` and `outcome` of each; `executed_s`, else end - start; `attempt`, their numbers, if some
+            are elsewhere; and the further columns of a table of attempts that are known.
         off
             The spans in which machines were off, in any order: cluster, machine, begin, and end (infinity if it has not
             ended). None if no cluster has machines.
         keep
             Whether the table of attempts is kept; it need not be if each job ran once, on a pool.
-        parts, counted, workflow_outcome, critical_path_s, price, terms, about
+        parts, elsewhere, counted, workflow_outcome, critical_path_s, price, terms, about
             As in the class.
         """
         start_s, end_s, executed_s = np.full((3, len(workload)), np.nan)
@@ -342,7 +355,7 @@ class Schedule:
         if keep:
             kept = {name: column for name, column in attempts.items() if name != "executed_s"}
             kept["outcome"] = attempts["outcome"].astype(np.int8)
-            numbers = {"job_id": workload.job_id[rows], "row": rows, "attempt": numbered(rows)}
+            numbers = {"job_id": workload.job_id[rows], "row": rows, "attempt": kept.pop("attempt", numbered(rows))}
             table = pd.DataFrame({**numbers, **kept})
         return cls(
             workload,
@@ -357,6 +370,7 @@ class Schedule:
             off_spans=None if off is None or window is None else off_table(*off, window),
             window=window,
             parts=parts,
+            elsewhere=elsewhere,
             counted=counted,
             workflow_outcome=workflow_outcome,
             critical_path_s=critical_path_s,
@@ -405,7 +419,10 @@ class Schedule:
         return number
 
     def on(self, cluster: int | str) -> "Schedule":
-        """Return what ran on one cluster, as a schedule of rigid jobs; rows are those that ran there last.
+        """Return what ran on one cluster, as a schedule of rigid jobs: rows that ran there, with their attempts there.
+
+        The parts of all clusters add up to the whole. A job that was lost here and ran again elsewhere is unfinished
+        here, and counted there, in `jobs` and in the means.
 
         Parameters
         ----------
@@ -418,29 +435,35 @@ class Schedule:
             There is no such cluster.
         """
         number = self._number(cluster)
-        place = self.places[number]
-        rows = np.flatnonzero((self.cluster == number) & ~np.isnan(self.start_s))
-        by_row = {name: getattr(self, name)[rows] for name in ("outcome", "counted", "executed_s")}
-        parts: list[pd.DataFrame | None] = []
-        for table in (self.attempts, self.parts):
-            if table is None:
-                parts.append(None)
-                continue
-            of = self._attempt_rows() if table is self.attempts else table["row"].to_numpy()
-            kept = np.isin(of, rows)
-            if "cluster" in table:
-                kept &= (table["cluster"] == number).to_numpy()
-            parts.append(table[kept].assign(row=np.searchsorted(rows, of[kept]), cluster=0))
+        place, evidence = self.places[number], self._evidence()
+        runs, _ = evidence.in_order()
+        here = (runs.cluster == number) & ~np.isnan(runs.start_s)
+        rows, first = np.unique(runs.row[here], return_index=True)
+        last = np.append(first[1:], here.sum())[: len(rows)] - 1
+        away = pd.DataFrame(runs.take(~here & np.isin(runs.row, rows) & ~np.isnan(runs.start_s))._asdict())
+        gone = evidence.moved[rows] | (self.cluster[rows] != number)
+        table = parts = None
+        if self.attempts is not None:
+            given = self._given()
+            kept = given.cluster == number
+            table = self.attempts[kept].assign(row=np.searchsorted(rows, given.row[kept]), cluster=0)
+        if self.parts is not None:
+            which = pd.DataFrame({"row": runs.row[here], "attempt": runs.attempt[here]})
+            parts = self.parts.merge(which, on=["row", "attempt"])
+            parts["row"] = np.searchsorted(rows, parts["row"])
         spans = self.off_spans
         return Schedule(
             self.workload.take(rows),
             place.cores,
-            self.start_s[rows],
-            self.end_s[rows],
-            **by_row,
+            runs.start_s[here][last],
+            np.where(gone, np.nan, self.end_s[rows]),
+            outcome=np.where(gone, UNFINISHED, self.outcome[rows]),
+            counted=self.counted[rows] & ~gone,
+            executed_s=np.where(gone, np.nan, self.executed_s[rows]),
             clusters=(place,),
-            attempts=parts[0],
-            parts=parts[1],
+            attempts=table,
+            parts=parts,
+            elsewhere=away.assign(row=np.searchsorted(rows, away["row"])) if len(away) else None,
             off_spans=None if spans is None else spans[spans["cluster"] == number].assign(cluster=0),
             window=self.window,
             terms=self.terms,
@@ -455,6 +478,7 @@ class Schedule:
             "attempts": self._attempts(),
             "listed": None if self.attempts is None else np.bincount(self._attempt_rows(), minlength=len(self)),
             "parts": pd.DataFrame(columns=list(PART_COLUMNS)) if self.parts is None else self.parts,
+            "elsewhere": self._elsewhere(),
         }
         if self.workflow_outcome is None:
             given["workflow_outcome"] = np.empty(0, np.int8)
@@ -537,7 +561,7 @@ class Schedule:
             table, rows = self.attempts.copy(), self._attempt_rows()
         else:
             rows = np.lexsort((np.arange(len(self)), self.start_s))[: int((~np.isnan(self.start_s)).sum())]
-            table = pd.DataFrame({"job_id": self.workload.job_id[rows], **self._attempts().take(rows)._asdict()})
+            table = pd.DataFrame({"job_id": self.workload.job_id[rows], **self._attempts().take(rows).shown()})
         table["cores"] = self.workload.cores[rows]
         table["lost_s"] = table["end_s"] - table["start_s"] - table["work_s"] if "work_s" in table else np.nan
         return table
@@ -549,14 +573,12 @@ class Schedule:
         first n rows are the jobs' last (mostly: only) attempts, in input order, NaN where a job never
         started; the earlier attempts follow, by (row, attempt).
         """
-        return pd.DataFrame(self._attempts()._asdict())
+        return pd.DataFrame(self._attempts().shown())
 
     def _attempts(self) -> Attempts:
         """Return the columns of `all_attempts`."""
-        rows = np.arange(len(self))
-        unknown = (np.broadcast_to(np.int64(-1), len(self)), np.broadcast_to(np.float64(np.nan), len(self)))
-        ones = np.broadcast_to(np.int64(1), len(self))
-        only = Attempts(rows, ones, self.start_s, self.end_s, self.outcome, self.cluster, *unknown)
+        by_row = {name: getattr(self, name) for name in ("start_s", "end_s", "outcome", "cluster")}
+        only = Attempts.of(row=np.arange(len(self)), attempt=np.broadcast_to(np.int64(1), len(self)), **by_row)
         return only if self.attempts is None or self.attempts.empty else only.with_earlier(self._given())
 
     def _given(self) -> Attempts:
@@ -565,6 +587,11 @@ class Schedule:
             return from_table(self.attempts, self._attempt_rows(), self.cluster)
         ran = self._attempts().take(np.flatnonzero(~np.isnan(self.start_s)))
         return ran._replace(work_s=np.where(ran.outcome == UNFINISHED, 0.0, self.executed_s[ran.row]))
+
+    def _elsewhere(self) -> Attempts:
+        """Return the attempts on clusters that are not among those of the schedule."""
+        table = pd.DataFrame(columns=["row", *ATTEMPT_COLUMNS]) if self.elsewhere is None else self.elsewhere
+        return from_table(table, table["row"].to_numpy().astype(np.int64), self.cluster)
 
     def _attempt_rows(self) -> NDArray[np.int64]:
         """Return the input row of each row of `attempts`; refuse those that have none."""

@@ -8,7 +8,7 @@ from typing import Literal, Self, get_args
 from simmodels.capacity import Capacity
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_integer
-from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.results.cluster_spec import ClusterSpec
 
 Removes = Literal["highest", "random"]
@@ -111,10 +111,16 @@ class Site:
         if isinstance(given, Site):
             return given
         if isinstance(given, ClusterSpec):
-            if given.machines == 1:
+            if given.speeds:
+                what = f"the machines of cluster {given.name!r} have speeds {set(given.speeds)}"
+                raise RequestError(what, "make it a Cluster of an Environment")
+            saving = None if given.checkpoints == checkpoint_numbers(None) else Checkpoints(*given.checkpoints)
+            if given.machines == 1 and saving is None:
                 return cls(name=given.name, cores=given.cores, kind=given.kind)
             size = given.cores_per_machine
-            return cls(name=given.name, machines=given.machines, cores_per_machine=size, kind=given.kind)
+            return cls(
+                name=given.name, machines=given.machines, cores_per_machine=size, kind=given.kind, checkpoints=saving
+            )
         if isinstance(given, Sequence) and not isinstance(given, str):
             if 2 <= len(given) <= 3 and isinstance(given[0], str) and isinstance([*given, None][2], str | None):
                 return cls(name=given[0], cores=given[1], kind=[*given, None][2])
@@ -127,7 +133,8 @@ class Site:
     @property
     def place(self) -> ClusterSpec:
         """Return the site as a schedule knows it."""
-        return ClusterSpec(self.name, self.size, self.kind, 1 if self.machines is None else self.machines)
+        machines, saving = 1 if self.machines is None else self.machines, checkpoint_numbers(self.checkpoints)
+        return ClusterSpec(self.name, self.size, self.kind, machines, checkpoints=saving)
 
     @property
     def size(self) -> int:

@@ -114,6 +114,37 @@ class Meter:
         self.since_s, self.state = self.env.now, self.count()
 
 
+def waited_s(schedule: sm.Schedule) -> float:
+    """How long rigid jobs waited, all of them together; none waits at the end."""
+    queue = schedule.queue_length()
+    return float(np.sum(np.diff(queue["time_s"]) * queue["queue_length"][:-1]))
+
+
+def totals(schedule: sm.Schedule) -> dict[str, float]:
+    """What adds up over the clusters of a schedule: numbers, core-seconds, energy."""
+    runs, metrics = schedule.runs, schedule.metrics()
+    low, high = schedule.simulated_s
+    clusters = [schedule.on(place.name) for place in schedule.places]
+    offered = sum(each.cores_per_machine * each.capacity.machine_seconds(low, high) for each in clusters)
+    return {
+        "attempts": len(runs),
+        "lost_s": float((runs["cores"] * runs["lost_s"]).sum()),
+        "kills": metrics["kills"],
+        **{name: metrics[name] * offered for name in ("goodput", "aborted", "idle")},
+        "completed": int((schedule.outcome == 0).sum()),
+        "counted": int(schedule.counted.sum()),
+        "energy_kwh": schedule.energy(sm.Power(machine_w=100.0, core_w=10.0))["energy_kwh"],
+    }
+
+
+def assert_parts_add_up(schedule: sm.Schedule, parts: list[sm.Schedule], *, rigid: bool) -> None:
+    found = [totals(part.validate()) for part in parts]
+    added = {name: sum(each[name] for each in found) for name in found[0]}
+    assert added == pytest.approx(totals(schedule), rel=1e-9, abs=1e-6)
+    if rigid:
+        assert sum(map(waited_s, parts)) == pytest.approx(waited_s(schedule), abs=1e-6)
+
+
 @pytest.mark.parametrize("capacity", CAPACITIES)
 @pytest.mark.parametrize("decider", DECIDERS)
 @pytest.mark.parametrize("work", WORK)
@@ -130,6 +161,7 @@ def test_every_part_combines_with_every_other(work: str, decider: str, capacity:
     for each in WORK[work]:
         sm.Source(env, each, into=taker)
     recorder, meter = sm.Recorder(env), Meter(env, clusters)
+    of_clusters = [sm.Recorder(env, cluster) for cluster in clusters]
     env.run(until=sm.all_done(env))
     meter.look()
     schedule = recorder.schedule(window_s=(0.0, float(env.now))).validate()
@@ -152,6 +184,9 @@ def test_every_part_combines_with_every_other(work: str, decider: str, capacity:
     if capacity in {"walk, kill", "failures and walk"} and work != "workflows":  # which may have safe machines only
         assert lost > 0
     assert (meter.off == 0) == (capacity == "fixed")
+    window_s = (0.0, float(env.now))
+    assert_parts_add_up(schedule, [schedule.on(cluster.name) for cluster in clusters], rigid=work == "log")
+    assert_parts_add_up(schedule, [each.schedule(window_s=window_s) for each in of_clusters], rigid=work == "log")
     write_trace(schedule, tmp_path / "out.pftrace")
     assert_attempts(schedule, read_binary(tmp_path / "out.pftrace"))
 

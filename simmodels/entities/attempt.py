@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simmodels.entities.machine import Machine
+    from simmodels.policies.checkpoints import Checkpoints
 
 
 class Outcome(Enum):
@@ -69,6 +70,11 @@ class Runs(Protocol):
     name: str
     number: int
     speed: float
+    checkpoints: "Checkpoints"
+
+    @property
+    def works_as_logged(self) -> bool:
+        """Whether the work of a job is its runtime there."""
 
     def end(self, attempt: "Attempt", /) -> None:
         """Free the cores of an attempt."""
@@ -94,6 +100,8 @@ class Attempt:
         When it started.
     limit_s
         How long it may run at most; None: no limit.
+    limit_work_s
+        How much work that is, in seconds at speed 1, if its scheduler said it so.
     end_s
         When it ended; None while it runs.
     executed_s
@@ -113,6 +121,8 @@ class Attempt:
         How many seconds of the job its machines, the slowest of them, do in a second.
     whole_s
         All the work of its job, in seconds at speed 1.
+    checkpoints
+        How it writes checkpoints: as its cluster said when it started.
     left
         What was left of its job when it started; None for all of it.
     process
@@ -132,6 +142,7 @@ class Attempt:
     """
 
     __slots__ = (
+        "checkpoints",
         "cluster",
         "counted",
         "decider",
@@ -140,6 +151,7 @@ class Attempt:
         "job",
         "left",
         "limit_s",
+        "limit_work_s",
         "outcome",
         "places",
         "process",
@@ -161,6 +173,7 @@ class Attempt:
         self.cluster = cluster
         self.start_s: float = cluster.env.now
         self.limit_s = limit_s
+        self.limit_work_s: float | None = None
         self.end_s: float | None = None
         self.executed_s: float | None = None
         self.outcome: Outcome | None = None
@@ -175,6 +188,7 @@ class Attempt:
         self.warned_s: float | None = None
         self.work_s: float | None = None
         self.speed = cluster.speed
+        self.checkpoints = cluster.checkpoints
         self.whole_s = job.runtime_s
         self.left: Left | None = None
 

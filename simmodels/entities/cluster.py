@@ -23,7 +23,7 @@ from simmodels.ground.arguments import as_instance
 from simmodels.ground.cards import card, tiles
 from simmodels.ground.durations import duration
 from simmodels.ground.numbers import as_integer, as_number
-from simmodels.policies.checkpoints import Checkpoints
+from simmodels.policies.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.results.cluster_spec import ClusterSpec
 from simmodels.workload import Job
 
@@ -158,7 +158,10 @@ class Cluster:
         """Return the cluster as a schedule knows it."""
         sizes = [machine.cores for machine in self.machines]
         differ = tuple(sizes) if len(set(sizes)) > 1 else ()
-        return ClusterSpec(self.name, self.cores, self.kind, max(len(sizes), 1), differ)
+        speeds = tuple(machine.speed for machine in self.machines) or (self.speed,)
+        odd = () if set(speeds) == {1.0} else speeds
+        saving = checkpoint_numbers(self.checkpoints)
+        return ClusterSpec(self.name, self.cores, self.kind, max(len(sizes), 1), differ, odd, saving)
 
     # -- what a user's cluster may change ---------------------------------------------------------
 
@@ -169,8 +172,12 @@ class Cluster:
     @property
     def runs_as_logged(self) -> bool:
         """Whether each job runs for its own runtime here: at speed 1, with no `runtime_s` or `execute` overridden."""
-        plain = self._only_waits and type(self).runtime_s is Cluster.runtime_s
-        return plain and self._even_speed and self.speed == 1.0
+        return self.works_as_logged and self._even_speed and self.speed == 1.0
+
+    @property
+    def works_as_logged(self) -> bool:
+        """Whether the work of a job is its runtime here, at any speed: no `runtime_s` or `execute` is overridden."""
+        return self._only_waits and type(self).runtime_s is Cluster.runtime_s
 
     def execute(self, attempt: Attempt) -> Process:
         """Do the work of an attempt (a SimPy process); override it for jobs that do more than wait.
@@ -186,7 +193,7 @@ class Cluster:
         runs = attempt.whole_s = self.runtime_s(job)
         if self._progress or self._writes:
             attempt.left = self._progress.left_of(attempt.submitted, runs)
-            runs = duration_s(attempt.left, attempt.speed, self.checkpoints)
+            runs = duration_s(attempt.left, attempt.speed, attempt.checkpoints)
         elif attempt.speed != 1.0:
             runs /= attempt.speed
         if attempt.limit_s is not None and attempt.limit_s < runs:
@@ -243,7 +250,7 @@ class Cluster:
 
     def work_so_far_s(self, attempt: Attempt) -> float:
         """Return for how long an attempt has done work by now, in seconds."""
-        return worked_s(attempt, self.checkpoints, float(self.env.now))
+        return worked_s(attempt, attempt.checkpoints, float(self.env.now))
 
     # -- what schedulers use ------------------------------------------------------------------------
 
@@ -292,6 +299,7 @@ class Cluster:
         for each, cores in places:
             self._occupy(attempt, each, cores)
         if limit_work_s is not None:
+            attempt.limit_work_s = limit_work_s
             attempt.limit_s = self.takes_s(attempt.submitted, limit_work_s, speed=attempt.speed)
         self.env.publish(Started, attempt)
         if self._only_waits:
@@ -370,7 +378,7 @@ class Cluster:
     def _account(self, attempt: Attempt) -> None:
         """Note how much work an attempt that ends did, and what is left of its job."""
         if self._only_waits and attempt.job is attempt.submitted:
-            self._progress.settle(attempt, self.checkpoints, float(self.env.now))
+            self._progress.settle(attempt, attempt.checkpoints, float(self.env.now))
         else:  # only its own `execute`, or scheduler, knows what it did
             self._progress.forget(attempt.submitted)
 

@@ -4,7 +4,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from struct import Struct
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,10 @@ from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import ranges
+from simmodels.policies.checkpoints import Checkpoints, checkpoint_numbers
+from simmodels.results.attempts import PART_COLUMNS, Attempts, unexpected
 from simmodels.results.cluster_spec import Terms
+from simmodels.results.course import with_conditions
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.workflow import Workflow
 from simmodels.workload import COLUMNS, Job, Workload
@@ -50,8 +53,14 @@ _ATTEMPT = np.dtype(
         ("on", np.int32),  # the number of its cluster in the environment
         ("machine", np.int64),  # its lowest machine; -1 in a pool
         ("work_s", np.float64),  # what it did that is not lost; NaN where only its outcome says it
+        ("speed", np.float64),
+        ("rule", np.int32),  # the number of its checkpoints among those that were seen
+        ("changed", np.bool_),  # whether only its cluster or its scheduler says how long it runs
     ]
 )
+_RARE: Final = ("warned_s", "earlier_s", "stopped")
+_CHECKPOINTS: Final = ("interval_s", "cost_s", "restart_s")
+_RULES: Final = ("speed", *_CHECKPOINTS)
 
 
 def _packing(record: np.dtype[np.void]) -> Struct:
@@ -60,6 +69,17 @@ def _packing(record: np.dtype[np.void]) -> Struct:
 
 
 _pack_job, _pack_attempt = _packing(_JOB).pack, _packing(_ATTEMPT).pack
+
+
+def _earlier_s(attempt: Attempt) -> float:
+    """Return how long an attempt ran before the simulation began."""
+    return 0.0 if attempt.left is None else attempt.left.earlier_s
+
+
+def _is_changed(attempt: Attempt) -> bool:
+    """Return whether only the user's cluster, or scheduler, says how long it runs: by a law, another job, a limit."""
+    limited = attempt.limit_s is not None and attempt.limit_work_s != attempt.submitted.estimate_s
+    return limited or attempt.job is not attempt.submitted or not attempt.cluster.works_as_logged
 
 
 def _require_early(env: Environment) -> None:
@@ -112,8 +132,9 @@ class Recorder:
         self._flows: list[tuple[int, Workflow]] = []  # every submitted workflow, and the number of its first task
         self._ended = bytearray()  # a record of each attempt that has ended
         self._parts: list[tuple[int, int, int]] = []  # attempts on several machines: their place here, machine, cores
+        self._rules: dict[Checkpoints, int] = {}  # those under which attempts ran
+        self._rare: list[tuple[int, float, float, bool]] = []  # place, warned_s, earlier_s and stopped, where one is
         self._lost = False
-        self._replaced = False  # whether a scheduler started another job in the place of one
         self._first_s = float(env.now)
         self._switched: dict[Machine, array[float]] = {}  # when it went off, came back, went off, ...
         for cluster_ in env.all(Cluster):
@@ -146,7 +167,7 @@ class Recorder:
 
     def _see_end(self, event: Ended) -> None:
         attempt = event.attempt
-        if self.cluster is None or attempt.cluster is self.cluster:
+        if self.cluster is None or attempt.cluster is self.cluster or self._number_of(attempt.submitted) is not None:
             self._keep(attempt)
         submitted, outcome = attempt.submitted, attempt.outcome
         if isinstance(submitted, TaskRun):
@@ -167,12 +188,14 @@ class Recorder:
         else:
             code = UNFINISHED
             self._lost = True
-        if attempt.job is not attempt.submitted:
-            self._replaced = True
-        places = attempt.places
+        places, at = attempt.places, len(self._ended) // _ATTEMPT.itemsize
         if len(places) > 1:
-            at = len(self._ended) // _ATTEMPT.itemsize
             self._parts += [(at, machine.index, cores) for machine, cores in places]
+        lost, earlier_s = code == UNFINISHED, _earlier_s(attempt)
+        stopped = lost and all(machine.is_on for machine, _ in places)
+        if earlier_s or stopped or (lost and attempt.warned_s is not None):
+            warned_s = attempt.warned_s if lost and attempt.warned_s is not None else math.nan
+            self._rare.append((at, warned_s, earlier_s, stopped))
         self._ended += _pack_attempt(
             self._number(attempt.submitted),
             attempt.start_s,
@@ -183,7 +206,14 @@ class Recorder:
             attempt.cluster.number,
             places[0][0].index if places else -1,
             math.nan if attempt.work_s is None else attempt.work_s,
+            attempt.speed,
+            self._rule(attempt),
+            _is_changed(attempt),
         )
+
+    def _rule(self, attempt: Attempt) -> int:
+        """Return the number of the checkpoints of an attempt."""
+        return self._rules.setdefault(attempt.checkpoints, len(self._rules))
 
     def _see_power(self, machine: Machine) -> None:
         if self.cluster is None or machine.cluster is self.cluster:
@@ -191,14 +221,19 @@ class Recorder:
 
     def _number(self, job: Job) -> int:
         """Return the number of a job, or a task, that was submitted and is not done."""
-        key, after = (id(job.workflow), job.task) if isinstance(job, TaskRun) else (id(job), 0)
-        known = self._undone.get(key)
-        if known is None:
+        number = self._number_of(job)
+        if number is None:
             raise RequestError(
                 f"job {job.job_id} runs, but this recorder has not seen it submitted",
                 "make the recorder before the simulation runs; if a job is changed at its start, set attempt.submitted",
             )
-        return known[0] + after
+        return number
+
+    def _number_of(self, job: Job) -> int | None:
+        """Return the number of a job, or a task, that was submitted and is not done; None if it was not seen."""
+        key, after = (id(job.workflow), job.task) if isinstance(job, TaskRun) else (id(job), 0)
+        known = self._undone.get(key)
+        return None if known is None else known[0] + after
 
     # -- what it has seen ---------------------------------------------------------------------------
 
@@ -228,15 +263,23 @@ class Recorder:
         kept = [each for each in clusters if each.served_by is not None or each.number in used or each.running]
         return kept or clusters
 
-    def _table(self, clusters: Sequence[Cluster]) -> pd.DataFrame:
-        """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt, by start."""
+    def _table(self) -> pd.DataFrame:
+        """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt, by start.
+
+        Of a recorder of one cluster also those of its jobs on others.
+        """
         ended = self._attempts_that_ended()
         columns = {name: ended[name].copy() for name in _ATTEMPT.names or ()}
         table = pd.DataFrame(columns | {"at": np.arange(len(ended))})  # where it is kept; -1 of those that run
         work_s = np.where(table["outcome"] == UNFINISHED, 0.0, table["executed_s"])
         table["work_s"] = table["work_s"].where(table["work_s"].notna(), work_s)
+        at, *rare = np.array(self._rare, np.float64).reshape(-1, 4).T
+        for name, values, usual in zip(_RARE, rare, (np.nan, 0.0, 0.0), strict=True):
+            column = np.full(len(table), usual)
+            column[at.astype(np.int64)] = values
+            table[name] = column
         running: list[dict[str, Any]] = []
-        for cluster in clusters:
+        for cluster in self.env.all(Cluster):
             running += [
                 {
                     "of": self._number(attempt.submitted),
@@ -248,13 +291,25 @@ class Recorder:
                     "on": cluster.number,
                     "machine": attempt.places[0][0].index if attempt.places else -1,
                     "work_s": cluster.work_so_far_s(attempt),
+                    "speed": attempt.speed,
+                    "rule": self._rule(attempt),
+                    "changed": _is_changed(attempt),
                     "at": -1,
+                    "warned_s": np.nan,
+                    "earlier_s": _earlier_s(attempt),
+                    "stopped": 0.0,
                 }
                 for attempt in cluster.running
+                if self.cluster in {None, cluster} or self._number_of(attempt.submitted) is not None
             ]
         if running:
             table = pd.concat([table, pd.DataFrame(running, columns=table.columns)], ignore_index=True)
-        return table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
+        rules = np.array([checkpoint_numbers(each) for each in self._rules], np.float64).reshape(-1, 3)
+        for name, values in zip(_CHECKPOINTS, rules.T, strict=True):
+            table[name] = values[table["rule"]]
+        table["stopped"] = table["stopped"].astype(np.bool_)
+        table = table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
+        return table.assign(attempt=table.groupby("of").cumcount() + 1)
 
     @property
     def attempts(self) -> pd.DataFrame:
@@ -262,10 +317,22 @@ class Recorder:
 
         Outcomes are codes as in `Schedule`: 0 completed, 1 killed, 2 lost or still running.
         """
-        table = self._table(self._clusters())
+        table = self._table()
+        table = table[self._is_here(table)].reset_index(drop=True)
         table.insert(0, "job_id", self._submitted()["job_id"][table["of"].to_numpy()])
-        table.insert(1, "attempt", table.groupby("of").cumcount() + 1)
         return table[list(ATTEMPT_COLUMNS)]
+
+    def _is_here(self, table: pd.DataFrame) -> NDArray[np.bool_]:
+        """Return which attempts are on the recorder's cluster; all of them, if it has none of its own."""
+        on = table["on"].to_numpy()
+        return np.ones(len(on), np.bool_) if self.cluster is None else on == self.cluster.number
+
+    def _parted(self, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64]]:
+        """Return the attempts here, those elsewhere, and the numbers of the jobs that ran last elsewhere."""
+        here = self._is_here(table)
+        last = ~table.duplicated("of", keep="last").to_numpy()
+        moved = np.unique(table["of"][last & ~here]).astype(np.int64)
+        return table[here].reset_index(drop=True), table[~here], moved
 
     def _recorded(self, table: pd.DataFrame, schedulers: Sequence[Scheduler]) -> NDArray[np.int64]:
         """Return the numbers of the jobs that belong to what is recorded: all, or those of the one cluster."""
@@ -276,31 +343,31 @@ class Recorder:
         ]
         return np.union1d(table["of"].to_numpy(), np.array(held, np.int64))
 
-    def _workload(self, numbers: NDArray[np.int64]) -> Workload:
-        """Return the jobs and tasks of these numbers, in order of submission."""
+    def _workload(self, numbers: NDArray[np.int64], flows: Sequence[tuple[int, Workflow]]) -> Workload:
+        """Return the jobs and tasks of these numbers, in order of submission; tasks are jobs, but those of `flows`."""
         jobs = self._submitted()
         given: list[Any] = [jobs[name][numbers] for name in COLUMNS]
         rigid = Workload(*given)
-        if not self._flows:
+        if not flows:
             return rigid
         parts: list[Workload | Workflow] = []
         done = 0
-        for number, flow in self._flows:
+        for number, flow in flows:
             low, high = np.searchsorted(numbers, (number, number + len(flow)))
-            if low < high:
-                parts += [rigid.take(slice(done, low)), flow]
-                done = high
+            parts += [rigid.take(slice(done, low)), flow]
+            done = high
         return Workload.concat([*parts, rigid.take(slice(done, None))])
 
-    def _with_tasks(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return these numbers, and those of the other tasks of workflows of which one is among them."""
-        if self.cluster is None or not self._flows:
-            return numbers
-        first = np.array([number for number, _ in self._flows])
-        until = first + np.array([len(flow) for _, flow in self._flows])
-        among = np.flatnonzero(np.searchsorted(numbers, first) < np.searchsorted(numbers, until))
-        whole = [np.arange(first[place], until[place]) for place in among]
-        return np.unique(np.concatenate([numbers, *whole])).astype(np.int64)
+    def _whole(self, numbers: NDArray[np.int64], moved: NDArray[np.int64]) -> list[tuple[int, Workflow]]:
+        """Return the workflows of which a task is among these numbers, and none ran last on another cluster."""
+        found = []
+        for number, flow in self._flows:
+            (low, high), (gone, after) = (
+                np.searchsorted(each, (number, number + len(flow))) for each in (numbers, moved)
+            )
+            if low < high and gone == after:
+                found.append((number, flow))
+        return found
 
     def _rows_of(self, source: Source, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the rows of a source's workload by number, if what was submitted are its jobs, all and unchanged."""
@@ -356,21 +423,24 @@ class Recorder:
             A job ran that was not seen when it was submitted, or the window was not seen.
         """
         clusters = self._clusters()
-        table = self._table(clusters)
+        table, away, moved = self._parted(self._table())
         schedulers = [each.served_by for each in clusters if isinstance(each.served_by, Scheduler)]
-        numbers = self._with_tasks(self._recorded(table, schedulers))
+        numbers = self._recorded(table, schedulers)
+        flows = self._whole(numbers, moved)
+        numbers = np.unique(np.concatenate([numbers, *(np.arange(first, first + len(each)) for first, each in flows)]))
+        away = away[away["of"].isin(numbers)]
         sources = self.env.all(Source)
         routers = [
             each
             for each in self.env.all(Decider)
             if not isinstance(each, Scheduler) and set(each.clusters) & set(clusters)
         ]
-        rows = self._rows_of(sources[0], numbers) if len(sources) == 1 else None
+        rows = self._rows_of(sources[0], numbers) if len(sources) == 1 and len(flows) == len(self._flows) else None
         if rows is not None:
             workload, source = sources[0].workload, sources[0]
             left_out = len(workload) - len(source.rows)
         else:
-            workload, source, rows = self._workload(numbers), None, np.arange(len(numbers))
+            workload, source, rows = self._workload(numbers, flows), None, np.arange(len(numbers))
             into = {id(each) for each in schedulers}
             here = [each for each in sources if self.cluster is None or id(each.into) in into]
             left_out = sum(len(each.workload) - len(each.rows) for each in here)
@@ -383,32 +453,31 @@ class Recorder:
             counted[source.rows[: source.submitted]] = True
             left_out = len(workload) - int(counted.sum())
         counted[at] &= table["counted"].to_numpy()
+        counted[rows[np.searchsorted(numbers, np.intersect1d(moved, numbers))]] = False
         as_logged = all(cluster.runs_as_logged for cluster in clusters)
+        adds_up = not (table["changed"].any() or away["changed"].any())
         served_by = dict.fromkeys(cluster.served_by for cluster in clusters)
         deciders = [each for each in served_by if isinstance(each, Decider)]
-        terms, about = self._made(deciders, routers, workload, at, table, as_logged=as_logged, modelled=on_machines)
+        terms, about = self._made(
+            deciders, routers, workload, at, table, as_logged=as_logged, modelled=on_machines, adds_up=adds_up
+        )
         if tuned := [each.about() for each in self.env.all(KnobTuner) if set(each.decider.clusters) & set(clusters)]:
             about["tuned"] = tuned
-        by_cluster = np.zeros(max((each.number for each in self.env.all(Cluster)), default=0) + 1, np.int64)
-        by_cluster[[each.number for each in clusters]] = np.arange(len(clusters))
-        columns = {name: table[name].to_numpy() for name in ("start_s", "end_s", "outcome")}
-        if len(clusters) > 1:
-            columns["cluster"] = by_cluster[table["on"].to_numpy()]
-        if on_machines:
-            pools = [cluster.number for cluster in clusters if not cluster.machines]  # each is one machine
-            machine = table["machine"].mask(table["on"].isin(pools), 0)
-            columns |= {"machine": machine.to_numpy(), "work_s": table["work_s"].to_numpy()}
-        elif terms.modelled:
+        parts = self._spread(table, at, clusters) if on_machines else None
+        columns, odd = self._columns(table, at, clusters, parts)
+        if terms.modelled and not on_machines:
             columns["executed_s"] = table["executed_s"].to_numpy()
+        elsewhere = away[["attempt", "start_s", "end_s", "outcome", "work_s", *_RARE, *_RULES]]
         return Schedule.from_attempts(
             workload,
             [cluster.place for cluster in clusters],
             at,
-            columns,
+            columns | odd,
             off=self._off(clusters) if on_machines else None,
             window=self._window(window_s) if on_machines else None,
-            keep=self._lost or on_machines,
-            parts=self._spread(table, at, clusters) if on_machines else None,
+            keep=self._lost or on_machines or bool(odd) or len(away) > 0,
+            parts=parts,
+            elsewhere=elsewhere.assign(row=rows[np.searchsorted(numbers, away["of"])]) if len(away) else None,
             counted=counted,
             terms=terms,
             about={**about, "left_out": left_out},
@@ -425,6 +494,7 @@ class Recorder:
         *,
         as_logged: bool,
         modelled: bool,
+        adds_up: bool,
     ) -> tuple[Terms, dict[str, object]]:
         """Return under what terms jobs ran, and how that came about."""
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
@@ -443,7 +513,6 @@ class Recorder:
         logged_s = np.where(table["outcome"] == KILLED, workload.estimate_s[at], workload.runtime_s[at])
         executed_s, ended = table["executed_s"].to_numpy(), table["outcome"].to_numpy() != UNFINISHED
         changed = not as_logged or bool((ended & (executed_s != logged_s)).any())
-        adds_up = as_logged and not self._replaced
         if changed and not adds_up:
             about["runtimes"] = "modelled"
         terms = Terms(
@@ -456,10 +525,35 @@ class Recorder:
         )
         return terms, about
 
+    def _columns(
+        self, table: pd.DataFrame, at: NDArray[np.int64], clusters: Sequence[Cluster], parts: pd.DataFrame | None
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+        """Return the columns of attempts, and those that say of one what the proof would not expect.
+
+        `parts` are those of attempts on several machines; None if no cluster has machines.
+        """
+        number = np.zeros(max((each.number for each in self.env.all(Cluster)), default=0) + 1, np.int64)
+        number[[each.number for each in clusters]] = np.arange(len(clusters))
+        known = {name: table[name].to_numpy() for name in table}
+        cluster = number[known["on"]]
+        columns = {name: known[name] for name in ("attempt", "start_s", "end_s", "outcome")}
+        if len(clusters) > 1:
+            columns["cluster"] = cluster
+        rare: tuple[str, ...] = ("earlier_s",)  # only what has machines is warned, or stopped without them
+        if parts is not None:
+            pools = [each.number for each in clusters if not each.machines]  # each is one machine
+            known["machine"] = np.where(np.isin(known["on"], pools), 0, known["machine"])
+            columns |= {name: known[name] for name in ("machine", "work_s")}
+            rare = _RARE
+        attempts = Attempts.of(row=at, cluster=cluster, attempt=known["attempt"], machine=known["machine"])
+        no_parts = pd.DataFrame(columns=PART_COLUMNS) if parts is None else parts
+        usual = with_conditions(attempts, [each.place for each in clusters], no_parts)
+        odd = {name: known[name] for name in _RULES if not np.array_equal(known[name], getattr(usual, name))}
+        return columns, unexpected(**{name: known[name] for name in rare}) | odd
+
     def _spread(self, table: pd.DataFrame, at: NDArray[np.int64], clusters: Sequence[Cluster]) -> pd.DataFrame:
         """Return the parts of the attempts on several machines, those that run too."""
-        number = table.groupby("of").cumcount() + 1
-        known = pd.DataFrame({"at": table["at"], "row": at, "attempt": number})
+        known = pd.DataFrame({"at": table["at"], "row": at, "attempt": table["attempt"]})
         parts = pd.DataFrame(self._parts, columns=["at", "machine", "cores"]).merge(known, on="at")
         running = [
             (self._number(attempt.submitted), machine.index, cores)

@@ -1,8 +1,14 @@
 """Checkpointing: what a run takes that writes checkpoints, and what is left of one that was cut short."""
 
 import math
+from typing import Final
+
+import numpy as np
 
 from simmodels.ground.compiled import compiled
+
+_COMPLETED: Final = 0
+_KILLED: Final = 1
 
 
 @compiled
@@ -44,3 +50,54 @@ def saved_after(elapsed, restart, interval, cost, work, warned):
     if interval == math.inf or elapsed <= 0.0:
         return 0.0
     return min(math.floor(elapsed / (interval + cost)) * interval, work)
+
+
+@compiled
+def followed(row, start, end, outcome, speed, interval, cost, restart, warned, earlier, runtime, estimate, now):
+    """Return how long attempts take, how long they may by the estimates of their jobs, and what work they keep.
+
+    Parameters
+    ----------
+    row
+        int64[k], the job of each attempt; those of a job follow each other, in order.
+    start, end, outcome
+        When each began, and ended (NaN: it runs); and how: 0 completed, 1 killed, 2 lost.
+    speed, interval, cost, restart
+        How many seconds of its job each does in a second, and how it writes checkpoints, as in `Checkpoints`.
+    warned, earlier
+        How long before its end a checkpoint was asked for (NaN: never), and how long it ran before it began.
+    runtime, estimate
+        float64[n], of the jobs.
+    now
+        Until when those that run are followed.
+
+    Returns
+    -------
+    float64[3, k]
+        How long each takes if nothing comes between, how long it may take, and for how long it does work that is kept.
+    """
+    out = np.full((3, row.size), np.nan)
+    left = back = 0.0
+    begun = False
+    for a in range(row.size):
+        whole = runtime[row[a]]
+        if a == 0 or row[a] != row[a - 1]:
+            left, back, begun = whole, 0.0, earlier[a] > 0.0
+        pace, every, price, before = speed[a], interval[a] / speed[a], cost[a], earlier[a]
+        estimated = max(left + (estimate[row[a]] - whole), 0.0) if begun else estimate[row[a]]
+        out[0, a] = max(takes(left / pace, back, every, price) - before, 0.0)
+        out[1, a] = max(takes(estimated / pace, back, every, price) - before, 0.0)
+        had = done_after(before, 0.0, every, price, left / pace)
+        if outcome[a] == _COMPLETED:
+            out[2, a] = left / pace - had
+        elif outcome[a] == _KILLED or np.isnan(end[a]):
+            until = now if np.isnan(end[a]) else end[a]
+            out[2, a] = done_after(until - start[a] + before, back, every, price, left / pace) - had
+        else:
+            asked = -1.0 if np.isnan(warned[a]) else warned[a]
+            saved = saved_after(end[a] - start[a] + before, back, every, price, left / pace, asked)
+            out[2, a] = max(saved - had, 0.0)
+            begun = saved > 0.0 or left < whole
+            if saved > 0.0:
+                left, back = left - saved * pace, restart[a]
+    return out

@@ -15,6 +15,7 @@ from simmodels.replay.occupancy import new_occupancy, parts_of
 from simmodels.replay.run_on_machines import spread
 from simmodels.replay.runs import new_runs, record
 from simmodels.replay.site_machines import SiteMachines
+from simmodels.results.attempts import unexpected
 from simmodels.schedule import Schedule
 from simmodels.streams import Seeds
 from simmodels.structures.structure import address_of
@@ -92,14 +93,14 @@ def _on_machines(auction: _Auction) -> Schedule:
     fine, last_s = run_auction_on_machines(*given)
     if not fine:
         auction.refuse()
-    (task, machine, start_s, end_s, work_s, outcome), (off, off_from, off_to) = record(runs)
+    (task, machine, start_s, end_s, work_s, warned_s, outcome), (off, off_from, off_to) = record(runs)
     order = np.lexsort((task, model.work.submit_s[task], start_s))  # as a recorder has them
     rows, machine = task[order], machine[order]
     cluster, off_of = (np.searchsorted(first, each, side="right") - 1 for each in (machine, off))
     attempts = {"start_s": start_s[order], "end_s": end_s[order], "outcome": outcome[order]}
     if len(switched) > 1:
         attempts["cluster"] = cluster
-    attempts |= {"machine": machine - first[cluster], "work_s": work_s[order]}
+    attempts |= {"machine": machine - first[cluster], "work_s": work_s[order], **unexpected(warned_s=warned_s[order])}
     parts = parts_of(occupancy)
     parts[:, 1] -= first[np.searchsorted(first, parts[:, 1], side="right") - 1]
     price = {"price": export_results(state)[3]} if auction.options.prices else {}

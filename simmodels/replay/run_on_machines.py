@@ -18,7 +18,7 @@ from simmodels.replay.placer_on_machines import replay_powered
 from simmodels.replay.queue_on_machines import replay_queue
 from simmodels.replay.runs import Runs, fill_lengths, new_runs, record
 from simmodels.replay.site_machines import SiteMachines
-from simmodels.results.attempts import numbered
+from simmodels.results.attempts import numbered, unexpected
 from simmodels.results.cluster_spec import Terms
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.streams import stream
@@ -65,7 +65,7 @@ class Window:
     def columns(self, jobs: Windowed, runs: Runs) -> "_RunColumns":
         """Return what was recorded, in order of start."""
         rows = np.concatenate(jobs)
-        (slot, machine, start_s, end_s, work_s, outcome), off = record(runs)
+        (slot, machine, start_s, end_s, work_s, warned_s, outcome), off = record(runs)
         order = np.lexsort((slot, start_s))  # as a recorder has them
         slot, outcome, end_s = slot[order], outcome[order], end_s[order]
         last_s = self.end_s
@@ -80,7 +80,10 @@ class Window:
         counted[rows[slot]] = True
         attempts = {"start_s": start_s[order], "end_s": end_s, "outcome": outcome, "machine": machine[order]}
         left_out = len(self.workload) - int(counted.sum())
-        return _RunColumns(rows[slot], order, attempts | {"work_s": work_s[order]}, off, last_s, counted, left_out)
+        ran_before = (slot < len(jobs.warm)) & (numbered(slot) == 1)
+        earlier_s = np.where(ran_before, self.begin_s - self.workload.submit_s[rows[slot]], 0.0)
+        attempts |= {"work_s": work_s[order], **unexpected(warned_s=warned_s[order], earlier_s=earlier_s)}
+        return _RunColumns(rows[slot], order, attempts, off, last_s, counted, left_out)
 
     def schedule(
         self, found: "_RunColumns", terms: Terms, about: dict[str, object], parts: pd.DataFrame | None = None

@@ -44,6 +44,7 @@ RUNS: Final = RunsType(
         ("start", _F1),
         ("end", _F1),
         ("work", _F1),  # what it did that is not lost
+        ("warned", _F1),  # how long before it was lost a checkpoint was asked for; NaN if it was not
         ("outcome", types.int8[::1]),
         ("place", _I1),  # its place in the heap of ends
         ("count", types.int64),
@@ -92,6 +93,7 @@ def new_runs(whole, estimate, earlier, machines, checkpoints):
     made.start = np.empty(room)
     made.end = np.empty(room)
     made.work = np.empty(room)
+    made.warned = np.empty(room)
     made.outcome = np.empty(room, np.int8)
     made.place = np.empty(room, np.int64)
     made.heap = np.empty(room, np.int64)
@@ -123,12 +125,14 @@ def begin_run(runs, slot, machine, now, lasts):
         runs.slot, runs.machine = grown(runs.slot, room), grown(runs.machine, room)
         runs.start, runs.end = grown(runs.start, room), grown(runs.end, room)
         runs.work, runs.outcome = grown(runs.work, room), grown(runs.outcome, room)
+        runs.warned = grown(runs.warned, room)
         runs.place, runs.heap = grown(runs.place, room), grown(runs.heap, room)
     runs.slot[a] = slot
     runs.machine[a] = machine
     runs.start[a] = now
     runs.end[a] = now + lasts
     runs.outcome[a] = UNDONE
+    runs.warned[a] = np.nan
     runs.count += 1
     runs.now[slot] = a
     runs.size = heap.push(runs.heap, runs.size, runs.end, runs.place, a)
@@ -177,6 +181,7 @@ def lose_run(runs, slot, warned, now):
     elapsed = now - runs.start[a] + runs.earlier[slot]
     saved = saved_after(elapsed, runs.restart[slot], runs.interval, runs.cost, undone, warned)
     runs.work[a] = max(saved - _done_before(runs, slot), 0.0)
+    runs.warned[a] = warned if warned >= 0.0 else np.nan
     runs.end[a] = now
     runs.now[slot] = NOWHERE
     runs.earlier[slot] = 0.0
@@ -263,12 +268,13 @@ def record_power(runs, states, now):
 
 @compiled
 def record(runs):
-    """Return slot, machine, start, end, work, outcome of each attempt; and machine, begin, end of each off span.
+    """Return slot, machine, start, end, work, warned, outcome of each attempt; machine, begin, end of each off span.
 
     A span that has not ended ends at infinity.
     """
     n, k = runs.count, runs.spans
-    of_attempts = (runs.slot[:n], runs.machine[:n], runs.start[:n], runs.end[:n], runs.work[:n], runs.outcome[:n])
+    times = (runs.start[:n], runs.end[:n], runs.work[:n], runs.warned[:n])
+    of_attempts = (runs.slot[:n], runs.machine[:n], *times, runs.outcome[:n])
     open_ = np.flatnonzero(~np.isnan(runs.since))
     machine = np.concatenate((runs.off[:k], open_))
     off_from = np.concatenate((runs.off_from[:k], runs.since[open_]))

@@ -28,8 +28,22 @@ _ATTEMPT_TYPES: Final[dict[str, type[np.generic]]] = {
     "cluster": np.int64,
     "machine": np.int64,
     "work_s": np.float64,
+    "warned_s": np.float64,
+    "earlier_s": np.float64,
+    "stopped": np.bool_,
+    "speed": np.float64,
+    "interval_s": np.float64,
+    "cost_s": np.float64,
+    "restart_s": np.float64,
 }
-_UNKNOWN: Final = {"machine": -1, "work_s": np.nan}
+_UNKNOWN: Final[dict[str, float]] = dict.fromkeys(_ATTEMPT_TYPES, np.nan) | {
+    "attempt": 1,
+    "outcome": UNFINISHED,
+    "cluster": 0,
+    "machine": -1,
+    "earlier_s": 0.0,
+    "stopped": False,
+}
 
 
 class Attempts(NamedTuple):
@@ -50,7 +64,16 @@ class Attempts(NamedTuple):
     machine
         int64[k], the number of its (lowest) machine there; -1 where that is not known.
     work_s
-        float64[k], the work that it did and that was not lost, in seconds of the job; NaN where that is not known.
+        float64[k], for how long it did work that was not lost; NaN where that is not known.
+    warned_s
+        float64[k], how long before it was lost a checkpoint was asked for; NaN if it was not.
+    earlier_s
+        float64[k], how long it ran before the simulation began.
+    stopped
+        bool[k], whether it was lost though its machines stayed on.
+    speed, interval_s, cost_s, restart_s
+        float64[k], how many seconds of the job it did in a second, and how it wrote checkpoints; NaN: as its cluster
+        says, see `ClusterSpec`.
     """
 
     row: NDArray[np.int64]
@@ -61,6 +84,27 @@ class Attempts(NamedTuple):
     cluster: NDArray[np.int64]
     machine: NDArray[np.int64]
     work_s: NDArray[np.float64]
+    warned_s: NDArray[np.float64]
+    earlier_s: NDArray[np.float64]
+    stopped: NDArray[np.bool_]
+    speed: NDArray[np.float64]
+    interval_s: NDArray[np.float64]
+    cost_s: NDArray[np.float64]
+    restart_s: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, **known: NDArray[Any]) -> "Attempts":
+        """Return attempts of which these columns are known, `row` among them; the others take no memory."""
+        rows = len(known["row"])
+        columns = {name: known[name] for name in cls._fields if name in known}
+        for name, dtype in _ATTEMPT_TYPES.items():
+            if name not in columns:
+                columns[name] = np.broadcast_to(dtype(_UNKNOWN[name]), rows)
+        return cls(**columns)
+
+    def shown(self) -> dict[str, NDArray[Any]]:
+        """Return the columns that a table of attempts always has, by name."""
+        return {name: getattr(self, name) for name in self._fields[:8]}
 
     def take(self, chosen: NDArray[np.integer] | NDArray[np.bool_]) -> "Attempts":
         """Return the attempts at these places."""
@@ -126,13 +170,18 @@ def from_table(table: pd.DataFrame, row: NDArray[np.int64], cluster: NDArray[np.
     cluster
         int64[n], the cluster of each row of the workload, for a table that does not say it.
     """
-    columns: list[NDArray[Any]] = [row]
-    for name, dtype in _ATTEMPT_TYPES.items():
-        if name in table:
-            columns.append(table[name].to_numpy().astype(dtype))
-        else:  # only of those that may be left out
-            columns.append(cluster[row] if name == "cluster" else np.full(len(row), _UNKNOWN[name], dtype))
-    return Attempts(*columns)
+    known = {name: table[name].to_numpy().astype(dtype) for name, dtype in _ATTEMPT_TYPES.items() if name in table}
+    return Attempts.of(**{"row": row, "cluster": cluster[row], **known})
+
+
+def unexpected(**columns: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return those of some columns of attempts that do not say of all what would be taken without them."""
+    usual = {name: np.broadcast_to(_UNKNOWN[name], len(column)) for name, column in columns.items()}
+    return {
+        name: column
+        for name, column in columns.items()
+        if not np.array_equal(column, usual[name], equal_nan=column.dtype != np.bool_)
+    }
 
 
 def numbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,5 +1,6 @@
 """ClusterSpec: a cluster as a schedule and its proof know it; and the terms that a schedule was made under."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -22,6 +23,10 @@ class ClusterSpec(NamedTuple):
         How many machines it is made of; a pool of cores is one.
     sizes
         The cores of each machine, if they differ.
+    speeds
+        How many seconds of a job each machine does in a second; () if it is one second everywhere.
+    checkpoints
+        How jobs write checkpoints there: interval, cost and restart in seconds, see `simmodels.Checkpoints`.
 
     Examples
     --------
@@ -36,6 +41,8 @@ class ClusterSpec(NamedTuple):
     kind: str | None = None
     machines: int = 1
     sizes: tuple[int, ...] = ()
+    speeds: tuple[float, ...] = ()
+    checkpoints: tuple[float, float, float] = (math.inf, 0.0, 0.0)
 
     @classmethod
     def of(cls, given: object) -> "ClusterSpec":
@@ -79,7 +86,8 @@ class Terms:
     modelled
         Whether the model, not the workload, says how long jobs ran.
     adds_up
-        Whether the work of a job's attempts adds up to its runtime (attempts resume from checkpoints).
+        Whether workload, speeds and checkpoints say how long each attempt runs, if the model does: their work adds up
+        to the runtime of the job. False if a cluster or a scheduler of the user's may say it.
     network, ccr, tick_s
         How the data of workflows travelled; see `simmodels.Auctioneer`.
 

@@ -1,6 +1,7 @@
 """Evidence: what a schedule says happened, as columns; what its proof and its figures of merit are made from."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from simmodels.errors import IllegalScheduleError
 from simmodels.results.attempts import OUTCOMES, UNFINISHED, Attempts
 from simmodels.results.cluster_spec import ClusterSpec, Terms
+from simmodels.results.course import with_conditions
 from simmodels.workflow import delays
 from simmodels.workload import Workload
 
@@ -35,6 +37,8 @@ class Evidence:
         The spans in which machines were off, by cluster, machine and time; None if no cluster has machines.
     parts
         Of the attempts on several machines: `row`, `attempt`, `machine`, `cores`.
+    elsewhere
+        The attempts of these jobs on clusters that are not among the places, with their speeds and checkpoints.
     window
         First and last instant of what was simulated; None if there are no machines.
     workflow_outcome
@@ -54,6 +58,7 @@ class Evidence:
     terms: Terms
     off_spans: pd.DataFrame | None
     parts: pd.DataFrame
+    elsewhere: Attempts
     window: tuple[float, float] | None
     workflow_outcome: NDArray[np.int8]
 
@@ -67,14 +72,18 @@ class Evidence:
         """Return int64[n], the number of each row's cluster; 0 where it has none."""
         return np.where((self.cluster >= 0) & (self.cluster < len(self.places)), self.cluster, 0)
 
-    def arrival_s(self, edges: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return float64[k], when the data of each edge (a pair of rows) are on the cluster that needs them."""
+    def arrival_s(self, edges: NDArray[np.int64], on: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Return float64[k], when the data of each edge (a pair of rows) are on the cluster that needs them.
+
+        That is the one on which its receiver ran last, or `on` for each edge.
+        """
         sender, receiver = edges.T
+        on = self.cluster[receiver] if on is None else on
         terms = self.terms
         delay_s = delays(self.workload.runtime_s[sender] / terms.tick_s, terms.ccr) * terms.tick_s
         travels = np.zeros(len(sender), np.bool_)
         if terms.network == "cluster":
-            travels = self.cluster[sender] != self.cluster[receiver]
+            travels = self.cluster[sender] != on
         elif terms.network == "kind" and self.workload.tasks is not None:
             kind, kinds = self.workload.tasks.kind, {place.kind for place in self.places}
             both = (kind[sender] != None) & (kind[receiver] != None)  # noqa: E711  of each element
@@ -88,13 +97,35 @@ class Evidence:
         submit_s = np.where(waiting, self.workload.submit_s, np.nan)  # who was left out, or is not in the window
         if self.listed is None:
             return submit_s, np.where(waiting, self.start_s, np.nan)
-        row, attempt, start_s, end_s = self.attempts[:4]
-        again_s = np.where(waiting, end_s[: len(waiting)], np.nan)[self.outcome == UNFINISHED]  # NaN of those that run
-        order = np.lexsort((attempt, row))
-        row, start_s, end_s = row[order], np.where(waiting[row], start_s, np.nan)[order], end_s[order]
+        last_s = np.where(waiting, self.attempts.end_s[: len(waiting)], np.nan)
+        again_s = last_s[(self.outcome == UNFINISHED) & ~self.moved]  # NaN of those that run
+        runs, here = self.in_order()
+        row, end_s = runs.row, runs.end_s
+        start_s = np.where(waiting[row], runs.start_s, np.nan)
         first = np.append(True, row[1:] != row[:-1])[: len(row)]
         from_s = np.where(first, submit_s[row], np.where(waiting[row], np.roll(end_s, 1), np.nan))
-        return np.concatenate((from_s, again_s)), np.concatenate((start_s, np.full(len(again_s), np.nan)))
+        nan = np.full(len(again_s), np.nan)
+        return np.concatenate((from_s[here], again_s)), np.concatenate((start_s[here], nan))
+
+    @property
+    def moved(self) -> NDArray[np.bool_]:
+        """Return bool[n], whether each row started again elsewhere, after all its attempts here."""
+        found = np.zeros(len(self.start_s), np.bool_)
+        row = self.elsewhere.row
+        later = np.isfinite(self.attempts.start_s[row]) & (self.elsewhere.attempt > self.attempts.attempt[row])
+        found[row[later]] = True
+        return found
+
+    def in_order(self) -> tuple[Attempts, NDArray[np.bool_]]:
+        """Return all attempts of all rows, by row and number, and whether each is one of those here.
+
+        They have the speeds and checkpoints that they ran under. One that never started is the last of its row.
+        """
+        here, away = with_conditions(self.attempts, self.places, self.parts), self.elsewhere
+        columns: list[Any] = [np.concatenate(both) for both in zip(here, away, strict=True)]
+        runs = Attempts(*columns)
+        order = np.lexsort((runs.attempt, np.isnan(runs.start_s), runs.row))
+        return runs.take(order), order < len(here.row)
 
     def refuse(self, rule: str, bad: NDArray[np.bool_], text: str, **values: object) -> None:
         """Raise if some row is bad; `text` is filled in with the values of the first."""
@@ -114,3 +145,15 @@ class Evidence:
         unit = "jobs" if self.workload.is_rigid else "rows"
         more = f" (and {len(rows) - 1} more {unit})" if len(rows) > 1 else ""
         raise IllegalScheduleError(rule, f"{self.workload.label(row)} {what}{more}")
+
+    def refuse_attempts(
+        self, rule: str, bad: NDArray[np.bool_], runs: Attempts, text: str, **values: NDArray[np.generic]
+    ) -> None:
+        """Raise if some attempt is bad; `text` is filled in with the columns and the values of the first."""
+        found = np.flatnonzero(bad)
+        if len(found):
+            columns = {name: column[found[0]] for name, column in (runs._asdict() | values).items()}
+            more = f" (and {len(found) - 1} more attempts)" if len(found) > 1 else ""
+            raise IllegalScheduleError(
+                rule, f"{self.workload.label(int(columns['row']))} {text.format(**columns)}{more}"
+            )

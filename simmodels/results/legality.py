@@ -15,6 +15,7 @@ from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
 from simmodels.results.attempts import COMPLETED, FINISHED, KILLED, OPEN, REJECTED, UNFINISHED, Attempts, numbered
 from simmodels.results.cluster_spec import ClusterSpec
+from simmodels.results.course import Course, course
 from simmodels.results.evidence import Evidence
 
 # -- each row by itself --------------------------------------------------------------------------------
@@ -29,6 +30,9 @@ def _outcome(e: Evidence) -> None:
     e.refuse("outcome", np.isinf(e.start_s) | np.isinf(e.end_s), "has no finite times: " + times)
     known = (e.cluster >= 0) & (e.cluster < len(e.places))
     e.refuse("outcome", e.started & ~known, "starts at {start_s} s on cluster {cluster}, which there is not")
+    known = (e.attempts.cluster >= 0) & (e.attempts.cluster < len(e.places))
+    strange = ~np.isnan(e.attempts.start_s) & ~known
+    e.refuse_attempts("outcome", strange, e.attempts, "starts at {start_s} s on cluster {cluster}, which there is not")
 
 
 def _workflow_outcome(e: Evidence) -> None:
@@ -52,10 +56,11 @@ def _kind(e: Evidence) -> None:
     """Refuse tasks on a cluster that is not of their kind."""
     if e.workload.tasks is None:
         return
-    asked = e.workload.tasks.kind
-    given = np.array([place.kind for place in e.places], dtype=object)[e.on]
-    wrong = e.started & (asked != given) & (asked != None) & (given != None)  # noqa: E711  of each element
-    e.refuse("kind", wrong, "runs on cluster {cluster}, which is not of its kind")
+    runs = e.attempts
+    asked = e.workload.tasks.kind[runs.row]
+    given = np.array([place.kind for place in e.places], dtype=object)[np.maximum(runs.cluster, 0)]
+    wrong = ~np.isnan(runs.start_s) & (asked != given) & (asked != None) & (given != None)  # noqa: E711  of each element
+    e.refuse_attempts("kind", wrong, runs, "runs on cluster {cluster}, which is not of its kind")
 
 
 def _submit(e: Evidence) -> None:
@@ -65,7 +70,10 @@ def _submit(e: Evidence) -> None:
 
 
 def _end(e: Evidence) -> None:
-    """Refuse ends that are not start + runtime, exactly; or start + executed, if the model says how long jobs run."""
+    """Refuse ends that are not start + runtime, exactly; or start + executed, if the model says how long jobs run.
+
+    `_lengths` proves that, where workload, machines and checkpoints say it.
+    """
     ended = e.outcome != UNFINISHED
     if e.terms.modelled:
         fits = (e.end_s == e.start_s + e.executed_s) | (e.executed_s == e.end_s - e.start_s)  # one of them was rounded
@@ -98,15 +106,17 @@ def _attempts(e: Evidence) -> None:
     if e.listed is None:
         return
     work, jobs, listed = e.workload, len(e.start_s), e.listed > 0
-    row, attempt, start_s, end_s, outcome = e.attempts[:5]
+    last = e.attempts.take(np.arange(jobs))
     unfinished = e.outcome == UNFINISHED
-    same = (outcome[:jobs] == e.outcome) & (unfinished | (end_s[:jobs] == e.end_s))
-    same &= (start_s[:jobs] == e.start_s) | (unfinished & np.isnan(e.start_s))
+    same = (last.outcome == e.outcome) & (unfinished | (last.end_s == e.end_s))
+    same &= (last.start_s == e.start_s) | (unfinished & np.isnan(e.start_s))
+    same &= (last.cluster == e.cluster) | ~e.started
     text = "({outcome}, start {start_s} s, end {end_s} s) is not what its last attempt says"
     e.refuse("attempts", listed & ~same, text)
 
-    order = np.lexsort((attempt, row))
-    row, start_s, end_s, outcome = row[order], start_s[order], end_s[order], outcome[order]
+    runs, here = e.in_order()
+    runs = runs.take(~np.isnan(runs.start_s) | (listed[runs.row] & here))
+    row, attempt, start_s, end_s, outcome = runs[:5]
     again = np.append(False, row[1:] == row[:-1])
     early = np.append(again[1:], False)
 
@@ -121,6 +131,49 @@ def _attempts(e: Evidence) -> None:
     undone = (outcome == UNFINISHED) & (end_s > start_s + work.runtime_s[row])
     if not e.terms.modelled:
         refuse(undone, "has an attempt that came to nothing after all its {job.runtime_s} s of work")
+    if e.terms.adds_up:
+        next_ = numbered(row)
+        e.refuse_attempts(
+            "attempts", attempt != next_, runs, "has an attempt {attempt} where {next_} is next", next_=next_
+        )
+
+
+def _lengths(e: Evidence) -> None:
+    """Refuse attempts that do not take what their job, their machines and their checkpoints say."""
+    if not (e.terms.modelled and e.terms.adds_up):
+        return
+    runs, come_to = _course(e)
+    lasts_s, limit_s = come_to.lasts_s, come_to.limit_s
+    done, killed, runs_on = runs.outcome == COMPLETED, runs.outcome == KILLED, np.isnan(runs.end_s)
+
+    def refuse(rule: str, bad: NDArray[np.bool_], text: str) -> None:
+        e.refuse_attempts(rule, bad, runs, text, lasts_s=lasts_s, limit_s=limit_s)
+
+    ran_s = np.where(runs.attempt == 1, runs.start_s - e.workload.submit_s[runs.row], 0.0)
+    refuse("submit", ~(runs.earlier_s <= ran_s), "started at {start_s} s, and ran {earlier_s} s before that")
+    times = "starts at {start_s} s and ends at {end_s} s; "
+    refuse("end", done & (runs.end_s != runs.start_s + lasts_s), times + "what was left of it takes {lasts_s} s")
+    refuse("end", killed & (runs.end_s != runs.start_s + limit_s), times + "it may take {limit_s} s")
+    over = limit_s < lasts_s
+    why = " at {end_s} s, and takes {lasts_s} s where {limit_s} s are its limit"
+    refuse("overrun", killed & ~over, "is killed" + why)
+    if e.terms.overrun == "run":
+        refuse("overrun", killed, "is killed at {end_s} s, though jobs may run on past their estimates")
+    if e.terms.overrun == "kill":
+        refuse("overrun", done & over, "completes" + why)
+    at_most = runs.start_s + (np.minimum(lasts_s, limit_s) if e.terms.overrun == "kill" else lasts_s)
+    undone = ~(done | killed | runs_on)
+    refuse("attempts", undone & (runs.end_s > at_most), "came to nothing at {end_s} s, after all that was left of it")
+    if e.window is not None:
+        refuse("end", runs_on & (at_most < e.window[1]), "runs since {start_s} s, though it takes {lasts_s} s")
+
+
+def _course(e: Evidence) -> tuple[Attempts, Course]:
+    """Return all attempts that started, in order, and what they come to."""
+    runs, _ = e.in_order()
+    runs = runs.take(~np.isnan(runs.start_s))
+    now_s = np.nan if e.window is None else e.window[1]
+    return runs, course(runs, e.workload.runtime_s, e.workload.estimate_s, now_s)
 
 
 # -- cores, cluster by cluster and machine by machine --------------------------------------------------
@@ -185,6 +238,19 @@ def _machines(e: Evidence) -> None:
         whole = pd.MultiIndex.from_frame(used[["row", "attempt"]]).isin(
             pd.MultiIndex.from_frame(e.parts[["row", "attempt"]])
         )
+        held = spread.groupby(["row", "attempt"])["cores"].sum()
+        needed = e.workload.cores[held.index.get_level_values("row")]
+        odd = np.flatnonzero(held.to_numpy() != needed)
+        if len(odd):
+            label = e.workload.label(int(held.index[odd[0]][0]))
+            what = f"{label} has {held.iloc[odd[0]]} cores of its machines, and needs {needed[odd[0]]}"
+            raise IllegalScheduleError("machines", what)
+        own = pd.MultiIndex.from_frame(used[["row", "attempt", "machine"]])
+        odd = np.flatnonzero(whole & ~own.isin(pd.MultiIndex.from_frame(spread[["row", "attempt", "machine"]])))
+        if len(odd):
+            first = used.iloc[odd[0]]
+            what = f"{e.workload.label(int(first['row']))} starts at {first['start_s']} s on machine {first['machine']}"
+            raise IllegalScheduleError("machines", f"{what}, which is not one of its machines")
         used = pd.concat([used[~whole], spread], ignore_index=True)
     sizes = np.array([place.machines for place in e.places])[used["cluster"]]
     strange = np.flatnonzero((used["machine"] < 0) | (used["machine"] >= sizes))
@@ -196,6 +262,7 @@ def _machines(e: Evidence) -> None:
     for key, runs in used.groupby(["cluster", "machine"]):
         cluster, machine = runs[["cluster", "machine"]].iloc[0].tolist()
         _prove_machine(e, (cluster, machine), runs, off.get(key), ends_s)
+    _prove_losses(e, used, e.window)
 
 
 def _prove_machine(
@@ -222,8 +289,23 @@ def _prove_machine(
         raise IllegalScheduleError("offline", f"{what}, and is still there when it is off at {next_[late[0]]} s")
 
 
+def _prove_losses(e: Evidence, used: pd.DataFrame, window: tuple[float, float]) -> None:
+    """Refuse attempts that were lost when none of their machines went off, and that nobody stopped."""
+    a = e.attempts
+    lost = (a.outcome == UNFINISHED) & (a.start_s < a.end_s) & (a.end_s > window[0]) & (a.end_s <= window[1])
+    keys = ["cluster", "machine"]
+    spans = e.off_spans[[*keys, "start_s"]].rename(columns={"start_s": "end_s"})  # type: ignore[index]  # it is there
+    known = used[["row", "attempt", "end_s", *keys]].merge(spans, on=[*keys, "end_s"])
+    went = pd.MultiIndex.from_arrays([a.row, a.attempt]).isin(pd.MultiIndex.from_frame(known[["row", "attempt"]]))
+    text = "is lost at {end_s} s, when none of its machines goes off"
+    e.refuse_attempts("offline", lost & ~a.stopped & ~went, a, text)
+
+
 def _work(e: Evidence) -> None:
-    """Refuse attempts that did more work than there was time for, and jobs that did more than theirs, or less."""
+    """Refuse attempts that did more work than there was time for, and jobs that did more than theirs, or less.
+
+    And those that are credited with work that no checkpoint saved.
+    """
     if e.off_spans is None or e.window is None:
         return
     a = e.attempts
@@ -237,24 +319,21 @@ def _work(e: Evidence) -> None:
         raise IllegalScheduleError("work", f"{label} did {work_s[odd[0]]} s of work in less time, or less than 0")
     if not e.terms.adds_up:
         return  # a cluster or a scheduler of the user's may say how long jobs run
-    order = np.lexsort((a.attempt[ran], row))
-    numbers = a.attempt[ran][order]
-    wanted = numbered(row[order])
-    odd = np.flatnonzero(numbers != wanted)
-    if len(odd):
-        label = e.workload.label(int(row[order][odd[0]]))
-        raise IllegalScheduleError(
-            "attempts", f"{label} has an attempt {numbers[odd[0]]} where {wanted[odd[0]]} is next"
-        )
-    done = np.bincount(row, work_s, len(e.start_s))
+    runs, come_to = _course(e)
+    row, start_s, end_s = runs.row, runs.start_s, runs.end_s
+    done = np.bincount(row, runs.work_s * runs.speed, len(e.start_s))
     length = e.workload.runtime_s
-    rounding = rounding_s(start_s, a.end_s[ran], e.workload.submit_s[row], length[row])
+    rounding = rounding_s(start_s, end_s, e.workload.submit_s[row], length[row]) * np.maximum(runs.speed, 1.0)
     near = np.bincount(row, rounding, len(e.start_s))  # of every attempt
     whole = (e.outcome == COMPLETED) & (e.workload.submit_s >= e.window[0])
     odd = np.flatnonzero(e.counted & ((done > length + near) | (whole & (done < length - near))))
     if len(odd):
         label = e.workload.label(int(odd[0]))
         raise IllegalScheduleError("work", f"{label} of {length[odd[0]]} s did {done[odd[0]]} s of work")
+    more = runs.work_s - come_to.work_s
+    wrong = (more > rounding) | (~np.isnan(end_s) & (more < -rounding))  # what runs may be known for an earlier instant
+    text = "is credited with {work_s} s of work from {start_s} s to {end_s} s, of which {kept_s} s were not lost"
+    e.refuse_attempts("work", wrong, runs, text, kept_s=come_to.work_s)
 
 
 # -- workflows -----------------------------------------------------------------------------------------
@@ -269,6 +348,13 @@ def _data(e: Evidence) -> None:
     early = e.started[receiver] & ~(e.start_s[receiver] >= e.arrival_s(edges))
     bad = np.bincount(receiver[early], minlength=len(e.start_s)) > 0
     e.refuse("data", bad, "starts at {start_s} s, before the data of its predecessors are there")
+    earlier = e.attempts.take(np.arange(len(e.start_s), len(e.attempts.row)))
+    number = pd.DataFrame({"receiver": earlier.row, "at": np.arange(len(earlier.row))})
+    pairs = pd.DataFrame(edges, columns=["sender", "receiver"]).merge(number, on="receiver")
+    at = pairs["at"].to_numpy()
+    early = ~(earlier.start_s[at] >= e.arrival_s(pairs[["sender", "receiver"]].to_numpy(), earlier.cluster[at]))
+    bad = np.bincount(at[early], minlength=len(earlier.row)) > 0
+    e.refuse_attempts("data", bad, earlier, "starts at {start_s} s, before the data of its predecessors are there")
 
 
 RULES: Final[tuple[Callable[[Evidence], None], ...]] = (
@@ -280,6 +366,7 @@ RULES: Final[tuple[Callable[[Evidence], None], ...]] = (
     _end,
     _overrun,
     _attempts,
+    _lengths,
     _data,
     _machines,
     _capacity,

@@ -341,6 +341,50 @@ def test_a_lost_job_may_go_on_to_another_cluster() -> None:
     assert schedule.attempts["attempt"].tolist() == [1, 2]
 
 
+def test_a_job_that_moved_is_on_each_cluster_where_it_ran() -> None:
+    """Lost on a at 4 s, run on b: b waited for it from 4 s on, and all that a was busy with came to nothing."""
+
+    class Fleeing(sm.QueueScheduler):
+        def ended(self, attempt: Attempt) -> None:
+            if attempt.outcome is sm.Outcome.LOST:
+                refuge.submit(attempt.job)
+            else:
+                super().ended(attempt)
+
+    env = sm.Environment()
+    a, b = (sm.Cluster(env, name, machines=2, cores_per_machine=1) for name in "ab")
+    scheduler, refuge = Fleeing(env, a), sm.QueueScheduler(env, b)
+    recorders = [sm.Recorder(env), sm.Recorder(env, a), sm.Recorder(env, b)]
+    scheduler.submit(Job(1, 0.0, 9.0, 9.0, 2))  # on both machines
+    refuge.submit(Job(2, 0.0, 6.0, 6.0, 2))
+    sm.TraceCapacity(env, a, [(0, 2), (4, 1)])
+    env.run()
+    whole, *recorded = (each.schedule(window_s=(0, 16)).validate() for each in recorders)
+    for on_a, on_b in (recorded, [whole.on("a").validate(), whole.on("b").validate()]):
+        lost, kept = on_a.metrics(), on_b.metrics()
+        assert (lost["kills"], lost["aborted"], lost["jobs"], lost["completed"]) == (1, 8 / (16 + 4), 0, 0)
+        assert (kept["kills"], kept["aborted"], kept["jobs"], kept["completed"]) == (0, 0, 2, 2)
+        assert on_a.runs[["attempt", "start_s", "end_s", "outcome"]].to_numpy().tolist() == [[1, 0, 4, 2]]
+        assert on_b.runs[["attempt", "start_s", "end_s"]].to_numpy().tolist() == [[1, 0, 6], [2, 6, 15]]
+        assert on_a.queue_length().empty
+        assert on_b.queue_length().to_numpy().tolist() == [[4, 1], [6, 0]]
+    assert whole.metrics()["kills"] == 1
+
+
+def test_workflows_split_over_clusters_are_jobs_of_each_and_whole_ones_stay_workflows() -> None:
+    env = sm.Environment()
+    clusters = [sm.Cluster(env, name, cores=2, kind=name) for name in "ab"]
+    split = sm.Workflow(1, 0.0, [4, 6], 2, [(0, 1)], ("a", "b"))
+    whole = sm.Workflow(2, 0.0, [3, 5], 2, [(0, 1)], "b")
+    sm.Source(env, [split, whole], into=sm.Auctioneer(env, clusters, bid="FIFO", ccr=0.5))
+    recorders = [sm.Recorder(env, cluster) for cluster in clusters]
+    env.run()
+    a, b = (each.schedule().validate() for each in recorders)
+    assert (a.workload.is_rigid, a.workload.job_id.tolist(), a.metrics()["completed"]) == (True, [1], 1)
+    assert (b.workload.job_id.tolist(), b.workflows["job_id"].tolist()) == ([1, 2, 2], [2])
+    assert (b.metrics()["completed"], b.metrics()["finished"], b.metrics()["mean_slr"]) == (1, 1, 1)
+
+
 def test_another_job_with_the_memory_of_a_lost_one_is_a_job_of_its_own() -> None:
     # A job that was lost on another cluster, and done there later, is known no more: the next may have its id.
     env = sm.Environment()
@@ -422,6 +466,7 @@ def test_a_job_on_several_machines_is_held_against_each() -> None:
         assert sorted(each.parts[["row", "machine", "cores"]].to_numpy().tolist()) == [
             [0, 0, 2], [0, 1, 1], [1, 1, 1], [1, 2, 1],
         ]  # fmt: skip
+        assert each.on("green").validate().parts.equals(each.parts)
     assert schedule.parts is not None
     crowded = replace(schedule, parts=schedule.parts.assign(machine=[0, 0, 1, 2]))
     with pytest.raises(IllegalScheduleError, match=r"capacity\): job 1 starts at 0.0 s, and 3 cores of machine 0"):

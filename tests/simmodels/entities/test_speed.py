@@ -1,5 +1,6 @@
 """Machines of unequal size and speed: how long jobs take, what schedulers expect, and what is proved of them."""
 
+from dataclasses import replace
 from typing import Any
 
 import hypothesis.strategies as st
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import simmodels as sm
-from simmodels.errors import RequestError
+from simmodels.errors import IllegalScheduleError, RequestError
 from simmodels.policies.queue_options import Backfilling, Overrun
 
 
@@ -61,6 +62,30 @@ def test_a_checkpoint_counts_work_not_time() -> None:
     env.run()
     schedule = recorder.schedule().validate()
     assert schedule.attempts[["start_s", "end_s", "work_s"]].to_numpy().tolist() == [[0, 40, 40], [40, 80, 40]]
+
+
+def test_what_a_script_changes_is_proved_of_each_attempt() -> None:
+    """A job keeps the speed and the checkpoints that it started with; one that starts later has the others."""
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=2, checkpoints=sm.Checkpoints(40, 5, 0))
+    sm.TraceCapacity(env, cluster, [(0, 2), (60, 1), (70, 2)])
+    sm.Source(env, sm.Workload([1, 2, 3], [0] * 3, [100] * 3, [100] * 3, [2] * 3), into=sm.QueueScheduler(env, cluster))
+    recorder = sm.Recorder(env)
+    env.run(until=30)
+    cluster.machines[0].speed = 2.0
+    cluster.checkpoints = sm.Checkpoints(20, 1, 2)
+    for until in (110, None):
+        env.run(until=until)
+        schedule = recorder.schedule().validate()
+    columns = ["job_id", "start_s", "end_s", "work_s", "speed", "interval_s"]
+    assert schedule.attempts[columns].to_numpy().tolist() == [
+        [1, 0, 110, 100, 1, 40],
+        [2, 0, 60, 40, 1, 40],  # a checkpoint at 45 s, under its own rule
+        [2, 70, 132, 60, 1, 20],  # it comes back by the rule that saved it, and writes two checkpoints
+        [3, 110, 164, 50, 2, 20],
+    ]
+    with pytest.raises(IllegalScheduleError, match=r"\(end\): job 1 starts at 0.0 s and ends at 110.0 s; .* 54.0 s"):
+        replace(schedule, attempts=schedule.attempts.drop(columns=["speed", "interval_s", "cost_s"])).validate()
 
 
 def test_a_bid_may_name_the_speed_of_a_place() -> None:

@@ -1,0 +1,92 @@
+"""Course: how long each attempt takes, and how much of its work is kept, by its job, its machines and its checkpoints.
+
+It follows each job from attempt to attempt, by the rules of `simmodels.passes.checkpointing`; the proof holds against
+it what a schedule says.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simmodels.passes.checkpointing import followed
+from simmodels.results.attempts import Attempts
+from simmodels.results.cluster_spec import ClusterSpec
+
+_RULE: Final = ("interval_s", "cost_s", "restart_s")
+
+
+class Course(NamedTuple):
+    """What attempts come to.
+
+    Parameters
+    ----------
+    lasts_s
+        float64[k], how long each takes if nothing comes between.
+    limit_s
+        float64[k], how long it may take by the estimate of its job.
+    work_s
+        float64[k], for how long it does work that is not lost, by its outcome and its end; of one that still runs, by
+        the end of the window.
+    """
+
+    lasts_s: NDArray[np.float64]
+    limit_s: NDArray[np.float64]
+    work_s: NDArray[np.float64]
+
+
+def with_conditions(attempts: Attempts, places: Sequence[ClusterSpec], parts: pd.DataFrame) -> Attempts:
+    """Return attempts with the speeds and checkpoints of their clusters, where they do not say their own.
+
+    Parameters
+    ----------
+    attempts
+        The attempts.
+    places
+        The clusters.
+    parts
+        Of the attempts on several machines: `row`, `attempt`, `machine`; these run as fast as the slowest of them.
+    """
+    own = {name: np.array(getattr(attempts, name)) for name in ("speed", *_RULE)}
+    for name, said in own.items():
+        said[:] = np.where(np.isnan(said), _said_by(places, name, attempts.cluster, attempts.machine), said)
+    if len(parts):
+        of = {name: getattr(attempts, name) for name in ("row", "attempt", "cluster")}
+        where = pd.DataFrame({**of, "at": np.arange(len(attempts.row))})[np.isnan(attempts.speed)]
+        found = parts.merge(where, on=["row", "attempt"])
+        slowest = _said_by(places, "speed", found["cluster"].to_numpy(), found["machine"].to_numpy())
+        np.minimum.at(own["speed"], found["at"].to_numpy(), slowest)
+    return attempts._replace(**own)
+
+
+def _said_by(
+    places: Sequence[ClusterSpec], name: str, cluster: NDArray[np.int64], machine: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return what clusters say of these machines of theirs, by the name of a column of attempts."""
+    said = np.ones(len(cluster))
+    for number, place in enumerate(places):
+        values = np.array((place.speeds or (1.0,)) if name == "speed" else [place.checkpoints[_RULE.index(name)]])
+        here = cluster == number
+        said[here] = values[np.clip(machine[here], 0, len(values) - 1)]
+    return said
+
+
+def course(attempts: Attempts, runtime_s: NDArray[np.float64], estimate_s: NDArray[np.float64], now_s: float) -> Course:
+    """Return what attempts come to that are in order: by row, and attempt.
+
+    Parameters
+    ----------
+    attempts
+        The attempts, with their speeds and checkpoints.
+    runtime_s, estimate_s
+        float64[n], of the jobs.
+    now_s
+        The end of the window, for those that still run; NaN if it is not known.
+    """
+    a = attempts
+    given = (a.start_s, a.end_s, a.outcome, a.speed, a.interval_s, a.cost_s, a.restart_s, a.warned_s, a.earlier_s)
+    plain = [np.ascontiguousarray(each) for each in given]
+    found: NDArray[np.float64] = followed(a.row, *plain, runtime_s, estimate_s, float(now_s))
+    return Course(*found)
