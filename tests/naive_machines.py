@@ -16,6 +16,7 @@ ORDERS: dict[str, Callable[["Row"], float]] = {
     "FCFS": lambda row: row.submit,
     "SAF": lambda row: row.length * row.cores,  # of what is left, with its checkpoints
     "LQF": lambda row: -row.cores,
+    "SPF": lambda row: row.length,
 }
 
 

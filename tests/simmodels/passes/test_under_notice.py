@@ -74,6 +74,13 @@ def test_a_job_may_have_cores_that_go_and_cores_that_stay() -> None:
     assert starts(jobs, [2, 2], [(0, 1.0, 20.0, 30.0, "kill")], backfilling="greedy") == [2, 3, 12]
 
 
+def test_who_is_behind_the_head_is_backfilled_whenever_it_was_submitted() -> None:
+    """The third job, the head, needs 4 cores: at 100 s. The second was submitted before it, the fourth is as short."""
+    jobs = [(0.0, 100.0, 100.0, 3), (1.0, 10.0, 10.0, 1), (1.0, 5.0, 5.0, 4), (1.0, 5.0, 5.0, 1)]
+    given: dict[str, Any] = {"order": "SPF", "backfill_order": "FCFS"}
+    assert starts(jobs, [4, 1], [(1, 0.0, 500.0, 510.0, "kill")], **given) == [0, 1, 100, 1]
+
+
 def test_own_schedulers_may_place_on_machines_under_notice_what_ends_before() -> None:
     class First(sm.Scheduler):
         def decide(self, now: float) -> Any:  # noqa: ANN401, ARG002
@@ -107,8 +114,8 @@ SPANS = st.lists(
     given_spans=SPANS,
     sizes=st.sampled_from([[2, 2, 2], [1, 3, 2], [4, 1, 1]]),
     backfilling=st.sampled_from(["none", "greedy", "easy", "conservative"]),
-    order=st.sampled_from(["FCFS", "SAF", "LQF"]),
-    backfill_order=st.sampled_from([None, "FCFS", "SAF"]),
+    order=st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
+    backfill_order=st.sampled_from([None, "FCFS", "SAF", "SPF"]),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
 )
 def test_a_queue_on_machines_is_that_of_the_plain_simulator(

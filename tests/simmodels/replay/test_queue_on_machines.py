@@ -265,7 +265,7 @@ def plainly(
     mode=st.sampled_from(["kill", "checkpoint"]),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
     backfilling=st.sampled_from(BACKFILLINGS),
-    order=st.sampled_from(["FCFS", "SAF", "LQF"]),
+    order=st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
     backfill_order=st.sampled_from([None, "FCFS", "SAF"]),
     max_starts=st.sampled_from([None, None, 1, 2]),
 )
