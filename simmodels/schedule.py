@@ -811,25 +811,28 @@ class Schedule:
         ``submit``
             No job starts before its submit.
         ``end``
-            A completed job ends at start + runtime, a killed one at start + estimate, exactly (in
-            float64); start + executed if runtimes are modelled.
+            A completed job ends at start + runtime, a killed one at start + estimate, exactly (in float64). On machines,
+            and at other speeds than 1, each attempt takes what is left of its job at the speed of the slowest of its
+            machines, with coming back and writing checkpoints. Where only a cluster or a scheduler of the user's says
+            how long jobs run (`Terms.adds_up`), a job ends at start + executed.
         ``overrun``
             Only a job that would run on past its estimate is killed. If the terms say
             ``overrun="run"`` none is killed; if ``"kill"``, none completes past its estimate.
-            Not looked at if runtimes are modelled.
+            Not looked at where only a cluster or a scheduler of the user's says how long jobs run.
         ``attempts``
             The attempts of a job follow each other in time, all but the last came to nothing before
             its work was done, and the last is what its row says: each job runs once to its outcome.
         ``data``
             No task starts before its predecessors' data are on its cluster.
         ``machines``, ``offline``
-            What runs on a machine runs on one that there is, and that is on.
+            What runs on a machine runs on one that there is, and that is on; and what is lost is lost when one of its
+            machines goes off, or was stopped.
         ``capacity``
             At no instant are more cores of a cluster, or of a machine, in use than there are, all attempts counted.
             Jobs of 0 s can follow each other within their instant: each must fit beside those that run through it.
         ``work``
-            No attempt does more work than it had time for. Where attempts resume from checkpoints, their work adds
-            up to the job's.
+            No attempt does more work than it had time for, or keeps more than its checkpoints saved; and the work of
+            its attempts adds up to the job's.
 
         It takes O(n log n) time, in whole-array steps.
 
