@@ -169,7 +169,8 @@ class Naive:
         """Bring the promises up to date."""
         overran = any(until(self.started[row.rank], row.estimate) < now for row in self.running)
         if overran or any(start < now for start in self.promised.values()):
-            self.promised.clear()
+            self.plan_again(queue, now)
+            return
         moved = self.ended_early
         while moved:
             moved = False
@@ -179,6 +180,16 @@ class Naive:
                     self.promised[row.rank] = self.hole(row, now)
                     moved = True
         self.ended_early = False
+        self.promise_new(queue, now)
+        if sum(row.cores for row in queue if self.promised[row.rank] == now) > self.free():
+            self.plan_again(queue, now)  # a job that should have ended has not: what is promised for now is broken
+
+    def plan_again(self, queue: list[Row], now: float) -> None:
+        self.ended_early = False
+        self.promised.clear()
+        self.promise_new(queue, now)
+
+    def promise_new(self, queue: list[Row], now: float) -> None:
         for row in queue:
             if row.rank not in self.promised:
                 self.promised[row.rank] = self.hole(row, now)
@@ -205,9 +216,12 @@ class Naive:
     def run(self, rows: list[Row]) -> None:
         coming = list(rows)
         due: list[Row] = []  # ended at this instant, by event: the pass after it is still to come
+        now = -math.inf
         while coming or self.running or due:
             if not due:
-                now = min([row.submit for row in coming[:1]] + [self.end(row) for row in self.running])
+                events = [row.submit for row in coming[:1]] + [self.end(row) for row in self.running]
+                expected = {until(self.started[row.rank], row.estimate) for row in self.running}
+                now = min([*events, *(start for start in self.promised.values() if start > now and start in expected)])
             if self.decide == "instant":
                 for row in [row for row in self.running if self.end(row) == now]:
                     self.finish(row, now)
@@ -221,7 +235,7 @@ class Naive:
                     self.finish(row, now)  # known beforehand: its cores are free from the first event on
             if coming and coming[0].submit == now:
                 self.waiting.append(coming.pop(0))
-            else:
+            elif due:
                 turns = list(self.started)  # in order of start
                 row = min(due, key=lambda row: turns.index(row.rank))
                 due.remove(row)

@@ -3,7 +3,7 @@
 import gc
 import itertools
 from collections.abc import Callable, Generator
-from heapq import heappush
+from heapq import heapify, heappush
 from operator import attrgetter
 from typing import Any, Final, TypeVar, TypeVarTuple
 
@@ -168,6 +168,11 @@ class Environment(simpy.Environment):
         event._value = value  # noqa: SLF001
         heappush(self._queue, (time_s, NORMAL, next(self._eid), event))
         return event
+
+    def call_off(self, event: Event) -> None:
+        """Take an event that is still to come out of the queue; the clock does not go there for it."""
+        self._queue = [entry for entry in self._queue if entry[3] is not event]
+        heapify(self._queue)
 
     def end_of(self, time_s: float) -> Event:
         """Return an event at the end of an instant: ``run(until=env.end_of(t))`` runs up to t, and what happens then.

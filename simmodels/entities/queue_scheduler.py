@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
+from simpy.events import Event
 
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
@@ -95,6 +96,9 @@ class QueueScheduler(Scheduler):
         self._powered = 0  # cores gained (lost) since the last decision
         self._reserved_s: dict[int, float] = {}  # by slot, as last published
         self._starts_on: dict[int, list[tuple[Machine, int]]] = {}  # of slots that start where machines are about to go
+        self._promised_s = math.inf  # the next promised start
+        self._alarm: Event | None = None  # set for that instant, or for an earlier one
+        self._alarm_s = math.inf
         self._shadow_s = math.nan  # the reservation of the first that waits, where machines are about to go
 
     # -- what happens to it -------------------------------------------------------------------------
@@ -292,6 +296,27 @@ class QueueScheduler(Scheduler):
         slots: list[int] = started.tolist()
         return slots
 
+    def _set_alarm(self) -> None:
+        """Have an alarm set for the next promised start, or an earlier instant; none if nothing is promised.
+
+        One that is left would keep the clock running when all is done.
+        """
+        due_s = self._promised_s
+        if self._alarm is not None and (due_s < self._alarm_s or due_s == math.inf):
+            self.env.call_off(self._alarm)
+            self._alarm = None
+        if self._alarm is None and due_s < math.inf:
+            self._alarm, self._alarm_s = self.env.at(due_s), due_s
+            self._alarm.callbacks.append(self._keep_promise)
+
+    def _keep_promise(self, _: Event) -> None:
+        """Decide at a promised start, whatever else happens; what was promised may have moved since."""
+        self._alarm = None
+        if self._promised_s == self.env.now:
+            self._ring()
+        else:
+            self._set_alarm()
+
     def _next_event(self) -> None:
         """Decide after one event: a submission, else a completion in the order of the starts."""
         now = float(self.env.now)
@@ -383,6 +408,9 @@ class QueueScheduler(Scheduler):
             slot, now = state.refused(self._queue)
             if slot >= 0:
                 raise_refused(self._jobs[slot], now, self.order, self.backfill_order)
+        if self._alarm is not None or self.options.backfilling == "conservative":
+            self._promised_s = float(queue.next_promise(self._queue, float(self.env.now)))
+            self._set_alarm()
         attempts = []
         self._waiting -= len(slots)
         for slot in slots:

@@ -8,6 +8,8 @@ Srinivasan et al. 2002). While estimates hold, no job starts later than first pr
 
 A job that runs past its estimate breaks the plan: then, as for the other backfillings, it counts as
 ending now, and all reservations are made again, in the queue's order, at every decision until it ends.
+A promised start for which a job that runs should end is a decision, also if nothing happens then; if it
+cannot be kept, all is planned again at once.
 """
 
 import numpy as np
@@ -156,6 +158,43 @@ def compress(now, next_start, freed_until, waiting, estimate, profile, reserved)
 
 
 @compiled
+def _is_broken(now, free, waiting, reserved):
+    """Return whether what is promised for now needs more cores than are free."""
+    for c in range(waiting.blocks):
+        b = waiting.chain[c]
+        for i in range(waiting.count[b]):
+            if reserved[waiting.slot[b, i]] == now:
+                free -= waiting.cores[b, i]
+    return free < 0
+
+
+@compiled
+def first_promise(now, waiting, running, reserved):
+    """Return the earliest instant after now at which a job should end and another start; infinity if there is none.
+
+    Other promises, made while a job runs past its estimate, follow one that cannot be kept: nothing happens there.
+    """
+    promises = np.empty(waiting.size, np.float64)
+    n = 0
+    for c in range(waiting.blocks):
+        b = waiting.chain[c]
+        for i in range(waiting.count[b]):
+            if reserved[waiting.slot[b, i]] > now:  # not NaN: it has no reservation
+                promises[n] = reserved[waiting.slot[b, i]]
+                n += 1
+    promises = np.sort(promises[:n])
+    k = 0
+    for c in range(running.blocks):
+        b = running.chain[c]
+        for i in range(running.count[b]):
+            while k < n and promises[k] < running.key[b, i]:
+                k += 1
+            if k < n and promises[k] == running.key[b, i]:
+                return promises[k]
+    return np.inf
+
+
+@compiled
 def start_reserved(
     now,
     free,
@@ -208,6 +247,8 @@ def start_reserved(
             next_start = compress(now, next_start, freed_until, waiting, estimate, profile, reserved)
         if has_unreserved:
             next_start = reserve_new(now, next_start, waiting, estimate, profile, reserved)
+        if next_start == now and _is_broken(now, free, waiting, reserved):
+            next_start = plan_again(now, free, running, waiting, estimate, profile, reserved)
     n = 0
     if next_start > now:
         return n, next_start

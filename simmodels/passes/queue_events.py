@@ -12,7 +12,7 @@ import numpy as np
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
 from simmodels.passes.backfilling import reservation, start_easy, start_fitting, start_heads
-from simmodels.passes.conservative import start_reserved
+from simmodels.passes.conservative import first_promise, start_reserved
 from simmodels.passes.keys import key_of, refuse
 from simmodels.structures.arrays import grown
 from simmodels.structures.profile import add, copy_profile, lasts_until
@@ -68,6 +68,20 @@ def reserved_start(queue, slot, now):
         return queue.reserved[slot]
     start, _ = reservation(now, queue.free, queue.cores[slot], queue.running, queue.ends, queue.slots, queue.cores, 0)
     return start
+
+
+@compiled
+def next_promise(queue, now):
+    """Return the next promised start for which a job that runs should end; infinity if there is none.
+
+    `now` is that of the last decision. It is an instant of decision: if the job runs past its estimate, nothing else
+    need happen then.
+    """
+    if queue.backfilling != CONSERVATIVE or queue.waiting.size == 0:
+        return np.inf
+    if queue.next_reserved_start > now and not queue.needs_replan:
+        return queue.next_reserved_start
+    return first_promise(now, queue.waiting, queue.running, queue.reserved)
 
 
 @compiled

@@ -12,7 +12,7 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
-from simmodels.passes.queue_events import arrive, decide, finish
+from simmodels.passes.queue_events import arrive, decide, finish, next_promise
 from simmodels.structures.agenda import pop, push
 from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure
@@ -69,7 +69,7 @@ def new_loop(slots, by_event):
     loop.due = np.empty(64, np.int64)
     loop.first_due = 0
     loop.last_due = 0
-    loop.now = 0.0
+    loop.now = -np.inf
     return loop
 
 
@@ -109,7 +109,7 @@ def carry_on_loop(loop, old, by_event, kept, ended):
 
 @compiled
 def loop_now(loop):
-    """Return the instant of the last event, in seconds; 0 before the first."""
+    """Return the instant of the last event, in seconds; -infinity before the first."""
     return loop.now
 
 
@@ -126,7 +126,8 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
     by_event
         One pass after each event (at equal times submissions in slot order, then completions in the
         order in which the jobs started), instead of one pass after all events of an instant. A job
-        that ends just when it was expected to end frees its cores at the first event of that instant.
+        that ends just when it was expected to end frees its cores at the first event of that instant. A
+        promised start at which nothing else happens is an event.
     kill
         A job is stopped at its estimate, instead of running on.
     until
@@ -154,12 +155,13 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
     first_due = loop.first_due
     last_due = loop.last_due
     now = loop.now
+    promised = next_promise(queue, now)
     fine = True
     while coming < stop or size > 0 or first_due < last_due:
         heed_signals()
         submit = queue.submit[coming] if coming < stop else np.inf
         if first_due == last_due:
-            coming_now = min(submit, ends[0] if size > 0 else np.inf)
+            coming_now = min(submit, ends[0] if size > 0 else np.inf, promised)
             if coming_now >= until:
                 break
             now = coming_now
@@ -183,7 +185,7 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
             if coming < stop and submit == now:
                 arrive(queue, now)
                 coming += 1
-            else:
+            elif first_due < last_due:
                 slot = turn[due[first_due]]
                 first_due += 1
                 if now != started[slot] + queue.estimate[slot]:
@@ -197,6 +199,7 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
                 arrive(queue, now)
                 coming += 1
         placed = decide(queue, now)
+        promised = next_promise(queue, now)
         if queue.refused >= 0:
             fine = False
             break

@@ -113,11 +113,13 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
     ended = np.empty(64, np.int64)
     lost = np.empty(0, np.int64)
     leaving = False
+    promised = np.inf
     record_power(runs, power.state, power.begin)
     if warm > 0:
         for _ in range(warm):
             passes.arrive(queue, power.begin)
         _start(queue, occupancy, runs, power.begin, kill)
+        promised = passes.next_promise(queue, power.begin)
     while queue.refused < 0:
         heed_signals()
         now = next_end(runs)
@@ -125,7 +127,7 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
             now = min(now, queue.submit[queue.arrived])
         elif runs.size == 0 and queue.waiting.size == 0 and until == np.inf:
             break  # nothing is left to do, however the capacity changes
-        now = min(now, next_switch(power))
+        now = min(now, next_switch(power), promised)
         if now > until or now == np.inf:
             break
         ends = 0
@@ -156,7 +158,7 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
         arrivals = 0
         while queue.arrived + arrivals < jobs and queue.submit[queue.arrived + arrivals] <= now:
             arrivals += 1
-        if not (switched or freed or ends > 0 or arrivals > 0):
+        if not (switched or freed or ends > 0 or arrivals > 0 or now == promised):
             continue  # notice was given that changes nothing
         if leaving:
             _start_under_notice(queue, occupancy, runs, power, now, ended, ends, arrivals, kill)
@@ -166,6 +168,7 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
             for _ in range(arrivals):
                 passes.arrive(queue, now)
             _start(queue, occupancy, runs, now, kill)
+        promised = passes.next_promise(queue, now)
         lost = lost[:0]
     leave_running(runs, until)
     return queue.refused < 0

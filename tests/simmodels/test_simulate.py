@@ -335,6 +335,23 @@ def test_conservative_keeps_its_promise_to_a_job_of_estimate_zero(engine: str) -
     assert schedule.start_s.tolist() == [0, 2, 2]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cores": 8},
+        {"cores": 8, "decide": "event"},
+        {"capacity": [(0, 8)], "cores_per_machine": 1},
+    ],
+    ids=["pool", "by event", "machines"],
+)
+def test_a_promise_that_cannot_be_kept_is_an_instant_of_decision(options: dict[str, Any], engine: str) -> None:
+    """At 20 s the first job runs on, and the second, of 8 cores, cannot start: the third is smaller, and does."""
+    log = Workload([1, 2, 3, 4], [0, 5, 6, 26], [34, 100, 10, 20], [20, 100, 100, 20], [2, 8, 6, 6])
+    schedule = simulate(log, order="SAF", backfilling="conservative", engine=engine, **options)
+    assert schedule.validate().start_s.tolist() == [0, 50, 20, 30]
+
+
 def test_half_a_core_is_refused() -> None:
     with pytest.raises(RequestError, match=r"cores must be an integer from 1 to .* \(got 2\.5\)"):
         simulate(Workload([1], [0], [1], [1], [1]), cores=2.5)

@@ -252,6 +252,15 @@ def test_another_order_forgets_the_plan_and_what_the_old_one_refused() -> None:
     assert recorder.schedule().validate().start_s.tolist() == [0, 11, 10]
 
 
+def test_a_promise_that_was_kept_earlier_does_not_keep_the_clock_running() -> None:
+    """Job 2 is promised 100 s, and starts at 10 s."""
+    env = sm.Environment()
+    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), backfilling="conservative")
+    sm.Source(env, sm.Workload([1, 2], [0, 1], [10, 5], [100, 5], [1, 1]), into=scheduler)
+    env.run()
+    assert env.now == 15
+
+
 OPTIONS = st.fixed_dictionaries(
     {
         "order": st.sampled_from(["FCFS", "SPF", "WFP3"]),
