@@ -35,6 +35,8 @@ _MUCH: Final = 0.1
 """A larger share of the waiting time is worth a word."""
 _FEW: Final = 0.01
 """For this share of the time the machine may be over-full, and this share of the work may have no start."""
+_MANY: Final = 0.05
+"""Above this share of jobs without a limit, orders by limit are orders of something else."""
 _OUTAGE_S: Final = 6 * HOUR
 """So long no job starts, though the cores of the first that waits are free: an outage, or a reservation."""
 
@@ -263,6 +265,24 @@ def doubt_of_size(log: Workload, cores: int) -> str:
         return ""
     held = _Held(log, wait_s, cores)
     return _doubt_of_size(held.over_full_share(), held.peak, cores)
+
+
+def doubt_of_limits(log: Workload) -> str:
+    """Return a doubt where more than 5 % of the jobs of a log have no limit, else nothing."""
+    share = share_without_limits(log)
+    if not share:
+        return ""
+    if share == 1.0:
+        stands = "their runtimes, which no scheduler knows, stand for limits: orders by limit would do worse than here"
+    else:
+        stands = "the longest one of their partition, or of the log, stands for it: orders by limit say little"
+    return f"{percent(share)} of the jobs have no limit; {stands}."
+
+
+def share_without_limits(log: Workload) -> float:
+    """Return the share of the jobs that have no limit, if it is above 5 %, where orders by limit say little; else 0."""
+    share = float(log.unlimited().mean()) if len(log) else 0.0
+    return share if share > _MANY else 0.0
 
 
 def _doubt_of_size(share: float, peak: int, cores: int) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from experiments.calibration import doubt_of_limits
 from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.cli_output import DONE, Steps, print_json, print_note, print_table
 from experiments.inputs import WorkloadFile, named_priority, notes_of
@@ -166,6 +167,7 @@ def learn(log: WorkloadFile, lesson: LearningSettings, *, out: Path, command: Se
     as_it_was = None if np.isnan(logged).any() else float(np.median(logged))
     judged = {name: _judged(found[fit.name], values, lesson.seed) for name, values in found.items()}
     findings = [_sentence(fit, jobs), _verdict(judged, fit.name, len(held_out))]
+    findings += filter(None, [doubt_of_limits(workload)])
     if json:
         answer = {name: {"median": median, **_as_json(effect)} for name, (median, effect) in judged.items()}
         document = {**fit.to_document(), "windows": len(held_out), "orders": answer, "findings": findings}

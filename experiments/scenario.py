@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from experiments.calibration import doubt_of_size
+from experiments.calibration import doubt_of_limits, doubt_of_size
 from experiments.capacity_source import CapacitySource
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.workflow_inputs import WorkflowFolder
@@ -346,6 +346,7 @@ class ScenarioRequest:
         if log is not None:
             yield f"{log.name}: {count_of(len(log), 'job')} for {where}"
             yield from (f"  {line}" for line in notes_of(log.counts))
+            yield from filter(None, [doubt_of_limits(log)])
             if self.clusters is None and self.capacity_source is None and scenario.cores is not None:
                 yield from filter(None, [doubt_of_size(log, scenario.cores)])
         if self.folder is not None:

@@ -97,11 +97,15 @@ class Multifactor:
             That span.
         log, cores, node_cores
             The log, and the cores of the machine and of a node. Classes are equally large groups of its jobs, as far
-            as many jobs do not have the same limit.
+            as many jobs do not have the same limit; jobs without a limit are in the last class, as the submit filter
+            and the formula of PBS have it.
         """
         empty = cls(by=by, span_s=span_s, cores=cores, node_cores=node_cores)
         asked = empty._asked(log)
         if by.endswith("classes"):
+            asked = asked[np.isfinite(asked)]
+            if not len(asked):
+                return empty
             inner = np.quantile(asked, np.arange(1, _CLASSES) / _CLASSES, method="higher")
             bounds = np.unique(inner[inner < asked.max()]).astype(np.int64)
             return replace(empty, bounds=tuple(map(int, bounds)))
@@ -111,14 +115,14 @@ class Multifactor:
 
     def _asked(self, log: Workload) -> Floats:
         """Return what the handicap of each job depends on: a factor as in Slurm, or what classes are made of."""
-        minutes = np.maximum(np.ceil(log.estimate_s / MINUTE), 1.0)  # limits are whole minutes
-        if self.by == "limit classes":
-            return minutes
-        if self.by == "area classes":
-            return minutes * log.cores
         if self.by == "cores":
             # Of a job that asks for cores, not for nodes, half of the factor is of its cores.
             return log.cores / (2.0 * self.cores)
+        minutes = np.maximum(np.ceil(log.estimate_s / MINUTE), 1.0)  # limits are whole minutes
+        if self.by.endswith("classes"):
+            size = minutes if self.by == "limit classes" else minutes * log.cores
+            return np.where(log.unlimited(), np.inf, size)
+        # Of a job without a limit, Slurm takes that of its partition, which is its estimate here.
         return np.maximum(log.cores, self.node_cores) / minutes / self.cores
 
     def handicaps_s(self, log: Workload) -> Floats:
@@ -192,7 +196,8 @@ class Multifactor:
             yield f"PriorityWeightJobSize={self.weight}  # with {self.node_cores} cores a node, the least that counts"
         else:
             yield "PriorityWeightJobSize=0  # classes stand for it"
-            yield f"PriorityWeightPartition={round(self.span_s)}  # points of all, less nice values"
+            base = "base points; the submit filter subtracts the class's nice value"
+            yield f"PriorityWeightPartition={round(self.span_s)}  # {base}"
             yield "#   (all partitions need the same PriorityJobFactor; a larger weight of your own does as well)"
             yield "JobSubmitPlugins=lua  # beside your own: job_submit.lua gives each job the nice value of its class"
             yield from self._qos()

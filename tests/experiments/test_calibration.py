@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from experiments.calibration import calibrate, causes_of, doubt_of_size, sentences_of
+from experiments.calibration import calibrate, causes_of, doubt_of_limits, doubt_of_size, sentences_of
 
 H = 3600.0
 
@@ -218,6 +218,21 @@ def test_a_log_that_is_over_full_for_a_moment_leaves_no_doubt() -> None:
     overlap = log((0, 100, 4, 0), (0, 100, 4, 99), max_cores=4)
     assert doubt_of_size(overlap, 4) == ""
     assert doubt_of_size(log((0, 100, 4, -1)), 1) == ""
+
+
+def test_more_than_a_twentieth_of_jobs_without_a_limit_is_doubted() -> None:
+    def doubt(limited: int, others: int) -> str:
+        rows = [(0.0, 100.0, 1, -1)] * (limited + others)
+        return doubt_of_limits(log(*rows, requested_s=[60] * limited + [-1] * others))
+
+    assert doubt(19, 1) == ""
+    assert doubt(32, 68) == (
+        "68 % of the jobs have no limit; the longest one of their partition, or of the log, stands for it: "
+        "orders by limit say little."
+    )
+    assert doubt(0, 3).startswith(
+        "100 % of the jobs have no limit; their runtimes, which no scheduler knows, stand for"
+    )
 
 
 def test_partitions_and_queues_are_reported_but_not_those_that_are_unknown() -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -287,6 +288,24 @@ def test_a_size_that_the_log_itself_exceeds_is_doubted(run: Run, trace: sm.Workl
     assert answer.status == 0
     assert "more cores in use than the 16 of the machine, up to 32: is the number of cores right?" in answer.err
     assert "is the number of cores right?" not in run("simulate", "--workload", "lived.swf").err
+
+
+@pytest.mark.parametrize("command", [["simulate"], ["compare", "--orders", "FCFS,SAF"]])
+def test_jobs_without_a_limit_are_doubted_and_their_runtimes_decide_nothing(
+    run: Run, trace: sm.Workload, command: list[str]
+) -> None:
+    """As on LLNL-Thunder, where 68 % of the jobs have none."""
+    none = np.arange(len(trace)) % 25 < 17
+    table = trace.to_frame().assign(estimate_s=np.where(none, np.nan, trace.estimate_s))
+    table.to_csv("log.csv", index=False)
+    known = replace(trace, estimate_s=np.where(none, trace.estimate_s[~none].max(), trace.estimate_s))
+    wl.write_swf(replace(known, extras={"requested_s": np.where(none, -1.0, trace.estimate_s)}), "log.swf")
+    for name in ("log.csv", "log.swf"):
+        words = [*command, "--workload", name, "--cores", "32"]
+        assert "68 % of the jobs have no limit; the longest one of their partition" in run(*words).err
+    metrics = sm.simulate(known, order="SAF").metrics()
+    answer = run("simulate", "--workload", "log.csv", "--cores", "32", "--order", "SAF", "--json")
+    assert json.loads(answer.out)["metrics"]["mean_wait_s"] == metrics["mean_wait_s"]
 
 
 def test_simulate_as_json_is_one_object_and_nothing_else(run: Run, trace: sm.Workload) -> None:

@@ -81,6 +81,26 @@ def test_a_command_says_what_direct_calls_give(log: sm.Workload, tmp_path: Path)
     assert again.exit_code == 0, again.output
 
 
+def test_a_log_without_limits_is_learned_from_with_a_doubt(log: sm.Workload, tmp_path: Path) -> None:
+    wl.write_swf(
+        replace(log, estimate_s=log.runtime_s, extras={"requested_s": np.full(len(log), -1.0)}), tmp_path / "log.swf"
+    )
+    words = [
+        "learn",
+        "-w",
+        str(tmp_path / "log.swf"),
+        "--pairs",
+        "6",
+        "--trials",
+        "640",
+        "--window-days",
+        "1",
+        "--json",
+    ]
+    done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "fit.toml")])
+    assert json.loads(done.stdout)["findings"][-1].startswith("100 % of the jobs have no limit; their runtimes, which")
+
+
 def test_monomials_of_ones_own_are_fitted(log: sm.Workload, tmp_path: Path) -> None:
     wl.write_swf(log, tmp_path / "log.swf")
     out = tmp_path / "fit.json"

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -117,6 +118,21 @@ def test_classes_hold_equally_many_jobs_and_a_log_of_one_limit_has_one() -> None
         alone = fitted(by, 40.0, same)
         assert np.ptp(alone.handicaps_s(same)) == 0
         assert alone.files(0.0, "about")["slurm.conf.txt"]
+
+
+@pytest.mark.parametrize("by", ["limit classes", "area classes"])
+def test_a_job_without_a_limit_is_in_the_last_class_as_where_it_is_entered(by: By) -> None:
+    """Its estimate, the longest limit of its partition, need not be there: narrow jobs have small areas."""
+    asked = np.where(np.arange(len(LOG)) == 0, -1.0, LOG.estimate_s)
+    log = replace(LOG, estimate_s=np.where(asked > 0, asked, 60.0), extras={"requested_s": asked})
+    priority = fitted(by, 40.0, log)
+    assert priority.handicaps_s(log)[0] == priority.span_s
+    without = {"eligible_time": 0.0, "ncpus": 1, "walltime": 0}
+    assert eval(priority.formula(), {}, without) == -priority.span_s  # noqa: S307
+    lua = priority.files(0.0, "about")["job_submit.lua"]
+    assert nice_of(lua, np.array([np.inf])).tolist() == [priority.span_s]
+    none = replace(log, extras={"requested_s": np.full(len(log), -1.0)})
+    assert np.ptp(fitted(by, 40.0, none).handicaps_s(none)) == 0, "first come, first served"
 
 
 def test_relative_to_the_limit_all_but_the_most_extreme_jobs_keep_to_the_span() -> None:
