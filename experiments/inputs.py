@@ -12,7 +12,6 @@ from types import ModuleType
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be, require_known, with_article
 from simmodels.ground.files import open_regular
@@ -172,12 +171,6 @@ class WorkloadFile:
             require_known(part, name, known)
         kept = np.any([np.isin(column, asked) for column in named], axis=0)
         return replace(log.take(kept), counts={**log.counts, f"in other {part}s": int((~kept).sum())})
-
-
-def without_limit(log: Workload) -> NDArray[np.bool_]:
-    """Return bool[n]: which jobs have no limit, where the log says which; their estimates stand for one."""
-    asked = log.extras.get("requested_s")
-    return np.zeros(len(log), np.bool_) if asked is None else ~(np.asarray(asked) > 0)
 
 
 def not_modelled(log: Workload) -> Iterator[tuple[str, float]]:

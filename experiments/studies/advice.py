@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from experiments.calibration import calibrate
+from experiments.calibration import calibrate, share_without_limits
 from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study, require_integer
@@ -20,6 +20,7 @@ from experiments.studies.advice_front import front, front_figure, front_table
 from experiments.studies.advice_policies import (
     BACKFILLINGS,
     FIXED,
+    PRIORITIES,
     TUNERS,
     in_seconds,
     in_words,
@@ -205,7 +206,7 @@ class Advice(Study):
         return {
             **({} if calibration is None else {"as logged, and replayed": calibration_table(calibration, now)}),
             "this answer in full": in_full(results, self._log, found, self._worse(found), self._doubts(results, found)),
-            "the front (mean wait, 99 % wait, longest wait)": front_table(choices(found.options, now), now),
+            "the front (mean wait, 99 % wait, longest wait)": front_table(self._choices(found), now),
             "all that was tried": options_table(found.options, now),
             "tuners": tuners_of(results),
         }
@@ -223,9 +224,7 @@ class Advice(Study):
         if found.calibration is not None:
             both = {AS_LOGGED: as_logged(self._log), f"replayed, {now.in_words()}": self._simulated(now)}
             figures["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
-        figures["Mean waits against the longest ones"] = front_figure(
-            choices(found.options, now), now, found.verdict.advised
-        )
+        figures["Mean waits against the longest ones"] = front_figure(self._choices(found), now, found.verdict.advised)
         shown = _in_hours(results)
         if shown.table.empty:
             return figures
@@ -247,13 +246,13 @@ class Advice(Study):
     def files(self, results: Results) -> Mapping[str, str]:
         """Return what is to be entered into a batch system."""
         found = self._found(results)
-        entered = None if found is None else found.verdict.entered
-        if entered is None:
+        then = None if found is None else found.verdict.advised
+        if then is None or then.policy not in PRIORITIES:
             return {}
-        about = f"Advice of schedlab for {self._log.name}; mean wait of the replay: {as_hours(entered.mean_h)}."
+        about = f"Advice of schedlab for {self._log.name}; mean wait of the replay: {as_hours(then.mean_h)}."
         if not results.judged or results.done < results.cells:
             about += " A first impression only: not all was run."
-        return self._priority(entered).files(entered.longest_h * HOUR, about)
+        return self._priority(then).files(then.longest_h * HOUR, about)
 
     def answer(self, results: Results) -> Mapping[str, Any]:
         """Return the verdict and what it rests on, by name: see ``docs/reference/advice.schema.json``."""
@@ -261,18 +260,19 @@ class Advice(Study):
         if found is None:
             return {}
         verdict, calibration, worse = found.verdict, found.calibration, self._worse(found)
-        entered = verdict.entered
-        priority = None if entered is None else self._priority(entered).table()
+        then, beyond = verdict.advised, verdict.remark
+        priority = None if then is None or then.policy not in PRIORITIES else self._priority(then).table()
         return {
             "verdict": verdict.kind,
             "weak": verdict.weak,
             "replay_matches": verdict.kind != "no match",
             "now": verdict.now.table(),
-            "change_to": None if verdict.advised is None else verdict.advised.table(),
+            "change_to": None if then is None else then.table(),
             "waits_longer": None if worse is None else worse.table(),
             "shortest_mean": verdict.shortest.table(),
-            "to_enter": None if entered is None else {**entered.table(), "priority": priority},
-            "front": [option.table() for option in front(choices(found.options, verdict.now))],
+            "to_enter": None if then is None else {**then.table(), "priority": priority},
+            "cannot_be_entered": None if beyond is None else beyond.table(),
+            "front": [option.table() for option in front(self._choices(found))],
             "calibration": None if calibration is None else calibration.table(),
             "warnings": [doubt.full for doubt in self._doubts(results, found)],
         }
@@ -284,9 +284,22 @@ class Advice(Study):
             found = None
             if now is not None:
                 calibration = calibrate(self._simulated(now))
-                found = AdviceResults(options, calibration, judge(options, now, calibration))
+                log = self._log
+                verdict = judge(
+                    options,
+                    now,
+                    calibration,
+                    mean_runtime_h=float(log.runtime_s[log.known()].mean()) / HOUR,
+                    unlimited=share_without_limits(log),
+                )
+                found = AdviceResults(options, calibration, verdict)
             self._found_last = results, found
         return self._found_last[1]
+
+    @staticmethod
+    def _choices(found: AdviceResults) -> list[Option]:
+        """Return what there is to choose from."""
+        return choices(found.options, found.verdict.now, unlimited=found.verdict.unlimited)
 
     def _worse(self, found: AdviceResults) -> Worse | None:
         """Return for whom the change that is advised is worse; None if none is."""

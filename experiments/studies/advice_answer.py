@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from experiments.calibration import CLOSE, Calibration, causes_of, percent
 from experiments.studies.advice_policies import BACKFILLINGS
-from experiments.studies.advice_verdict import GAIN, Option, Verdict
+from experiments.studies.advice_verdict import GAIN, LITTLE, SHORT_H, Option, Verdict
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats
 from simmodels.schedule import Schedule
@@ -41,7 +41,7 @@ class Doubt(NamedTuple):
     """Why an answer may not hold."""
 
     short: str
-    """In a few words, after "Check: "."""
+    """In a few words, after "Check: "; empty if the verdict says it."""
     full: str
     """In sentences."""
 
@@ -111,27 +111,34 @@ def lines_of(
     else:
         lines = [*_answer(verdict, worse)]
         begin, joint = f"How far to trust it: {_trust(calibration, policy)}", "; likely causes: "
-    lines += _filled(begin, joint, causes, _ROWS - sum(map(_rows, lines)) - bool(doubts))
+    if verdict.unlimited:
+        lines[0] += f" No order by limits is considered: {percent(verdict.unlimited)} of the jobs have no limit."
+    checks = [doubt.short for doubt in doubts if doubt.short]
+    if verdict.advised is not None:
+        room = _ROWS - sum(map(_rows, lines)) - _rows(f"{begin}.") - bool(checks)
+        lines += _filled("What to enter", _COLON, list(_to_enter(verdict.advised, verdict.beyond)), room)
+    lines += _filled(begin, joint, causes, _ROWS - sum(map(_rows, lines)) - bool(checks))
     yield from lines
-    yield from _filled("Check", _COLON, [doubt.short for doubt in doubts], _ROWS - sum(map(_rows, lines)))
+    yield from _filled("Check", _COLON, checks, _ROWS - sum(map(_rows, lines)))
 
 
 def _answer(verdict: Verdict, worse: Worse | None) -> Iterator[str]:
     """Hand out the lines where the replay matches: what to do, how much that is, for whom it is worse, and so on."""
-    now, then, shortest = verdict.now, verdict.then, verdict.shortest
+    now, then, beyond, shortest = verdict.now, verdict.then, verdict.beyond, verdict.shortest
+    easy = ", with EASY backfilling" if now.policy in BACKFILLINGS else ""
     if verdict.kind == "hardly matters":
         where = "As far as this replay shows, the" if verdict.weak else "The"
         yield (
-            f"{where} order hardly matters here: jobs wait {as_hours(now.mean_h)} on average, and "
+            f"{where} order hardly matters here: jobs wait {as_hours(now.mean_h)} on average{_idle(verdict)}, and "
             f"{as_hours(shortest.mean_h)} in the best order that was tried."
         )
     elif then is not None:
-        easy = ", with EASY backfilling" if now.policy in BACKFILLINGS else ""
-        yield f"{'Perhaps change' if verdict.weak else 'Change'}: to {then.in_words()}{easy}."
+        yield f"{'Consider' if verdict.weak else 'Change to'} {then.in_words()}{easy}."
         yield f"How much: {_gain(then, now)}."
-        longest = f"{as_hours(then.longest_h)}, now {as_hours(now.longest_h)}"
-        yield f"Who waits longer: {worse}; the longest wait is {longest}."
-        yield f"What to enter: {_to_enter(verdict, then)}."
+        yield f"Who waits longer: {worse}; {_longest(then, now)}."
+    elif beyond is not None:
+        yield f"Do not change: nothing that Slurm or PBS can be given is certain to be better than {now.in_words()}."
+        yield f"Consider {beyond.in_words()}{easy}, if your scheduler can do that: {_waits(beyond, now)}."
     elif verdict.costly:
         yield f"Do not change: {now.in_words()} is only beaten by letting some jobs wait much longer."
         yield f"The shortest mean wait: {_shortest(verdict)}."
@@ -139,13 +146,31 @@ def _answer(verdict: Verdict, worse: Worse | None) -> Iterator[str]:
         yield f"Do not change: nothing that was tried is certain to be better than {now.in_words()}."
 
 
+def _idle(verdict: Verdict) -> str:
+    """Return how little jobs wait on an idle machine; nothing of another."""
+    if verdict.now.p95_h < SHORT_H:
+        return " (95 % of them for less than a minute)"
+    return f" (below {percent(LITTLE)} of the mean runtime)" if verdict.wait_share < LITTLE else ""
+
+
+def _waits(then: Option, now: Option) -> str:
+    """Return how long jobs wait, then and now."""
+    return f"mean wait {as_hours(then.mean_h)} instead of {as_hours(now.mean_h)}, {_longest(then, now)}"
+
+
+def _longest(then: Option, now: Option) -> str:
+    """Return the longest wait, then and now."""
+    return f"the longest wait is {as_hours(then.longest_h)}, now {as_hours(now.longest_h)}"
+
+
 def _mismatch(verdict: Verdict, calibration: Calibration, policy: str) -> Iterator[str]:
     """Hand out the lines where the replay does not match: how far off it is, and what to do about that."""
     yield f"This replay does not match your machine: {'; '.join(_apart(calibration, policy))}."
-    if verdict.then is None:
+    best = verdict.then or verdict.beyond
+    if best is None:
         yield "The replay alone finds no order that is certain to be better."
     else:
-        yield f"By the replay alone, the advice would be {verdict.then.in_words()}: do not rely on it."
+        yield f"By the replay alone, the advice would be {best.in_words()}: do not rely on it."
     auto = "" if policy else ", or let --current auto find the order that you have"
     yield f"What to do: change nothing yet; check --cores and --partition{auto}."
 
@@ -181,17 +206,14 @@ def _shortest(verdict: Verdict) -> str:
     )
 
 
-def _to_enter(verdict: Verdict, then: Option) -> str:
-    """Return what is to be entered into a batch system."""
-    entered = verdict.entered
+def _to_enter(then: Option, beyond: Option | None) -> Iterator[str]:
+    """Hand out what is to be entered into a batch system, and what would be better still."""
     if then.policy == "FCFS":
-        return "PriorityType=priority/multifactor, with PriorityWeightAge only"
-    if entered is None:
-        return "nothing; no priority of Slurm or PBS passes the same test"
-    if entered is then:
-        return "files/slurm.conf.txt for Slurm, files/pbs.txt for PBS"
-    part = (verdict.now.mean_h - entered.mean_h) / (verdict.now.mean_h - then.mean_h)
-    return f"files/slurm.conf.txt or files/pbs.txt, with {percent(part)} of the gain"
+        yield "PriorityType=priority/multifactor, with PriorityWeightAge only"
+    else:
+        yield "files/slurm.conf.txt for Slurm, files/pbs.txt for PBS"
+    if beyond is not None:
+        yield f"better, but not for these: {beyond.in_words()}, mean wait {as_hours(beyond.mean_h)}"
 
 
 def _trust(calibration: Calibration | None, policy: str) -> str:
@@ -239,9 +261,15 @@ def worse_for(now: Schedule, then: Schedule) -> Worse:
     longer = [_is_longer(*means_s) for means_s in zip(*(sum_s / counts for sum_s in sums), strict=True)]
     tops = np.unique(np.maximum(np.floor(np.array(_PARTS) * now.cores), 1))
     sizes, limits = np.searchsorted(tops, log.cores[both]), np.searchsorted(_LIMITS_H, log.estimate_s[both] / HOUR)
+    limits[log.unlimited()[both]] = len(_LIMITS_H)
     found = [
         *_classes(sizes, [f"of {name} cores" for name in _spans(tops, "")], before_s, after_s),
-        *_classes(limits, [f"with limits of {name}" for name in _spans(_LIMITS_H, " h")], before_s, after_s),
+        *_classes(
+            limits,
+            [*(f"with limits of {name}" for name in _spans(_LIMITS_H, " h")), "without a limit"],
+            before_s,
+            after_s,
+        ),
     ]
     who, before, after = max(found, key=lambda one: one[2] - one[1], default=("", 0.0, 0.0))
     return Worse(int((regular & longer).sum()), int(regular.sum()), who, before / HOUR, after / HOUR)

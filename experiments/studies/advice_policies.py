@@ -33,6 +33,15 @@ FIXED: Final = (*TWELVE_ORDERS, *BACKFILLINGS, *PRIORITIES)
 """All but the tuners: what a machine can have."""
 
 
+ENTERABLE: Final = frozenset({"FCFS", *PRIORITIES})
+"""What can be entered into Slurm and PBS: priorities, and the age alone."""
+BY_LIMITS: Final = frozenset(
+    {name for name in TWELVE_ORDERS if "estimate" in find_order(name).needs}
+    | {name for name, (by, _) in PRIORITIES.items() if by != "cores"}
+)
+"""What depends on the limits of jobs."""
+
+
 def in_words(threshold_h: object) -> str:
     """Return a threshold in words."""
     return "without a threshold" if threshold_h is None else f"with a threshold of {threshold_h:g} h"
@@ -58,9 +67,12 @@ def policy_in_a_sentence(policy: str, threshold_h: float | None) -> str:
         return f"a priority ({made_up_for(*PRIORITIES[policy])})"
     if policy not in TWELVE_ORDERS:
         return policy
-    late = ", however long others wait" if threshold_h is None else f"; jobs that waited {threshold_h:g} h before all"
     if policy == "FCFS":  # no threshold changes anything of it
         late = ""
+    elif threshold_h is None:
+        late = ", however long others wait"
+    else:
+        late = f"; jobs that have waited {threshold_h:g} h go first"
     return f"{policy} ({find_order(policy).about}{late})"
 
 

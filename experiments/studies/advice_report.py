@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.calibration import Calibration, percent, sentences_of
+from experiments.calibration import Calibration, doubt_of_limits, percent, sentences_of
 from experiments.campaigns.results import Results
 from experiments.dates import date_of
-from experiments.inputs import not_modelled, notes_of, without_limit
+from experiments.inputs import not_modelled, notes_of
 from experiments.studies.advice_answer import Doubt, Worse
 from experiments.studies.advice_policies import FIXED
 from experiments.studies.advice_verdict import GAIN, Option, Verdict
@@ -40,7 +40,7 @@ _WAITS: Final = {
     "longest wait (h)": "max_wait_s",
 }
 _MANY: Final = 0.05
-"""A larger share of jobs that are left out, or without a limit, is worth a warning."""
+"""A larger share of jobs that are left out is worth a warning."""
 
 
 class AdviceResults(NamedTuple):
@@ -248,20 +248,25 @@ def in_full(
 
 def _of_the_change(verdict: Verdict, worse: Worse | None) -> Iterator[tuple[str, str]]:
     """Say what a change costs, what a batch system can have of it, and what the mean alone would favour."""
-    now, then, entered, shortest = verdict.now, verdict.then, verdict.entered, verdict.shortest
+    now, then, beyond, shortest = verdict.now, verdict.advised, verdict.remark, verdict.shortest
     if then is not None and worse is not None:
         p99, longest = (f"{as_hours(one)} (now {as_hours(other)})" for one, other in _late(then, now))
         groups = "Of jobs by size and by limit, those whose mean wait grows most; and of users with ten jobs or more"
         yield "who waits longer", f"{groups}: {worse}. The longest wait is {longest}, the 99th percentile {p99}."
-    if entered is not None:
-        waits = f"a mean wait of {as_hours(entered.mean_h)} and a longest one of {as_hours(entered.longest_h)}"
-        why = "" if entered is then else "Slurm and PBS have no thresholds, and of these orders only this: "
-        yield "what to enter", f"{why}{entered}, with {waits}."
+    if then is not None:
+        yield "what to enter", f"{then}, with {_waits(then)}."
+    if beyond is not None:
+        yield "what Slurm and PBS cannot do", f"{beyond}, with {_waits(beyond)}."
     if shortest is not then and shortest.mean_h < (1 - GAIN) * (then or now).mean_h:
         starves = ": that is starvation" if shortest.starves(now) else ""
         longest = f"{as_hours(shortest.longest_h)} (now {as_hours(now.longest_h)}){starves}"
         waits = f"a mean wait of {as_hours(shortest.mean_h)}, and a longest one of {longest}"
         yield "if only the mean counted", f"{shortest}: {waits}."
+
+
+def _waits(option: Option) -> str:
+    """Say how long jobs wait."""
+    return f"a mean wait of {as_hours(option.mean_h)} and a longest one of {as_hours(option.longest_h)}"
 
 
 def _late(then: Option, now: Option) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -288,8 +293,8 @@ def _about_the_log(log: Workload) -> str:
     first, last = (date_of(log, float(time_s)) for time_s in (log.submit_s.min(), log.submit_s.max()))
     if first is not None and last is not None:
         length += f" ({first:%Y-%m-%d} to {last:%Y-%m-%d})"
-    without = without_limit(log).mean()
-    limits = "with the limits that the users gave" if without < 1.0 else "without any limits: the log has none"
+    none = log.unlimited().all()
+    limits = "with runtimes for limits: the log has none" if none else "with the limits that users gave"
     return (
         f"{log.name}: {len(log):,} jobs in {length} on {log.max_cores:,} cores. The orders were run as orders of EASY "
         f"backfilling, {limits}."
@@ -315,13 +320,8 @@ def doubts_of(log: Workload, calibration: Calibration | None) -> Iterator[Doubt]
             f"{percent(gone / (gone + len(log)))} of the jobs were left out",
             f"{gone:,} of {gone + len(log):,} jobs were left out, which is much: the advice is about the rest only.",
         )
-    without = without_limit(log).mean()
-    if without > _MANY:
-        yield Doubt(
-            f"{percent(without)} of the jobs have no limit",
-            f"{percent(without)} of the jobs have no limit; their runtime, or the longest limit, stood for it: "
-            "orders by limit could be better or worse than here.",
-        )
+    if doubt := doubt_of_limits(log):
+        yield Doubt("", doubt)
     asked = {what: f"{what} ({percent(share)} of the jobs ask for some)" for what, share in not_modelled(log)}
     if asked:
         yield Doubt(f"{' and '.join(asked)} not modelled", f"Not modelled: {' and '.join(asked.values())}.")

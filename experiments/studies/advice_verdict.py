@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.calibration import Calibration
-from experiments.studies.advice_policies import BACKFILLINGS, PRIORITIES, policy_in_a_sentence, policy_in_words
+from experiments.studies.advice_policies import (
+    BACKFILLINGS,
+    BY_LIMITS,
+    ENTERABLE,
+    policy_in_a_sentence,
+    policy_in_words,
+)
 
 Kind = Literal["change", "do not change", "hardly matters", "no match"]
 
@@ -22,8 +28,10 @@ _P99: Final = 1.5
 """... and the 99th percentile this many times: what most gain, some pay, but nobody more than somebody does now."""
 _STARVES: Final = 5.0
 """A longest wait that is this many times that of now is starvation."""
-_SHORT_H: Final = 1.0 / 60.0
-"""A mean wait below this is hardly one."""
+SHORT_H: Final = 1.0 / 60.0
+"""A wait below this is hardly one: if the mean or the 95th percentile is, the machine is idle, ..."""
+LITTLE: Final = 0.05
+"""... and so it is if the mean wait is below this part of the mean runtime."""
 _FEWEST: Final = 5
 """From fewer resamples nothing is concluded."""
 
@@ -66,12 +74,12 @@ class Option:
 
     def spares(self, now: "Option") -> bool:
         """Return whether hardly anybody waits longer than somebody does now."""
-        slack_h = _SHORT_H  # of nothing there is no multiple
+        slack_h = SHORT_H  # of nothing there is no multiple
         return self.longest_h <= _LONGEST * now.longest_h + slack_h and self.p99_h <= _P99 * now.p99_h + slack_h
 
     def starves(self, now: "Option") -> bool:
         """Return whether some job starves: it waits more than five times as long as any does now."""
-        return self.longest_h > _STARVES * max(now.longest_h, _SHORT_H)
+        return self.longest_h > _STARVES * max(now.longest_h, SHORT_H)
 
     def table(self) -> dict[str, object]:
         """Return it by name, as JSON has it."""
@@ -107,12 +115,16 @@ class Verdict:
     now
         What there is now.
     then
-        What to change to, on the replayed machine; None if nothing is better for all.
-    entered
-        What to enter into a batch system: the same, or the best of what can be entered; None if there is nothing, or
-        the replay does not match.
+        What to change to, on the replayed machine: the best of what can be entered into Slurm or PBS; None if nothing
+        of that is better for all.
+    beyond
+        What is better still by the same rule, but cannot be entered there; None if there is nothing.
     shortest
         What has the shortest mean wait, whichever jobs wait longer for it.
+    wait_share
+        The mean wait of now, as a part of the mean runtime.
+    unlimited
+        The share of the jobs that have no limit, if it is too large for advice on orders by limit; else 0.
     weak
         Whether the replay is not close to what the log records, or the log does not say.
     costly
@@ -122,8 +134,10 @@ class Verdict:
     kind: Kind
     now: Option
     then: Option | None
-    entered: Option | None
+    beyond: Option | None
     shortest: Option
+    wait_share: float
+    unlimited: float
     weak: bool
     costly: bool
 
@@ -132,15 +146,28 @@ class Verdict:
         """What to change to, if that is the verdict."""
         return self.then if self.kind == "change" else None
 
+    @property
+    def remark(self) -> Option | None:
+        """What is better still but cannot be entered, unless the replay does not match."""
+        return None if self.kind == "no match" else self.beyond
 
-def judge(options: Sequence[Option], now: Option, calibration: Calibration | None) -> Verdict:
+
+def judge(
+    options: Sequence[Option],
+    now: Option,
+    calibration: Calibration | None,
+    *,
+    mean_runtime_h: float = np.nan,
+    unlimited: float = 0.0,
+) -> Verdict:
     """Return what to do.
 
-    A change is advised if under some order and threshold the mean wait is at least 5 % shorter, on the log and in the
-    median resample, and shorter in nine of ten resamples; and the longest wait is at most 1.1 times that of now, the
-    99th percentile 1.5 times (or a minute more). Of several, the one with the shortest mean wait on the log. If the
-    replay agrees poorly with the log, that is the verdict; if it agrees roughly, or nothing says, the verdict is weak:
-    see `Calibration.agreement`.
+    A change is advised if under something that can be entered into Slurm or PBS the mean wait is at least 5 % shorter,
+    on the log and in the median resample, and shorter in nine of ten resamples; and the longest wait is at most 1.1
+    times that of now, the 99th percentile 1.5 times (or a minute more). Of several, the one with the shortest mean wait
+    on the log. None is on an idle machine: the mean or the 95th percentile of the waits is below a minute, or the mean
+    is below 5 % of the mean runtime. If the replay agrees poorly with the log, that is the verdict; if it agrees
+    roughly, or nothing says, the verdict is weak: see `Calibration.agreement`.
 
     Parameters
     ----------
@@ -150,33 +177,47 @@ def judge(options: Sequence[Option], now: Option, calibration: Calibration | Non
         That of them which there is now.
     calibration
         How far the replay under it is from the log; None if the log does not say.
+    mean_runtime_h
+        The mean runtime of the jobs, in hours; NaN if it does not matter.
+    unlimited
+        The share of the jobs that have no limit, if orders by limit are not to be advised for it; else 0.
     """
-    tried = choices(options, now)
+    tried = choices(options, now, unlimited=unlimited)
     shortest = min(tried, key=_mean)
     surely = [each for each in tried if each.mean_h <= (1 - GAIN) * now.mean_h and each.is_sure]
     good = [each for each in surely if each.spares(now)]
-    then = min(good, key=_mean, default=None)
-    entered = min((each for each in good if each.policy in PRIORITIES), key=_mean, default=None)
+    then = min((each for each in good if each.policy in ENTERABLE), key=_mean, default=None)
+    beyond = min(good, key=_mean, default=None)
+    if then is not None and beyond is not None and beyond.mean_h >= then.mean_h:
+        beyond = None
     kind: Kind = "change" if then is not None else "do not change"
-    if now.mean_h < _SHORT_H or shortest.mean_h > (1 - GAIN) * now.mean_h:
-        kind, then, entered = "hardly matters", None, None
+    wait_share = now.mean_h / mean_runtime_h if mean_runtime_h > 0 else np.nan
+    idle = min(now.mean_h, now.p95_h) < SHORT_H or wait_share < LITTLE
+    if idle or shortest.mean_h > (1 - GAIN) * now.mean_h:
+        kind, then, beyond = "hardly matters", None, None
     agreement = None if calibration is None else calibration.agreement
     if agreement == "poor":
-        kind, entered = "no match", None
+        kind = "no match"
     return Verdict(
         kind=kind,
         now=now,
         then=then,
-        entered=entered,
+        beyond=beyond,
         shortest=shortest,
+        wait_share=wait_share,
+        unlimited=unlimited,
         weak=agreement != "close",
         costly=bool(surely) and not good,
     )
 
 
-def choices(options: Sequence[Option], now: Option) -> list[Option]:
-    """Return what there is to choose from: no other backfilling than EASY, except what there is now."""
-    return [option for option in options if option is now or option.policy not in BACKFILLINGS]
+def choices(options: Sequence[Option], now: Option, *, unlimited: float) -> list[Option]:
+    """Return what there is to choose from, beside what there is now.
+
+    No other backfilling than EASY; and nothing that goes by limits, if too many jobs have none.
+    """
+    out = {*BACKFILLINGS, *(BY_LIMITS if unlimited else ())}
+    return [option for option in options if option is now or option.policy not in out]
 
 
 def _mean(option: Option) -> tuple[float, bool]:

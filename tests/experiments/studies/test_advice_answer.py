@@ -15,12 +15,12 @@ from experiments.studies.advice_policies import BACKFILLINGS, FIXED
 from experiments.studies.advice_report import doubts_of
 from experiments.studies.advice_verdict import Option, judge
 from simmodels.policies.orders import TWELVE_ORDERS
-from tests.experiments.studies.test_advice_verdict import BETTER, NOW, calibration
+from tests.experiments.studies.test_advice_verdict import BETTER, NOW, SQF, calibration
 
 LOG = replace(sm.Workload.of({"submit_s": [0], "runtime_s": [60], "cores": [4]}), max_cores=64)
 WORSE = Worse(21, 141, "with limits of more than 24 h", 3.04, 3.68)
 ROUGH, POOR = calibration(7.0), calibration(15.0)
-ENTERED = replace(BETTER, policy="priority: fewest cores first; 40 h", threshold_h=None, mean_h=3.1)
+FREE = replace(SQF, threshold_h=None)
 
 
 def said(
@@ -30,8 +30,9 @@ def said(
     log: sm.Workload = LOG,
     doubts: tuple[Doubt, ...] = (),
     fitted: bool = False,
+    unlimited: float = 0.0,
 ) -> list[str]:
-    verdict = judge([now, *options], now, replayed)
+    verdict = judge([now, *options], now, replayed, mean_runtime_h=10.0, unlimited=unlimited)
     return list(lines_of(verdict, replayed, log, worse=WORSE, doubts=doubts, fitted=fitted))
 
 
@@ -41,8 +42,8 @@ def rows(lines: list[str], columns: int = 80) -> int:
 
 
 def test_a_change_has_its_gain_its_price_and_what_to_enter() -> None:
-    assert said(BETTER, ENTERED, replayed=calibration(4.0)) == [
-        "Change: to SQF (fewest cores first; jobs that waited 40 h before all).",
+    assert said(BETTER, SQF, replayed=calibration(4.0)) == [
+        "Change to a priority (fewest cores first; 40 h of waiting make up for any).",
         (
             "How much: mean wait 2.8 h instead of 4 h, shorter in 5 of 5 resamples of the log (median -30 %, 10-90 % "
             "range -38 to -29 %)."
@@ -51,34 +52,37 @@ def test_a_change_has_its_gain_its_price_and_what_to_enter() -> None:
             "Who waits longer: jobs with limits of more than 24 h (3.68 h, now 3.04 h), 21 of 141 users; the longest "
             "wait is 101 h, now 100 h."
         ),
-        "What to enter: files/slurm.conf.txt or files/pbs.txt, with 75 % of the gain.",
+        (
+            "What to enter: files/slurm.conf.txt for Slurm, files/pbs.txt for PBS; better, but not for these: SQF "
+            "(fewest cores first; jobs that have waited 40 h go first), mean wait 2.5 h."
+        ),
         "How far to trust it: well (mean wait 4 h in the log, 4 h replayed).",
     ]
 
 
-def test_a_change_is_only_perhaps_one_where_the_replay_is_roughly_like_the_log() -> None:
+def test_a_change_is_only_to_be_considered_where_the_replay_is_roughly_like_the_log() -> None:
     lines = said(BETTER, replayed=replace(ROUGH, free_share=0.41))
-    assert lines[0].startswith("Perhaps change: to SQF")
+    assert lines[0].startswith("Consider a priority (fewest cores first; ")
     assert lines[-1] == (
         "How far to trust it: roughly, test it first (mean wait 7 h in the log, 4 h replayed); likely causes: "
         "cores were free in 41 % of the waiting time (holds, user limits, jobs ahead); another order, or priorities, "
         "than those replayed."
     )
     lines = said(BETTER)
-    assert lines[0].startswith("Perhaps change: to SQF")
+    assert lines[0].startswith("Consider a priority (fewest cores first; ")
     assert lines[-1] == "How far to trust it: the log does not say when its jobs started, so nothing checks it."
 
 
 def test_a_replay_that_does_not_match_is_the_verdict_and_nothing_is_to_be_entered() -> None:
-    lines = said(BETTER, ENTERED, replayed=replace(POOR, free_share=0.41, rank_correlation=0.1))
+    lines = said(BETTER, SQF, replayed=replace(POOR, free_share=0.41, rank_correlation=0.1))
     assert lines == [
         (
             "This replay does not match your machine: the mean wait is 15 h in the log and 4 h in the replay; it is "
             "not the same jobs that wait."
         ),
         (
-            "By the replay alone, the advice would be SQF (fewest cores first; jobs that waited 40 h before all): do "
-            "not rely on it."
+            "By the replay alone, the advice would be a priority (fewest cores first; 40 h of waiting make up for "
+            "any): do not rely on it."
         ),
         (
             "What to do: change nothing yet; check --cores and --partition, or let --current auto find the order that "
@@ -110,7 +114,7 @@ def test_what_was_found_to_be_the_current_policy_is_named() -> None:
 
 
 def test_without_a_change_the_price_of_the_shortest_mean_wait_is_named() -> None:
-    starving = replace(BETTER, threshold_h=None, longest_h=5147.0)
+    starving = replace(FREE, mean_h=2.8, longest_h=5147.0)
     lines = said(starving, replayed=calibration(4.0))
     assert lines[:2] == [
         "Do not change: FCFS (first come, first served) is only beaten by letting some jobs wait much longer.",
@@ -125,21 +129,42 @@ def test_without_a_change_the_price_of_the_shortest_mean_wait_is_named() -> None
     )
 
 
+def test_without_anything_to_enter_an_order_is_to_be_considered_by_who_can_have_it() -> None:
+    assert said(SQF, replayed=calibration(4.0))[:2] == [
+        (
+            "Do not change: nothing that Slurm or PBS can be given is certain to be better than FCFS (first come, "
+            "first served)."
+        ),
+        (
+            "Consider SQF (fewest cores first; jobs that have waited 40 h go first), if your scheduler can do that: "
+            "mean wait 2.5 h instead of 4 h, the longest wait is 101 h, now 100 h."
+        ),
+    ]
+
+
+def test_the_verdict_says_why_no_order_by_limits_is_considered() -> None:
+    why = " No order by limits is considered: 68 % of the jobs have no limit."
+    for options, replayed in (((BETTER,), None), ((SQF,), None), ((), None), ((BETTER,), POOR)):
+        assert said(*options, replayed=replayed, unlimited=0.68)[0].endswith(why)
+    assert not said(BETTER)[0].endswith(why)
+
+
 def test_where_the_order_hardly_matters_both_waits_are_named() -> None:
-    idle = replace(NOW, mean_h=0.012)
-    lines = said(replace(BETTER, mean_h=0.001), now=idle, replayed=replace(calibration(4.0)))
+    idle = replace(NOW, mean_h=0.4)
+    lines = said(replace(BETTER, mean_h=0.1), now=idle, replayed=replace(calibration(4.0)))
     assert lines[0] == (
-        "The order hardly matters here: jobs wait 0.01 h on average, and less than 0.01 h in the best order that was "
-        "tried."
+        "The order hardly matters here: jobs wait 0.4 h on average (below 5 % of the mean runtime), and 0.1 h in the "
+        "best order that was tried."
+    )
+    lines = said(BETTER, now=replace(NOW, p95_h=0.01))
+    assert lines[0].endswith(
+        "wait 4 h on average (95 % of them for less than a minute), and 2.8 h in the best order that was tried."
     )
     assert said(replace(BETTER, mean_h=3.9))[0].startswith("As far as this replay shows, the order hardly matters here")
 
 
 def test_what_a_batch_system_can_have_is_said() -> None:
-    best = replace(ENTERED, mean_h=2.7)
-    assert said(BETTER, best)[3] == "What to enter: files/slurm.conf.txt for Slurm, files/pbs.txt for PBS."
-    starving = replace(ENTERED, longest_h=1000.0)
-    assert said(BETTER, starving)[3] == "What to enter: nothing; no priority of Slurm or PBS passes the same test."
+    assert said(BETTER)[3] == "What to enter: files/slurm.conf.txt for Slurm, files/pbs.txt for PBS."
     plain = replace(BETTER, policy="FCFS", threshold_h=None)
     assert said(plain, now=replace(NOW, policy="LAF"))[3] == (
         "What to enter: PriorityType=priority/multifactor, with PriorityWeightAge only."
@@ -148,7 +173,7 @@ def test_what_a_batch_system_can_have_is_said() -> None:
 
 def test_easy_is_named_where_it_is_new() -> None:
     now = replace(NOW, policy="FCFS without backfilling")
-    assert said(BETTER, now=now)[0].endswith("jobs that waited 40 h before all), with EASY backfilling.")
+    assert said(BETTER, now=now)[0].endswith("make up for any), with EASY backfilling.")
 
 
 def test_a_change_of_nearly_nothing_has_no_sign() -> None:
@@ -158,7 +183,7 @@ def test_a_change_of_nearly_nothing_has_no_sign() -> None:
 
 def test_doubts_come_last_as_many_as_there_is_room_for() -> None:
     doubts = tuple(Doubt(f"doubt {number} {'x' * 30}", "") for number in range(9))
-    lines = said(BETTER, ENTERED, replayed=calibration(4.0), doubts=doubts)
+    lines = said(BETTER, SQF, replayed=calibration(4.0), doubts=doubts)
     assert lines[-1].startswith("Check: doubt 0 ")
     assert rows(lines) <= 10
 
@@ -194,8 +219,9 @@ def test_the_answer_has_at_most_six_lines_and_ten_rows_whatever_is_advised(
             then = replace(BETTER, policy=policy, threshold_h=threshold_h, longest_h=longest_h)
             now = replace(NOW, policy=now_policy, mean_h=1234.0, longest_h=999.0 if longest_h > 1000 else 100.0)
             then = replace(then, mean_h=1000.0)
-            for fitted in (False, True):
-                verdict = judge([now, then], now, replayed)
+            beside = replace(BETTER, mean_h=1100.0, longest_h=longest_h)  # which can be entered
+            for fitted, others, unlimited in ((False, (), 0.0), (True, (beside,), 0.0), (True, (beside,), 0.68)):
+                verdict = judge([now, then, *others], now, replayed, unlimited=unlimited)
                 lines = list(lines_of(verdict, replayed, log, worse=LONG, doubts=doubts, fitted=fitted))
                 assert len(lines) <= 6
                 assert rows(lines) <= 10, lines
@@ -234,6 +260,9 @@ def test_who_waits_longer_is_found_by_user_size_and_limit() -> None:
     assert found.after_h > found.before_h
     assert str(found).startswith("jobs of more than 16 cores (")
     assert str(found).endswith("), 1 of 2 users")
+    without = replace(log, extras={"requested_s": np.where(log.user_id == 2, -1.0, log.estimate_s)})
+    found = worse_for(sm.simulate(without), sm.simulate(without, order="SQF", backfilling="none"))
+    assert found.who == "without a limit"
     nobody = worse_for(sm.simulate(log), sm.simulate(log))
     assert nobody == Worse(0, 2)
     assert str(nobody) == "none of 2 users"

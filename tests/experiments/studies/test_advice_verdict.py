@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from experiments.calibration import Calibration
-from experiments.studies.advice_policies import PRIORITIES
+from experiments.studies.advice_policies import BY_LIMITS, ENTERABLE
 from experiments.studies.advice_verdict import Option, Verdict, judge
 
 NOW = Option(policy="FCFS", threshold_h=None, mean_h=4.0, p99_h=40.0, longest_h=100.0, changes=np.zeros(5))
 BETTER = Option(
-    policy="SQF", threshold_h=40.0, mean_h=2.8, p99_h=46.0, longest_h=101.0,
+    policy="priority: fewest cores first; 40 h", threshold_h=None, mean_h=2.8, p99_h=46.0, longest_h=101.0,
     changes=np.array([-0.4, -0.35, -0.3, -0.3, -0.28]),
 )  # fmt: skip
+
+
+SQF = replace(BETTER, policy="SQF", threshold_h=40.0, mean_h=2.5)
+"""Better still, but neither Slurm nor PBS has thresholds."""
 
 
 def calibration(logged_h: float, *, rank_correlation: float = 0.9) -> Calibration:
@@ -67,23 +71,38 @@ def test_what_falls_short_in_one_respect_is_not_advised(worse: dict[str, object]
 
 
 def test_of_several_that_are_better_the_one_with_the_shortest_mean_wait_is_advised() -> None:
-    other = replace(BETTER, policy="SAF", mean_h=2.7)
+    other = replace(BETTER, policy="priority: fewest cores first; 160 h", mean_h=2.7)
     assert judge([NOW, BETTER, other], NOW, None).then is other
 
 
-def test_the_best_that_can_be_entered_is_found_beside_what_is_best() -> None:
-    name = "priority: fewest cores first; 40 h"
-    entered = replace(BETTER, policy=name, threshold_h=None, mean_h=3.1)
-    assert name in PRIORITIES
-    assert verdict(BETTER, entered).entered is entered
-    starving = replace(entered, longest_h=1000.0)
-    assert verdict(BETTER, starving).entered is None
-    assert verdict(replace(BETTER, longest_h=200.0), starving).entered is None
+def test_the_verdict_is_about_what_can_be_entered_and_what_cannot_is_a_remark() -> None:
+    assert BETTER.policy in ENTERABLE
+    found = verdict(SQF, BETTER)
+    assert (found.kind, found.then, found.beyond, found.costly) == ("change", BETTER, SQF, False)
+    assert verdict(replace(SQF, mean_h=2.9), BETTER).beyond is None, "it is not better"
+    starving = replace(BETTER, longest_h=1000.0)
+    alone = verdict(SQF, starving)
+    assert (alone.kind, alone.then, alone.beyond, alone.costly) == ("do not change", None, SQF, False)
+    assert verdict(replace(SQF, longest_h=200.0), starving).beyond is None
+    first_come = replace(BETTER, policy="FCFS")
+    assert verdict(first_come, now=replace(NOW, policy="LAF")).then is first_come, "the age alone can be entered"
 
 
-def test_of_equal_waits_what_has_no_threshold_is_advised() -> None:
-    without = replace(BETTER, threshold_h=None)
-    assert verdict(BETTER, without).then is without
+def test_where_many_jobs_have_no_limit_nothing_that_goes_by_limits_is_advised() -> None:
+    by_limits = [
+        replace(BETTER, policy=policy, mean_h=2.0)
+        for policy in ("SPF", "SAF", "LEXP", "priority: shortest limit first, in classes; 40 h")
+    ]
+    assert verdict(*by_limits, BETTER).then is by_limits[-1]
+    found = judge([NOW, *by_limits, BETTER], NOW, None, unlimited=0.68)
+    assert (found.then, found.beyond, found.shortest, found.unlimited) == (BETTER, None, BETTER, 0.68)
+    assert judge([NOW, *by_limits], NOW, None, unlimited=0.68).kind == "hardly matters"
+    assert {"FCFS", "LCFS", "SQF", "LQF"}.isdisjoint(BY_LIMITS)
+
+
+def test_of_equal_waits_what_has_no_threshold_is_better() -> None:
+    without = replace(SQF, threshold_h=None)
+    assert verdict(SQF, without).beyond is without
 
 
 def test_another_backfilling_is_no_advice() -> None:
@@ -106,7 +125,17 @@ def test_the_order_hardly_matters_where_nothing_is_much_better_or_nobody_waits()
     assert verdict(replace(BETTER, mean_h=3.9)).kind == "hardly matters"
     idle = replace(NOW, mean_h=0.01)
     found = verdict(replace(BETTER, mean_h=0.001), now=idle)
-    assert (found.kind, found.then, found.entered) == ("hardly matters", None, None)
+    assert (found.kind, found.then, found.beyond) == ("hardly matters", None, None)
+
+
+@pytest.mark.parametrize(
+    ("p95_h", "mean_runtime_h", "kind"),
+    [(40.0, 79.9, "change"), (40.0, 80.1, "hardly matters"), (0.016, 1.0, "hardly matters"), (0.017, 1.0, "change")],
+)
+def test_on_an_idle_machine_the_order_hardly_matters(p95_h: float, mean_runtime_h: float, kind: str) -> None:
+    """Of 95 % of its waits below a minute, or of a mean wait of less than 5 % of the mean runtime."""
+    now = replace(NOW, p95_h=p95_h)
+    assert judge([now, BETTER, SQF], now, None, mean_runtime_h=mean_runtime_h).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -124,12 +153,10 @@ def test_the_order_hardly_matters_where_nothing_is_much_better_or_nobody_waits()
 def test_the_verdict_is_weaker_the_farther_the_replay_is_from_the_log(
     logged_h: float, rank_correlation: float, kind: str, *, weak: bool
 ) -> None:
-    entered = replace(BETTER, policy="priority: fewest cores first; 40 h", threshold_h=None, mean_h=3.1)
-    found = verdict(BETTER, entered, replayed=calibration(logged_h, rank_correlation=rank_correlation))
+    found = verdict(BETTER, SQF, replayed=calibration(logged_h, rank_correlation=rank_correlation))
     assert (found.kind, found.weak) == (kind, weak)
-    assert found.then is BETTER, "of the replayed machine"
-    assert found.advised is (None if kind == "no match" else BETTER)
-    assert found.entered is (None if kind == "no match" else entered)
+    assert (found.then, found.beyond) == (BETTER, SQF), "of the replayed machine"
+    assert (found.advised, found.remark) == ((None, None) if kind == "no match" else (BETTER, SQF))
 
 
 def test_without_waits_in_the_log_the_verdict_is_weak() -> None:
@@ -154,8 +181,7 @@ def test_a_policy_is_named_in_words() -> None:
 
 def test_in_a_sentence_a_threshold_is_what_it_does() -> None:
     assert NOW.in_words() == "FCFS (first come, first served)"
-    assert BETTER.in_words() == "SQF (fewest cores first; jobs that waited 40 h before all)"
-    assert replace(BETTER, threshold_h=None).in_words() == "SQF (fewest cores first, however long others wait)"
-    priority = replace(BETTER, policy="priority: fewest cores first; 40 h", threshold_h=None)
-    assert priority.in_words() == "a priority (fewest cores first; 40 h of waiting make up for any)"
+    assert SQF.in_words() == "SQF (fewest cores first; jobs that have waited 40 h go first)"
+    assert replace(SQF, threshold_h=None).in_words() == "SQF (fewest cores first, however long others wait)"
+    assert BETTER.in_words() == "a priority (fewest cores first; 40 h of waiting make up for any)"
     assert replace(NOW, policy="FCFS with greedy backfilling").in_words() == "FCFS with greedy backfilling"
