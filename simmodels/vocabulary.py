@@ -29,7 +29,8 @@ WORDS: Final = {
     ),
     "deadline": Word("when the worth of its job reaches 0", "infinity"),
     "soft_deadline": Word("when the worth of its job begins to fall", "infinity"),
-    "longest": Word("the longest critical path of the jobs in the queue that is auctioned"),
+    "longest": Word("the longest critical path of the jobs in the queue, of all kinds"),
+    "longest_of_kind": Word("the longest critical path of the jobs in the queue of its kind"),
     "draw": Word("a number in [0, 1) from the seed: in a queue one for each job, in an auction one for each auction"),
     "estimate": Word("its runtime", "its estimate"),
     "start": Word("when it would start at a place, as predicted; where tasks are forwarded"),
@@ -45,7 +46,10 @@ REGISTERS: Final = ("submit", "estimate", "runtime", "cores", "wait", "now", "dr
 OF_A_PLACE: Final = frozenset({"start", "queue", "speed"})
 """The words for what differs from place to place."""
 
-OF_AUCTIONS: Final = OF_A_PLACE | {"longest"}
+LONGEST: Final = frozenset({"longest", "longest_of_kind"})
+"""The words for the longest critical path in a queue: a bid may name one of them."""
+
+OF_AUCTIONS: Final = OF_A_PLACE | LONGEST
 """The words for what a queue does not know."""
 
 IN_QUEUES: Final = (*REGISTERS, *(word for word in WORDS if word not in {*REGISTERS, *OF_AUCTIONS}))

@@ -194,8 +194,9 @@ class NaiveAuction:
                         task.queued_at = now
         self._change_rules(now)
         kinds = sorted({self._line(task.kind) for task in self._all()}) if self.blocking == "kind" else [None]
+        overall = self._longest(self._queue(now, None))
         for kind in kinds:
-            self._auction(now, kind)
+            self._auction(now, kind, overall)
 
     def _leave(self, task: NaiveTask) -> None:
         """Free the cores of a task on machines that are on."""
@@ -269,9 +270,12 @@ class NaiveAuction:
             and (kind is None or self._line(task.kind) == kind)
         ]
 
-    def _auction(self, now: float, kind: tuple[int, str] | None) -> None:
+    def _longest(self, queue: list[NaiveTask]) -> float:
+        return max((self.path[task.job] for task in queue), default=0.0)
+
+    def _auction(self, now: float, kind: tuple[int, str] | None, overall: float) -> None:
         queue = self._queue(now, kind)
-        longest = max((self.path[task.job] for task in queue), default=0.0)
+        longest = self._longest(queue) if self.bid == "P-SLR:by-kind" else overall
         bids = sorted((self._key(task, now, longest), task.job, task.number) for task in queue)
         held: tuple[float, int] | None = None  # when the first that does not fit will start, and where
         extra = 0  # cores that are left there then
@@ -317,11 +321,13 @@ class NaiveAuction:
         slr = (task.rank + wait + self.plus) / path
         worth = most * factor(points, slr)
         rest = area(points, slr)
+        p_slr = -((task.rank + wait + 1) / path + math.floor(wait / longest) ** 2)
         keys = {
             "FIFO": flow.submit_s,
             "SRTF": task.rank,
             "LRTF": -task.rank,
-            "P-SLR": -((task.rank + wait + 1) / path + math.floor(wait / longest) ** 2),
+            "P-SLR": p_slr,
+            "P-SLR:by-kind": p_slr,
             "PV": -worth,
             "PVD": -worth / task.follows,
             "PVDSQ": -worth / task.follows**2,

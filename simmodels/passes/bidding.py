@@ -86,6 +86,7 @@ def key_of(state, task, now, longest, start=np.nan, queue=0.0, speed=1.0):
         m.deadline[job] * scale,
         m.submit[job] / unit + m.slr[first] * path * scale,
         longest * scale,
+        longest * scale,
         draw,
         m.runtime[task] / unit,
         (now if np.isnan(start) else start) / unit,
@@ -102,9 +103,15 @@ def key_of(state, task, now, longest, start=np.nan, queue=0.0, speed=1.0):
 
 
 @compiled
-def longest_path(state, group):
-    """Return the longest critical path of the jobs with a task in a group's queue, in ticks."""
-    return -state.shortness[state.lengths[group, 0]] if state.lengths_size[group] else 0.0
+def longest_path(state, queue):
+    """Return the longest critical path of the jobs with a task in a queue, in ticks."""
+    return -state.shortness[state.lengths[queue, 0]] if state.lengths_size[queue] else 0.0
+
+
+@compiled
+def _queue_of(state, group):
+    """Return the queue in which the longest critical path for a group is looked for: its own, or that of all."""
+    return group if state.lengths_size.size > 1 else 0
 
 
 # -- in and out of the queues -----------------------------------------------------------------------
@@ -168,17 +175,17 @@ def _file(state, task):
 
 @compiled
 def _count(state, group, job):
-    """Count one more task of a job in a group's queue."""
+    """Count one more task of a job in the queue of a group."""
     m = state
-    number = job * m.waiting.size + group
+    queue = _queue_of(m, group)
+    number = job * m.lengths_size.size + queue
     m.queued[number] += 1
-    if m.queued[number] > 1:
-        return
-    if m.lengths_size[group] == m.lengths.shape[1]:
-        m.lengths = _wider(m.lengths, m.lengths_size)
-    m.lengths_size[group] = _push(m.lengths[group], m.lengths_size[group], m.shortness, m.by_length, number)
+    if m.queued[number] == 1:
+        if m.lengths_size[queue] == m.lengths.shape[1]:
+            m.lengths = _wider(m.lengths, m.lengths_size)
+        m.lengths_size[queue] = _push(m.lengths[queue], m.lengths_size[queue], m.shortness, m.by_length, number)
     if m.longest_bound[group] == 0.0:
-        m.longest_bound[group] = longest_path(m, group)
+        m.longest_bound[group] = longest_path(m, queue)
 
 
 @compiled
@@ -203,11 +210,11 @@ def _unqueue(state, task):
     """Forget a task that is in no group's heap any more."""
     m = state
     if m.needs_longest:
-        group = m.group[m.kind[task]]
-        job = m.job[task] * m.waiting.size + group
+        queue = _queue_of(m, m.group[m.kind[task]])
+        job = m.job[task] * m.lengths_size.size + queue
         m.queued[job] -= 1
         if m.queued[job] == 0:
-            m.lengths_size[group] = _take(m.lengths[group], m.lengths_size[group], m.shortness, m.by_length, job)
+            m.lengths_size[queue] = _take(m.lengths[queue], m.lengths_size[queue], m.shortness, m.by_length, job)
     if m.turn[task] >= 0:
         m.timetable_size = _take(m.timetable, m.timetable_size, m.expiry, m.turn, task)
 
@@ -419,11 +426,12 @@ def auction(state, now):
     """
     m = state
     m.placed_size = 0
+    overall = longest_path(m, 0)  # of all kinds: before any of them has its auction
     for group in range(m.waiting.size):
         # Whoever is first, nobody fits: no bid need be known.
         if m.waiting[group] == 0 or most_free(m, group) < m.least[group]:
             continue
-        longest = longest_path(m, group) if m.needs_longest else 0.0
+        longest = longest_path(m, group) if m.lengths_size.size > 1 else overall
         if m.trend == IMPROVES:
             _renew_bounds(m, group, now, longest)
         _auction_group(m, group, now, longest)

@@ -27,7 +27,7 @@ from simmodels.structures.auction_state import (
     append,
     new_auction_state,
 )
-from simmodels.vocabulary import CHARACTERISTICS, OF_A_PLACE, plain_word
+from simmodels.vocabulary import CHARACTERISTICS, LONGEST, OF_A_PLACE, plain_word
 from simmodels.workflow import Workflow, delays
 
 Network = Literal["cluster", "kind", "none"]
@@ -139,8 +139,11 @@ class AuctionOptions(Options):
         if of_a_place and not self.forward:
             what = f"bid {found.name!r} names {of_a_place}"
             raise RequestError(what, "use it with forward=True, of an Auctioneer before schedulers")
-        if of_a_place and "longest" in found.needs:
-            what = f"bid {found.name!r} names longest and {of_a_place}"
+        longest = sorted(LONGEST.intersection(found.needs))
+        if len(longest) > 1:
+            raise RequestError(f"bid {found.name!r} names {' and '.join(longest)}", "name the one or the other")
+        if of_a_place and longest:
+            what = f"bid {found.name!r} names {longest[0]} and {of_a_place}"
             raise RequestError(what, "name the one or the other: forwarded tasks are in no common queue")
         return found
 
@@ -217,7 +220,8 @@ def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> AuctionRule
         needs_slr=not needs.isdisjoint({"slr", "factor", "area"}),
         needs_factor="factor" in needs,
         needs_area="area" in needs,
-        needs_longest="longest" in needs,
+        needs_longest=not LONGEST.isdisjoint(needs),
+        queues=groups if "longest_of_kind" in needs else 1,
         needs_draw="draw" in needs,
         prices=options.prices,
         budgets=options.budgets,

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, overload
 from simmodels.errors import RequestError, must_be
 from simmodels.policies.priority import Priority, Trend, Wins
 from simmodels.policies.registry import BIDS, Registry
+from simmodels.vocabulary import LONGEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,8 @@ class Bid(Priority):
         if self.trend not in {"fixed", "worsens", "improves", "any"} or (self.trend == "fixed" and moves):
             expected = "'worsens', 'improves' or 'any', or 'fixed' if it names nothing that moves"
             raise RequestError(must_be(name, expected, self.trend))
-        if self.trend != "any" and ("draw" in self.needs or (self.trend == "worsens" and "longest" in self.needs)):
+        rising = {"draw", *LONGEST} if self.trend == "worsens" else {"draw"}
+        if self.trend != "any" and not rising.isdisjoint(self.needs):
             raise RequestError(must_be(name, "'any', as its bids can rise at any time", self.trend))
 
 
@@ -211,6 +213,7 @@ def _lrtf(rank: float) -> float:
     "(T_R + now + 1 - J_arrive) / CP + floor((now - J_arrive) / max CP)^2",
     wins="high",
     trend="improves",
+    source=_PAPER + ", algorithm 3; max CP is taken over the one global queue",
 )
 def _p_slr(rank: float, wait: float, critical_path: float, longest: float) -> float:
     return (rank + wait + 1.0) / critical_path + float(math.floor(wait / longest)) ** 2
@@ -357,6 +360,17 @@ def _pvr_bare(area: float) -> float:
 )
 def _pvr_bare_zero_first(area: float) -> float:
     return area
+
+
+@_built_in(
+    "P-SLR:by-kind",
+    "as P-SLR, but long is measured by the queue of the task's kind",
+    "(T_R + now + 1 - J_arrive) / CP + floor((now - J_arrive) / max CP of the kind)^2",
+    wins="high",
+    trend="improves",
+)
+def _p_slr_by_kind(rank: float, wait: float, critical_path: float, longest_of_kind: float) -> float:
+    return (rank + wait + 1.0) / critical_path + float(math.floor(wait / longest_of_kind)) ** 2
 
 
 @_built_in("P-SLR:plain", "largest projected SLR first", "(T_R + now - J_arrive) / CP", wins="high", trend="improves")

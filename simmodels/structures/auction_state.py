@@ -92,7 +92,7 @@ AUCTION_STATE: Final = AuctionStateType(
         ("first_point", _I1),
         ("state", _B1),
         ("left", _I1),  # tasks that have not ended
-        # the same, by job x groups + group, if the bid asks for the longest critical path in the queue
+        # the same, by job x queues + queue, if the bid asks for the longest critical path in the queue
         ("queued", _I1),  # tasks that wait
         ("by_length", _I1),  # place in the heap of jobs with waiting tasks, longest critical path first
         ("shortness", _F1),  # - critical path
@@ -120,7 +120,7 @@ AUCTION_STATE: Final = AuctionStateType(
         ("fresh_size", types.int64),
         ("timetable", _I1),  # waiting tasks by expiry
         ("timetable_size", types.int64),
-        ("lengths", _I2),  # [group, entry]: jobs by critical path
+        ("lengths", _I2),  # [queue, entry]: jobs by critical path; of each group, or of all of them together
         ("lengths_size", _I1),
         ("longest_bound", _F1),  # by group: the bounds hold while the longest critical path is no shorter
         # what is to come
@@ -183,6 +183,8 @@ class AuctionRules(NamedTuple):
         Whether the highest bid wins.
     needs_slr, needs_factor, needs_area, needs_longest, needs_draw
         What the bid names.
+    queues
+        Over how many queues the longest critical path is taken: 1 for all groups together, else each by itself.
     prices, budgets, every_deadline
         Whether who starts pays, can bid no more than it has, and whether an auction is held at each deadline.
     plus, admission, tick, unit
@@ -204,6 +206,7 @@ class AuctionRules(NamedTuple):
     needs_factor: bool
     needs_area: bool
     needs_longest: bool
+    queues: int
     needs_draw: bool
     prices: bool
     budgets: bool
@@ -307,13 +310,13 @@ def set_rules(state, rules):
     m.least = np.zeros(groups, np.int64)
     m.timetable = np.empty(64, np.int64)
     m.timetable_size = 0
-    m.lengths = np.empty((groups, 64), np.int64)
-    m.lengths_size = np.zeros(groups, np.int64)
+    m.lengths = np.empty((rules.queues, 64), np.int64)
+    m.lengths_size = np.zeros(rules.queues, np.int64)
     m.longest_bound = np.zeros(groups)
     rows = m.jobs if m.needs_longest else 0
-    m.queued = np.zeros(rows * groups, np.int64)
-    m.by_length = np.full(rows * groups, -1)
-    m.shortness = np.repeat(-m.critical_path[:rows], groups)
+    m.queued = np.zeros(rows * rules.queues, np.int64)
+    m.by_length = np.full(rows * rules.queues, -1)
+    m.shortness = np.repeat(-m.critical_path[:rows], rules.queues)
     m.refused = -1
 
 
@@ -383,10 +386,10 @@ def append(state, tasks, edges, jobs, points):
     m.state = _filled(m.state, k, more, EXPECTED)
     m.left = _written(m.left, k, first_task[1:] - first_task[:-1])
     if m.needs_longest:
-        groups = m.waiting.size
-        m.queued = _filled(m.queued, k * groups, more * groups, 0)
-        m.by_length = _filled(m.by_length, k * groups, more * groups, -1)
-        m.shortness = _written(m.shortness, k * groups, np.repeat(-critical_path, groups))
+        queues = m.lengths_size.size
+        m.queued = _filled(m.queued, k * queues, more * queues, 0)
+        m.by_length = _filled(m.by_length, k * queues, more * queues, -1)
+        m.shortness = _written(m.shortness, k * queues, np.repeat(-critical_path, queues))
     m.finish = _filled(m.finish, k, more, np.nan)
     m.purse = _written(m.purse, k, value)
     m.slr = _written(m.slr, curves, slr)

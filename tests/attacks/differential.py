@@ -172,8 +172,8 @@ _PLATFORMS: Final = (
     (("a", 4, None),),
 )
 _NAIVE_BIDS: Final = (
-    *("FIFO", "SRTF", "LRTF", "P-SLR", "P-SLR:plain", "PV", "PVD", "PVDSQ", "PVDSQ:literal", "PVDSQ:rank"),
-    *("EDF", "EDF:initial", "EDF:task", "PVR", "PVR:zero-first", "PVR:bare"),
+    *("FIFO", "SRTF", "LRTF", "P-SLR", "P-SLR:by-kind", "P-SLR:plain", "PV", "PVD", "PVDSQ", "PVDSQ:literal"),
+    *("PVDSQ:rank", "EDF", "EDF:initial", "EDF:task", "PVR", "PVR:zero-first", "PVR:bare"),
 )
 
 

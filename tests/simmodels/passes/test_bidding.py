@@ -64,6 +64,19 @@ def test_a_blocked_head_blocks_its_kind_or_all() -> None:
     assert starts(jobs, clusters, bid="FIFO", blocking="all") == [0, 5, 5, 5]
 
 
+def test_p_slr_takes_the_longest_path_of_the_one_queue_or_of_the_queue_of_the_kind() -> None:
+    runs = [(0, 17, "A"), (1, 8, "A"), (13, 2, "A"), (0, 100, "B"), (0, 30, "B")]
+    jobs = [job(submit, runtime, kind=kind, curve=LONG) for submit, runtime, kind in runs]
+    clusters = [("a", 4, "A"), ("b", 4, "B")]
+    # At 17 the second job bids 25 / 8 and the third 7 / 2. The second has waited for 16, twice the longest path of its
+    # kind; in the one queue the path of 100 is the longest.
+    assert starts(jobs, clusters, bid="P-SLR") == [0, 19, 17, 30, 0]
+    assert starts(jobs, clusters, bid="P-SLR:by-kind") == [0, 17, 25, 30, 0]
+    assert starts(jobs, clusters, bid="P-SLR:by-kind", blocking="all") == starts(
+        jobs, clusters, bid="P-SLR", blocking="all"
+    )
+
+
 def test_backfilling_lets_those_behind_start() -> None:
     jobs = [job(0, 5, 3), job(1, 5, 4), job(2, 3, 1), job(2, 4, 1)]
     assert starts(jobs, bid="FIFO") == [0, 5, 10, 10]
@@ -164,6 +177,7 @@ NAIVE = [
     "SRTF",
     "LRTF",
     "P-SLR",
+    "P-SLR:by-kind",
     "PV",
     "PVD",
     "PVDSQ",
@@ -249,7 +263,10 @@ def test_both_engines_equal_the_plain_auction(jobs: list, bid: str, rules: dict,
         assert schedule.jobs["outcome"].tolist() == [states.get(state, "unfinished") for state in plain.state]
 
 
-@given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(["FIFO", "SRTF", "PV", "PVD", "PVR", "P-SLR"]))
+PRICED = ["FIFO", "SRTF", "PV", "PVD", "PVR", "P-SLR", "P-SLR:by-kind"]
+
+
+@given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(PRICED))
 def test_prices_are_those_of_the_plain_auction(jobs: list, bid: str) -> None:
     clusters = PLATFORMS[0]
     plain = NaiveAuction(jobs, [(cores, kind) for _, cores, kind in clusters], bid)

@@ -30,6 +30,8 @@ def test_each_built_in_bid_is_compiled_and_says_what_it_is(name: str) -> None:
 
 def test_formulas_are_those_of_the_paper() -> None:
     assert find_bid("P-SLR")(rank=50, wait=20, critical_path=60, longest=7) == pytest.approx(71 / 60 + 4)
+    by_kind = find_bid("P-SLR:by-kind")(rank=50, wait=20, critical_path=60, longest_of_kind=7)
+    assert by_kind == pytest.approx(71 / 60 + 4)
     assert find_bid("PVDSQ")(value=100, factor=0.5, successor_sum=10) == 0.5
     assert find_bid("PVDSQ:literal")(value=100, factor=0.5, successor_sum=10) == 25
     assert find_bid("PVR")(value=100, area=0.5) == 50
@@ -77,6 +79,10 @@ def test_a_python_function_that_numba_cannot_compile_is_called() -> None:
         (
             lambda: Bid("x", lambda longest: longest, trend="worsens"),
             "trend of bid 'x' of longest must be 'any', as its bids can rise at any time (got 'worsens')",
+        ),
+        (
+            lambda: AuctionOptions.checked(bid=Bid("x", lambda longest_of_kind, longest: longest - longest_of_kind)),
+            "bid 'x' names longest and longest_of_kind; name the one or the other",
         ),
         (lambda: bid(name="pvr")(lambda cores: cores), "bid 'pvr' is built in"),
     ],

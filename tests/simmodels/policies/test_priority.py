@@ -218,7 +218,7 @@ def test_a_job_without_a_column_is_refused_when_it_is_submitted() -> None:
     assert queue.order is BY_MEMORY
 
 
-@pytest.mark.parametrize("name", ["longest", "start", "queue", "speed"])
+@pytest.mark.parametrize("name", ["longest", "longest_of_kind", "start", "queue", "speed"])
 def test_what_only_an_auction_knows_is_refused_in_a_queue(name: str) -> None:
     made = eval(f"lambda {name}: {name}")  # noqa: S307
     with pytest.raises(RequestError, match=f"order 'x' of a queue names {name}; it may name submit, "):
