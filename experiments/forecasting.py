@@ -1,15 +1,16 @@
 """Forecasting: when a job will start, from the state of a queue and futures that are drawn from what users did."""
 
-import multiprocessing
-import signal
-import warnings
-from collections.abc import Callable
+import pickle
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from simmodels.errors import RequestError, must_be
+from experiments.campaigns.backends import Processes
+from experiments.campaigns.workers import WorkerDiedError
+from simmodels.errors import RequestError, StoppedError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay, Snapshot
@@ -19,6 +20,8 @@ from workloads.futures import Past
 
 _PART: Final = 50
 """How many futures are drawn from one stream, by one worker."""
+_ALONE_S: Final = 3.0
+"""Workers share what is left after this time: to start one takes about as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class Futures:
             raise RequestError(
                 f"{options.order.name} names the runtime, which no forecast knows", "choose another order"
             )
+        self._made_of = log, cores, options, seed
         log = with_limits(log)
         # Futures have of the log's columns what the orders read: each is copied for each future.
         log = replace(log, extras={name: column for name, column in log.extras.items() if name in named})
@@ -91,7 +95,8 @@ class Futures:
         self._at_s = at_s
         self._replay.run(float(np.nextafter(at_s, np.inf)))
         schedule = self._replay.schedule()
-        return Present(at_s, self._replay.snapshot(), Past(self.log, schedule.start_s, schedule.end_s, at_s), self.seed)
+        past = Past(self.log, schedule.start_s, schedule.end_s, at_s)
+        return Present(at_s, self._replay.snapshot(), past, self.seed, _Recipe(*self._made_of, at_s))
 
 
 def with_limits(log: Workload) -> Workload:
@@ -105,6 +110,25 @@ def with_limits(log: Workload) -> Workload:
 
 
 @dataclass(frozen=True, slots=True)
+class _Recipe:
+    """What a worker makes the state of a queue of, which itself could not be sent: see `Futures` and its `go_to`."""
+
+    log: Workload
+    cores: int
+    options: QueueOptions
+    seed: int
+    at_s: float
+
+    def can_be_sent(self) -> bool:
+        """Return whether another process can make the options again: not if an order is of a file of one's own."""
+        try:
+            pickle.dumps(self.options)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class Present:
     """The state of a queue at an instant, and what is known there."""
 
@@ -112,6 +136,7 @@ class Present:
     snapshot: Snapshot
     past: Past
     seed: int
+    recipe: _Recipe
 
     def place_of(self, job: int) -> int:
         """Return the place of a job among those that wait or run.
@@ -143,18 +168,21 @@ class Present:
         futures
             How many are drawn.
         workers
-            How many processes share the work, where processes can be forked. The forecast is the same.
+            How many processes share what takes longer than some seconds, unless an order is of a file of one's own,
+            which cannot be sent. The forecast is the same.
 
         Raises
         ------
         RequestError
             It does not wait.
+        StoppedError
+            A worker died.
         """
         place = self.place_of(job)
         started_s = self.snapshot.start_s[place]
         if not np.isnan(started_s):
             raise RequestError(f"job {job} has run since {started_s:g} s", "choose a job that waits")
-        return self._drawn(lambda later: later, place, futures, workers)
+        return self._drawn(None, place, futures, workers)
 
     def forecast_new(
         self, cores: int, limit_s: float, *, user: int = -1, futures: int = 1000, workers: int = 1
@@ -177,11 +205,7 @@ class Present:
             )
         number, length_s = np.array([int(self.past.log.job_id.max(initial=0)) + 1]), np.array([limit_s])
         one = Workload(number, np.array([self.at_s]), length_s, length_s, np.array([cores]), user_id=np.array([user]))
-
-        def with_it(later: Workload) -> Workload:
-            return Workload.concat([one, later])
-
-        return self._drawn(with_it, len(self.snapshot.jobs), futures, workers)
+        return self._drawn(one, len(self.snapshot.jobs), futures, workers)
 
     def by_limits(self, job: int) -> float:
         """Return when a job starts if all run for as long as their limits, and no further job comes."""
@@ -196,31 +220,33 @@ class Present:
         start_s = self.snapshot.start_s
         return np.where(np.isnan(start_s), 0.0, self.snapshot.at_s - start_s)
 
-    def _drawn(self, coming: Callable[[Workload], Workload], slot: int, futures: int, workers: int) -> Forecast:
-        """Return when the job of a slot starts in futures.
+    def _drawn(self, new: Workload | None, slot: int, futures: int, workers: int) -> Forecast:
+        """Return when the job of a slot starts in futures, before which a new job may come.
 
         They are drawn part by part, each part from a stream of its own, so that the number of workers changes nothing.
         """
-        parts = [(number, min(_PART, futures - first)) for number, first in enumerate(range(0, futures, _PART))]
-
-        def starts_s(part: tuple[int, int]) -> Floats:
-            return self._starts_s(coming, slot, *part)
-
-        if workers > 1 and len(parts) > 1 and "fork" in multiprocessing.get_all_start_methods():
-            with _forked(starts_s, min(workers, len(parts))) as pool:
-                found = pool.map(_in_worker, parts)
-        else:
-            found = [starts_s(part) for part in parts]
+        parts = [
+            (new, slot, number, min(_PART, futures - first)) for number, first in enumerate(range(0, futures, _PART))
+        ]
+        found: list[Floats] = []
+        begun = time.monotonic()
+        for place, part in enumerate(parts):
+            left = parts[place:]
+            if min(workers, len(left)) > 1 and time.monotonic() - begun >= _ALONE_S and self.recipe.can_be_sent():
+                found += _shared(self.recipe, left, min(workers, len(left)))
+                break
+            found.append(self.starts_s(*part))
         return Forecast(self.at_s, np.concatenate(found))
 
-    def _starts_s(self, coming: Callable[[Workload], Workload], slot: int, part: int, futures: int) -> Floats:
-        """Return when the job of a slot starts in the futures of a part."""
+    def starts_s(self, new: Workload | None, slot: int, part: int, futures: int) -> Floats:
+        """Return float64[futures], when the job of a slot starts in the futures of a part."""
         draws = stream(self.seed, "forecast", part)
         jobs = self.snapshot.jobs
         runtimes_s = self.past.runtimes_s(jobs, self._ran_s(), futures=futures, draws=draws)
         found = np.empty(futures)
         for k in range(futures):
-            later = coming(self.past.arrivals(jobs, runtimes_s[k], draws=draws))
+            later = self.past.arrivals(jobs, runtimes_s[k], draws=draws)
+            later = later if new is None else Workload.concat([new, later])
             later = replace(later, submit_s=np.maximum(later.submit_s, self.snapshot.at_s))
             fork = self.snapshot.fork(runtime_s=runtimes_s[k], later=later, index=part * _PART + k)
             fork.run(watched=slot)
@@ -228,24 +254,26 @@ class Present:
         return found
 
 
-_Part = Callable[[tuple[int, int]], Floats]
+_Part = tuple[Workload | None, int, int, int]
 
 
-def _forked(work: _Part, workers: int) -> Any:  # noqa: ANN401  a pool
-    """Return a pool of workers that do this: forked, they have the state of the queue, which could not be sent."""
-    with warnings.catch_warnings():
-        # Later versions of Python warn of a fork beside threads, such as numpy's, which wait here.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return multiprocessing.get_context("fork").Pool(workers, _begin, (work,))
+def _shared(recipe: _Recipe, parts: Sequence[_Part], workers: int) -> list[Floats]:
+    """Return when a job starts in the futures of each part, which workers share."""
+    with Processes(recipe, workers) as pool:
+        sent = [pool.call(_starts_s, part) for part in parts]
+        try:
+            return [each.result() for each in sent]
+        except WorkerDiedError as error:
+            raise StoppedError(f"a worker of the forecast died: {error}", "repeat it, or draw fewer futures") from error
 
 
-def _begin(work: _Part) -> None:
-    """Begin a worker. Ctrl-C is left to the process that forked it, which ends the pool."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _in_worker.work = work  # type: ignore[attr-defined]
+_made: list[Present] = []
+"""In a worker: the state of the queue, once it is made."""
 
 
-def _in_worker(part: tuple[int, int]) -> Floats:
-    """Do a part of the work, in a worker."""
-    found: Floats = _in_worker.work(part)  # type: ignore[attr-defined]
-    return found
+def _starts_s(recipe: _Recipe, part: _Part) -> Floats:
+    """Return when a job starts in the futures of a part, in a worker."""
+    if not _made:
+        futures = Futures(recipe.log, cores=recipe.cores, options=recipe.options, seed=recipe.seed)
+        _made.append(futures.go_to(recipe.at_s))
+    return _made[0].starts_s(*part)

@@ -98,7 +98,7 @@ class Processes(Backend):
     Parameters
     ----------
     shipment
-        What the cells share.
+        What the cells share, or whatever else the calls do; it must be possible to pickle it.
     workers
         How many processes, >= 1.
     limit_s
@@ -107,7 +107,7 @@ class Processes(Backend):
 
     lost = (WorkerDiedError, CancelledError)
 
-    def __init__(self, shipment: Shipment, workers: int, *, limit_s: float | None = None) -> None:
+    def __init__(self, shipment: Any, workers: int, *, limit_s: float | None = None) -> None:  # noqa: ANN401  as said
         super().__init__(shipment)
         self.workers = as_integer("workers", workers, 1)
         self._limit_s = limit_s
@@ -139,9 +139,13 @@ class Processes(Backend):
 
     def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
         """Have a batch run."""
+        return self.call(run_batch, jobs)
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Future[Any]:  # noqa: ANN401  whatever it takes
+        """Have a function called in a worker, with what all calls share before its own arguments."""
         if self._pool is None:
             raise RuntimeError("the backend is not entered")
-        return self._pool.submit(run_batch, jobs)
+        return self._pool.submit(function, *args)
 
 
 class _ProcessPool(Executor):
@@ -159,7 +163,7 @@ class _ProcessPool(Executor):
         How long a cell may run, in seconds; None for as long as it takes.
     """
 
-    def __init__(self, shipment: Shipment, workers: int, limit_s: float | None) -> None:
+    def __init__(self, shipment: object, workers: int, limit_s: float | None) -> None:
         self._shipment = shipment
         self._limit_s = limit_s
         self._calls: SimpleQueue[tuple[Future[Any], Call] | None] = SimpleQueue()
@@ -218,6 +222,7 @@ class _ProcessPool(Executor):
 
     def _begun(self) -> tuple[Worker | None, str]:
         """Return a worker that is ready; or None, and why there is none."""
+        how = ""
         for _ in range(_STILLBORN):
             worker = None
             try:
@@ -227,14 +232,16 @@ class _ProcessPool(Executor):
                     worker = Worker(self._limit_s)
                     self._workers.add(worker)
                 worker.begin(self._shipment)
-            except WorkerDiedError:
+            except WorkerDiedError as error:
+                how = str(error)
                 self._end(worker)
             except Exception as error:  # noqa: BLE001  there is nobody here to report it to
                 self._end(worker)
                 return None, describe_error(error)
             else:
                 return worker, ""
-        return None, f'{_STILLBORN} died as they began (a script that calls run needs if __name__ == "__main__")'
+        why = 'a script that calls run needs if __name__ == "__main__"'
+        return None, f"{_STILLBORN} died as they began, of the last of which is known: {how} ({why})"
 
     def _end(self, worker: Worker | None) -> None:
         """End a worker, if there is one."""

@@ -14,7 +14,7 @@ from experiments.campaigns.batches import Failure, Job, Outcome
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.store import LOOSE, Store
-from experiments.campaigns.workers import CellTimeoutError
+from experiments.campaigns.workers import CellTimeoutError, WorkerDiedError
 from experiments.inputs import describe_error
 from simmodels.errors import RequestError, SimModelsError, StoppedError
 
@@ -30,7 +30,8 @@ _FIRST_ALONE_S: Final = 60.0
 """The first cell is alone for this long: what it compiles, the other workers then find compiled."""
 _DEATHS: Final = 2
 """The cells of a batch that was lost this often are run one by one, alone; one that is alone then, fails."""
-_DIED: Final = "its worker died while it ran alone: it was killed (out of memory?), or crashed"
+_DIED: Final = "it was killed (out of memory?), or crashed"
+"""What is known of the end of a worker that is not ours."""
 _SILENT_S: Final = 60.0
 """A worker that has not answered for this long is mentioned; after that, one that has not for twice as long."""
 _LOOK_S: Final = 5.0
@@ -181,8 +182,9 @@ class Loop:
             try:
                 outcome = future.result()
                 self._write(outcome)
-            except self.where.lost:
-                lost.append((batch, _DIED))
+            except self.where.lost as error:
+                how = str(error) if isinstance(error, WorkerDiedError) else _DIED
+                lost.append((batch, f"its worker died while it ran alone: {how}"))
             except CellTimeoutError as error:
                 self._overdue(batch, error)
             except ImportError as error:

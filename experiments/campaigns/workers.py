@@ -15,12 +15,13 @@ from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
 from typing import Any, Final
 
-from experiments.campaigns.plan import Shipment
 from simmodels.errors import SimModelsError
 
 _INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
 _SET_DEATH_SIGNAL: Final = 1
 """PR_SET_PDEATHSIG of Linux's prctl."""
+_ENDING_S: Final = 5.0
+"""A process whose line is closed ends within this time."""
 _ANSWER: Final = "answer"
 _ERROR: Final = "error"
 _CELL: Final = "cell"
@@ -28,11 +29,11 @@ _CELL: Final = "cell"
 _starting: Final = threading.Lock()
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]]
-"""A function, and what comes after the shipment among its arguments."""
+"""A function, and what comes after what all calls share among its arguments."""
 
 
 class WorkerDiedError(Exception):
-    """The worker of a batch was killed, or crashed."""
+    """A worker ended before it answered; the text says how, as far as that is known."""
 
 
 class CellTimeoutError(Exception):
@@ -74,8 +75,8 @@ class Worker:
             self._process.start()
         theirs.close()  # so that the line ends when the worker does
 
-    def begin(self, shipment: Shipment) -> None:
-        """Send it what the cells share, and wait until it is ready.
+    def begin(self, shipment: object) -> None:
+        """Send it what all calls share, and wait until it is ready.
 
         Raises
         ------
@@ -110,8 +111,19 @@ class Worker:
                     raise CellTimeoutError(content, self._limit_s or 0.0)
                 kind, content = self._line.recv()
         except (EOFError, OSError) as error:
-            raise WorkerDiedError from error
+            raise WorkerDiedError(self._how_it_ended()) from error
         return kind == _ANSWER, content
+
+    def _how_it_ended(self) -> str:
+        """Return what the system says of its end, in words."""
+        self._process.join(_ENDING_S)
+        status = self._process.exitcode
+        if status is None:
+            return "its line was closed"
+        if status >= 0:
+            return f"it ended with status {status}"
+        name = signal.Signals(-status).name if -status in {*signal.Signals} else f"signal {-status}"
+        return f"it was ended by {name}" + (" (out of memory?)" if -status == signal.SIGKILL else "")
 
     def kill(self) -> None:
         """End it at once, though it may hold Python's lock in compiled code."""

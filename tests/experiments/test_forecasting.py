@@ -1,6 +1,7 @@
 """Forecasts: exact where nothing is uncertain, reproducible, and right as often as they say."""
 
 import json
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from experiments.campaigns import run
 from experiments.campaigns.report import write_report
 from experiments.cli import app
 from experiments.forecasting import Futures
+from experiments.inputs import named_priority
 from simmodels.policies.queue_options import QueueOptions
 
 LOG = wl.tsafrir_estimates(wl.lublin(jobs=3000, cores=64, seed=5, load=1.0), seed=5)
@@ -62,12 +64,36 @@ def test_a_forecast_is_the_same_each_time_and_knows_nothing_of_later() -> None:
     assert len(set(found[0].tolist())) > 5
 
 
-def test_workers_change_nothing() -> None:
-    present = futures_of(LOG).go_to(float(LOG.submit_s[2000]))
+@pytest.mark.parametrize("alone_s", [0.0, 3600.0])
+def test_workers_change_nothing(alone_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.forecasting._ALONE_S", alone_s)
+    present = futures_of(LOG, order="SAF").go_to(float(LOG.submit_s[2000]))
     job = int(LOG.job_id[2000])
     alone, shared = (present.forecast(job, futures=120, workers=workers).starts_s for workers in (1, 2))
     np.testing.assert_array_equal(alone, shared)
     assert len(alone) == 120
+    one, two = (present.forecast_new(4, 600.0, futures=60, workers=workers).starts_s for workers in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_worker_that_is_killed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.forecasting._ALONE_S", 0.0)
+    monkeypatch.setattr("experiments.forecasting._starts_s", _killed)
+    present = futures_of(LOG).go_to(float(LOG.submit_s[2000]))
+    with pytest.raises(sm.StoppedError, match=r"a worker of the forecast died: it was ended by SIGKILL \(out of"):
+        present.forecast(int(LOG.job_id[2000]), futures=120, workers=2)
+
+
+def _killed(*_: object) -> None:
+    signal.raise_signal(signal.SIGKILL)
+
+
+def test_an_order_that_cannot_be_sent_to_workers_is_used_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("experiments.forecasting._ALONE_S", 0.0)
+    monkeypatch.setattr("experiments.forecasting.Processes", None)
+    (tmp_path / "mine.py").write_text("def mine(submit):\n    return submit\n")
+    present = futures_of(LOG, order=named_priority(f"{tmp_path}/mine.py:mine")).go_to(float(LOG.submit_s[2000]))
+    assert len(present.forecast(int(LOG.job_id[2000]), futures=120, workers=2).starts_s) == 120
 
 
 def test_a_new_job_starts_no_later_with_less_of_a_limit_where_it_can_be_filled_in() -> None:

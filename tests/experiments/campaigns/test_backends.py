@@ -1,3 +1,4 @@
+import faulthandler
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
+from functools import partial
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
@@ -204,6 +206,26 @@ def test_a_worker_that_dies_loses_its_own_batch_only_and_another_takes_its_place
     lost, kept = two.submit(jobs(how, 1)), [two.submit(jobs("well", number)) for number in range(4)]
     assert isinstance(lost.exception(), two.lost)
     assert [len(future.result()) for future in kept] == [1] * 4
+
+
+@pytest.mark.parametrize(
+    ("end", "text"),
+    [
+        (partial(signal.raise_signal, signal.SIGKILL), r"it was ended by SIGKILL (out of memory?)"),
+        (partial(signal.raise_signal, signal.SIGSEGV), "it was ended by SIGSEGV"),
+        (partial(os._exit, 3), "it ended with status 3"),
+        (partial(os.closerange, 3, 100), "it ended with status 1"),
+    ],
+)
+def test_how_a_worker_ended_is_said(end: Callable[[], None], text: str) -> None:
+    with Processes(None, 1) as place:
+        error = place.call(_ending, end).exception()
+    assert (type(error), str(error)) == (WorkerDiedError, text)
+
+
+def _ending(_: None, end: Callable[[], None]) -> None:
+    faulthandler.disable()  # it would print where
+    end()
 
 
 def test_a_cell_that_fails_is_reported_in_the_outcome(two: Processes, jobs: Callable[..., list[Job]]) -> None:
