@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from experiments.campaigns.backends import KEPT, NEEDED, Backend
@@ -160,19 +159,23 @@ class Loop:
 
     def _landed(self) -> set[Future[Outcome]]:
         """Wait until a batch has come back, and mention workers that are long about one; return those that have."""
-        while True:
-            landed, _ = wait(self._flying, timeout=min(_LOOK_S, self._silent_s), return_when=FIRST_COMPLETED)
-            if landed:
-                return landed
-            now, silent = time.monotonic(), []
-            for batch in islice(self._flying.values(), self.where.workers):
-                if batch.since is None:
-                    batch.since = now
-                elif now - batch.since >= self._silent_s:
-                    silent.append(batch)
-            if silent:
-                self.counting.note(f"no word for {self._silent_s:g} s from {_those(silent, self.plan)}")
-                self._silent_s *= 2
+        landed: set[Future[Outcome]] = set()
+        while not landed:
+            landed, flying = wait(self._flying, timeout=min(_LOOK_S, self._silent_s), return_when=FIRST_COMPLETED)
+            self._mention_silent([batch for future, batch in self._flying.items() if future in flying])
+        return landed
+
+    def _mention_silent(self, flying: Sequence[_Batch]) -> None:
+        """Mention workers that are long about a batch: of those under way, each has one of the oldest."""
+        now, silent = time.monotonic(), []
+        for batch in flying[: self.where.workers]:
+            if batch.since is None:
+                batch.since = now
+            elif now - batch.since >= self._silent_s:
+                silent.append(batch)
+        if silent:
+            self.counting.note(f"no word for {self._silent_s:g} s from {_those(silent, self.plan)}")
+            self._silent_s *= 2
 
     def _land(self, landed: set[Future[Outcome]]) -> list[tuple[_Batch, str]]:
         """Keep what came of batches; return those of which it was lost, each with the reason."""

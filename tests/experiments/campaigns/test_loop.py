@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 
 import pandas as pd
@@ -293,6 +294,38 @@ def test_a_worker_that_says_nothing_is_mentioned_and_then_only_after_twice_as_lo
     assert notes[:3] == [
         f"no word for {s} s from the cell (number 0, replication 0)" for s in ("0.001", "0.002", "0.004")
     ]
+    assert len(store.done()) == CELLS - 1
+
+
+def test_a_worker_that_says_nothing_is_mentioned_though_others_deliver(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock_s = 0.0
+    notes: list[str] = []
+
+    class Held(InProcess):
+        workers = 2
+        sent = 0
+        held: Future[Outcome] = Future()
+
+        def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
+            nonlocal clock_s
+            clock_s += 10.0
+            done = super().submit(jobs)
+            self.sent += len(jobs)
+            if self.sent == CELLS:  # the others have all been delivered
+                self.held.set_result(self.first)
+            if jobs[0][1]["number"] != 0:
+                return done
+            self.first = done.result()
+            return self.held
+
+    monkeypatch.setattr(module, "_FIRST_ALONE_S", 0.0)
+    monkeypatch.setattr(module, "_LARGEST_BATCH", 1)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock_s))
+    monkeypatch.setattr(Counting, "note", lambda _, text: notes.append(text))
+    store, _ = run(plan, Held(plan.shipment), tmp_path / "out")
+    assert notes[:2] == [f"no word for {s} s from the cell (number 0, replication 0)" for s in (60, 120)]
     assert len(store.done()) == CELLS - 1
 
 
