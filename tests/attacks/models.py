@@ -42,6 +42,8 @@ HORIZON_S: Final = 4_000.0
 _ORDERS: Final = ("FCFS", "LCFS", "SPF", "LPF", "SQF", "SAF", "LAF", "WFP3", "UNICEF", "F1", "RANDOM")
 _BIDS: Final = ("FIFO", "SRTF", "LRTF", "P-SLR", "PV", "PVD", "PVDSQ", "EDF", "PVR", "Random")
 _TARGETED: Final = ("TargetStretch", "TargetAsap", "PackedTargetAsap")
+_PLAIN: Final = {"order": "FCFS", "threshold_s": None, "queue_depth": None, "max_starts": None}
+"""Options of a queue by which the first that waits stays the first, and starts as soon as it fits."""
 _REFERENCE: Final = {"submit_s": [0, 0, 0], "runtime_s": [3, 9, 20], "cores": [1, 2, 1]}
 
 
@@ -121,7 +123,15 @@ def _drawn(draw: random.Random) -> Described:
     if front != "forwarding" and draw.random() < (0.1 if front == "auction" else 0.3):
         own = {"ccr": draw.choice((0.0, 0.2, 0.5)), "network": draw.choice(("cluster", "none")), "tick_s": 1.0}
         model["dependencies"] = shared if auctioned and draw.random() < 0.8 else own
-    _add_work(draw, model, kinds=kinds, work=draw.choice(("log", "flows", "both")))
+    promised = front == "one" and draw.random() < 0.3
+    if promised:  # EASY's promise holds
+        options = {**_options(draw, "queue"), "backfilling": "easy", **_PLAIN}
+        changed = {"checkpoints": None, "changes": [], "scheduler": ("queue", options)}
+        clusters[0] |= changed
+    work = "log" if promised else draw.choice(("log", "flows", "both"))
+    _add_work(draw, model, kinds=kinds, work=work, hold=promised)
+    if promised:
+        return model
     for _ in range(draw.choice((0, 0, 1, 3))):
         model["script"].append((draw.randint(0, 80) + draw.choice((0, 0, 0.37)), *_turn(draw, model)))
     return model
@@ -158,15 +168,15 @@ def _sites(draw: random.Random) -> Described:
         "script": [],
         "seed": draw.randint(0, 99),
     }
-    _add_work(draw, model, kinds=False, work="flows" if what == "auction" else "log")
+    _add_work(draw, model, kinds=False, work="flows" if what == "auction" else "log", hold=False)
     return model
 
 
-def _add_work(draw: random.Random, model: Described, *, kinds: bool, work: str) -> None:
-    """Draw a log, workflows, or both."""
+def _add_work(draw: random.Random, model: Described, *, kinds: bool, work: str, hold: bool) -> None:
+    """Draw a log, workflows, or both; `hold` is whether all estimates do."""
     clusters = model["clusters"]
     widest = (min if kinds else max)(map(_widest, clusters))
-    span, hold = draw.choice((0, 20, 60)), draw.random() < 0.5
+    span, hold = draw.choice((0, 20, 60)), hold or draw.random() < 0.5
     if work != "flows":
         for _ in range(draw.randint(1, 10)):
             runtime = draw.choice((draw.randint(1, 30), draw.randint(1, 9), 0 if draw.random() < 0.2 else 4))
@@ -625,10 +635,9 @@ def _promises(model: Described) -> bool:
     cluster = model["clusters"][0]
     name, options = cluster["scheduler"]
     plain = model["front"] in {"one", "sites"} and not (model["flows"] or model["script"] or cluster["changes"])
-    easy = {"backfilling": "easy", "order": "FCFS", "threshold_s": None, "queue_depth": None, "max_starts": None}
     plain &= options.get("decide", "instant") == "instant"
     holds = all(runtime <= estimate for _, runtime, estimate, _ in model["jobs"]) and cluster["checkpoints"] is None
-    return plain and holds and name == "queue" and easy.items() <= options.items()
+    return plain and holds and name == "queue" and {"backfilling": "easy", **_PLAIN}.items() <= options.items()
 
 
 def _add_up(schedule: sm.Schedule, places: Sequence[Place], ran: Ran | None) -> None:
