@@ -133,7 +133,9 @@ def _drawn(draw: random.Random) -> Described:
     if promised:
         return model
     for _ in range(draw.choice((0, 0, 1, 3))):
-        model["script"].append((draw.randint(0, 80) + draw.choice((0, 0, 0.37)), *_turn(draw, model)))
+        part, number, change = _turn(draw, model)
+        beside = 0.37 if part == "checkpoints" else draw.choice((0, 0, 0.37))  # no job starts at that very instant
+        model["script"].append((draw.randint(0, 80) + beside, part, number, change))
     return model
 
 
