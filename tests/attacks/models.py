@@ -710,6 +710,8 @@ def _tampered(schedule: sm.Schedule, at: int, what: str, other: int) -> sm.Sched
     low_s, high_s = float(table["start_s"].iloc[at]), float(table["end_s"].iloc[at])
     if what == "shorter":
         high_s = low_s + (high_s - low_s) / 2
+        if other % 2:  # as if it were a shorter job
+            table.iloc[at, table.columns.get_loc("work_s")] /= 2
     if what == "later":
         low_s, high_s = low_s + 3, high_s + 3
     if what == "machine":
