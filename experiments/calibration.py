@@ -318,8 +318,16 @@ def sentences_of(calibration: Calibration, log: Workload, policy: str) -> Iterat
         yield f"Likely causes: {causes}."
 
 
-def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:
-    """Hand out what in the log may be the cause of a difference, a clause each; nothing if the two are close."""
+def causes_of(calibration: Calibration, log: Workload, *, fitted: bool = False) -> Iterator[str]:
+    """Hand out what in the log may be the cause of a difference, a clause each; nothing if the two are close.
+
+    Parameters
+    ----------
+    calibration, log
+        How far the replay is from the log.
+    fitted
+        Whether its order is, of all that were tried, the one whose waits are nearest to the log's.
+    """
     if calibration.agreement == "close":
         return
     over_full = _FEW if calibration.factor() < 1 else _OVER_FULL  # too few cores do not shorten waits
@@ -335,15 +343,14 @@ def causes_of(calibration: Calibration, log: Workload) -> Iterator[str]:
         lasts_h = sum(end_s - begin_s for begin_s, end_s in calibration.outages_s) / HOUR
         spans = count_of(len(calibration.outages_s), "span")
         yield f"no job started for {as_hours(lasts_h)} in {spans}, with cores free (downtime, reservations)"
-    yield "another order, or priorities, than those replayed"
+    yield "priorities that no order tried has" if fitted else "another order, or priorities, than those replayed"
 
 
 def _not_in_the_replay(log: Workload, places: int) -> Iterator[str]:
     """Hand out what jobs of a log had or asked for that a replay on this many clusters does not know, a clause each."""
     for name in ("partition", "queue") if places == 1 else ():
-        several = _several(log, name)
-        if several > 1:
-            yield f"the log has {several} {name}s with at least 1 % of the jobs each, the replay one"
+        if (count := several(log, name)) > 1:
+            yield f"the log has {count} {name}s with at least 1 % of the jobs each, the replay one"
     for what, share in not_modelled(log):
         if share > _FEW:
             yield f"{percent(share)} of the jobs ask for {what}, which the replay does not limit"
@@ -352,7 +359,7 @@ def _not_in_the_replay(log: Workload, places: int) -> Iterator[str]:
         yield f"{percent(without)} of the jobs have no time limit"
 
 
-def _several(log: Workload, name: str) -> int:
+def several(log: Workload, name: str) -> int:
     """Return how many values of a column have at least 1 % of the jobs; -1 is unknown."""
     column = np.asarray(log.extras.get(name, ()))
     known = column != "-1" if column.dtype.kind in "OUS" else column >= 0

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.calibration import CLOSE, Calibration, causes_of, percent
+from experiments.calibration import CLOSE, Calibration, causes_of, percent, several
 from experiments.studies.advice_policies import BACKFILLINGS
 from experiments.studies.advice_verdict import GAIN, LITTLE, SHORT_H, Option, Verdict
 from simmodels.ground.durations import as_hours
@@ -104,9 +104,9 @@ def lines_of(
         Whether what there is now was found in the waits of the log.
     """
     policy = verdict.now.in_words() if fitted else ""
-    causes = [] if calibration is None else list(causes_of(calibration, log))
+    causes = [] if calibration is None else list(causes_of(calibration, log, fitted=fitted))
     if verdict.kind == "no match" and calibration is not None:
-        lines = [*_mismatch(verdict, calibration, policy)]
+        lines = [*_mismatch(verdict, calibration, policy, log)]
         begin, joint = "Likely causes", _COLON
     else:
         lines = [*_answer(verdict, worse)]
@@ -163,7 +163,7 @@ def _longest(then: Option, now: Option) -> str:
     return f"the longest wait is {as_hours(then.longest_h)}, now {as_hours(now.longest_h)}"
 
 
-def _mismatch(verdict: Verdict, calibration: Calibration, policy: str) -> Iterator[str]:
+def _mismatch(verdict: Verdict, calibration: Calibration, policy: str, log: Workload) -> Iterator[str]:
     """Hand out the lines where the replay does not match: how far off it is, and what to do about that."""
     yield f"This replay does not match your machine: {'; '.join(_apart(calibration, policy))}."
     best = verdict.then or verdict.beyond
@@ -171,8 +171,9 @@ def _mismatch(verdict: Verdict, calibration: Calibration, policy: str) -> Iterat
         yield "The replay alone finds no order that is certain to be better."
     else:
         yield f"By the replay alone, the advice would be {best.in_words()}: do not rely on it."
+    options = ["--cores", *(f"--{name}" for name in ("partition", "queue") if several(log, name) > 1)]
     auto = "" if policy else ", or let --current auto find the order that you have"
-    yield f"What to do: change nothing yet; check --cores and --partition{auto}."
+    yield f"What to do: change nothing yet; check {' and '.join(options)}{auto}."
 
 
 def _apart(calibration: Calibration, policy: str) -> Iterator[str]:

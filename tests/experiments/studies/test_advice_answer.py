@@ -85,8 +85,7 @@ def test_a_replay_that_does_not_match_is_the_verdict_and_nothing_is_to_be_entere
             "any): do not rely on it."
         ),
         (
-            "What to do: change nothing yet; check --cores and --partition, or let --current auto find the order that "
-            "you have."
+            "What to do: change nothing yet; check --cores, or let --current auto find the order that you have."
         ),
         (
             "Likely causes: cores were free in 41 % of the waiting time (holds, user limits, jobs ahead); another "
@@ -111,6 +110,14 @@ def test_what_was_found_to_be_the_current_policy_is_named() -> None:
     close = said(BETTER, replayed=calibration(4.0), fitted=True)[-1]
     assert close.endswith("the replay of FCFS (first come, first served) is like the log.")
     assert "the replay of FCFS (first come, first served)" in said(BETTER, replayed=POOR, fitted=True)[0]
+
+
+def test_what_was_tried_is_no_cause_and_no_cure() -> None:
+    """A log without partitions needs no --partition, and where all orders were tried, none of these is the cause."""
+    queues = sm.Workload.of({"submit_s": [0, 1], "runtime_s": [60, 60], "cores": [4, 4], "queue": [1, 2]})
+    lines = said(BETTER, replayed=POOR, log=replace(queues, max_cores=64), fitted=True)
+    assert "What to do: change nothing yet; check --cores and --queue." in lines
+    assert lines[-1].endswith("priorities that no order tried has.")
 
 
 def test_without_a_change_the_price_of_the_shortest_mean_wait_is_named() -> None:
