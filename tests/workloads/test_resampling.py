@@ -1,5 +1,6 @@
 """Resampling: whole weeks of users, at their place in the week, drawn by seed and index."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,10 +41,12 @@ def test_each_week_of_a_user_is_a_week_of_the_log_at_the_same_place(
     rows: list[tuple[int, int]], weeks: int, index: int, how: str
 ) -> None:
     log = log_of([*rows, (0, 0), (5 * 604_800, 0)])
+    log = replace(log, extras={"requested_s": np.where(log.job_id % 2 == 0, -1.0, 60.0)})
     made = wl.resample(log, weeks=weeks, seed=3, index=index, how=how)
     source = made.extras["source_job_id"] - 1
     assert (made.runtime_s == log.runtime_s[source]).all()
     assert (made.user_id == log.user_id[source]).all()
+    assert (made.unlimited() == log.unlimited()[source]).all()
     assert (np.diff(made.submit_s) >= 0).all()
     assert (np.mod(made.submit_s, sm.WEEK) == np.mod(log.submit_s[source], sm.WEEK)).all()
     of_log, of_made = log.submit_s // sm.WEEK, made.submit_s // sm.WEEK

@@ -77,6 +77,12 @@ def test_another_seed_gives_other_estimates() -> None:
     assert (one.estimate_s != other.estimate_s).any()
 
 
+def test_jobs_that_had_no_limit_have_one_then() -> None:
+    none = replace(MANY, extras={"requested_s": np.full(len(MANY), -1.0)})
+    assert none.unlimited().all()
+    assert not tsafrir_estimates(none, seed=1).unlimited().any()
+
+
 # -- against the model as published -----------------------------------------------------------------
 
 
