@@ -811,10 +811,10 @@ class Schedule:
         ``submit``
             No job starts before its submit.
         ``end``
-            A completed job ends at start + runtime, a killed one at start + estimate, exactly (in float64). On machines,
-            and at other speeds than 1, each attempt takes what is left of its job at the speed of the slowest of its
-            machines, with coming back and writing checkpoints. Where only a cluster or a scheduler of the user's says
-            how long jobs run (`Terms.adds_up`), a job ends at start + executed.
+            A completed job ends at start + runtime, a killed one at start + estimate, exactly (in float64). On
+            machines, and at other speeds than 1, each attempt takes what is left of its job at the speed of the slowest
+            of its machines, with coming back and writing checkpoints. Where only a cluster or a scheduler of the
+            user's says how long jobs run (`Terms.adds_up`), a job ends at start + executed.
         ``overrun``
             Only a job that would run on past its estimate is killed. If the terms say
             ``overrun="run"`` none is killed; if ``"kill"``, none completes past its estimate.

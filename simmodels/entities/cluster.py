@@ -400,7 +400,7 @@ class Cluster:
         end_s = attempt.end_s = self.env.now
         if attempt.executed_s is None or attempt.start_s + attempt.executed_s != end_s:
             attempt.executed_s = end_s - attempt.start_s
-        if attempt.outcome is Outcome.LOST or self._progress or self._writes:
+        if attempt.outcome is Outcome.LOST or self._progress or attempt.left is not None:
             self._account(attempt)
         del self.running[attempt]
         if self.machines:

@@ -454,7 +454,8 @@ class Recorder:
             left_out = len(workload) - int(counted.sum())
         counted[at] &= table["counted"].to_numpy()
         counted[rows[np.searchsorted(numbers, np.intersect1d(moved, numbers))]] = False
-        as_logged = all(cluster.runs_as_logged for cluster in clusters)
+        ran_on = {*clusters, *(each for each in self.env.all(Cluster) if (away["on"] == each.number).any())}
+        as_logged = all(cluster.runs_as_logged for cluster in ran_on)
         adds_up = not (table["changed"].any() or away["changed"].any())
         served_by = dict.fromkeys(cluster.served_by for cluster in clusters)
         deciders = [each for each in served_by if isinstance(each, Decider)]

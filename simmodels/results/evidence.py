@@ -122,8 +122,8 @@ class Evidence:
         They have the speeds and checkpoints that they ran under. One that never started is the last of its row.
         """
         here, away = with_conditions(self.attempts, self.places, self.parts), self.elsewhere
-        columns: list[Any] = [np.concatenate(both) for both in zip(here, away, strict=True)]
-        runs = Attempts(*columns)
+        pairs: list[Any] = [*zip(here, away, strict=True)]
+        runs = Attempts(*map(np.concatenate, pairs))
         order = np.lexsort((runs.attempt, np.isnan(runs.start_s), runs.row))
         return runs.take(order), order < len(here.row)
 

@@ -142,7 +142,7 @@ def _lengths(e: Evidence) -> None:
     """Refuse attempts that do not take what their job, their machines and their checkpoints say."""
     if not (e.terms.modelled and e.terms.adds_up):
         return
-    runs, come_to = _course(e)
+    runs, here, come_to = _course(e)
     lasts_s, limit_s = come_to.lasts_s, come_to.limit_s
     done, killed, runs_on = runs.outcome == COMPLETED, runs.outcome == KILLED, np.isnan(runs.end_s)
 
@@ -158,22 +158,23 @@ def _lengths(e: Evidence) -> None:
     why = " at {end_s} s, and takes {lasts_s} s where {limit_s} s are its limit"
     refuse("overrun", killed & ~over, "is killed" + why)
     if e.terms.overrun == "run":
-        refuse("overrun", killed, "is killed at {end_s} s, though jobs may run on past their estimates")
+        refuse("overrun", killed & here, "is killed at {end_s} s, though jobs may run on past their estimates")
     if e.terms.overrun == "kill":
-        refuse("overrun", done & over, "completes" + why)
-    at_most = runs.start_s + (np.minimum(lasts_s, limit_s) if e.terms.overrun == "kill" else lasts_s)
+        refuse("overrun", done & over & here, "completes" + why)
+    at_most = runs.start_s + np.where(here & (e.terms.overrun == "kill"), np.minimum(lasts_s, limit_s), lasts_s)
     undone = ~(done | killed | runs_on)
     refuse("attempts", undone & (runs.end_s > at_most), "came to nothing at {end_s} s, after all that was left of it")
     if e.window is not None:
         refuse("end", runs_on & (at_most < e.window[1]), "runs since {start_s} s, though it takes {lasts_s} s")
 
 
-def _course(e: Evidence) -> tuple[Attempts, Course]:
-    """Return all attempts that started, in order, and what they come to."""
-    runs, _ = e.in_order()
-    runs = runs.take(~np.isnan(runs.start_s))
+def _course(e: Evidence) -> tuple[Attempts, NDArray[np.bool_], Course]:
+    """Return all attempts that started, in order, whether each ran here, and what they come to."""
+    runs, here = e.in_order()
+    started = ~np.isnan(runs.start_s)
+    runs, here = runs.take(started), here[started]
     now_s = np.nan if e.window is None else e.window[1]
-    return runs, course(runs, e.workload.runtime_s, e.workload.estimate_s, now_s)
+    return runs, here, course(runs, e.workload.runtime_s, e.workload.estimate_s, now_s)
 
 
 # -- cores, cluster by cluster and machine by machine --------------------------------------------------
@@ -319,7 +320,7 @@ def _work(e: Evidence) -> None:
         raise IllegalScheduleError("work", f"{label} did {work_s[odd[0]]} s of work in less time, or less than 0")
     if not e.terms.adds_up:
         return  # a cluster or a scheduler of the user's may say how long jobs run
-    runs, come_to = _course(e)
+    runs, _, come_to = _course(e)
     row, start_s, end_s = runs.row, runs.start_s, runs.end_s
     done = np.bincount(row, runs.work_s * runs.speed, len(e.start_s))
     length = e.workload.runtime_s

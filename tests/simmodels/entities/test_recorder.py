@@ -371,6 +371,29 @@ def test_a_job_that_moved_is_on_each_cluster_where_it_ran() -> None:
     assert whole.metrics()["kills"] == 1
 
 
+def test_a_part_is_proved_by_the_speed_and_the_limits_of_where_its_jobs_were_before() -> None:
+    """30 s at half the speed are 15 s of a job of 20 s that may take 10 s; where it goes then, jobs are killed."""
+
+    class Fleeing(sm.QueueScheduler):
+        def ended(self, attempt: Attempt) -> None:
+            if attempt.outcome is sm.Outcome.LOST:
+                refuge.submit(attempt.job)
+            else:
+                super().ended(attempt)
+
+    env = sm.Environment()
+    scheduler = Fleeing(env, sm.Cluster(env, "a", cores=1, speed=0.5))
+    refuge = sm.QueueScheduler(env, b := sm.Cluster(env, "b", cores=1), overrun="kill")
+    recorder = sm.Recorder(env, b)
+    scheduler.submit(Job(1, 0.0, 20.0, 10.0, 1))
+    env.run(until=30)
+    next(iter(scheduler.cluster.running)).interrupt()
+    for until in (35, None):
+        env.run(until=until)
+        part = recorder.schedule().validate()
+    assert (part.start_s.tolist(), part.end_s.tolist(), part.outcome.tolist()) == ([30], [40], [1])
+
+
 def test_workflows_split_over_clusters_are_jobs_of_each_and_whole_ones_stay_workflows() -> None:
     env = sm.Environment()
     clusters = [sm.Cluster(env, name, cores=2, kind=name) for name in "ab"]

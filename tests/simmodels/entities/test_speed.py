@@ -88,6 +88,17 @@ def test_what_a_script_changes_is_proved_of_each_attempt() -> None:
         replace(schedule, attempts=schedule.attempts.drop(columns=["speed", "interval_s", "cost_s"])).validate()
 
 
+def test_the_checkpoints_that_a_job_wrote_are_no_work_though_its_cluster_writes_none_any_more() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1, checkpoints=sm.Checkpoints(40, 5, 0))
+    sm.Source(env, sm.Workload([1], [0], [100], [100], [1]), into=sm.QueueScheduler(env, cluster))
+    recorder = sm.Recorder(env)
+    env.run(until=30)
+    cluster.checkpoints = sm.Checkpoints()
+    env.run()
+    assert recorder.schedule().validate().runs[["end_s", "work_s", "lost_s"]].to_numpy().tolist() == [[110, 100, 10]]
+
+
 def test_a_bid_may_name_the_speed_of_a_place() -> None:
     @sm.bid(wins="low")
     def early_finish(start: float, estimate: float, speed: float) -> float:
