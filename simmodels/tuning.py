@@ -105,9 +105,10 @@ class Tuner(KnobTuner):
     env
         The environment.
     knob
-        The scheduler or auctioneer, and the name of the option: ``(queue, "order")``, ``(queue, "backfilling")``,
-        ``(auctioneer, "bid")``, ``(placer, "heuristic")``, or any other that its `reconfigure` takes. A scheduler alone
-        stands for its order. Other options stay as they are.
+        The scheduler, auctioneer or cluster, and the name of the option: ``(queue, "order")``,
+        ``(queue, "backfilling")``, ``(auctioneer, "bid")``, ``(placer, "heuristic")``, ``(cluster, "checkpoints")``, or
+        any other that its `reconfigure` takes, one that you add in a subclass, too. A scheduler alone stands for its
+        order. Other options stay as they are.
     strategy
         What is chosen: see `simmodels.policies.selection`. One that simulates (`FullFeedback`) chooses the order of a
         `QueueScheduler` by the mean wait; it simulates on as many cores as were on in the period, on average, and at
@@ -152,9 +153,9 @@ class Tuner(KnobTuner):
 
     def _prepare_simulations(self) -> None:
         """Take note of what is submitted, and of how many cores are on."""
-        if not isinstance(self.decider, QueueScheduler) or (self.option, self.cost) != ("order", "mean_wait_s"):
+        if not isinstance(self.owner, QueueScheduler) or (self.option, self.cost) != ("order", "mean_wait_s"):
             self._refuse_simulations()
-        self._queue = self.decider
+        self._queue = self.owner
         self._submitted: list[Job] = []
         self._first_s = self._powered_s = float(self.env.now)  # since when ...
         self._cores_on = self._count_cores()  # ... this many cores have been on, ...

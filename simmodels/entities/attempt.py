@@ -7,13 +7,13 @@ from simpy.events import URGENT, Event
 from simpy.events import Process as SimPyProcess
 
 from simmodels.entities.environment import Environment
+from simmodels.policies.checkpoints import Checkpoints
 from simmodels.workload import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simmodels.entities.machine import Machine
-    from simmodels.policies.checkpoints import Checkpoints
 
 
 class Outcome(Enum):
@@ -70,7 +70,7 @@ class Runs(Protocol):
     name: str
     number: int
     speed: float
-    checkpoints: "Checkpoints"
+    checkpoints: Checkpoints
 
     @property
     def works_as_logged(self) -> bool:
@@ -119,10 +119,10 @@ class Attempt:
         it.
     speed
         How many seconds of the job its machines, the slowest of them, do in a second.
+    checkpoints
+        How its job writes checkpoints while it runs: as its cluster had it when it started.
     whole_s
         All the work of its job, in seconds at speed 1.
-    checkpoints
-        How it writes checkpoints: as its cluster said when it started.
     left
         What was left of its job when it started; None for all of it.
     process

@@ -36,6 +36,9 @@ class Serves(Protocol):
     def note_power(self, machine: Machine, more: int, /) -> None:
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
 
+    def note_lengths(self) -> None:
+        """Take note that what waits takes another time here than it did."""
+
 
 class Cluster:
     """A cluster: a pool of cores, or machines of cores each. Extend it to change how jobs run.
@@ -124,8 +127,7 @@ class Cluster:
         self._with_room = list(range(len(self.machines)))  # a heap of the machines that may have room, by number
         self.leaving: dict[Machine, None] = {}  # on, but under notice, or draining
         self.places: Sequence[tuple[Machine, int]] = ()  # where the next job starts, if its scheduler chose
-        given = Checkpoints() if checkpoints is None else checkpoints
-        self.checkpoints = as_instance("checkpoints", given, Checkpoints, also="None")
+        self.checkpoints = checkpoints
         self._progress = env.shared(Progress)
         self._only_waits = type(self).execute is Cluster.execute
         self._even_speed = all(each.speed == self.speed for each in groups)
@@ -206,13 +208,30 @@ class Cluster:
 
     @property
     def checkpoints(self) -> Checkpoints:
-        """How jobs write checkpoints."""
+        """How jobs write checkpoints that start from now on; one that runs goes on as it began."""
         return self._checkpoints
 
     @checkpoints.setter
-    def checkpoints(self, checkpoints: Checkpoints) -> None:
-        self._checkpoints = checkpoints
-        self._writes = checkpoints.interval_s != math.inf  # periodically: asked for each job
+    def checkpoints(self, checkpoints: Checkpoints | None) -> None:
+        self._checkpoints = as_checkpoints(checkpoints)
+        self._writes = self._checkpoints.interval_s != math.inf  # periodically: asked for each job
+        if self.served_by is not None:
+            self.served_by.note_lengths()
+
+    def reconfigure(self, *, checkpoints: Checkpoints | None) -> None:
+        """Change options by name, as a `Tuner` does; override it for options of your own.
+
+        Parameters
+        ----------
+        checkpoints
+            How jobs write checkpoints that start from now on; one that runs goes on as it began.
+
+        Raises
+        ------
+        RequestError
+            They are no `Checkpoints`.
+        """
+        self.checkpoints = as_checkpoints(checkpoints)
 
     def takes_s(self, job: Job, whole_s: float, *, speed: float | None = None) -> float:
         """Return how long an attempt of a job takes here from now on, if all its work is `whole_s`.
@@ -250,7 +269,7 @@ class Cluster:
 
     def work_so_far_s(self, attempt: Attempt) -> float:
         """Return for how long an attempt has done work by now, in seconds."""
-        return worked_s(attempt, attempt.checkpoints, float(self.env.now))
+        return worked_s(attempt, float(self.env.now))
 
     # -- what schedulers use ------------------------------------------------------------------------
 
@@ -378,7 +397,7 @@ class Cluster:
     def _account(self, attempt: Attempt) -> None:
         """Note how much work an attempt that ends did, and what is left of its job."""
         if self._only_waits and attempt.job is attempt.submitted:
-            self._progress.settle(attempt, attempt.checkpoints, float(self.env.now))
+            self._progress.settle(attempt, float(self.env.now))
         else:  # only its own `execute`, or scheduler, knows what it did
             self._progress.forget(attempt.submitted)
 
@@ -451,6 +470,17 @@ class Cluster:
         more, machine.offered = offered - machine.offered, offered
         if self.served_by is not None:
             self.served_by.note_power(machine, more)
+
+
+def as_checkpoints(given: Checkpoints | None) -> Checkpoints:
+    """Return how jobs write checkpoints; None: none periodically, and free ones on notice.
+
+    Raises
+    ------
+    RequestError
+        They are no `Checkpoints`.
+    """
+    return Checkpoints() if given is None else as_instance("checkpoints", given, Checkpoints, also="None")
 
 
 def as_cluster(env: Environment, cluster: Cluster) -> Cluster:

@@ -278,6 +278,9 @@ class Decider:
         """Let the job of a lost attempt wait again, at its old place."""
         raise NotImplementedError
 
+    def note_lengths(self) -> None:
+        """Take note that what waits takes another time than it did, where checkpoints are written otherwise."""
+
     # -- the process --------------------------------------------------------------------------------
 
     def wake(self, at_s: float) -> None:

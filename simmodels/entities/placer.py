@@ -64,8 +64,6 @@ class Placer(Scheduler):
         self._require_cluster(cluster, self.options)
         self.size = cluster.machines[0].cores
         super().__init__(env, cluster)
-        if self.options.checkpoints is not None:
-            cluster.checkpoints = self.options.checkpoints
         self._by = self.options  # which the state is made by
         self._fill_seed: int | None = None
         self._draw_seed()
@@ -79,8 +77,10 @@ class Placer(Scheduler):
         self._draws: np.random.Generator | None = None
         self._draw = np.empty(0)  # a uniform number a slot, if the order asks for it
         self._powered = True
-        self._withdrawn = False  # since the last decision, a job
+        self._replan = False  # since the last decision, a job was withdrawn, or takes another time
         self._timer_s = np.inf
+        if self.options.checkpoints is not None:
+            cluster.checkpoints = self.options.checkpoints
         self._early = Event(env)
         self._early.callbacks.append(self._completions)
         first = Event(env)
@@ -196,6 +196,16 @@ class Placer(Scheduler):
         self._powered = True
         super().note_power(machine, more)
 
+    def note_lengths(self) -> None:
+        """Take note that what waits takes another time than it did: it is planned again at the end of this instant."""
+        waiting = {id(job) for job in self.waiting}
+        for slot, job in self._jobs.items():
+            if id(job) in waiting:
+                self._columns[2][slot], self._columns[3][slot] = self.cluster.lengths_s(job)
+                self._replan = True
+        if self._replan:
+            self._ring()
+
     @property
     def waiting(self) -> list[Job]:
         """Return the jobs that wait, planned or not, in order of arrival."""
@@ -225,7 +235,7 @@ class Placer(Scheduler):
         if slot < 0 or not any(each is job for each in self.waiting):
             self._refuse_withdrawal(job)
         placement_events.withdraw(self._state, slot)
-        self._withdrawn = True
+        self._replan = True
         del self._jobs[slot]
 
     @property
@@ -349,10 +359,10 @@ class Placer(Scheduler):
             self._change(now)
         if self._by is not self.options:
             self._take_over(now)
-        if self._withdrawn:
+        if self._replan:
             placement_events.plan_again(self._state, now)
             self._start_all()
-            self._withdrawn = False
+            self._replan = False
         for job in self._submitted:
             self._enter(job)
         arrivals = len(self._submitted)

@@ -30,12 +30,12 @@ class Progress(dict[object, tuple[Job, float, Left]]):
         """Forget a job: it is done, or begins again."""
         self.pop(_key(job), None)
 
-    def settle(self, attempt: Attempt, saving: Checkpoints, now: float) -> None:
+    def settle(self, attempt: Attempt, now: float) -> None:
         """Note how much work an attempt that ends now did, and what is left of its job."""
-        left, speed = left_at_start(attempt), attempt.speed
+        left, speed, saving = left_at_start(attempt), attempt.speed, attempt.checkpoints
         before_s = _done_s(left._replace(restart_s=0.0), 0.0, speed, saving)
         if attempt.outcome is Outcome.LOST:
-            saved_s = _saved_s(attempt, left, saving, now)
+            saved_s = _saved_s(attempt, left, now)
             attempt.work_s = max(saved_s - before_s, 0.0)
             if saved_s > 0.0 or left.work_s < attempt.whole_s:
                 restart_s = saving.restart_s if saved_s > 0.0 else left.restart_s
@@ -44,7 +44,7 @@ class Progress(dict[object, tuple[Job, float, Left]]):
         elif attempt.outcome is Outcome.COMPLETED:
             attempt.work_s = left.work_s / speed - before_s
         else:
-            attempt.work_s = worked_s(attempt, saving, now)
+            attempt.work_s = worked_s(attempt, now)
         self.forget(attempt.submitted)
 
 
@@ -59,9 +59,9 @@ def duration_s(left: Left, speed: float, saving: Checkpoints) -> float:
     return whole_s - left.earlier_s
 
 
-def worked_s(attempt: Attempt, saving: Checkpoints, now: float) -> float:
+def worked_s(attempt: Attempt, now: float) -> float:
     """Return for how long an attempt has done work by now, since the simulation began."""
-    left, speed = left_at_start(attempt), attempt.speed
+    left, speed, saving = left_at_start(attempt), attempt.speed, attempt.checkpoints
     before_s = _done_s(left._replace(restart_s=0.0), 0.0, speed, saving)
     return _done_s(left, now - attempt.start_s, speed, saving) - before_s
 
@@ -74,9 +74,10 @@ def _done_s(left: Left, elapsed_s: float, speed: float, saving: Checkpoints) -> 
     return done_s
 
 
-def _saved_s(attempt: Attempt, left: Left, saving: Checkpoints, now: float) -> float:
+def _saved_s(attempt: Attempt, left: Left, now: float) -> float:
     """Return for how long an attempt that is lost now has done work that its job keeps."""
-    speed, warned_s = attempt.speed, -1.0 if attempt.warned_s is None else float(attempt.warned_s)
+    speed, saving = attempt.speed, attempt.checkpoints
+    warned_s = -1.0 if attempt.warned_s is None else float(attempt.warned_s)
     elapsed_s = float(now - attempt.start_s + left.earlier_s)
     saved_s: float = saved_after(
         elapsed_s, left.restart_s, saving.interval_s / speed, saving.cost_s, left.work_s / speed, warned_s

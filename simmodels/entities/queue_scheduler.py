@@ -196,12 +196,25 @@ class QueueScheduler(Scheduler):
         self.options = changed
         self.changes += 1
         self._may_refuse = changed.may_refuse
+        self._open_again()
+
+    def note_lengths(self) -> None:
+        """Take note that what waits takes another time than it did: it is queued again, and planned again."""
+        in_queue = [*state.waiting_slots(self._queue).tolist(), *state.slots_beyond(self._queue).tolist()]
+        for slot in in_queue:
+            self._runtime[slot], self._estimate[slot] = self.cluster.lengths_s(self._jobs[slot])
+        if in_queue:
+            self._open_again()
+
+    def _open_again(self) -> None:
+        """Go on with a new queue, by the options, of what waits and runs."""
         start_s = np.full(self._room, float(self.env.now))  # of those that are being started, which have no attempt yet
         for attempt in (*self.cluster.running, *self._ended):
             if attempt.decider is self:
                 start_s[attempt.slot] = attempt.start_s
         columns = (self._submit, self._runtime, self._estimate, self._cores)
-        old, self._queue = self._queue, changed.open(columns, free=0, draw=self._drawn(self._room), rows=self._rows)
+        old, draw = self._queue, self._drawn(self._room)
+        self._queue = self.options.open(columns, free=0, draw=draw, rows=self._rows)
         self._address = int(address_of(self._queue))
         queue.take_over(self._queue, old, start_s, float(self.env.now))
 

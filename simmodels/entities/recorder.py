@@ -462,7 +462,7 @@ class Recorder:
         terms, about = self._made(
             deciders, routers, workload, at, table, as_logged=as_logged, modelled=on_machines, adds_up=adds_up
         )
-        if tuned := [each.about() for each in self.env.all(KnobTuner) if set(each.decider.clusters) & set(clusters)]:
+        if tuned := [each.about() for each in self.env.all(KnobTuner) if set(each.clusters) & set(clusters)]:
             about["tuned"] = tuned
         parts = self._spread(table, at, clusters) if on_machines else None
         columns, odd = self._columns(table, at, clusters, parts)

@@ -1,11 +1,13 @@
 """KnobTuner: a process that turns one option of a scheduler, or of an auctioneer, period by period."""
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NoReturn, TypeVar, get_args
 
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
+from simmodels.entities.cluster import Cluster, as_checkpoints
 from simmodels.entities.decider import Decider
 from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment, Process
@@ -15,12 +17,13 @@ from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import Floats
+from simmodels.policies.options import Options
 from simmodels.policies.selection import Strategy, choice_name
 from simmodels.policies.tuning_run import TuningRun, as_period
 from simmodels.results.attempts import OPEN
 from simmodels.units import DAY
 
-Knob = Decider | tuple[Decider, str]
+Knob = Decider | tuple[Decider | Cluster, str]
 Cost = Literal["mean_wait_s", "lost_value"] | Callable[[Sequence[Attempt]], float]
 _COSTS: Final = get_args(get_args(Cost)[0])
 _Item = TypeVar("_Item")
@@ -44,7 +47,8 @@ class KnobTuner:
         self.strategy = as_instance("strategy", strategy, Strategy)
         if not callable(cost):
             require_known("cost", cost, _COSTS)
-        self.decider, self.option = _knob(knob)
+        self.owner, self.option = _knob(knob)
+        self.clusters = (self.owner,) if isinstance(self.owner, Cluster) else self.owner.clusters
         self.cost = cost
         self.period_s = as_period(period_s)
         self.from_s = as_seconds("from_s", from_s)
@@ -62,13 +66,20 @@ class KnobTuner:
 
     def _require_choices(self) -> None:
         """Refuse an option that cannot be changed, and a choice that it cannot have."""
-        decider, option = self.decider, self.option
-        if type(decider).reconfigure is Decider.reconfigure:
-            decider.reconfigure(**{option: None})  # refuses
-        with_changes = getattr(getattr(decider, "options", None), "with_changes", None)
-        if with_changes is not None:  # else one of the user's own, which refuses when it is asked
-            for choice in self.strategy.choices:
-                with_changes({option: choice})
+        owner, option, choices = self.owner, self.option, self.strategy.choices
+        if type(owner).reconfigure is Decider.reconfigure:
+            owner.reconfigure(**{option: None})  # refuses
+        named = inspect.signature(owner.reconfigure).parameters
+        if all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in named.values()):
+            require_known("option that can be changed", option, named)
+        options = getattr(owner, "options", None)
+        if isinstance(options, Options) and option in options.changeable:
+            for choice in choices:
+                options.with_changes({option: choice})
+        elif isinstance(owner, Cluster) and option == "checkpoints":
+            for choice in choices:
+                as_checkpoints(choice)
+        # Else an option of the user's own, which refuses when it is asked.
 
     def _prepare_simulations(self) -> None:
         """Take note of what simulations need."""
@@ -76,19 +87,19 @@ class KnobTuner:
 
     def _refuse_simulations(self) -> NoReturn:
         """Refuse a strategy that simulates."""
-        what = f"{type(self.strategy).__name__} for {self.option} of a {type(self.decider).__name__}"
+        what = f"{type(self.strategy).__name__} for {self.option} of a {type(self.owner).__name__}"
         raise RequestError(what, "let a strategy that simulates choose the order of a QueueScheduler, by mean_wait_s")
 
     # -- what it sees ---------------------------------------------------------------------------------
 
     def _see_start(self, event: Started) -> None:
         attempt = event.attempt
-        if attempt.cluster in self.decider.clusters:
+        if attempt.cluster in self.clusters:
             self._started.append(attempt)
 
     def _see_end(self, event: Ended) -> None:
         attempt = event.attempt
-        if attempt.cluster in self.decider.clusters and attempt.outcome is not Outcome.LOST:
+        if attempt.cluster in self.clusters and attempt.outcome is not Outcome.LOST:
             self._ended.append(attempt)
 
     # -- the process ----------------------------------------------------------------------------------
@@ -96,7 +107,7 @@ class KnobTuner:
     def _run(self) -> Process:
         env = self.env
         if self.cost == "lost_value" and not any(isinstance(each, Auctioneer | Dependencies) for each in self._of()):
-            what = f"cost='lost_value' for {self.option} of a {type(self.decider).__name__} of rigid jobs"
+            what = f"cost='lost_value' for {self.option} of a {type(self.owner).__name__} of rigid jobs"
             raise RequestError(what, "submit workflows there: jobs have no value")
         passed = max(0, math.floor((env.now - self.from_s) / self.period_s))
         while True:
@@ -106,7 +117,7 @@ class KnobTuner:
             if begin_s > env.now:
                 yield env.at(begin_s)
                 self._forget(begin_s)
-            self.decider.reconfigure(**{self.option: self.tuning_run.choose()})
+            self.owner.reconfigure(**{self.option: self.tuning_run.choose()})
             yield env.at(end_s)
             if self._over():
                 return
@@ -114,7 +125,7 @@ class KnobTuner:
 
     def _of(self) -> list[Decider]:
         """Return all that decide upon jobs of the clusters whose scheduling is tuned."""
-        clusters = set(self.decider.clusters)
+        clusters = set(self.clusters)
         return [each for each in self.env.all(Decider) if clusters.intersection(each.clusters)]
 
     def _over(self) -> bool:
@@ -176,7 +187,7 @@ class KnobTuner:
     def about(self) -> dict[str, object]:
         """Return what was tuned, and how, as a schedule keeps it."""
         found = self.tuning_run.about(period_s=self.period_s, cost=str(choice_name(self.cost)))
-        return {"of": [cluster.name for cluster in self.decider.clusters], **found}
+        return {"of": [cluster.name for cluster in self.clusters], **found}
 
 
 def _end_s(attempt: Attempt) -> float:
@@ -189,9 +200,10 @@ def parted(of: list[_Item], first: Callable[[_Item], bool]) -> tuple[list[_Item]
     return [one for one in of if first(one)], [one for one in of if not first(one)]
 
 
-def _knob(given: object) -> tuple[Decider, str]:
+def _knob(given: object) -> tuple[Decider | Cluster, str]:
     """Return whose option is turned, and which: that of a scheduler alone is its order."""
     pair = given if isinstance(given, tuple) else (given, "order")
-    if len(pair) == 2 and isinstance(pair[0], Decider) and isinstance(pair[1], str):
+    if len(pair) == 2 and isinstance(pair[0], Decider | Cluster) and isinstance(pair[1], str):
         return pair[0], pair[1]
-    raise RequestError(must_be("knob", "a scheduler or router, or one of these and the name of an option", given))
+    expected = "a scheduler or router, or one of these, or a cluster, and the name of an option"
+    raise RequestError(must_be("knob", expected, given))

@@ -56,6 +56,50 @@ def test_periodic_checkpoints_save_what_was_written_under_every_scheduler(schedu
     assert schedule.attempts["work_s"].tolist() == [30, 70]
 
 
+@pytest.mark.parametrize("before", [None, sm.Checkpoints(interval_s=10, cost_s=1, restart_s=2)], ids=["none", "some"])
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_what_runs_keeps_its_checkpoints_and_what_starts_has_the_new_ones(
+    scheduler: str, before: sm.Checkpoints | None
+) -> None:
+    """Job 1 of 100 s has one rule until it is lost at 40 s; what starts at 60 s has the other; of two, one waits."""
+    after = None if before is not None else sm.Checkpoints(interval_s=10, cost_s=1, restart_s=2)
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1, checkpoints=before)
+    sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 1), sm.CapacityChange(40, 0), sm.CapacityChange(60, 1)])
+    into = SCHEDULERS[scheduler](env, cluster)
+    sm.Source(env, sm.Workload([1, 2], [0, 1], [100, 50], [100, 50], [1, 1]), into=into)
+    recorder = sm.Recorder(env)
+    env.at(30).callbacks.append(lambda _: cluster.reconfigure(checkpoints=after))
+    env.run()
+    table = recorder.schedule(window_s=(0, env.now)).validate().attempts
+    # With checkpoints: saved are 30 s by 40 s; 70 s are left, after 2 s. Without: all; 9 and 4 checkpoints between.
+    times = [[0, 40], [60, 132], [132, 182]] if after is None else [[0, 40], [60, 169], [169, 223]]
+    assert table[["start_s", "end_s"]].to_numpy().tolist() == times
+    assert table["work_s"].tolist() == ([30, 70, 50] if after is None else [0, 100, 50])
+
+
+@pytest.mark.parametrize("backfilling", ["easy", "conservative"])
+def test_what_waits_is_queued_by_the_new_checkpoints(backfilling: Backfilling) -> None:
+    """Job 3 of 50 s ends before job 2 is to start at 60 s, until its checkpoints take 4 s more."""
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", cores=2)
+    queue = sm.QueueScheduler(env, cluster, backfilling=backfilling)
+    sm.Source(env, sm.Workload([1, 2, 3, 4], [0, 1, 6, 8], [60, 10, 52, 1], [60, 10, 52, 1], [1, 2, 1, 1]), into=queue)
+    recorder = sm.Recorder(env)
+    env.at(2).callbacks.append(lambda _: cluster.reconfigure(checkpoints=sm.Checkpoints(interval_s=10, cost_s=1)))
+    env.run()
+    assert recorder.schedule().start_s.tolist() == [0, 60, 70, 8]
+
+
+def test_checkpoints_that_are_none_are_refused_where_they_are_set() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", cores=1, checkpoints=sm.Checkpoints(interval_s=1))
+    with pytest.raises(sm.RequestError, match=r"checkpoints must be a Checkpoints, or None \(got 'often'\)"):
+        cluster.checkpoints = "often"  # type: ignore[assignment]
+    cluster.checkpoints = None  # type: ignore[assignment]  # as when it is made
+    assert cluster.checkpoints == sm.Checkpoints()
+
+
 def test_a_queue_backfills_by_what_is_left_of_a_job() -> None:
     """After 40 s of its 100 s, the job that comes back at 60 s is expected to end at 120 s: one of 50 s ends before."""
     env = sm.Environment()

@@ -51,6 +51,32 @@ def auction(clusters: Sequence[tuple[str, int, str | None]] = PLATFORMS[0], **ru
     )
 
 
+def test_a_tuner_turns_the_checkpoints_of_a_cluster_and_options_of_a_subclass() -> None:
+    class Boosting(sm.QueueScheduler):
+        boost = 0
+
+        def reconfigure(self, *, boost: int | None = None, **options: Any) -> None:
+            self.boost = self.boost if boost is None else boost
+            super().reconfigure(**options)
+
+    env = sm.Environment(seed=3)
+    cluster = sm.Cluster(env, "q", machines=4, cores_per_machine=1)
+    sm.Failures(env, cluster, mtbf_s=200, repair_s=5)
+    scheduler = Boosting(env, cluster)
+    saving = tuple(sm.Checkpoints(interval_s=each) for each in (2.0, 8.0))
+    tuner = sm.Tuner(env, (cluster, "checkpoints"), sm.EpsilonGreedy(choices=saving), period_s=PERIOD_S)
+    sm.Tuner(env, (scheduler, "boost"), sm.EpsilonGreedy(choices=(1, 2)), period_s=PERIOD_S, name="boost")
+    sm.Source(env, LOG, into=scheduler)
+    env.run(until=sm.all_done(env))
+    assert cluster.checkpoints == saving[tuner.tuning_run.used[-1]]
+    assert len(set(tuner.tuning_run.used)) == 2
+    assert scheduler.boost in {1, 2}
+    with pytest.raises(RequestError, match=r"checkpoints must be a Checkpoints, or None \(got 'often'\)"):
+        sm.Tuner(env, (cluster, "checkpoints"), sm.EpsilonGreedy(choices=("often", None)))
+    with pytest.raises(UnknownNameError, match="unknown option that can be changed 'order'; known: checkpoints"):
+        sm.Tuner(env, (cluster, "order"), sm.EpsilonGreedy(choices=("FCFS", "SAF")))
+
+
 @given(work=ROWS, second=st.sampled_from([None, "LQF"]))
 def test_a_scheduler_alone_stands_for_its_order(work: sm.Workload, second: str | None) -> None:
     found = []
@@ -284,11 +310,12 @@ def test_what_cannot_be_tuned_is_refused_when_the_tuner_is_made() -> None:
         run(env, LOG, one)
 
 
-@pytest.mark.parametrize("pick", [lambda queue: (queue,), lambda queue: queue.cluster, lambda queue: (queue, 5)])
+@pytest.mark.parametrize("pick", [lambda queue: (queue,), lambda queue: queue.env, lambda queue: (queue, 5)])
 def test_what_is_no_knob_is_refused(pick: Any) -> None:
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
     with pytest.raises(
-        RequestError, match="knob must be a scheduler or router, or one of these and the name of an option"
+        RequestError,
+        match="knob must be a scheduler or router, or one of these, or a cluster, and the name of an option",
     ):
         sm.Tuner(env, pick(queue), sm.EpsilonGreedy(choices=("FCFS", "SAF")))
