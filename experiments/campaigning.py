@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from experiments.campaigns.claims import OPEN
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, Shard, opened, run
@@ -220,10 +221,10 @@ def _show(campaign: Campaign, report: Report) -> None:
         return
     table = Table(box=box.SIMPLE, pad_edge=False)
     for heading in ("claim", "source", "expected", "found", "verdict"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "verdict")
+        table.add_column(heading, overflow="fold")
     for claim in claims:
         texts = (claim.text, claim.place, claim.expected(), claim.found())
-        table.add_row(*texts, Text(claim.verdict, style=_STYLES.get(claim.verdict, "yellow")))
+        table.add_row(*texts, Text(claim.outcome, style=_STYLES.get(claim.verdict, "yellow")))
     print_table(f"claims of {campaign.plan.study.name}, scale {campaign.plan.scale}", table)
 
 
@@ -271,6 +272,7 @@ def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:
                 "low": None if claim.effect is None else claim.effect.low,
                 "high": None if claim.effect is None else claim.effect.high,
                 "verdict": claim.verdict,
+                "to_decide": claim.to_decide if claim.verdict in OPEN else "",
             }
             for claim in (report.claims if report is not None else ())
         ],

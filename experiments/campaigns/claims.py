@@ -1,9 +1,15 @@
-"""Claims: sentences of a paper, checked on the results of a campaign."""
+"""Claims: sentences of a paper, checked on the results of a campaign; and what a part of its design can decide."""
 
 import math
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Final, Literal, TypeAlias
 
+import pandas as pd
+
+from experiments.campaigns.cell import Value
+from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, compared
 from simmodels.errors import RequestError, must_be
 
@@ -13,6 +19,52 @@ OPEN: Final[tuple[Verdict, ...]] = ("undecided", "too few", "not judged")
 """The verdicts that more replications, or a larger scale, may change."""
 _USUAL: Final = 0.95
 _SIGNS: Final = {"more_than": ">", "at_least": "≥", "less_than": "<", "at_most": "≤"}
+
+Levels: TypeAlias = Mapping[str, Sequence[Value]]
+"""Values of factors, by the factor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What of a paper's design a sentence is about, and what a part of that can decide.
+
+    A sentence on all, always, nowhere, up to, or along a figure holds only if all of it was run. See `in_scope`.
+
+    Parameters
+    ----------
+    at_each
+        By factor, the values of which each combination is needed.
+    along
+        By factor, the values that are needed beside, at each of these combinations; with values of other factors only
+        as far as the design has them.
+    a_part_may
+        What a part of the values may show. ``"fail"``: of a sentence on each of them, one counterexample shows that
+        it fails. ``"hold"``: of a sentence on some of them, one example shows that it holds. ``"neither"``: it is about
+        all of them together, as a mean is, or "up to".
+
+    Raises
+    ------
+    RequestError
+        A factor has no values, is named twice, or `a_part_may` is none of those.
+
+    Examples
+    --------
+    >>> from experiments.campaigns import Scope
+    >>> Scope(at_each={"workload": ["Borg"]}, along={"machines": [20, 24, 28]}).a_part_may
+    'fail'
+    """
+
+    at_each: Levels = field(default_factory=dict)
+    along: Levels = field(default_factory=dict)
+    a_part_may: Literal["fail", "hold", "neither"] = "fail"
+
+    def __post_init__(self) -> None:
+        """Check the factors."""
+        both = (*self.at_each.items(), *self.along.items())
+        if not all(len(values) for _, values in both) or self.at_each.keys() & self.along.keys():
+            raise RequestError(must_be("a scope", "values of factors, each factor once", dict(both)))
+        if self.a_part_may not in {"fail", "hold", "neither"}:
+            raise RequestError(must_be("a_part_may", "'fail', 'hold' or 'neither'", self.a_part_may))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +102,8 @@ class Claim:
         More to say: why it fails, or why it could not be measured.
     judged
         Whether there is a verdict at all: there is none at a scale that is not `Scale.judged`.
+    scope
+        What of the paper's design it is about; None if what was run, whatever that is. `in_scope` applies it.
 
     Raises
     ------
@@ -79,6 +133,7 @@ class Claim:
     to_decide: str = ""
     note: str = ""
     judged: bool = True
+    scope: Scope | None = None
 
     def __post_init__(self) -> None:
         """Check the bounds."""
@@ -114,6 +169,12 @@ class Claim:
         inside, outside = compared(self.effect, self.bounds())
         return "holds" if inside else "fails" if outside else "undecided"
 
+    @property
+    def outcome(self) -> str:
+        """The verdict as it is shown: ``holds``, or ``undecided: needs --scale paper``."""
+        needs = self.verdict == "undecided" and self.to_decide
+        return f"{self.verdict}: needs {self.to_decide}" if needs else self.verdict
+
     def bounds(self) -> dict[str, float]:
         """Return the bounds that there are, by name."""
         return {name: getattr(self, name) for name in _SIGNS if getattr(self, name) is not None}
@@ -141,3 +202,126 @@ class Claim:
         value = value * 100 if self.unit == "%" else value
         text = f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
         return f"{text} {self.unit}".rstrip()
+
+
+# -- verdicts of a part of the design -----------------------------------------------------------------
+
+Names: TypeAlias = Mapping[str, Callable[[Value], Value]]
+"""By factor, what scopes call a value of it: a log by the name that the paper has for it."""
+
+
+def in_scope(
+    claims: Iterable[Claim],
+    results: Results,
+    *,
+    names: Names | None = None,
+    given: Mapping[str, Mapping[Any, str]] | None = None,
+) -> list[Claim]:
+    """Return claims whose verdicts a part of the paper's design does not decide as undecided ones.
+
+    If not all of a claim's scope was run, it can only fail, or only hold, or neither, as the scope says; of nothing of
+    it, nothing is known. `to_decide` then names the options that add what is missing to what was run.
+
+    Parameters
+    ----------
+    claims
+        The claims.
+    results
+        What was run.
+    names
+        By factor, what scopes call a value of it; without one, what the design calls it.
+    given
+        By factor, what is passed on the command line for a value, where it is not the value itself.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from experiments.campaigns import Claim, Effect, Results, Scope, in_scope
+    >>> results = Results(table=pd.DataFrame({"load": [0.7, 0.9], "value": [1.0, 0.9]}), factors={"load": [0.7, 0.9]})
+    >>> scope = Scope(along={"load": [0.7, 0.9, 1.1]})
+    >>> claim = Claim(text="it falls", source="fig. 1", measure="x", effect=Effect.exact(1), more_than=0, scope=scope)
+    >>> in_scope([claim], results)[0].outcome
+    'undecided: needs --set load=0.7,0.9,1.1'
+    """
+    known = names or {}
+    rows = _distinct(results, known)
+    return [_within(claim, rows, results, known, given or {}) for claim in claims]
+
+
+def _distinct(results: Results, names: Names) -> list[dict[str, Value]]:
+    """Return the combinations of the factors that were run, as scopes call them."""
+    columns = [name for name in results.factors if name in results.table]
+    distinct = results.table[columns].drop_duplicates().astype(object)
+    rows = distinct.where(distinct.notna(), None).to_dict("records") if columns else []
+    return [{str(name): names.get(str(name), _same)(value) for name, value in row.items()} for row in rows]
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _within(
+    claim: Claim,
+    rows: Sequence[Mapping[str, Value]],
+    results: Results,
+    names: Names,
+    given: Mapping[str, Mapping[Any, str]],
+) -> Claim:
+    """Return a claim as `in_scope` does."""
+    if claim.scope is None:
+        return claim
+    missing, any_there = _missing(rows, claim.scope)
+    if not missing:
+        return claim
+    may = {"fail": "fails", "hold": "holds"}.get(claim.scope.a_part_may) if any_there else None
+    if claim.verdict not in {"holds", "fails", "undecided"} or claim.verdict == may:
+        return claim
+    options = _options(missing, results, names, given)
+    if claim.verdict == "undecided":
+        return replace(claim, to_decide=options)
+    note = f"{claim.note}; there it is" if claim.note else "of the part that was run, it is"
+    return replace(claim, effect=None, to_decide=options, note=f"{note} {claim.found()}")
+
+
+def _missing(rows: Sequence[Mapping[str, Value]], scope: Scope) -> tuple[dict[str, list[Value]], bool]:
+    """Return which values were not run, by factor; and whether anything was run that the scope is about."""
+    missing: dict[str, dict[Value, None]] = {}
+    any_there = False
+    for combination in product(*scope.at_each.values()):
+        found = rows
+        for factor, value in zip(scope.at_each, combination, strict=True):
+            found = [row for row in found if row.get(factor) == value]
+            if not found:
+                missing.setdefault(factor, {})[value] = None
+                break
+        if not found:
+            continue
+        lacking = {
+            factor: [value for value in values if value not in {row.get(factor) for row in found}]
+            for factor, values in scope.along.items()
+        }
+        any_there |= all(len(lacking[factor]) < len(values) for factor, values in scope.along.items())
+        for factor, values in lacking.items():
+            if values:
+                missing.setdefault(factor, {}).update(dict.fromkeys(values))
+    return {factor: list(values) for factor, values in missing.items()}, any_there
+
+
+def _options(
+    missing: Mapping[str, Sequence[Value]],
+    results: Results,
+    names: Names,
+    given: Mapping[str, Mapping[Any, str]],
+) -> str:
+    """Return the options that add what is missing to what was run."""
+    options = []
+    for factor, values in missing.items():
+        planned = [value for value in results.factors.get(factor, ()) if value is not None]
+        more = [value for value in values if value not in {names.get(factor, _same)(value) for value in planned}]
+        shown = [*planned, *(given.get(factor, {}).get(value, value) for value in more)]
+        if all(map(pd.api.types.is_number, shown)):
+            shown.sort(key=lambda value: float(str(value)))
+        if more:
+            text = ",".join("none" if value is None else str(value) for value in shown)
+            options.append(f"--workload {text}" if factor == "workload" else f"--set {factor}={text}")
+    return " ".join(options) or "the cells that are not done: the same command goes on"

@@ -10,12 +10,12 @@ See `experiments.studies.selection_paper`.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.claims import Claim
+from experiments.campaigns.claims import Claim, Scope, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
 from experiments.studies import selection_results as tables
@@ -24,12 +24,15 @@ from experiments.studies.selection_over_logs import claims_over_logs
 from experiments.studies.selection_paper import (
     FIG_1_ON,
     FIG_2_ON,
+    FILE_OF,
     HALF,
     log_of,
+    name_of,
     published_of,
 )
 from experiments.studies.selection_run import LOGGED, PERIODS, SEVEN, UNBOUNDED
 from simmodels.ground.numbers import Floats
+from simmodels.policies.orders import TWELVE_ORDERS
 
 CLOSE: Final = 0.05
 """How much longer waits may be that are close to the least, or how far two may be apart between which little lies."""
@@ -69,13 +72,18 @@ class About:
         """Of which log and variant it is."""
         return f"on {log_name(self.workload)} ({self.variant})"
 
+    def scope(self, a_part_may: Literal["fail", "hold", "neither"], *more: str) -> Scope:
+        """Return as the scope of a claim all twelve orders on the log, and more strategies."""
+        where = {"variant": (self.variant,), "workload": (name_of(self.workload),)}
+        return Scope(at_each=where, along={"strategy": (*TWELVE_ORDERS, *more)}, a_part_may=a_part_may)
+
     def change(self, strategy: str, against: str) -> Effect | None:
         """Return how much longer the waits are than under another strategy."""
         return tables.change(self.totals, strategy, against, seed=self.last.seed)
 
 
 def make_claims(results: Results) -> list[Claim]:
-    """Return all claims: log by log, then those about all logs."""
+    """Return all claims: log by log, then those about all logs; what a part of the logs or orders decides."""
     last = tables.last_of(results)
     claims: list[Claim] = []
     for variant, workload in tables.settings_of(last):
@@ -89,7 +97,7 @@ def make_claims(results: Results) -> list[Claim]:
             claims += _about_waits(about)
     for variant in map(str, last.factors["variant"]):
         claims += claims_over_logs(last, variant)
-    return claims
+    return in_scope(claims, last, names={"workload": name_of}, given={"workload": FILE_OF})
 
 
 def _as_printed(about: About) -> Iterator[Claim]:
@@ -126,6 +134,7 @@ def _about_orders(about: About) -> Iterator[Claim]:
         ours=about.ours,
         measure="waits under the best of the orders against FCFS (equation 11); considerable: 10 %, a margin of ours",
         effect=gains,
+        scope=about.scope("hold"),
         at_most=-CONSIDERABLE,
         unit="%",
         to_decide=_DECIDE,
@@ -137,6 +146,7 @@ def _about_orders(about: About) -> Iterator[Claim]:
         ours=True,
         measure="waits under the worst order less those under the best, as a part of those under FCFS",
         effect=spread,
+        scope=about.scope("hold"),
         at_least=0.2,
         unit="%",
         to_decide=_DECIDE,
@@ -148,6 +158,7 @@ def _about_orders(about: About) -> Iterator[Claim]:
         measure="width from the 10th to the 90th percentile, mean over the orders, over the best improvement; "
         "about: up to a factor of 2, a margin of ours",
         effect=tables.by_percentiles(about.totals, tables.band, seed=seed),
+        scope=about.scope("neither"),
         at_least=HALF / 2.0,
         at_most=HALF * 2.0,
         to_decide=_DECIDE,
@@ -162,9 +173,9 @@ def _about_orders(about: About) -> Iterator[Claim]:
         to_decide=_DECIDE,
     )
     text = f"The percentiles of each order lie on one side of FCFS {about.where}"
-    yield of_share(text=text, ours=about.ours or not drawn, at_least=1.0)
+    yield of_share(text=text, ours=about.ours or not drawn, at_least=1.0, scope=about.scope("fail"))
     text = f"The percentiles of most orders lie on one side of FCFS {about.where}"
-    yield of_share(text=text, ours=True, more_than=0.5)
+    yield of_share(text=text, ours=True, more_than=0.5, scope=about.scope("neither"))
 
 
 def _about_strategies(about: About, period: str) -> Iterator[Claim]:
@@ -182,6 +193,7 @@ def _about_strategies(about: About, period: str) -> Iterator[Claim]:
             ours=about.ours,
             measure=best,
             effect=tables.against_best(about.totals, strategy, seed=about.last.seed),
+            scope=about.scope("fail", strategy),
             at_most=CLOSE,
         )
     yield claim(

@@ -6,14 +6,14 @@ See `experiments.studies.selection_paper`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.claims import Claim, Verdict
+from experiments.campaigns.claims import Claim, Scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap_rows
 from experiments.studies import selection_results as tables
@@ -25,6 +25,8 @@ from simmodels.policies.orders import TWELVE_ORDERS
 _SEVEN_LOGS: Final = "--scale paper, with the seven logs of table 1"
 _COUNTED: Final = (*TWELVE_ORDERS, *(f"{kind} {period}" for kind in KINDS if kind != "random" for period in PERIODS))
 """What the paper counts as simulations: the orders, full and noisy feedback and the bandit, not random choice."""
+_NOISY: Final = tuple(f"noisy {period}" for period in PERIODS)
+_BANDIT: Final = tuple(f"bandit {period}" for period in PERIODS)
 _SIMULATIONS: Final = 12_600
 _YEARS: Final = 25_200
 """How many simulations, and of how many years together (section 6.1.4)."""
@@ -34,69 +36,74 @@ def claims_over_logs(last: Results, variant: str) -> Iterator[Claim]:
     """Hand out what is said of all logs together, of a variant."""
     ours, logs = tables.is_ours(last, variant), _Logs.of(last, variant)
     of_all = partial(Claim, to_decide=_SEVEN_LOGS, note=logs.note)
+
+    def scope(strategies: Sequence[str], a_part_may: Literal["fail", "hold", "neither"]) -> Scope:
+        where = {"variant": (variant,), "workload": tuple(TABLE_1)}
+        return Scope(at_each=where, along={"strategy": strategies}, a_part_may=a_part_may)
+
+    orders = ("FCFS", *OTHERS)
     divided = partial(
         of_all,
         source="abstract",
         measure="waits under FCFS over those with noisy feedback, where that is most (log and period)",
         effect=_divided(logs),
     )
+    noisy = (tables.BASE, *_NOISY)
     text = f"Noisy feedback divides the mean wait by up to a factor of 2 ({variant})"
-    yield logs.somewhere(divided(text=text, ours=ours, at_least=FACTOR))
+    yield divided(text=text, ours=ours, at_least=FACTOR, scope=scope(noisy, "hold"))
     text = f"Noisy feedback nowhere divides the mean wait by more than a factor of 2 ({variant})"
-    yield logs.everywhere(divided(text=text, ours=True, at_most=FACTOR))
+    yield divided(text=text, ours=True, at_most=FACTOR, scope=scope(noisy, "fail"))
     remains = _remaining(logs)
     for text, least, is_ours in (
         ("The bandit decreases the mean wait down to 40 % of that of FCFS", REMAINS, ours),
         ("The bandit decreases the mean wait by up to 40 %", 1.0 - REMAINS, True),
     ):
-        yield logs.somewhere(
-            of_all(
-                text=f"{text} ({variant})",
-                source="abstract",
-                ours=is_ours,
-                measure="waits with the bandit over those under FCFS, where that is least (log and period)",
-                effect=remains,
-                at_most=least,
-                unit="%",
-            )
+        yield of_all(
+            text=f"{text} ({variant})",
+            source="abstract",
+            ours=is_ours,
+            measure="waits with the bandit over those under FCFS, where that is least (log and period)",
+            effect=remains,
+            at_most=least,
+            unit="%",
+            scope=scope((tables.BASE, *_BANDIT), "hold"),
         )
     for order, printed, text, bound in (
         ("SQF", "LQF", "works very well: it is among the best three", {"at_most": 3.0}),
         ("LAF", "SAF", "is remarkably inefficient: it is the last", {"at_least": 12.0}),
     ):
-        rank = logs.measured(("FCFS", *OTHERS), partial(_rank, ("FCFS", *OTHERS).index(order)))
+        rank = logs.measured(orders, partial(_rank, orders.index(order)))
         yield of_all(
             text=f"{order} (printed: {printed}) {text} ({variant})",
             source="section 6.2, table 2",
             ours=ours,
             measure="rank among the twelve orders, by the waits against FCFS (equation 11), mean over the seven logs; "
             f"{'the best three' if order == 'SQF' else 'the last'}: a margin of ours",
-            effect=None if logs.missing else rank,
+            effect=rank,
+            scope=scope(orders, "neither"),
             **bound,  # type: ignore[arg-type]  # a name of a bound
         )
-    yield logs.somewhere(
-        of_all(
-            text=f"SQF (printed: LQF) is not the best on all logs ({variant})",
-            source="section 6.2, table 2",
-            ours=ours,
-            measure="waits under SQF against the best of the others, on the log where that is most",
-            effect=logs.measured(("FCFS", *OTHERS), _worst_of_sqf),
-            more_than=0.0,
-            unit="%",
-        )
+    yield of_all(
+        text=f"SQF (printed: LQF) is not the best on all logs ({variant})",
+        source="section 6.2, table 2",
+        ours=ours,
+        measure="waits under SQF against the best of the others, on the log where that is most",
+        effect=logs.measured(orders, _worst_of_sqf),
+        more_than=0.0,
+        unit="%",
+        scope=scope(orders, "hold"),
     )
-    yield logs.somewhere(
-        of_all(
-            text=f"Which order is best differs between logs: none is close to the best on all ({variant})",
-            source="section 6.1.4, table 2",
-            number="claim 1",
-            ours=True,
-            measure="waits under an order against the best of the log, on the log where that is most, for the order "
-            "of which it is least; not close: 1 %, a margin of ours",
-            effect=logs.measured(("FCFS", *OTHERS), _least_regret) if len(logs.parts) > 1 else None,
-            more_than=0.01,
-            unit="%",
-        )
+    yield of_all(
+        text=f"Which order is best differs between logs: none is close to the best on all ({variant})",
+        source="section 6.1.4, table 2",
+        number="claim 1",
+        ours=True,
+        measure="waits under an order against the best of the log, on the log where that is most, for the order "
+        "of which it is least; not close: 1 %, a margin of ours",
+        effect=logs.measured(orders, _least_regret) if len(logs.parts) > 1 else None,
+        more_than=0.01,
+        unit="%",
+        scope=scope(orders, "hold"),
     )
 
 
@@ -143,11 +150,11 @@ def _weeks(last: Results) -> float:
 
 
 def _divided(logs: "_Logs") -> Effect | None:
-    return logs.measured(("noisy day", "noisy week"), lambda part: 1.0 / part.min(axis=(-1, -2)))
+    return logs.measured(_NOISY, lambda part: 1.0 / part.min(axis=(-1, -2)))
 
 
 def _remaining(logs: "_Logs") -> Effect | None:
-    return logs.measured(("bandit day", "bandit week"), lambda part: part.min(axis=(-1, -2)))
+    return logs.measured(_BANDIT, lambda part: part.min(axis=(-1, -2)))
 
 
 def _rank(place: int, part: Floats) -> Floats:
@@ -207,16 +214,3 @@ class _Logs:
             return measured
 
         return bootstrap_rows(rows.to_numpy(), part, seed=self.seed)
-
-    def somewhere(self, claim: Claim) -> Claim:
-        """Return a claim that some log bears out: without all logs of table 1 it may hold, and cannot fail."""
-        return self._open(claim, "fails")
-
-    def everywhere(self, claim: Claim) -> Claim:
-        """Return a claim that no log may break: without all logs of table 1 it may fail, and cannot hold."""
-        return self._open(claim, "holds")
-
-    def _open(self, claim: Claim, verdict: Verdict) -> Claim:
-        if not self.missing or claim.verdict != verdict:
-            return claim
-        return replace(claim, effect=None, note=f"{claim.note}; there it is {claim.found()}")

@@ -72,6 +72,11 @@ def log_of(workload: str) -> str | None:
     return next((name for name in TABLE_1 if log_name(workload).startswith(name)), None)
 
 
+def name_of(workload: object) -> str:
+    """Return the paper's name of a log; its own if the paper has it not."""
+    return log_of(str(workload)) or str(workload)
+
+
 def published_of(workload: str) -> Sequence[int] | None:
     """Return the printed row of a log in table 2, if there is one."""
     return TABLE_2.get(log_of(workload) or "")
@@ -88,6 +93,8 @@ FILES: Final = (
     "SDSC-BLUE-2000-4.2-cln.swf.gz,ANL-Intrepid-2009-1.swf.gz,CEA-Curie-2011-2.1-cln.swf.gz,UniLu-Gaia.swf.gz"
 )
 """The seven logs, as the Parallel Workloads Archive names its files."""
+FILE_OF: Final = {log_of(file): file for file in FILES.split(",")}
+"""The file of each log of table 1."""
 _ALL: Final = f"--workload {FILES}"
 _KTH: Final = "--workload KTH-SP2-1996-2.1-cln.swf.gz"
 _GAIA: Final = "--workload UniLu-Gaia.swf.gz"

@@ -1,10 +1,13 @@
+import itertools
 import math
+from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.campaigns import Claim, Effect
+from experiments.campaigns import Claim, Effect, Results, Scope, in_scope
 from simmodels.errors import RequestError
 
 NAMES = ("more_than", "at_least", "less_than", "at_most")
@@ -145,3 +148,104 @@ def test_what_is_expected_and_found_is_shown_in_a_line() -> None:
     assert claim(Effect.exact(2), more_than=0).found() == "2"
     assert claim(Effect(2, 1, 3, 12, 0.975), more_than=0).found() == "2 [1, 3] at 97.5 %"
     assert claim(Effect(2, 1, None, 30), more_than=0).found() == "2 (no interval: 30 replications are too few for one)"
+
+
+# -- a part of the design -------------------------------------------------------------------------------
+
+DESIGN = {"workload": ("a", "b"), "load": (1, 2, 3)}
+
+
+def run_of(*cells: tuple[str, int], **planned: tuple) -> Results:
+    table = pd.DataFrame(cells, columns=["workload", "load"])
+    factors = {name: tuple(pd.unique(table[name])) for name in table} | planned
+    return Results(table=table.assign(value=1.0), factors=factors)
+
+
+def judged(results: Results, low: float, high: float, a_part_may: Any) -> Claim:  # noqa: ANN401  one of three
+    where = Scope(at_each={"workload": ("a", "b")}, along={"load": (1, 2, 3)}, a_part_may=a_part_may)
+    (found,) = in_scope([claim(effect(low, high), more_than=0, scope=where)], results)
+    return found
+
+
+ALL = run_of(*itertools.product(*DESIGN.values()))
+PARTS = {
+    "a workload": run_of(*itertools.product(("a",), (1, 2, 3))),
+    "some loads": run_of(*itertools.product(("a", "b"), (1, 3))),
+    "a hole": run_of(*[cell for cell in itertools.product(*DESIGN.values()) if cell != ("b", 2)]),
+}
+
+
+@pytest.mark.parametrize("a_part_may", ["fail", "hold", "neither"])
+def test_of_the_whole_design_each_sentence_is_decided(a_part_may: str) -> None:
+    assert judged(ALL, 1, 2, a_part_may).verdict == "holds"
+    assert judged(ALL, -2, -1, a_part_may).verdict == "fails"
+    more = run_of(*itertools.product(("a", "b", "c"), (0, 1, 2, 3)))
+    assert judged(more, 1, 2, a_part_may).verdict == "holds", "others do not matter"
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize(
+    ("a_part_may", "good", "bad"),
+    [("fail", "undecided", "fails"), ("hold", "holds", "undecided"), ("neither", "undecided", "undecided")],
+)
+def test_a_part_of_the_design_may_break_a_sentence_on_all_and_bear_out_one_on_some(
+    part: Results, a_part_may: str, good: str, bad: str
+) -> None:
+    for low, high, verdict in ((1, 2, good), (-2, -1, bad)):
+        found = judged(part, low, high, a_part_may)
+        assert found.verdict == verdict
+        if verdict == "undecided":
+            assert found.effect is None
+            assert found.note == f"of the part that was run, it is {(low + high) / 2:.3g} [{low}, {high}]"
+    assert judged(part, -1, 1, a_part_may).effect is not None, "it is undecided by its interval"
+
+
+@pytest.mark.parametrize("a_part_may", ["fail", "hold"])
+def test_what_is_not_in_the_design_decides_nothing(a_part_may: str) -> None:
+    for elsewhere in (run_of(("c", 1)), run_of(("a", 7), ("b", 8)), ALL_NOTHING):
+        assert {judged(elsewhere, *ends, a_part_may).verdict for ends in ((1, 2), (-2, -1))} == {"undecided"}
+
+
+ALL_NOTHING = Results(table=pd.DataFrame(), factors=DESIGN)
+
+
+def test_a_verdict_that_a_part_cannot_give_names_the_options_that_add_the_rest() -> None:
+    assert judged(PARTS["a workload"], 1, 2, "fail").outcome == "undecided: needs --workload a,b"
+    assert judged(PARTS["some loads"], 1, 2, "fail").outcome == "undecided: needs --set load=1,2,3"
+    assert judged(run_of(("a", 1)), -1, 1, "fail").to_decide == "--set load=1,2,3 --workload a,b"
+    assert judged(ALL_NOTHING, 1, 2, "fail").to_decide == "the cells that are not done: the same command goes on"
+    files = run_of(("x/a.swf", 1), ("x/a.swf", 2), ("x/a.swf", 3))
+    where = claim(effect(1, 2), more_than=0, scope=Scope(at_each={"workload": ("A", "B")}, a_part_may="neither"))
+    names = {"workload": lambda value: {"x/a.swf": "A"}.get(str(value), value)}
+    (found,) = in_scope([where], files, names=names, given={"workload": {"A": "a.swf", "B": "b.swf"}})
+    assert found.to_decide == "--workload x/a.swf,b.swf"
+
+
+def test_nothing_and_none_are_values_as_others() -> None:
+    table = pd.DataFrame({"depth": [math.nan, 32.0]})
+    scope = Scope(at_each={"depth": (None, 32)})
+    (found,) = in_scope(
+        [claim(effect(1, 2), more_than=0, scope=scope)], Results(table=table, factors={"depth": (None, 32)})
+    )
+    assert found.verdict == "holds"
+
+
+def test_too_few_and_not_judged_stay_so() -> None:
+    scope = Scope(at_each={"workload": ("a", "b")})
+    few = claim(effect(None, None), more_than=0, scope=scope)
+    quick = claim(effect(1, 2), more_than=0, scope=scope, judged=False)
+    assert in_scope([few, quick], run_of(("a", 1))) == [few, quick]
+
+
+@pytest.mark.parametrize(
+    ("scope", "text"),
+    [
+        ({"along": {"load": ()}}, "a scope must be values of factors, each factor once"),
+        ({"at_each": {"load": (1,)}, "along": {"load": (1,)}}, "a scope must be values of factors, each factor once"),
+        ({"a_part_may": "guess"}, "a_part_may must be 'fail', 'hold' or 'neither' (got 'guess')"),
+    ],
+)
+def test_a_scope_that_cannot_be_is_refused(scope: dict, text: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        Scope(**scope)
+    assert text in str(caught.value)
