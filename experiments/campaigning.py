@@ -26,6 +26,7 @@ from experiments.cli_output import (
     print_line,
     print_note,
     print_table,
+    print_warning,
 )
 from experiments.inputs import WorkloadFile, reason
 from simmodels.errors import RequestError, must_be
@@ -147,7 +148,7 @@ def report_on(folder: Path, *, study: str | None, trust: bool, json: bool) -> in
         _show(campaign, report)
     print_note(f"{campaign.plan.study.name}: {campaign.done:,} of {len(campaign.plan.cells):,} cells are done")
     if campaign.changed:
-        print_note("the code has changed since these cells were run: running the study now would run them again")
+        print_warning("the code has changed since these cells were run: running the study now would run them again")
     _report_failures(campaign, retried=False)
     print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
     return FAILED if campaign.failed or campaign.damaged else DONE
@@ -236,7 +237,7 @@ def _report_failures(campaign: Campaign, *, retried: bool) -> None:
         print_error(f"cell {cell} failed: {failure['error']}")
     if failures:
         more = f"{len(failures):,} cells failed; tracebacks are in {campaign.store.failures}"
-        print_note(more if retried else f"{more}; --retry-failed runs them again")
+        print_warning(more if retried else f"{more}; --retry-failed runs them again")
 
 
 def _report_damage(campaign: Campaign) -> None:

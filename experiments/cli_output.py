@@ -38,7 +38,7 @@ _OPTION: Final = inspect.Parameter(
     "quiet",
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
-    annotation=Annotated[bool, flag(OUT, "Print results and errors only.", "--quiet", "-q")],
+    annotation=Annotated[bool, flag(OUT, "Print results, warnings and errors only.", "--quiet", "-q")],
 )
 """What `cli_command` adds to the options of each command."""
 
@@ -47,7 +47,7 @@ def cli_command(command: Callable[..., int]) -> Callable[..., None]:
     """Return a command that ends with the exit status that it returns, and reports a user's mistake in one line.
 
     With ``json=True`` among its arguments, a mistake is also reported as a JSON object on stdout. It has one more
-    option: with ``--quiet``, it prints results and errors only.
+    option: with ``--quiet``, it prints no more than results, warnings and errors.
     """
 
     @functools.wraps(command)
@@ -93,7 +93,7 @@ def cli_command(command: Callable[..., int]) -> Callable[..., None]:
 
 
 def is_quiet() -> bool:
-    """Return whether the command that runs prints results and errors only."""
+    """Return whether the command that runs prints no more than results, warnings and errors."""
     return _QUIET.get()
 
 
@@ -227,8 +227,12 @@ def _escaped(text: str) -> str:
 
 def print_note(text: str, console: Console | None = None) -> None:
     """Print a line to stderr, unless the command is quiet."""
-    if is_quiet():
-        return
+    if not is_quiet():
+        print_warning(text, console)
+
+
+def print_warning(text: str, console: Console | None = None) -> None:
+    """Print a line to stderr of what the user has to know of the results, though the command be quiet."""
     (console or _Console(stderr=True)).print(text, soft_wrap=True)
 
 
@@ -274,8 +278,12 @@ class Steps:
         self._begun += 1
 
     def print_note(self, text: str) -> None:
-        """Print a line to stderr, above the bar."""
+        """Print a line to stderr, above the bar, unless the command is quiet."""
         print_note(text, self._bar.console)
+
+    def print_warning(self, text: str) -> None:
+        """Print a line to stderr, above the bar, though the command be quiet."""
+        print_warning(text, self._bar.console)
 
 
 # -- stdout -----------------------------------------------------------------------------------------

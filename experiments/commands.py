@@ -10,6 +10,7 @@ import numpy as np
 from experiments.calibration import sentences_of
 from experiments.cli_output import DONE, FAILED, Steps, print_error, print_json, print_line, print_note, print_table
 from experiments.comparing import JOBS, calibration_of, compare, logged_cell, run_all, steps, summary
+from experiments.dates import instant_of
 from experiments.demo import ORDERS, demo_workload
 from experiments.gantt_boxes import MOST_PANELS
 from experiments.inputs import count_of
@@ -44,7 +45,7 @@ def simulate(asked: ScenarioRequest, setup: Setup, policy: Policy, wanted: Outpu
         for line in scenario.notes:
             shown.print_note(line)
         if warning := _tie_warning(policy.priority, scenario):
-            shown.print_note(warning)
+            shown.print_warning(warning)
         shown.begin(policy.name)
         cell = setup.run(scenario, policy)
         if cell.schedule is not None:
@@ -124,13 +125,14 @@ def _remark_left_out(cells: Sequence[Cell], scenario: Scenario, shown: Steps) ->
     """Say how many jobs did not take part in a window."""
     if scenario.window_s is None:
         return
-    begin, end = scenario.window_s
+    work = scenario.workload
+    begin, end = (instant_of(work, each) for each in scenario.window_s)
     unknown = int((~scenario.workload.known()).sum())  # which are counted where the log is introduced
     left_out = {cell.policy.name: _left_out(cell) - unknown for cell in cells if cell.schedule is not None}
     for count in sorted(set(left_out.values()) - {0}):
         alike = len(set(left_out.values())) == 1
         under = "" if alike else f" ({', '.join(name for name in left_out if left_out[name] == count)})"
-        shown.print_note(f"{count_of(count, 'job')} did not take part from {begin:,.10g} s to {end:,.10g} s{under}")
+        shown.print_warning(f"{count_of(count, 'job')} did not take part from {begin} to {end}{under}")
 
 
 def _left_out(cell: Cell) -> int:
@@ -165,7 +167,7 @@ def compare_policies(
             shown.print_note(line)
         for policy in policies:
             if warning := _tie_warning(policy.priority, scenario):
-                shown.print_note(warning)
+                shown.print_warning(warning)
         if out is None:
             files: tuple[str, ...] = ()
             cells = run_all(scenario, policies, setup, shown.begin)

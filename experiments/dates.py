@@ -3,6 +3,7 @@
 import math
 from datetime import datetime
 
+from simmodels.ground.durations import duration
 from simmodels.units import DAY
 from simmodels.workload import Workload
 from workloads.swf import zone_of
@@ -49,3 +50,17 @@ def clock_of(log: Workload, low_s: float, high_s: float) -> list[tuple[float, fl
             found.append((float(next_s), ahead_s(next_s)))
         time_s = next_s
     return found
+
+
+def instant_of(log: Workload, time_s: float) -> str:
+    """Return a time of a log as text: its date, in the log's time zone, if that is known, else how long after the log's zero it is.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> jobs = sm.Workload([1], [0.0], [60.0], [60.0], [1], start_unix_s=1_296_571_124)
+    >>> instant_of(jobs, 3600.0), instant_of(sm.Workload([1], [0.0], [60.0], [60.0], [1]), 216_000.0)
+    ('2011-02-01 15:38:44', '2.5 d')
+    """
+    date = date_of(log, time_s)
+    return duration(time_s) if date is None else f"{date:%Y-%m-%d %H:%M:%S}"

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from experiments.cli_output import DONE, print_json, print_line, print_note
+from experiments.dates import instant_of
 from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from simmodels.errors import RequestError, must_be
@@ -152,7 +153,8 @@ def _instant(text: str, log: Workload) -> float:
     first_s, last_s = float(log.submit_s.min()), float(log.submit_s.max())
     if not first_s <= at_s <= last_s:
         raise RequestError(
-            f"--at {text} is at {at_s:g} s of {log.name}", f"choose a time from {first_s:g} to {last_s:g} s"
+            f"--at {text} is not within {log.name}",
+            f"choose a time from {instant_of(log, first_s)} to {instant_of(log, last_s)}",
         )
     return at_s
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.campaigns.backends import Processes
 from experiments.campaigns.workers import WorkerDiedError
+from experiments.dates import instant_of
 from simmodels.errors import RequestError, StoppedError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.policies.queue_options import QueueOptions
@@ -154,9 +155,9 @@ class Present:
             raise RequestError(f"the log has no job {job}", "give the number of a job of the log")
         if not self.past.log.known()[known[0]]:
             raise RequestError(f"cores or runtime of job {job} are unknown", "choose another job")
-        before = self.past.log.submit_s[known[0]] <= self.at_s
-        what = "has ended before" if before else f"is submitted at {self.past.log.submit_s[known[0]]:g} s, after"
-        raise RequestError(f"job {job} {what} {self.at_s:g} s", "choose a job that waits then")
+        log, submit_s = self.past.log, float(self.past.log.submit_s[known[0]])
+        what = "has ended before" if submit_s <= self.at_s else f"is submitted at {instant_of(log, submit_s)}, after"
+        raise RequestError(f"job {job} {what} {instant_of(log, self.at_s)}", "choose a job that waits then")
 
     def forecast(self, job: int, *, futures: int = 1000, workers: int = 1) -> Forecast:
         """Return when a job that waits may start.
@@ -181,7 +182,8 @@ class Present:
         place = self.place_of(job)
         started_s = self.snapshot.start_s[place]
         if not np.isnan(started_s):
-            raise RequestError(f"job {job} has run since {started_s:g} s", "choose a job that waits")
+            since = instant_of(self.past.log, float(started_s))
+            raise RequestError(f"job {job} has run since {since}", "choose a job that waits")
         return self._drawn(None, place, futures, workers)
 
     def forecast_new(

@@ -9,6 +9,7 @@ import numpy as np
 
 from experiments.calibration import doubt_of_limits, doubt_of_size
 from experiments.capacity_source import CapacitySource
+from experiments.dates import instant_of
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.workflow_inputs import WorkflowFolder
 from simmodels.capacity import Capacity
@@ -320,10 +321,12 @@ class ScenarioRequest:
         found = (float(submit_s.min()) if begin is None else begin, float(submit_s.max()) + 1 if end is None else end)
         if not found[0] < found[1]:
             raise RequestError(
-                f"the window from {found[0]:g} s to {found[1]:g} s is empty", "choose --from before --until"
+                f"the window from {instant_of(log, found[0])} to {instant_of(log, found[1])} is empty",
+                "choose --from before --until",
             )
         if not ((log.submit_s < found[1]) & (log.submit_s + log.runtime_s > found[0])).any():
-            raise RequestError(f"no job from {found[0]:g} s to {found[1]:g} s", "choose a window with jobs")
+            what = f"no job from {instant_of(log, found[0])} to {instant_of(log, found[1])}"
+            raise RequestError(what, "choose a window with jobs")
         return found
 
     def _reference_jobs(self, log: Workload, window_s: tuple[float, float] | None) -> Workload:
@@ -335,7 +338,8 @@ class ScenarioRequest:
         begin = float(log.submit_s.min()) if window_s is None else window_s[0]
         before = log.known() & (log.submit_s < begin) & (log.submit_s >= begin - WEEK)
         if not before.any():
-            what = f"no job in the week before {begin:g} s has a length to estimate the risk of each target from"
+            when = instant_of(log, begin)
+            what = f"no job in the week before {when} has a length to estimate the risk of each target from"
             raise RequestError(what, "add --reference FILE, or choose --from a week later")
         return log.take(before)
 

@@ -174,7 +174,7 @@ class Loop:
             elif now - batch.since >= self._silent_s:
                 silent.append(batch)
         if silent:
-            self.counting.note(f"no word for {self._silent_s:g} s from {_those(silent, self.plan)}")
+            self.counting.print_note(f"no word for {self._silent_s:g} s from {_those(silent, self.plan)}")
             self._silent_s *= 2
 
     def _land(self, landed: set[Future[Outcome]]) -> list[tuple[_Batch, str]]:

@@ -48,7 +48,7 @@ class Counting:
     total
         How many cells there are to do.
     quiet
-        Whether nothing is shown.
+        Whether no progress is shown; what goes wrong is.
     """
 
     def __init__(self, total: int, *, quiet: bool = False) -> None:
@@ -98,11 +98,6 @@ class Counting:
             left = (self.total - self.done) / rate
             failed_text = f", {self.failed:,} failed" if self.failed else ""
             self.print_note(f"{self.done:,} of {self.total:,} cells, {rate:,.3g}/s, {left:,.0f} s left{failed_text}")
-
-    def note(self, text: str) -> None:
-        """Print a line to stderr, unless nothing is to be shown."""
-        if not self.quiet:
-            self.print_note(text)
 
     def print_note(self, text: str) -> None:
         """Print a line to stderr, above the bar."""

@@ -267,7 +267,7 @@ def run(
     counting = Counting(len(todo), quiet=quiet)
     for path, what in damaged.items():
         then = "" if path.parent == store.runs else ", and its cells are run again"
-        counting.note(f"{path} is damaged: {what}; it is set aside{then}")
+        counting.print_note(f"{path} is damaged: {what}; it is set aside{then}")
     if todo:
         kept.write(RUNNING, counting)
         where: Backend

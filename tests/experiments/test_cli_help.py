@@ -120,7 +120,7 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
     return main()
 
 
-def test_quiet_prints_results_and_errors_only(
+def test_quiet_prints_results_warnings_and_errors_only(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
@@ -132,6 +132,10 @@ def test_quiet_prints_results_and_errors_only(
     assert run(f"{words} -q", monkeypatch) == 0
     quiet = capsys.readouterr()
     assert (quiet.out, quiet.err) == (loud.out, "")
+    with monkeypatch.context() as patched:
+        patched.setattr("experiments.commands._tie_warning", lambda *_: "all bid the same")
+        assert run(f"{words} -q", monkeypatch) == 0
+    assert capsys.readouterr().err == "all bid the same\n"
     assert run("schedlab simulate --workload none.swf -q", monkeypatch) == 2
     assert capsys.readouterr().err == "error: none.swf: cannot be read: no such file or directory\n"
     assert run(words, monkeypatch) == 0

@@ -65,7 +65,7 @@ def test_it_runs_what_python_runs(run: Run) -> None:
         mine = read[read["heuristic"] == name].drop(columns="heuristic").reset_index(drop=True)
         pd.testing.assert_frame_equal(mine, schedule.runs, check_exact=True)
     assert "attempts interrupted" in Path("gantt.svg").read_text()
-    assert f"{cells['TargetAsap']['left_out']:,} jobs did not take part from 86,400 s" in err
+    assert f"{cells['TargetAsap']['left_out']:,} jobs did not take part from 1 d to 2 d" in err
 
 
 def test_blank_lines_of_a_series_are_reported(run: Run) -> None:
@@ -215,7 +215,7 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
         ((*WALK, "--heuristics", "TargetAsap"), "add --reference FILE, or choose --from a week later"),
         (
             (*WALK, "--from", "2d", "--until", "1d"),
-            "the window from 172800 s to 86400 s is empty; choose --from before --until",
+            "the window from 2 d to 1 d is empty; choose --from before --until",
         ),
         ((*WALK, "--from", "9d", "--until", "10d"), "choose a window with jobs"),
         (

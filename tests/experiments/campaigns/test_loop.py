@@ -281,7 +281,7 @@ def test_a_worker_that_says_nothing_is_mentioned_and_then_only_after_twice_as_lo
                 mentioned.wait()
             return super()._run(jobs)
 
-    mentioned, note = threading.Event(), Counting.note
+    mentioned, note = threading.Event(), Counting.print_note
 
     def noted(self: Counting, text: str) -> None:
         notes.append(text)
@@ -289,7 +289,7 @@ def test_a_worker_that_says_nothing_is_mentioned_and_then_only_after_twice_as_lo
             mentioned.set()
         note(self, text)
 
-    monkeypatch.setattr(Counting, "note", noted)
+    monkeypatch.setattr(Counting, "print_note", noted)
     store, _ = run(plan, Silent(plan.shipment, workers=1), tmp_path / "out")
     assert notes[:3] == [
         f"no word for {s} s from the cell (number 0, replication 0)" for s in ("0.001", "0.002", "0.004")
@@ -323,7 +323,7 @@ def test_a_worker_that_says_nothing_is_mentioned_though_others_deliver(
     monkeypatch.setattr(module, "_FIRST_ALONE_S", 0.0)
     monkeypatch.setattr(module, "_LARGEST_BATCH", 1)
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock_s))
-    monkeypatch.setattr(Counting, "note", lambda _, text: notes.append(text))
+    monkeypatch.setattr(Counting, "print_note", lambda _, text: notes.append(text))
     store, _ = run(plan, Held(plan.shipment), tmp_path / "out")
     assert notes[:2] == [f"no word for {s} s from the cell (number 0, replication 0)" for s in (60, 120)]
     assert len(store.done()) == CELLS - 1
