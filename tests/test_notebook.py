@@ -28,7 +28,7 @@ def test_a_notebook_runs_and_shows_what_the_last_line_of_a_cell_names(path: Path
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     for cell in code_cells(notebook):
         said = [each.text for each in cell.outputs if each.output_type == "stream"]
-        assert all(text.startswith("compiling simulation code") for text in said), said
+        assert all(text.startswith("compiling code for ") for text in said), said
         (shown,) = (each.data for each in cell.outputs if each.output_type == "execute_result")
         wanted = "image/png" if ".plot." in cell.source or "distributions" in cell.source else "text/html"
         assert wanted in shown, cell.source

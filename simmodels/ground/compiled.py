@@ -16,7 +16,6 @@ import pickle
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -48,6 +47,21 @@ _CALLED: Final = source_stamp(
         *(_SIMMODELS / "replay" / f"{name}.py" for name in ("power", "runs", "occupancy")),
     ]
 )
+
+
+_PARTS: Final = {
+    "learning": "permutation trials",
+    "auction": "auctions",
+    "bidding": "auctions",
+    "matching": "auctions",
+    "plac": "placement on machines",
+    "on_machines": "queues on machines",
+    "queue": "queues",
+    "backfilling": "queues",
+}
+"""What functions are for, by words of the paths of their files; the first one that fits counts."""
+_under_way: Final[list[object]] = []
+"""What is being compiled: a function, one that it calls, one that this calls."""
 
 
 def compiled(function: Callable[..., Any], *, beside: tuple[str, ...] = (), nogil: bool = False) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
@@ -100,7 +114,7 @@ def _kept(make: Callable[..., Any], function: Callable[..., Any], beside: tuple[
         _say_no_cache()
         return _interruptible(make(function, **options))
     _keep_if_possible(made._cache)  # noqa: SLF001  numba has no public way to say this
-    _announce_compilation(made._cache)  # noqa: SLF001  as above
+    _announce_compilation(made._cache, Path(function.__code__.co_filename))  # noqa: SLF001  as above
     _forget_if_unreadable(made._cache._cache_file)  # noqa: SLF001  as above
     home = Path(function.__code__.co_filename)
     made._cache._cache_file._source_stamp = _own_stamp(home, beside) + _CALLED  # noqa: SLF001  as above
@@ -139,36 +153,52 @@ def _forget_if_unreadable(file: Any) -> None:  # noqa: ANN401  as above
     file._load_index = load_or_forget  # noqa: SLF001  as above
 
 
-def _announce_compilation(cache: Any) -> None:  # noqa: ANN401  as above
-    """Let the first function that is not in the cache be announced, before the user wonders what takes so long."""
+def _announce_compilation(cache: Any, home: Path) -> None:  # noqa: ANN401  as above
+    """Let what is not in the cache be announced, before the user wonders what takes so long; what it calls is not."""
     load = cache.load_overload
 
     def load_or_announce(*args: Any) -> Any:  # noqa: ANN401  numba's
         found = load(*args)
-        if found is None:
+        if found is None and len(_under_way) <= 1:
             kept = Path(cache.cache_path)
-            _say_compiling(_SIMMODELS if kept.is_relative_to(_SIMMODELS) else kept.parent)
+            _say_compiling(_part_of(home), _SIMMODELS if kept.is_relative_to(_SIMMODELS) else kept.parent)
         return found
 
     cache.load_overload = load_or_announce
 
 
+def _part_of(home: Path) -> str:
+    """Return in words what the functions of a file are for."""
+    if not home.is_relative_to(_SIMMODELS):
+        return "your own functions"
+    place = home.relative_to(_SIMMODELS).as_posix()
+    return next((part for word, part in _PARTS.items() if word in place), "simulations")
+
+
 @functools.cache
-def _say_compiling(folder: Path) -> None:
-    """Print one line to stderr; not in a worker, which would repeat it, nor if the environment has SCHEDLAB_QUIET."""
-    if multiprocessing.parent_process() is None and "SCHEDLAB_QUIET" not in os.environ and sys.stderr is not None:
-        print(f"compiling simulation code (once, about 15 s); cached in {folder}", file=sys.stderr, flush=True)  # noqa: T201  a library has no other way to say that it is not stuck
+def _say_compiling(part: str, folder: Path) -> None:
+    """Say, once a process, that a part is compiled."""
+    _say(f"compiling code for {part} (once, about 15 s of processor time); cached in {folder}")
 
 
 @functools.cache
 def _say_no_cache() -> None:
-    """Warn, once a process, that compiled code is not kept."""
-    warnings.warn(
+    """Say, once a process, that compiled code is not kept."""
+    _say(
         "compiled code cannot be kept: no folder for it can be written, or the disk is full. It is compiled again in "
-        "each process, which takes up to minutes; set NUMBA_CACHE_DIR to a folder with room that can be written",
-        RuntimeWarning,
-        stacklevel=2,
+        "each process, which takes up to minutes; set NUMBA_CACHE_DIR to a folder with room that can be written"
     )
+
+
+def is_kept() -> bool:
+    """Return whether there was a place for all compiled code so far."""
+    return not _say_no_cache.cache_info().currsize
+
+
+def _say(text: str) -> None:
+    """Print a line to stderr; not in a worker, which would repeat it, nor if the environment has SCHEDLAB_QUIET."""
+    if multiprocessing.parent_process() is None and "SCHEDLAB_QUIET" not in os.environ and sys.stderr is not None:
+        print(text, file=sys.stderr, flush=True)  # noqa: T201  a library has no other way to say that it is not stuck
 
 
 def _interruptible(made: Any) -> Any:  # noqa: ANN401  as above
@@ -176,8 +206,12 @@ def _interruptible(made: Any) -> Any:  # noqa: ANN401  as above
     compile_it = made.compile
 
     def compile_or_leave(signature: Any) -> Any:  # noqa: ANN401  numba's
-        with interrupts_heard():
-            return compile_it(signature)
+        _under_way.append(signature)
+        try:
+            with interrupts_heard():
+                return compile_it(signature)
+        finally:
+            _under_way.pop()
 
     made.compile = compile_or_leave
     return made
