@@ -28,7 +28,7 @@ from matplotlib.ticker import (
 from experiments.dates import date_of
 from simmodels.errors import RequestError, must_be, printable
 from simmodels.ground.arguments import as_instance
-from simmodels.ground.durations import as_seconds
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.files import replacing
 from simmodels.schedule import Schedule
 from simmodels.units import DAY, HOUR, MINUTE, SECOND
@@ -154,7 +154,7 @@ def size_in(axes: Axes) -> tuple[float, float]:
     return float(figure.get_figwidth()), float(figure.get_figheight())
 
 
-def window_of(schedule: Schedule, start_s: float | None, end_s: float | None) -> tuple[float, float]:
+def window_of(schedule: Schedule, start_s: Duration | None, end_s: Duration | None) -> tuple[float, float]:
     """Return the window to draw: what was asked for, else from the first submit to the last event.
 
     Raises

@@ -34,7 +34,7 @@ from experiments.gantt import gantt
 from experiments.inputs import count_of
 from simmodels import metrics
 from simmodels.errors import RequestError, must_be, require_known
-from simmodels.ground.durations import duration
+from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.schedule import UNFINISHED, Schedule
 
 __all__ = ["distributions", "gantt", "save", "utilisation_and_queue"]
@@ -51,8 +51,8 @@ _MOST_POINTS: Final = 1000  # longer distributions are drawn by this many of the
 def utilisation_and_queue(
     schedule: Schedule,
     *,
-    start_s: float | None = None,
-    end_s: float | None = None,
+    start_s: Duration | None = None,
+    end_s: Duration | None = None,
     title: str | None = None,
     size_in: tuple[float, float] = (10.0, 5.0),
 ) -> Figure:
@@ -197,7 +197,7 @@ def distributions(
     *,
     what: Quantity = "wait_s",
     by: str = "order",
-    tau_s: float = 10.0,
+    tau_s: Duration = 10.0,
     title: str | None = None,
     width_in: float = 9.0,
 ) -> Figure:
@@ -248,6 +248,7 @@ def distributions(
     if not schedules:
         raise RequestError("there is no schedule to draw", "give at least one")
     require_known("quantity", what, _QUANTITIES)
+    tau_s = as_seconds("tau_s", tau_s, above=0)
     values = {name: _quantity(name, schedule, what, tau_s) for name, schedule in schedules.items()}
     label = _QUANTITIES[what] + (f" (tau = {tau_s:g} s)" if what == "bounded_slowdown" else "")
     with mpl.rc_context(STYLE):

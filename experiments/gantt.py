@@ -35,6 +35,7 @@ from experiments.gantt_boxes import GAP, KINDS, MOST_PANELS, Boxes, Panel, boxes
 from experiments.inputs import count_of
 from simmodels.errors import require_known
 from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import Duration
 from simmodels.ground.numbers import Floats, Ints, as_integer
 from simmodels.schedule import UNFINISHED, Schedule
 from simmodels.units import HOUR, MINUTE
@@ -55,8 +56,8 @@ _SCALES: Final = {"wait": "wait (log scale; 1 min and less alike)", "length": "l
 def gantt(
     schedules: Schedule | Mapping[str, Schedule],
     *,
-    start_s: float | None = None,
-    end_s: float | None = None,
+    start_s: Duration | None = None,
+    end_s: Duration | None = None,
     colour: Colouring | None = None,
     title: str | None = None,
     width_in: float = 10.0,
@@ -160,7 +161,7 @@ def _panels(shown: Mapping[str, Schedule]) -> list[Panel]:
 
 
 def simulated_window(
-    schedule: Schedule, start_s: float | None = None, end_s: float | None = None
+    schedule: Schedule, start_s: Duration | None = None, end_s: Duration | None = None
 ) -> tuple[float, float]:
     """Return the window to draw: by default what was simulated, as far as the schedule knows it."""
     low, high = (None, None) if schedule.window is None else schedule.simulated_s

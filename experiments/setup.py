@@ -14,7 +14,7 @@ from experiments.policy import Policy
 from experiments.scenario import Scenario
 from simmodels.engine import Engine, require_engine
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be
-from simmodels.ground.numbers import as_number
+from simmodels.ground.durations import as_seconds
 from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.options import Options
@@ -64,7 +64,7 @@ class Setup:
     def __post_init__(self) -> None:
         """Check the values, before anything is run."""
         require_engine(self.engine, self.seed)
-        as_number("tau_s", self.tau_s, above=0, unit="seconds")
+        object.__setattr__(self, "tau_s", as_seconds("tau_s", self.tau_s, above=0))
 
     def require(self, policies: Collection[Policy]) -> None:
         """Refuse options that none of the policies has, or that are out of range.

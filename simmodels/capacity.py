@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_tuple
 from simmodels.ground.cards import card, line_chart, sliced
-from simmodels.ground.durations import as_seconds, duration
+from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
-from simmodels.ground.numbers import MOST, Floats, Ints, as_column, as_integer, as_number
+from simmodels.ground.numbers import MOST, Floats, Ints, as_column, as_integer, is_number
 
 Mode = Literal["kill", "drain", "checkpoint"]
 CAPACITY_MODES: Final[tuple[str, ...]] = get_args(Mode)
@@ -57,10 +57,14 @@ class CapacityChange:
 
     def __post_init__(self) -> None:
         """Refuse a change that cannot be."""
-        if too_far(as_number("time_s", self.time_s, unit="seconds")):
+        for name, least in (("time_s", -np.inf), ("notice_s", 0.0)):
+            given = getattr(self, name)
+            seconds = as_seconds(name, given, least=least)
+            if not is_number(given):  # a number stays as it was given
+                object.__setattr__(self, name, seconds)
+        if too_far(self.time_s):
             raise RequestError(too_far_text("time_s", self.time_s))
         as_integer("machines", self.machines, 0)
-        as_number("notice_s", self.notice_s, least=0, unit="seconds")
         require_known("mode", self.mode, CAPACITY_MODES)
 
 
@@ -214,19 +218,19 @@ class Capacity:
         columns = {"time_s": self.time_s, "machines": self.machines, "notice_s": self.notice_s}
         return pd.DataFrame({**columns, "mode": self.mode})
 
-    def machines_at(self, time_s: float) -> int:
+    def machines_at(self, time_s: Duration) -> int:
         """Return how many machines there are from an instant on."""
         time_s = as_seconds("time_s", time_s, finite=False)
         return int(self.machines[max(int(np.searchsorted(self.time_s, time_s, side="right")) - 1, 0)])
 
-    def machine_seconds(self, from_s: float, to_s: float) -> float:
+    def machine_seconds(self, from_s: Duration, to_s: Duration) -> float:
         """Return the integral of the number of machines over a window, in seconds."""
         from_s, to_s = as_seconds("from_s", from_s, finite=False), as_seconds("to_s", to_s, finite=False)
         edges = np.clip(np.append(self.time_s, to_s), from_s, to_s)
         edges[0] = from_s
         return float(np.sum(np.diff(edges) * self.machines))
 
-    def known_by(self, end_s: float) -> Self:
+    def known_by(self, end_s: Duration) -> Self:
         """Return the changes that take effect, or of which notice is given, up to an instant; at least the first."""
         end_s = as_seconds("end_s", end_s, finite=False)
         known = self.time_s - self.notice_s <= end_s
@@ -234,12 +238,12 @@ class Capacity:
         mode = tuple(each for each, kept in zip(self.mode, known, strict=True) if kept)
         return type(self)(self.time_s[known], self.machines[known], self.notice_s[known], mode)
 
-    def shift(self, by_s: float) -> Self:
+    def shift(self, by_s: Duration) -> Self:
         """Return the same changes `by_s` seconds later."""
         by_s = as_seconds("by_s", by_s)
         return type(self)(self.time_s + by_s, self.machines, self.notice_s, self.mode)
 
-    def repeat(self, *, length_s: float, until_s: float) -> Self:
+    def repeat(self, *, length_s: Duration, until_s: Duration) -> Self:
         """Return the capacity that starts again every `length_s` seconds from its first change on, up to an instant.
 
         Parameters
@@ -254,8 +258,7 @@ class Capacity:
         RequestError
             The length is not a finite number > 0, or the instant not finite.
         """
-        as_number("length_s", length_s, above=0, unit="seconds")
-        as_number("until_s", until_s, unit="seconds")
+        length_s, until_s = as_seconds("length_s", length_s, above=0), as_seconds("until_s", until_s)
         first = self.time_s[0]
         kept = np.flatnonzero(self.time_s < first + length_s)
         times = max(int(np.ceil((until_s - first) / length_s)), 1)

@@ -11,7 +11,8 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.ground.numbers import Floats, as_number
+from simmodels.ground.durations import Duration, as_seconds
+from simmodels.ground.numbers import Floats
 from simmodels.units import HOUR
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -104,7 +105,7 @@ def slowdown(response_s: Floats, executed_s: Floats) -> Floats:
     return ratio
 
 
-def bounded_slowdown(wait_s: Floats, executed_s: Floats, tau_s: float = 10.0) -> Floats:
+def bounded_slowdown(wait_s: Floats, executed_s: Floats, tau_s: Duration = 10.0) -> Floats:
     """Return each job's slowdown, with short executions counted as tau: max((w + p) / max(p, tau), 1).
 
     Its mean over the jobs is what the literature calls AVGbsld.
@@ -128,11 +129,13 @@ def bounded_slowdown(wait_s: Floats, executed_s: Floats, tau_s: float = 10.0) ->
     Feitelson (2001), Metrics for parallel job scheduling and their convergence, section 2,
     DOI 10.1007/3-540-45540-X_11.
     """
-    as_number("tau_s", tau_s, above=0, unit="seconds")
+    tau_s = as_seconds("tau_s", tau_s, above=0)
     return np.maximum((wait_s + executed_s) / np.maximum(executed_s, tau_s), 1.0)
 
 
-def per_processor_bounded_slowdown(wait_s: Floats, executed_s: Floats, cores: Integers, tau_s: float = 10.0) -> Floats:
+def per_processor_bounded_slowdown(
+    wait_s: Floats, executed_s: Floats, cores: Integers, tau_s: Duration = 10.0
+) -> Floats:
     """Return each job's bounded slowdown per core: max((w + p) / (q max(p, tau)), 1).
 
     A job that waits for many cores is not held to be worse served than one that waits for few.
@@ -158,7 +161,7 @@ def per_processor_bounded_slowdown(wait_s: Floats, executed_s: Floats, cores: In
     Zotkin, Keleher (1999), Job-length estimation and performance in backfilling schedulers,
     DOI 10.1109/HPDC.1999.805303.
     """
-    as_number("tau_s", tau_s, above=0, unit="seconds")
+    tau_s = as_seconds("tau_s", tau_s, above=0)
     return np.maximum((wait_s + executed_s) / (cores * np.maximum(executed_s, tau_s)), 1.0)
 
 

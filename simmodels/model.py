@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
-from simmodels.errors import RequestError, must_be
+from simmodels.errors import RequestError
+from simmodels.ground.durations import as_window
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.placement_options import PlacementOptions, require_lengths
 from simmodels.policies.queue_options import QueueOptions
@@ -75,24 +76,12 @@ class Model:
                         f"{what} needs machines, and cluster {site.name!r} has none", "give cores_per_machine"
                     )
         if self.window_s is not None:
-            begin_s, end_s = self._window()
-            object.__setattr__(self, "window_s", (begin_s, end_s))
+            object.__setattr__(self, "window_s", as_window("window_s", self.window_s))
         if self.window_s is not None and (auction or self.router is not None or not self.work.is_rigid):
             raise RequestError(f"the window {self.window_s}", "give it for one scheduler of rigid jobs")
         if self.window_s is not None and not self.on_machines:  # a pool is one machine of all its cores
             pool = replace(self.site, cores=None, machines=1, cores_per_machine=self.site.cores)
             object.__setattr__(self, "sites", (pool,))
-
-    def _window(self) -> tuple[float, float]:
-        """Return the window as two numbers; refuse what is none."""
-        given: Any = self.window_s
-        try:
-            begin_s, end_s = (float(each) for each in given)
-        except (TypeError, ValueError, OverflowError):
-            begin_s = end_s = math.nan
-        if math.isnan(begin_s) or math.isnan(end_s):
-            raise RequestError(must_be("window_s", "two numbers of seconds", given))
-        return begin_s, end_s
 
     @property
     def site(self) -> Site:

@@ -18,6 +18,7 @@ from simmodels.energy import Power, Signal
 from simmodels.errors import RequestError, UnknownNameError, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.cards import card
+from simmodels.ground.durations import Duration
 from simmodels.ground.files import as_path, replacing, write_csv
 from simmodels.ground.numbers import as_column, is_whole
 from simmodels.results import merit
@@ -665,7 +666,9 @@ class Schedule:
         """
         return self._results().deciles(by)
 
-    def metrics(self, tau_s: float = 10.0, *, warm_credit: Literal["whole", "partial"] = "whole") -> dict[str, float]:
+    def metrics(
+        self, tau_s: Duration = 10.0, *, warm_credit: Literal["whole", "partial"] = "whole"
+    ) -> dict[str, float]:
         """Return the figures of merit by name; names end in the unit, counts are whole numbers.
 
         **Of rigid jobs** that are counted and ended (completed or killed): ``mean_``, ``median_``, ``p95_`` and

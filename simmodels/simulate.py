@@ -11,6 +11,7 @@ from simmodels.engine import Engine, require_engine
 from simmodels.entities.building import run_processes
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_tuple
+from simmodels.ground.durations import Duration
 from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.checkpoints import Checkpoints
@@ -41,10 +42,10 @@ def simulate(
     machines: int | None = None,
     checkpoints: Checkpoints | None = None,
     removes: Removes = "highest",
-    window_s: tuple[float, float] | None = None,
+    window_s: tuple[Duration, Duration] | None = None,
     heuristic: Heuristic | None = None,
     router: RouterName | None = None,
-    rebalance_s: float | None = None,
+    rebalance_s: Duration | None = None,
     engine: Engine = "auto",
     seed: int = 0,
     **options: "Unpack[SimulateOptions]",
@@ -127,7 +128,7 @@ def simulate(
     sites = _sites(on) if on is not None else (_site(work, given),)
     if isinstance(rules, PlacementOptions) and rules.random_kill:
         sites = tuple(site if site.capacity is None else replace(site, removes="random") for site in sites)
-    model = Model(work, sites, rules, before, rebalance_s, window_s, seed)
+    model = Model(work, sites, rules, before, rebalance_s, window_s, seed)  # type: ignore[arg-type]  # it makes seconds of durations
     model.require_runnable()
     if engine != "simpy":
         uncovered = model.uncovered
@@ -146,7 +147,7 @@ def simulate_on_machines(
     cores_per_machine: int,
     heuristic: Heuristic = "FirstFit",
     machines: int | None = None,
-    window_s: tuple[float, float] | None = None,
+    window_s: tuple[Duration, Duration] | None = None,
     engine: Engine = "auto",
     seed: int = 0,
     **options: "Unpack[SimulateOnMachinesOptions]",

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from simmodels import graph
 from simmodels.errors import ImpossibleJobError, RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance, as_tuple
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.results.cluster_spec import ClusterSpec, Terms
 from simmodels.schedule import Schedule
 from simmodels.workflow import Workflow, delays
@@ -292,7 +293,7 @@ def plan(
     method: Method = "HEFT",
     *,
     ccr: float = 0.2,
-    tick_s: float = 1.0,
+    tick_s: Duration = 1.0,
 ) -> Schedule:
     """Return the plan of a workflow on empty clusters, from its submission on.
 
@@ -325,6 +326,7 @@ def plan(
     [0.0, 12.0, 10.0]
     """
     as_instance("workflow", workflow, Workflow)
+    tick_s = as_seconds("tick_s", tick_s, above=0)
     places = [ClusterSpec.of(cluster) for cluster in as_tuple("clusters", clusters, "a list of (name, cores)")]
     if not places:
         raise ImpossibleJobError(workflow.job_id, "there are no clusters")

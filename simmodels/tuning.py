@@ -20,7 +20,7 @@ from simmodels.entities.events import Powered, Routed, Submitted
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.tuner import KnobTuner, parted
 from simmodels.ground.arguments import as_instance
-from simmodels.ground.durations import as_seconds
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import Floats, as_integer, as_seed
 from simmodels.policies.order import Order
 from simmodels.policies.queue_options import QueueOptions
@@ -252,8 +252,8 @@ def replay_tuned(
     *,
     cores: int,
     options: QueueOptions,
-    period_s: float = DAY,
-    from_s: float = 0.0,
+    period_s: Duration = DAY,
+    from_s: Duration = 0.0,
     seed: int = 0,
     name: str = "",
     feedback: Feedback | None = None,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.numbers import is_number
+from simmodels.ground.durations import Duration, as_window
 from simmodels.workload import Job, Workload
 
 Rows = NDArray[np.int64]
@@ -28,7 +28,7 @@ class Windowed(NamedTuple):
     arriving: Rows
 
 
-def windowed(workload: Workload, window_s: tuple[float, float]) -> Windowed:
+def windowed(workload: Workload, window_s: tuple[Duration, Duration]) -> Windowed:
     """Return the jobs of a half-open window, except those of unknown cores or runtime.
 
     A job runs at the window's begin if it was submitted before, and would end after it had it started at once.
@@ -42,12 +42,9 @@ def windowed(workload: Workload, window_s: tuple[float, float]) -> Windowed:
     ----------
     Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194, and its program.
     """
-    pair: object = window_s
-    if not (isinstance(pair, Sequence) and len(pair) == 2 and all(map(is_number, pair))):
-        raise RequestError(must_be("window_s", "a begin and an end, in seconds", pair))
-    begin, end = window_s
+    begin, end = as_window("window_s", window_s)
     if not begin < end or not np.isfinite(begin):
-        raise RequestError(must_be("window_s", "a finite begin and a later end", (float(begin), float(end))))
+        raise RequestError(must_be("window_s", "a finite begin and a later end", (begin, end)))
     known, submit_s = workload.known(), workload.submit_s
     warm = np.flatnonzero(known & (submit_s < begin) & (submit_s + workload.runtime_s > begin))
     warm = warm[np.argsort(submit_s[warm], kind="stable")]

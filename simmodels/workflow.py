@@ -14,7 +14,7 @@ from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, must_be
 from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.cards import card, levels, line_chart, number
-from simmodels.ground.durations import as_seconds, duration
+from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import MOST, as_column, as_number, is_number
 from simmodels.units import HOUR
@@ -330,7 +330,7 @@ class Workflow:
         """Return the workflow as a networkx graph: `to_graph` with the default ccr and tick."""
         return self.to_graph()
 
-    def to_graph(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> "nx.DiGraph[Any]":
+    def to_graph(self, ccr: float = 0.2, *, tick_s: Duration = 1.0) -> "nx.DiGraph[Any]":
         """Return the workflow as a networkx graph; a change of it does not reach the workflow.
 
         Nodes are the names of the tasks; their numbers if they have no names, or if two have the same.
@@ -377,12 +377,12 @@ class Workflow:
         """Return what it is worth at most (V_max)."""
         return self.volume_core_s if self.max_value is None else float(self.max_value)
 
-    def delay_s(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> NDArray[np.float64]:
+    def delay_s(self, ccr: float = 0.2, *, tick_s: Duration = 1.0) -> NDArray[np.float64]:
         """Return float64[n], how long each task's data travel: `ccr` times its runtime, up to the next whole tick."""
         tick_s = as_seconds("tick_s", tick_s, above=0)
         return delays(self.runtime_s / tick_s, ccr) * tick_s
 
-    def upward_rank_s(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> NDArray[np.float64]:
+    def upward_rank_s(self, ccr: float = 0.2, *, tick_s: Duration = 1.0) -> NDArray[np.float64]:
         """Return float64[n], the longest way from each task's start to the end of the job (T_R), in seconds.
 
         Data travel only between tasks of different kinds, which is what no scheduler can avoid.
@@ -399,7 +399,7 @@ class Workflow:
         apart = np.array([[a != b and a is not None and b is not None for b in kinds] for a in kinds])
         return np.array([kinds[kind] for kind in self.kind]), apart
 
-    def critical_path(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> tuple[int, ...]:
+    def critical_path(self, ccr: float = 0.2, *, tick_s: Duration = 1.0) -> tuple[int, ...]:
         """Return the numbers of the tasks on the longest way through the job; of equal ways, lower numbers first.
 
         Its runtimes, and the data that must travel between them, add up to `critical_path_s`.
@@ -412,7 +412,7 @@ class Workflow:
             path.append(int(after[(rank_s[after] + travel_s).argmax()]))
         return tuple(path)
 
-    def critical_path_s(self, ccr: float = 0.2, *, tick_s: float = 1.0) -> float:
+    def critical_path_s(self, ccr: float = 0.2, *, tick_s: Duration = 1.0) -> float:
         """Return the least time from submission to finish (CP), in seconds."""
         return float(self.upward_rank_s(ccr, tick_s=tick_s).max())
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
 from simmodels.ground.arguments import as_instance, as_tuple, listed
 from simmodels.ground.cards import SLICES, card, line_chart, number, share
-from simmodels.ground.durations import duration
+from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import as_integer, as_number, ranges
 from simmodels.ground.plugins import plugin
@@ -517,19 +517,18 @@ class Workload:
         jobs = as_integer("jobs", jobs, 0)
         return self.take(np.sort(np.argsort(self.submit_s, kind="stable")[:jobs]))
 
-    def between(self, start_s: float, end_s: float) -> Self:
+    def between(self, start_s: Duration, end_s: Duration) -> Self:
         """Return the jobs submitted in the half-open window [start_s, end_s), times unchanged."""
-        for name, at in (("start_s", start_s), ("end_s", end_s)):
-            as_number(name, at, finite=False, unit="seconds")
+        start_s, end_s = as_seconds("start_s", start_s, finite=False), as_seconds("end_s", end_s, finite=False)
         if not start_s <= end_s:
             raise RequestError(must_be("start_s", f"at most end_s, {brief(end_s)}", start_s))
         return self.take((self.submit_s >= start_s) & (self.submit_s < end_s))
 
-    def shift(self, by_s: float | None = None) -> Self:
+    def shift(self, by_s: Duration | None = None) -> Self:
         """Return the workload submitted `by_s` seconds later; None puts the first submit at 0."""
         if by_s is None:
             by_s = -float(self.submit_s.min()) if len(self) else 0.0
-        as_number("by_s", by_s, unit="seconds")
+        by_s = as_seconds("by_s", by_s)
         self._require_rigid("shift")
         zero = self.start_unix_s
         kept = None if zero is None or by_s != int(by_s) else zero - int(by_s)

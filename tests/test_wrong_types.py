@@ -1,8 +1,10 @@
 """No public name answers an argument of a wrong type with an error of Python's own."""
 
 import faulthandler
+import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -293,3 +295,22 @@ def test_a_method_answers_a_wrong_type_in_one_sentence(name: str) -> None:
         if found is not None and (not isinstance(found, SimModelsError | OSError) or "\n" in str(found)):
             raw.append(f"{wrong!r}: {type(found).__name__}: {found}")
     assert not raw, "\n".join(raw)
+
+
+COLUMNS: Final = {"Capacity", "Job", "Task", "Workflow"}
+"""What is a column, or a row of one: numbers of seconds only."""
+
+
+@pytest.mark.usefixtures("files", "ends")
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - COLUMNS))
+def test_a_text_and_a_timedelta_stand_for_seconds_wherever_a_duration_is_taken(name: str) -> None:
+    bound = inspect.signature(public(name)).bind(*CALLS[name]()[0], **CALLS[name]()[1]).arguments
+    for at, value in bound.items():
+        if at.endswith("_s") and isinstance(value, float):
+            for given in (f"{value}s", f"0h {value} s", timedelta(seconds=value), np.timedelta64(int(value), "s")):
+                args, kwargs = CALLS[name]()
+                place = list(bound).index(at)
+                if place < len(args):
+                    public(name)(*args[:place], given, *args[place + 1 :], **kwargs)
+                else:
+                    public(name)(*args, **{**kwargs, at: given})

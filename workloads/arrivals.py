@@ -11,8 +11,9 @@ import numpy as np
 
 from simmodels.curve import ValueCurve
 from simmodels.errors import FileFormatError, RequestError, brief, must_be
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.files import as_path
-from simmodels.ground.numbers import as_flag, as_integer, as_number
+from simmodels.ground.numbers import as_flag, as_integer
 from simmodels.streams import stream
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
@@ -96,7 +97,7 @@ def arrivals(
     *,
     load: float | None = None,
     cores: int | None = None,
-    gap_s: float | None = None,
+    gap_s: Duration | None = None,
     poisson: bool = False,
     replacement: bool = True,
     week: Sequence[float] | None = None,
@@ -189,7 +190,7 @@ def _instants(
     mean_core_s: float,
     load: float | None,
     cores: int | None,
-    gap_s: float | None,
+    gap_s: Duration | None,
     poisson: bool,
     seed: int,
     clock: WeekClock,
@@ -201,7 +202,7 @@ def _instants(
             return exactly
         mean_s = mean_core_s / (load * cores)  # both are numbers > 0, as load_seconds has checked
     elif gap_s is not None and load is None and cores is None:
-        mean_s = as_number("gap_s", gap_s, above=0, unit="seconds")
+        mean_s = as_seconds("gap_s", gap_s, above=0)
     else:
         given = f"load={brief(load)}, cores={brief(cores)}, gap_s={brief(gap_s)}"
         raise RequestError(f"the arrivals are not determined by {given}", "give load and cores, or gap_s alone")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simmodels.capacity import Capacity, Law, Mode, next_machines, walk_moves
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
+from simmodels.ground.durations import as_seconds
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST, as_integer, as_number
 from simmodels.streams import stream
@@ -83,10 +84,8 @@ def capacity_walk(
     >>> int(walk.machines.min()), int(walk.machines.max())
     (22, 32)
     """
-    period_s = as_number("period_s", period_s, above=0, unit="seconds")
-    begin_s, until_s = (
-        as_number(name, at, unit="seconds") for name, at in (("begin_s", begin_s), ("until_s", until_s))
-    )
+    period_s = as_seconds("period_s", period_s, above=0)
+    begin_s, until_s = as_seconds("begin_s", begin_s), as_seconds("until_s", until_s)
     mean, radius = as_integer("mean", mean, 0), as_integer("radius", radius, 0)
     if step is None and 0 < radius < 4:
         raise RequestError(must_be("radius", "0 or at least 4, unless step= is given", radius))
@@ -293,9 +292,9 @@ def capacity_from(
     per_machine = as_number("per_machine", per_machine, above=0)
     if repeat and until_s is None:
         raise RequestError("a series that repeats has no end", "add until_s=")
-    for name, instant in (("start_s", start_s), ("until_s", until_s), ("begin_s", begin_s)):
-        if instant is not None:
-            as_number(name, instant, unit="seconds", also="None" if name == "until_s" else "")
+    start_s, begin_s = as_seconds("start_s", start_s), as_seconds("begin_s", begin_s)
+    if until_s is not None:
+        until_s = as_seconds("until_s", until_s, also="None")
     table: Any = series
     if not isinstance(table, pd.DataFrame) or not {"time_s", "value"} <= {*table.columns}:
         raise RequestError(must_be("series", "a DataFrame with columns time_s and value (see read_series)", table))

@@ -4,19 +4,21 @@ Each generator draws its edges, runtimes and cores from streams of their own: ot
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import MOST, as_integer, as_number, is_whole
 from simmodels.streams import stream
 
 if TYPE_CHECKING:
     import networkx as nx
 
-Law: TypeAlias = float | tuple[float, float] | Callable[[np.random.Generator], float]
+Law: TypeAlias = Duration | tuple[float, float] | Callable[[np.random.Generator], float]
 """A number; a range (low, high) in which all numbers are equally likely; or a function that draws from a generator."""
 Laws: TypeAlias = Law | Mapping[str, Law]
 """One law for all tasks, or one for each category of tasks."""
@@ -315,6 +317,8 @@ def _value(name: str, task: dict[str, Any], laws: Laws, rng: np.random.Generator
     match law:
         case int() | float():
             return law
+        case str() | timedelta() | np.timedelta64() if name == "runtime_s":
+            return as_seconds(name, law)
         case np.integer():
             return int(law)
         case [low, high] if low <= high and name == "runtime_s":

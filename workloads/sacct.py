@@ -21,8 +21,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.files import as_path
-from simmodels.ground.numbers import Floats, as_number
+from simmodels.ground.numbers import Floats
 from simmodels.limits import NO_LIMIT, estimates
 from simmodels.workload import Workload
 from workloads.files import read_start, read_whole, stem
@@ -96,7 +97,7 @@ def read_sacct(
     keep: Keep = "last",
     submit: Submit = "submit",
     cores: Cores = "allocated",
-    unlimited_s: float | None = None,
+    unlimited_s: Duration | None = None,
     timezone: str | None = None,
     strict: bool = False,
 ) -> Workload:
@@ -180,7 +181,9 @@ def read_sacct(
     >>> wl.read_sacct("sacct.txt").job(0)
     Job(job_id=7, submit_s=0.0, runtime_s=3600.0, estimate_s=7200.0, cores=16, user_id=1)
     """
-    zone = _checked(keep, submit, cores, unlimited_s, timezone)
+    if unlimited_s is not None:
+        unlimited_s = as_seconds("unlimited_s", unlimited_s, above=0, also="None")
+    zone = _checked(keep, submit, cores, timezone)
     where = as_path(path)
     data = read_whole(where)
     if b"\r" in data:
@@ -218,12 +221,10 @@ def is_sacct(path: Path) -> bool:
 # -- what is asked ------------------------------------------------------------------------------------
 
 
-def _checked(keep: str, submit: str, cores: str, unlimited_s: float | None, timezone: str | None) -> ZoneInfo | None:
+def _checked(keep: str, submit: str, cores: str, timezone: str | None) -> ZoneInfo | None:
     """Return the zone; refuse other options."""
     for option, value, choices in (("keep", keep, Keep), ("submit", submit, Submit), ("cores", cores, Cores)):
         require_known(option, value, get_args(choices))
-    if unlimited_s is not None:
-        as_number("unlimited_s", unlimited_s, above=0, unit="seconds", also="None")
     if timezone is None:
         return None
     try:

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance, as_tuple
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.units import MINUTE, WEEK
 from simmodels.workflow import Workflow
@@ -58,7 +59,7 @@ class WeekClock:
         A weight is no finite number >= 0, or all are 0; the tick is no finite number > 0.
     """
 
-    def __init__(self, weights: Sequence[float] | None = WEEK_WEIGHTS, *, tick_s: float = MINUTE) -> None:
+    def __init__(self, weights: Sequence[float] | None = WEEK_WEIGHTS, *, tick_s: Duration = MINUTE) -> None:
         given: Any = (1.0,) if weights is None else weights
         if not isinstance(given, Sequence) or isinstance(given, str):
             raise RequestError(must_be("the weights of the week", "a list of numbers, or None", given))
@@ -66,7 +67,7 @@ class WeekClock:
             as_number(f"weight {slot} of the week", weight, least=0)
         if not sum(given) > 0:
             raise RequestError(must_be("the sum of the weights of the week", "> 0", sum(given)))
-        as_number("tick_s", tick_s, above=0, unit="seconds")
+        tick_s = as_seconds("tick_s", tick_s, above=0)
         fractions = [exact(weight) for weight in given]
         scale = math.lcm(*(fraction.denominator for fraction in fractions))
         self._weights = [int(fraction * scale) for fraction in fractions]
@@ -163,7 +164,7 @@ def at_load(
     load: float,
     cores: int,
     week: Sequence[float] | None = WEEK_WEIGHTS,
-    tick_s: float = MINUTE,
+    tick_s: Duration = MINUTE,
 ) -> list[Workflow]:
     """Return the same workflows, submitted in the order given so that they offer this load at all times.
 

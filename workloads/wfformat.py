@@ -20,8 +20,8 @@ from typing import Any, Final
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, RequestError, brief, must_be
 from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import as_seconds
 from simmodels.ground.files import as_path
-from simmodels.ground.numbers import as_number
 from simmodels.units import SECOND
 from simmodels.workflow import Workflow
 from workloads.files import read_json, stem, write_whole
@@ -295,7 +295,7 @@ def write_wfformat(
     """
     as_instance("workflow", workflow, Workflow)
     if makespan_s is not None:
-        makespan_s = as_number("makespan_s", makespan_s, least=0, unit="seconds", also="None")
+        makespan_s = as_seconds("makespan_s", makespan_s, least=0, also="None")
     if not executed_at or not isinstance(executed_at, str):
         raise RequestError(must_be("executed_at", "a date of ISO 8601", executed_at))
     labels = [workflow.label(task) for task in range(len(workflow))]

@@ -10,7 +10,8 @@ import numpy as np
 
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, must_be
-from simmodels.ground.numbers import MOST, as_number
+from simmodels.ground.durations import as_seconds
+from simmodels.ground.numbers import MOST
 from simmodels.workflow import Workflow
 from workloads.submissions import exact
 
@@ -82,7 +83,7 @@ class ImportOptions:
     def __post_init__(self) -> None:
         """Refuse a tick that none can wait for."""
         if self.tick_s is not None:
-            as_number("tick_s", self.tick_s, above=0, unit="seconds", also="None")
+            object.__setattr__(self, "tick_s", as_seconds("tick_s", self.tick_s, above=0, also="None"))
 
 
 def workflow_of(

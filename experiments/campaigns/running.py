@@ -30,7 +30,8 @@ from experiments.campaigns.trust import Gate, remember, remember_named
 from experiments.inputs import code_shown_to
 from experiments.outputs import require_own
 from simmodels.errors import FileFormatError, RequestError, StoppedError, brief, must_be
-from simmodels.ground.numbers import as_integer, as_number
+from simmodels.ground.durations import Duration, as_seconds
+from simmodels.ground.numbers import as_integer
 from simmodels.version import __version__
 
 RUNNING: Final = "running"
@@ -171,7 +172,7 @@ def run(
     dask: str | None = None,
     shard: Shard | str = Shard(),
     retry_failed: bool = False,
-    cell_timeout_s: float | None = None,
+    cell_timeout_s: Duration | None = None,
     chosen: Mapping[str, Any] | None = None,
     command: Sequence[str] = (),
     quiet: bool = True,
@@ -248,7 +249,7 @@ def run(
     part = Shard.parse(shard) if isinstance(shard, str) else shard
     if workers is not None:
         as_integer("workers", workers, 0)
-    _require_limit(cell_timeout_s, ends=workers != 0 or dask is not None)
+    limit_s = _limit_s(cell_timeout_s, ends=workers != 0 or dask is not None)
     if not force and not is_campaign(Path(out)):
         require_own(Path(out), WRITTEN, "a campaign")
     store = Store(out)
@@ -272,11 +273,11 @@ def run(
         kept.write(RUNNING, counting)
         where: Backend
         if dask is not None:
-            where = Dask(plan.shipment, dask, limit_s=cell_timeout_s)
+            where = Dask(plan.shipment, dask, limit_s=limit_s)
         elif workers == 0:
             where = InProcess(plan.shipment)
         else:
-            where = Processes(plan.shipment, cores() if workers is None else workers, limit_s=cell_timeout_s)
+            where = Processes(plan.shipment, cores() if workers is None else workers, limit_s=limit_s)
         state = "finished"
         try:
             with _terminable(), where, counting:
@@ -292,14 +293,15 @@ def run(
     return _now(plan, store, run=counting.done, interrupted=interrupted)
 
 
-def _require_limit(limit_s: float | None, *, ends: bool) -> None:
-    """Refuse a limit of a cell's time that is none, or that nobody could enforce."""
+def _limit_s(limit_s: Duration | None, *, ends: bool) -> float | None:
+    """Return the limit of a cell's time; refuse a limit of a cell's time that is none, or that nobody could enforce."""
     if limit_s is None:
-        return
-    as_number("cell_timeout_s", limit_s, above=0, most=_LONGEST_S, unit="seconds")
+        return None
+    found_s = as_seconds("cell_timeout_s", limit_s, above=0, most=_LONGEST_S)
     if not ends:
         what = "cell_timeout_s has no effect with workers=0, where cells run in this process"
         raise RequestError(what, "use workers=1 or more")
+    return found_s
 
 
 def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: bool = False) -> Campaign:

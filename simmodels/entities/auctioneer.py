@@ -21,6 +21,7 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.router import Router
 from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance, as_tuple
+from simmodels.ground.durations import Duration
 from simmodels.passes import auction_events
 from simmodels.policies.auction_options import (
     AuctionOptions,
@@ -107,7 +108,7 @@ class Auctioneer(Router):
         clusters: Sequence[Cluster] | Sequence[Scheduler],
         *,
         forward: bool = False,
-        rebalance_s: float | None = None,
+        rebalance_s: Duration | None = None,
         **rules: "Unpack[AuctioneerOptions]",
     ) -> None:
         self.env = as_instance("env", env, Environment)
@@ -115,10 +116,9 @@ class Auctioneer(Router):
         places = self.into = schedulers_of(given)
         self.clusters = tuple(each.cluster if isinstance(each, Scheduler) else each for each in given)
         self.forward = forward
-        self.rebalance_s = rebalance_s
         self._priority = ROUTE if self.into else LAST
         self.options = AuctionOptions.checked(**rules, forward=forward)
-        require_forwarding(places, forward=forward, rebalance_s=rebalance_s)
+        self.rebalance_s = require_forwarding(places, forward=forward, rebalance_s=rebalance_s)
         if not places:
             self._serve(*self.clusters)
         for each in places:

@@ -13,7 +13,7 @@ from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Leaves, Machine
 from simmodels.entities.outages import require_machines
 from simmodels.errors import require_known
-from simmodels.ground.durations import as_seconds
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.passes import switching
 from simmodels.site import Removes
@@ -219,8 +219,8 @@ class TraceCapacity(CapacityProcess):
         cluster: Cluster,
         table: Capacity | pd.DataFrame | Iterable[CapacityChange],
         *,
-        start_s: float | None = None,
-        repeat_s: float | None = None,
+        start_s: Duration | None = None,
+        repeat_s: Duration | None = None,
         removes: Removes = "highest",
     ) -> None:
         capacity = Capacity.of(table)
@@ -314,10 +314,10 @@ class MarkovCapacity(CapacityProcess):
         low: int,
         high: int,
         step: int,
-        period_s: float,
+        period_s: Duration,
         start: int | None = None,
         law: Law = "three_way",
-        notice_s: float = 0.0,
+        notice_s: Duration = 0.0,
         mode: Mode = "kill",
         removes: Removes = "highest",
     ) -> None:

@@ -13,6 +13,7 @@ from simmodels.entities.environment import LAST, Environment, Process
 from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
+from simmodels.ground.durations import Duration
 from simmodels.results.attempts import FINISHED
 from simmodels.results.cluster_spec import Terms
 from simmodels.workflow import Workflow
@@ -283,7 +284,7 @@ class Decider:
 
     # -- the process --------------------------------------------------------------------------------
 
-    def wake(self, at_s: float) -> None:
+    def wake(self, at_s: Duration) -> None:
         """Let it decide at an instant at which nothing may happen.
 
         Raises

@@ -18,6 +18,7 @@ from simmodels.entities.job import TaskRun
 from simmodels.entities.router import Router
 from simmodels.errors import RequestError, with_article
 from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import Duration
 from simmodels.policies.auction_options import AuctionOptions, Kinds, Network, WorkflowColumns
 from simmodels.results.attempts import FINISHED, OPEN
 from simmodels.results.cluster_spec import Terms
@@ -89,7 +90,7 @@ class Dependencies(Decider):
         *,
         ccr: float | None = None,
         network: Network | None = None,
-        tick_s: float | None = None,
+        tick_s: Duration | None = None,
     ) -> None:
         self.env = as_instance("env", env, Environment)
         self.into = as_instance("into", into, Decider)

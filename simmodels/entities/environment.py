@@ -9,12 +9,12 @@ from typing import Any, Final, TypeVar, TypeVarTuple
 
 import numpy as np
 import simpy
-from simpy.events import NORMAL, Event, EventPriority
+from simpy.events import NORMAL, Event, EventPriority, Timeout
 
 from simmodels import streams
 from simmodels.errors import RequestError
-from simmodels.ground.durations import as_seconds
-from simmodels.ground.numbers import as_number, as_seed
+from simmodels.ground.durations import Duration, as_seconds
+from simmodels.ground.numbers import as_seed
 
 Process = Generator[Event, Any, Any]
 _Entity = TypeVar("_Entity")
@@ -66,8 +66,8 @@ class Environment(simpy.Environment):
     True
     """
 
-    def __init__(self, *, seed: int = 0, start_s: float = 0.0) -> None:
-        super().__init__(initial_time=as_number("start_s", start_s, unit="seconds"))
+    def __init__(self, *, seed: int = 0, start_s: Duration = 0.0) -> None:
+        super().__init__(initial_time=as_seconds("start_s", start_s))
         self.seed = as_seed(seed)
         self._left = False
         self._seeds = streams.Seeds(self.seed)
@@ -83,7 +83,7 @@ class Environment(simpy.Environment):
 
     now = property(attrgetter("_now"), doc="The instant, in seconds.")  # SimPy's, without a call of Python
 
-    def run(self, until: float | str | Event | None = None) -> Any:  # noqa: ANN401  as simpy.Environment
+    def run(self, until: Duration | Event | None = None) -> Any:  # noqa: ANN401  as simpy.Environment
         """Run until an instant (before its events), until an event happens, or until nothing is left to happen.
 
         Python's collector looks only at what the run makes: whatever is there before (compiled code, above
@@ -146,7 +146,17 @@ class Environment(simpy.Environment):
         """Return the entities of a kind (of a class or its subclasses), in the order they were made."""
         return [entity for entity in self._entities if isinstance(entity, kind)]
 
-    def at(self, time_s: float, value: object = None) -> Event:
+    def timeout(self, delay: Duration = 0, value: Any = None) -> Timeout:  # noqa: ANN401  as simpy.Environment
+        """Return an event after a delay, in seconds; see `at` for an exact instant.
+
+        Raises
+        ------
+        RequestError
+            The delay is no number of seconds >= 0, and no duration.
+        """
+        return Timeout(self, as_seconds("delay", delay, least=0, finite=False), value)
+
+    def at(self, time_s: Duration, value: object = None) -> Event:
         """Return an event at just this instant; a timeout of ``time_s - now`` may miss it by rounding.
 
         Parameters
@@ -161,6 +171,8 @@ class Environment(simpy.Environment):
         RequestError
             The instant is past.
         """
+        if not isinstance(time_s, float):
+            time_s = as_seconds("time_s", time_s, finite=False)
         if time_s < self._now:
             raise RequestError(f"an event at {time_s:g} s", f"it is {self._now:g} s already")
         event = Event(self)
@@ -174,7 +186,7 @@ class Environment(simpy.Environment):
         self._queue = [entry for entry in self._queue if entry[3] is not event]
         heapify(self._queue)
 
-    def end_of(self, time_s: float) -> Event:
+    def end_of(self, time_s: Duration) -> Event:
         """Return an event at the end of an instant: ``run(until=env.end_of(t))`` runs up to t, and what happens then.
 
         Raises

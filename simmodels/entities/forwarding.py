@@ -11,7 +11,7 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Routed
 from simmodels.errors import RequestError
-from simmodels.ground.numbers import as_number
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.passes import auction_events
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.structures.auction_state import AuctionState
@@ -192,8 +192,8 @@ def schedulers_of(given: Sequence[Cluster] | Sequence[Scheduler]) -> tuple[Sched
     return found
 
 
-def require_forwarding(places: Sequence[Scheduler], *, forward: bool, rebalance_s: float | None) -> None:
-    """Refuse options that do not go together with where tasks are sent.
+def require_forwarding(places: Sequence[Scheduler], *, forward: bool, rebalance_s: Duration | None) -> float | None:
+    """Return how often tasks move; refuse options that do not go together with where tasks are sent.
 
     Raises
     ------
@@ -204,7 +204,9 @@ def require_forwarding(places: Sequence[Scheduler], *, forward: bool, rebalance_
         raise RequestError("forward=True in front of clusters", "give it schedulers: a cluster has no queue")
     if not forward and any(each.widest < each.cluster.cores for each in places):
         raise RequestError("forward=False in front of a placer", "use forward=True: the placer chooses the machine")
-    if rebalance_s is not None:
-        as_number("rebalance_s", rebalance_s, above=0, unit="seconds", also="None")
-        if not forward:
-            raise RequestError("rebalance_s without forward=True", "add forward=True, or leave rebalance_s out")
+    if rebalance_s is None:
+        return None
+    period_s = as_seconds("rebalance_s", rebalance_s, above=0, also="None")
+    if not forward:
+        raise RequestError("rebalance_s without forward=True", "add forward=True, or leave rebalance_s out")
+    return period_s

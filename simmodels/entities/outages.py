@@ -9,7 +9,7 @@ from simmodels.entities.cluster import Cluster, as_cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError, must_be, require_known
-from simmodels.ground.durations import as_seconds
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.streams import stream
 from simmodels.units import DAY
@@ -73,7 +73,7 @@ class Failures:
     """
 
     def __init__(
-        self, env: Environment, cluster: Cluster, *, mtbf_s: float, repair_s: float, shape: float = 1.0
+        self, env: Environment, cluster: Cluster, *, mtbf_s: Duration, repair_s: Duration, shape: float = 1.0
     ) -> None:
         require_machines(env, cluster)
         self.env = env
@@ -144,12 +144,12 @@ class Maintenance:
         env: Environment,
         cluster: Cluster,
         *,
-        start_s: float,
-        duration_s: float,
+        start_s: Duration,
+        duration_s: Duration,
         machines: Iterable[int] | None = None,
-        notice_s: float = DAY,
+        notice_s: Duration = DAY,
         mode: Mode = "kill",
-        repeat_s: float | None = None,
+        repeat_s: Duration | None = None,
     ) -> None:
         require_machines(env, cluster)
         self.env = env

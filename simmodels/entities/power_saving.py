@@ -9,7 +9,7 @@ from simmodels.entities.events import Ended, Powered, Routed, Started, Submitted
 from simmodels.entities.machine import Machine
 from simmodels.entities.outages import require_machines
 from simmodels.entities.router import Router
-from simmodels.ground.durations import as_seconds
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.workload import Job
 
@@ -51,7 +51,7 @@ class SleepWhenIdle:
     """
 
     def __init__(
-        self, env: Environment, cluster: Cluster, *, after_s: float, boot_s: float = 0.0, awake: int = 0
+        self, env: Environment, cluster: Cluster, *, after_s: Duration, boot_s: Duration = 0.0, awake: int = 0
     ) -> None:
         require_machines(env, cluster)
         self.env = env

@@ -22,6 +22,7 @@ from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import Duration, as_window
 from simmodels.ground.numbers import ranges
 from simmodels.policies.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.results.attempts import PART_COLUMNS, Attempts, unexpected
@@ -393,16 +394,17 @@ class Recorder:
         cluster, index, low, high = np.array(spans, np.float64).reshape(-1, 4).T
         return cluster.astype(np.int64), index.astype(np.int64), low, high
 
-    def _window(self, window_s: tuple[float, float] | None) -> tuple[float, float]:
+    def _window(self, window_s: tuple[Duration, Duration] | None) -> tuple[float, float]:
         """Return the window of a schedule on machines; refuse one that was not seen."""
-        begin, now = window_s if window_s is not None else (self._first_s, float(self.env.now))
+        whole = (self._first_s, float(self.env.now))
+        begin, now = whole if window_s is None else as_window("window_s", window_s)
         seen_s = self.env.now if self.env.peek() < np.inf else np.inf  # with nothing to come, all is as it is
         if not self._first_s <= begin <= now <= seen_s:
             expected = f"an interval within {self._first_s:g} s to {seen_s:g} s, which the recorder has seen"
-            raise RequestError(must_be("window_s", expected, (float(begin), float(now))))
+            raise RequestError(must_be("window_s", expected, (begin, now)))
         return begin, now
 
-    def schedule(self, *, window_s: tuple[float, float] | None = None) -> Schedule:
+    def schedule(self, *, window_s: tuple[Duration, Duration] | None = None) -> Schedule:
         """Return the schedule so far, of all jobs and workflows on all clusters (or the recorder's one).
 
         Parameters

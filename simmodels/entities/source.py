@@ -12,6 +12,7 @@ from simmodels.entities.environment import Environment, Process
 from simmodels.entities.router import Router
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
+from simmodels.ground.durations import Duration
 from simmodels.ground.numbers import ranges
 from simmodels.window import Rows, windowed
 from simmodels.workflow import Workflow
@@ -95,7 +96,7 @@ class Source:
         workload: WorkloadLike,
         *,
         into: TakesJobs | TakesWorkflows,
-        window_s: tuple[float, float] | None = None,
+        window_s: tuple[Duration, Duration] | None = None,
     ) -> None:
         self.env = as_instance("env", env, Environment)
         if not (hasattr(into, "accept") and hasattr(into, "submit")):

@@ -15,7 +15,7 @@ from simmodels.entities.events import Ended, Started
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance
-from simmodels.ground.durations import as_seconds
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import Floats
 from simmodels.policies.options import Options
 from simmodels.policies.selection import Strategy, choice_name
@@ -39,8 +39,8 @@ class KnobTuner:
         strategy: Strategy,
         *,
         cost: Cost = "mean_wait_s",
-        period_s: float = DAY,
-        from_s: float = 0.0,
+        period_s: Duration = DAY,
+        from_s: Duration = 0.0,
         name: str = "",
     ) -> None:
         self.env = as_instance("env", env, Environment)

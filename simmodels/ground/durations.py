@@ -1,9 +1,13 @@
-"""Durations as texts: read, as the command line and the functions of Python accept them, and written, as people do."""
+"""Durations: read, as the command line and the functions of Python accept them, and written, as people do."""
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
+
+import numpy as np
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_number
@@ -16,16 +20,16 @@ _UNITS: Final = {"": SECOND, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR,
 _SHOWN: Final = (("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", SECOND))
 _LONG: Final = 999.5  # from here on amounts are whole numbers
 _SHORTEST_H: Final = 0.01
-_DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
+_PART: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
 
 
 def seconds(text: str, what: str = "duration") -> float:
-    """Return a duration in seconds: ``40h``, ``1.5d``, ``30min``, ``144000``.
+    """Return a duration in seconds: ``40h``, ``1.5d``, ``1d12h``, ``144000``.
 
     Parameters
     ----------
     text
-        A number >= 0, and a unit: s (the default), min or m, h, d, w.
+        A number >= 0, and a unit: s (the default), min or m, h, d, w; or several, the longest unit first.
     what
         What the error calls it.
 
@@ -36,14 +40,17 @@ def seconds(text: str, what: str = "duration") -> float:
 
     Examples
     --------
-    >>> seconds("40h"), seconds("1.5 d"), seconds("90")
-    (144000.0, 129600.0, 90.0)
+    >>> seconds("40h"), seconds("1.5 d"), seconds("1d 12h"), seconds("90")
+    (144000.0, 129600.0, 129600.0, 90.0)
     """
-    found = _DURATION.fullmatch(text)
-    if found is None or found.group(2).lower() not in _UNITS:
+    parts = [(amount, unit.lower()) for amount, unit in _PART.findall(text)]
+    units = [_UNITS.get(unit, 0) for _, unit in parts]
+    whole = "".join(found.group() for found in _PART.finditer(text)) == text
+    falling = all(longer > shorter for longer, shorter in pairwise(units))
+    if not parts or not whole or not all(units) or not falling or (len(parts) > 1 and not parts[-1][1]):
         expected = "a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d"
         raise RequestError(must_be(what, expected, text))
-    return float(found.group(1)) * _UNITS[found.group(2).lower()]
+    return math.fsum(float(amount) * unit for (amount, _), unit in zip(parts, units, strict=True))
 
 
 def as_seconds(
@@ -52,14 +59,15 @@ def as_seconds(
     *,
     least: float = -math.inf,
     above: float | None = None,
+    most: float = math.inf,
     finite: bool = True,
     also: str = "",
 ) -> float:
-    """Return a number of seconds of a range, or a duration that is a text, as a float of seconds.
+    """Return what stands for a duration of a range, a `Duration`, as a float of seconds.
 
     Parameters
     ----------
-    name, value, least, above, finite, also
+    name, value, least, above, most, finite, also
         As for `simmodels.ground.numbers.as_number`.
 
     Raises
@@ -69,11 +77,37 @@ def as_seconds(
 
     Examples
     --------
-    >>> as_seconds("threshold_s", "40h"), as_seconds("threshold_s", 60)
-    (144000.0, 60.0)
+    >>> as_seconds("threshold_s", "40h"), as_seconds("threshold_s", timedelta(minutes=1)), as_seconds("threshold_s", 60)
+    (144000.0, 60.0, 60.0)
     """
-    given = seconds(value, name) if isinstance(value, str) else value
-    return as_number(name, given, least=least, above=above, finite=finite, unit="seconds", also=also)
+    given = value
+    if isinstance(value, str):
+        given = seconds(value, name)
+    elif isinstance(value, timedelta):
+        given = value.total_seconds()
+    elif isinstance(value, np.timedelta64):
+        given = float(value / np.timedelta64(1, "s"))
+    return as_number(name, given, least=least, above=above, most=most, finite=finite, unit="seconds", also=also)
+
+
+def as_window(name: str, pair: Any) -> tuple[float, float]:  # noqa: ANN401  whatever was given
+    """Return two instants, each as `as_seconds` takes it.
+
+    Raises
+    ------
+    RequestError
+        They are not two, or one is none.
+
+    Examples
+    --------
+    >>> as_window("window_s", (0, "2h"))
+    (0.0, 7200.0)
+    """
+    instants = () if isinstance(pair, str | bytes) or not isinstance(pair, Iterable) else tuple(pair)
+    if len(instants) != 2:
+        raise RequestError(must_be(name, "two numbers of seconds", pair))
+    begin, end = (as_seconds(name, each, finite=False) for each in instants)
+    return begin, end
 
 
 def duration(value_s: float, longest_s: float = DAY) -> str:

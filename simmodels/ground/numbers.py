@@ -25,8 +25,9 @@ def ranges(first: Ints, count: Ints) -> Ints:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a number, and neither true or false nor NaN."""
-    return isinstance(value, int | Real) and not isinstance(value, bool) and value == value  # noqa: PLR0124  NaN is not
+    """Return whether a value is a number, and neither true or false, nor NaN, nor a duration of numpy."""
+    other = isinstance(value, bool | np.timedelta64)  # which Python counts among the integers
+    return isinstance(value, int | Real) and not other and value == value  # noqa: PLR0124  NaN is not
 
 
 def is_whole(value: Any, least: float, most: float) -> bool:  # noqa: ANN401  whatever was given

@@ -15,7 +15,7 @@ import numpy as np
 
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance, as_tuple
-from simmodels.ground.durations import as_seconds
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.streams import stream
 from simmodels.workload import Workload, WorkloadLike
@@ -140,7 +140,7 @@ class Pair:
         size = _size(workload, cores)
         return cls(row if number is None else number, taken.shift(-float(taken.submit_s[0])), initial_jobs, size)
 
-    def state(self, *, initial_state: Initial = "started", dispatch_delay_s: float = 0.0) -> State:
+    def state(self, *, initial_state: Initial = "started", dispatch_delay_s: Duration = 0.0) -> State:
         """Return the state of the machine after S ran in strict FCFS: the head of the queue blocks the others.
 
         Parameters

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance
-from simmodels.ground.durations import as_seconds
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.learning.kernel import BLOCK, SWAP_ANY, UNIFORM, Problem, new_lanes, run_blocks, run_orders
 from simmodels.learning.pairs import Initial, Pair, require_pairs
@@ -45,8 +45,8 @@ def run_trials(
     orders: ArrayLike,
     *,
     initial_state: Initial = "started",
-    dispatch_delay_s: float = 0.0,
-    tau_s: float = 10.0,
+    dispatch_delay_s: Duration = 0.0,
+    tau_s: Duration = 10.0,
     workers: int | None = None,
 ) -> NDArray[np.float64]:
     """Return float64[n], the AVGbsld of Q in each of n given permutations.
@@ -108,8 +108,8 @@ def score_jobs(
     estimator: Estimator = "stratified",
     shuffle: Shuffle = "uniform",
     initial_state: Initial = "started",
-    dispatch_delay_s: float = 0.0,
-    tau_s: float = 10.0,
+    dispatch_delay_s: Duration = 0.0,
+    tau_s: Duration = 10.0,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -292,16 +292,17 @@ def _workers(workers: int | None) -> int:
         return os.cpu_count() or 1
 
 
-def _problem(pair: Pair, initial_state: Initial, dispatch_delay_s: float, tau_s: float) -> Problem:
+def _problem(pair: Pair, initial_state: Initial, dispatch_delay_s: Duration, tau_s: Duration) -> Problem:
     """Return what the compiled trial is handed."""
     tau_s = as_seconds("tau_s", tau_s, above=0)
-    state = pair.state(initial_state=initial_state, dispatch_delay_s=dispatch_delay_s)
+    delay_s = as_seconds("dispatch_delay_s", dispatch_delay_s, least=0)
+    state = pair.state(initial_state=initial_state, dispatch_delay_s=delay_s)
     jobs = pair.jobs.take(slice(pair.initial_jobs, None))
     ends = np.array([np.inf, *reversed(state.end_s)])
     used = np.cumsum([0.0, *reversed(state.cores)])
     columns = (np.ascontiguousarray(column, dtype=np.float64) for column in (jobs.runtime_s, jobs.cores, jobs.submit_s))
     p, q, r = (column.copy() for column in columns)  # writable, as numba's types distinguish read-only ones
-    numbers = (float(state.time_s), float(pair.cores), float(tau_s), float(dispatch_delay_s))
+    numbers = (float(state.time_s), float(pair.cores), tau_s, delay_s)
     return Problem(p, q, r, ends, used, *numbers)
 
 

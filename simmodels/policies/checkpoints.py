@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from simmodels.ground.durations import as_seconds
+from simmodels.ground.durations import Duration, as_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def checkpoint_numbers(checkpoints: Checkpoints | None) -> tuple[float, float, f
     return given.interval_s, given.cost_s, given.restart_s
 
 
-def young_daly_s(cost_s: float, mean_time_between_losses_s: float) -> float:
+def young_daly_s(cost_s: Duration, mean_time_between_losses_s: Duration) -> float:
     """Return the interval between periodic checkpoints that loses least, to first order: sqrt(2 C M).
 
     Parameters

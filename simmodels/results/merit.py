@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from simmodels import metrics
 from simmodels.energy import KWH, Power, Signal
 from simmodels.errors import require_known
+from simmodels.ground.durations import Duration
 from simmodels.results.attempts import COMPLETED, OUTCOMES, UNFINISHED, Attempts, machines_on
 from simmodels.results.evidence import Evidence
 
@@ -16,7 +17,7 @@ WarmCredit = Literal["whole", "partial"]
 
 
 def of_jobs(
-    evidence: Evidence, chosen: NDArray[np.bool_], window_s: tuple[float, float], cores: int, tau_s: float
+    evidence: Evidence, chosen: NDArray[np.bool_], window_s: tuple[float, float], cores: int, tau_s: Duration
 ) -> dict[str, float]:
     """Return the figures of merit of rigid jobs; see `Schedule.metrics`.
 

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from simmodels.errors import RequestError
+from simmodels.ground.durations import Duration
 from simmodels.ground.plugins import plugin
 
 
@@ -29,8 +30,8 @@ class Plots:
     def gantt(
         self,
         *,
-        start_s: float | None = None,
-        end_s: float | None = None,
+        start_s: Duration | None = None,
+        end_s: Duration | None = None,
         colour: Literal["job", "user", "wait", "length"] | None = None,
         title: str | None = None,
         width_in: float = 10.0,
@@ -55,8 +56,8 @@ class Plots:
     def queue(
         self,
         *,
-        start_s: float | None = None,
-        end_s: float | None = None,
+        start_s: Duration | None = None,
+        end_s: Duration | None = None,
         title: str | None = None,
         size_in: tuple[float, float] = (10.0, 5.0),
     ) -> Any:  # noqa: ANN401  a Figure
@@ -77,7 +78,7 @@ class Plots:
         self,
         *,
         what: Literal["wait_s", "response_s", "bounded_slowdown"] = "wait_s",
-        tau_s: float = 10.0,
+        tau_s: Duration = 10.0,
         title: str | None = None,
         width_in: float = 9.0,
     ) -> Any:  # noqa: ANN401  a Figure

@@ -1,9 +1,14 @@
 """Durations: a number of seconds, or a text with a unit."""
 
+from datetime import timedelta
+
+import numpy as np
+import pandas as pd
 import pytest
 
 from simmodels.errors import RequestError
-from simmodels.ground.durations import as_hours, as_seconds, duration, seconds, span
+from simmodels.ground.durations import as_hours, as_seconds, as_window, duration, seconds, span
+from simmodels.ground.numbers import as_integer
 
 
 @pytest.mark.parametrize(
@@ -17,13 +22,18 @@ from simmodels.ground.durations import as_hours, as_seconds, duration, seconds, 
         ("1.5D", 129_600.0),
         (".5w", 302_400.0),
         ("0", 0.0),
+        ("1d12h", 129_600.0),
+        ("1w 2d 3h 4min 5.5s", 788_645.5),
     ],
 )
 def test_a_duration_may_have_a_unit(text: str, wanted_s: float) -> None:
     assert seconds(text) == wanted_s
 
 
-@pytest.mark.parametrize("text", ["", "h", "-1", "1y", "1h30", "nan", "inf", "1e3", "1_0", "\u0661"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "h", "-1", "1y", "1h30", "12h1d", "1h1h", "1h,5s", "nan", "inf", "1e3", "1_0", "\u0661"],
+)
 def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(RequestError) as error:
         seconds(text)
@@ -38,6 +48,20 @@ def test_a_number_of_seconds_may_be_a_text_with_a_unit() -> None:
         as_seconds("threshold_s", "soon")
     with pytest.raises(RequestError, match=r"threshold_s must be a finite number of seconds > 0 \(got \[1\]\)"):
         as_seconds("threshold_s", [1], above=0)
+    for given in (timedelta(hours=40), np.timedelta64(40, "h"), pd.Timedelta("40h")):
+        assert as_seconds("threshold_s", given) == 144_000.0
+    with pytest.raises(RequestError, match=r"must be a number of seconds >= 0 \(got -86400.0\)"):
+        as_seconds("threshold_s", timedelta(days=-1), least=0, finite=False)
+    with pytest.raises(RequestError, match="must be an integer from 1"):
+        as_integer("queue_depth", np.timedelta64(5, "s"), 1)
+
+
+def test_a_window_is_two_durations() -> None:
+    assert as_window("window_s", (0, "1d12h")) == (0.0, 129_600.0)
+    assert as_window("window_s", [timedelta(hours=1), np.inf]) == (3600.0, np.inf)
+    for given in (5, "ab", (1,), (1, 2, 3)):
+        with pytest.raises(RequestError, match="window_s must be two numbers of seconds"):
+            as_window("window_s", given)
 
 
 @pytest.mark.parametrize(
