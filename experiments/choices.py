@@ -10,7 +10,9 @@ from simmodels.engine import ENGINES
 from simmodels.metrics import IN_WORDS, STATISTICS
 from simmodels.policies.bids import bids
 from simmodels.policies.orders import orders
+from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
+from simmodels.policies.registry import BIDS, ORDERS, Registry
 from workloads.cleaning import FILTERS
 
 _SAID: Final = re.compile(r'``"(\w+)"``:? \(?([^);.]*)')
@@ -30,6 +32,13 @@ def _abouts(named: Mapping[Any, str]) -> Iterable[Mapping[str, Any]]:
     return [{"name": name, "about": about} for name, about in named.items()]
 
 
+def _of(registry: Registry[Any], entry: Priority, *names: str) -> Mapping[str, Any]:
+    """Return the row of an order or a bid: these attributes, and its other names."""
+    others = registry.aliases(entry.name)
+    also = f" (also {', '.join(others)})" if others else ""
+    return {each: getattr(entry, each) for each in names} | {"about": f"{entry.about}{also}", "aliases": list(others)}
+
+
 def _of_option(option: str) -> Callable[[], Iterable[Mapping[str, Any]]]:
     """Return what makes the rows of the choices of an option of queues, from its description."""
     said = next(said for name, _, _, said in QueueOptions.described() if name == option)
@@ -41,18 +50,14 @@ CHOICES: Final[Mapping[str, Kind]] = {
         "orders of a queue",
         "name about formula source",
         lambda: [
-            {each: getattr(order, each) for each in ("name", "about", "formula", "source", "needs", "moving")}
-            for order in orders().values()
+            _of(ORDERS, order, "name", "about", "formula", "source", "needs", "moving") for order in orders().values()
         ],
         " (r submit, p estimate or limit, q cores, w wait; the least value goes first)",
     ),
     "bids": Kind(
         "bids of workflows",
         "name about wins formula source",
-        lambda: [
-            {each: getattr(bid, each) for each in ("name", "about", "wins", "formula", "source", "needs")}
-            for bid in bids().values()
-        ],
+        lambda: [_of(BIDS, bid, "name", "about", "wins", "formula", "source", "needs") for bid in bids().values()],
     ),
     "backfillings": Kind("backfillings", "name about", _of_option("backfilling")),
     "decide": Kind("--decide: when a queue decides", "name about", _of_option("decide")),

@@ -132,12 +132,12 @@ def _lcfs(submit: float) -> float:
     return -submit
 
 
-@_built_in("SPF", "shortest limit first", "p", _GAUSSIER + "; also called SPT")
+@_built_in("SPF", "shortest limit first", "p", _GAUSSIER)
 def _spf(estimate: float) -> float:
     return estimate
 
 
-@_built_in("LPF", "longest limit first", "-p", _GAUSSIER + "; also called LPT")
+@_built_in("LPF", "longest limit first", "-p", _GAUSSIER)
 def _lpf(estimate: float) -> float:
     return -estimate
 

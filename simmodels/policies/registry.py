@@ -35,6 +35,7 @@ class Registry(Generic[Entry]):
         self.kind = kind
         self.built_in: dict[str, Entry] = {}
         self.users: dict[str, Entry] = {}
+        self._aliases = dict(aliases)
         self._names = dict(aliases)
 
     def add_built_in(self, made: Entry) -> Entry:
@@ -61,6 +62,10 @@ class Registry(Generic[Entry]):
         """Return every entry by name: the built-in ones, then the user's."""
         return {**self.built_in, **self.users}
 
+    def aliases(self, name: str) -> tuple[str, ...]:
+        """Return the other names of an entry."""
+        return tuple(each for each, named in self._aliases.items() if named == name)
+
     def get(self, name: str) -> Entry | None:
         """Return the entry of this name, or None."""
         return self.users.get(name) or self.built_in.get(self._names.get(name.upper(), ""))
@@ -75,11 +80,21 @@ class Registry(Generic[Entry]):
         """
         found = self.get(name)
         if found is None:
-            raise UnknownNameError(self.kind, name, tuple(self.all()))
+            raise UnknownNameError(self.kind, name, (*self.all(), *self._aliases))
         return found
 
 
-ORDERS: Final[Registry[Any]] = Registry("order", {"SPT": "SPF", "LPT": "LPF"})
+_OTHER_NAMES: Final = {
+    "FIFO": "FCFS",
+    "SJF": "SPF",  # the field's jobs have limits, and a scheduler goes by these; likewise below
+    "SJN": "SPF",
+    "SPT": "SPF",
+    "LJF": "LPF",
+    "LPT": "LPF",
+    "WFP": "WFP3",
+    "UNICEP": "UNICEF",
+}
+ORDERS: Final[Registry[Any]] = Registry("order", _OTHER_NAMES)
 BIDS: Final[Registry[Any]] = Registry("bid", {"PSLR": "P-SLR"})
 
 

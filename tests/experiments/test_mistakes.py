@@ -15,7 +15,8 @@ from experiments.cli import main
 from simmodels.policies import registry
 from simmodels.policies.orders import TWELVE_ORDERS
 
-ORDERS = ", ".join(sm.policies.orders.BUILT_IN)
+BUILT_IN = sm.policies.orders.BUILT_IN
+ORDERS = ", ".join([*BUILT_IN, *(other for name in BUILT_IN for other in registry.ORDERS.aliases(name))])
 SECONDS = "a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d"
 MISTAKES = {
     # commands and options

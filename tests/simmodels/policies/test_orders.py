@@ -36,6 +36,9 @@ def key(of: Order, **given_values: float) -> float:
     return float(of.key_function.ctypes(*(float(given_values.get(name, 0.0)) for name in REGISTERS), 0))
 
 
+DOCS: Final = Path(__file__).parents[3] / "docs" / "reference"
+
+
 def jobs(count: int = 40, seed: int = 1) -> Workload:
     rng = np.random.default_rng(seed)
     runtime_s = rng.integers(0, 60, count)
@@ -138,11 +141,27 @@ def test_built_in_orders_say_formula_and_source() -> None:
 def test_an_order_is_found_by_its_name_in_any_case_and_by_its_other_name() -> None:
     assert find_order("saf") is find_order("SAF") is BUILT_IN["SAF"]
     assert find_order("SPT") is find_order("spf")
-    assert find_order("lpt") is BUILT_IN["LPF"]
     assert find_order(BUILT_IN["F2"]) is BUILT_IN["F2"]
 
 
-@pytest.mark.parametrize(("name", "near"), [("SAFF", "SAF"), ("fcsf", "FCFS"), ("WFP", "WFP3"), ("unicfe", "UNICEF")])
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        *(("FIFO", "FCFS"), ("SJF", "SPF"), ("sjn", "SPF"), ("LJF", "LPF"), ("lpt", "LPF")),
+        *(("WFP", "WFP3"), ("UNICEP", "UNICEF")),
+    ],
+)
+def test_another_name_of_an_order_is_accepted_and_its_own_is_shown(other: str, name: str) -> None:
+    assert find_order(other) is BUILT_IN[name]
+    assert simulate(jobs(), cores=8, order=other, backfill_order=other).about["order"] == name
+    assert other not in orders()
+    for page in ("orders", "glossary"):
+        assert other.upper() in (DOCS / f"{page}.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("SAFF", "SAF"), ("fcsf", "FCFS"), ("WFP4", "WFP3"), ("unicfe", "UNICEF"), ("SJFF", "SJF")]
+)
 def test_an_unknown_order_is_refused_and_near_ones_are_offered(name: str, near: str) -> None:
     with pytest.raises(
         UnknownNameError, match=f"unknown order '{name}'; did you mean .*{near}.*known: FCFS, LCFS"
