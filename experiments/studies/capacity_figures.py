@@ -42,7 +42,7 @@ def draw_figures(found: CapacityResults) -> dict[str, Figure]:
             figures[title] = _sweep(found, name, values)
     if len(found.swept("radius", BORG)) > 1:
         figures[METRICS_FIGURE] = _by_radius(found)
-    figures["ours: four metrics at the centre by workload"] = _measures(found, _shown(found, FIVE))
+    figures["ours: four metrics at the centre by workload"] = _measures(found, _shown(found))
     for name in ("cores_per_machine", "jobs_per_week"):
         values = found.swept(name)
         if len(values) > 1:
@@ -117,13 +117,14 @@ def _say(figure: Figure, heuristics: Sequence[str]) -> None:
     figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 3))
 
 
-def _shown(found: CapacityResults, names: Sequence[str]) -> list[str]:
-    return [name for name in names if name in found.heuristics]
+def _shown(found: CapacityResults) -> list[str]:
+    """Return the paper's heuristics that were run; if none was, the others."""
+    return [name for name in FIVE if name in found.heuristics] or list(found.heuristics)
 
 
 def _sweep(found: CapacityResults, name: str, values: Sequence[Any]) -> Figure:
     """Return goodput along a sweep, a panel a workload."""
-    heuristics = _shown(found, FIVE)
+    heuristics = _shown(found)
     workloads = [workload for workload in found.workloads if len(found.swept(name, workload)) > 1]
     with mpl.rc_context(STYLE):
         figure, panels = _panels(len(workloads), across=2)
@@ -141,7 +142,7 @@ def _sweep(found: CapacityResults, name: str, values: Sequence[Any]) -> Figure:
 
 def _by_radius(found: CapacityResults) -> Figure:
     """Return figure 4: four metrics on Borg along the range of the number of machines, a panel each."""
-    values, heuristics = found.swept("radius", BORG), _shown(found, FIVE)
+    values, heuristics = found.swept("radius", BORG), _shown(found)
 
     def at(measure: str, radius: object, heuristic: str) -> "pd.Series[float]":
         return found.values(measure, BORG, heuristic, radius=radius)
@@ -178,7 +179,7 @@ def _measures(found: CapacityResults, heuristics: Sequence[str]) -> Figure:
 
 def _changes(found: CapacityResults) -> Figure:
     """Return goodput by how machines go, a panel a workload."""
-    heuristics, changes = _shown(found, FIVE), [str(name) for name in found.results.factors["change"]]
+    heuristics, changes = _shown(found), [str(name) for name in found.results.factors["change"]]
     with mpl.rc_context(STYLE):
         figure, panels = _panels(len(found.workloads), across=2)
         for axes, workload in zip(panels, found.workloads, strict=True):

@@ -119,7 +119,7 @@ class CapacityResults:
     def values(self, measure: str, workload: str, heuristic: str, **moved: object) -> "pd.Series[float]":
         """Return a measure at a point that differs from the centre in what is moved, a value a job trace and walk."""
         part = self._groups.get(self._key(workload, heuristic, moved))
-        return _NOTHING if part is None else part[measure].astype(float)
+        return _NOTHING if part is None or measure not in part else part[measure].astype(float)
 
     def effect(self, values: "pd.Series[float] | None") -> Effect | None:
         """Return the mean of values over the walks, with its interval; None if there are none.

@@ -15,6 +15,7 @@ import workloads as wl
 from experiments.campaigns import run
 from experiments.campaigns.cell import Cell
 from experiments.campaigns.plan import Plan
+from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.on_machines import FIVE, QUEUES
@@ -386,3 +387,13 @@ def test_slices_of_borg_that_say_no_risk_are_refused(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("0 0 300 2 running\n")
     with pytest.raises(SimModelsError, match="only jobs that ran before it"):
         Capacity(workload=[str(first), str(tmp_path / "c.txt")]).inputs("smoke")
+
+
+@pytest.mark.parametrize("heuristics", [["FirstFitAware"], ["TargetStretch"], QUEUES[:1]], ids=lambda each: each[0])
+def test_a_report_of_some_heuristics_says_what_there_is(heuristics: Sequence[str], tmp_path: Path) -> None:
+    chosen = {**SMALL, "trace": [0], "machines": 24, "radius": 8, "period_s": 1200, "heuristic": list(heuristics)}
+    found = run("capacity", out=tmp_path / "c", scale="smoke", workers=0, chosen={**chosen, "replications": 1})
+    write_report(found)
+    goodput = CapacityResults(found.results()).values("goodput", "LogScale", heuristics[0])
+    assert len(goodput) == 1
+    assert goodput.between(0, 1).all()
