@@ -53,7 +53,7 @@ def clock_of(log: Workload, low_s: float, high_s: float) -> list[tuple[float, fl
 
 
 def instant_of(log: Workload, time_s: float) -> str:
-    """Return a time of a log as text: its date, in the log's time zone, if that is known, else how long after the log's zero it is.
+    """Return a time of a log as text: its date, in the log's time zone, or how long after the log's zero it is.
 
     Examples
     --------

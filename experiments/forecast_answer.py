@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from simmodels.ground.numbers import as_integer
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.units import HOUR
 from simmodels.workload import Workload
+from workloads.swf import zone_of
 
 _LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST_FUTURES: Final = 100_000
@@ -149,7 +150,7 @@ def _instant(text: str, log: Workload) -> float:
     else:
         if log.start_unix_s is None:
             raise RequestError(f"--at {text}: {log.name} does not say when it began", "give a time since its zero")
-        at_s = date.replace(tzinfo=date.tzinfo or UTC).timestamp() - log.start_unix_s
+        at_s = date.replace(tzinfo=date.tzinfo or zone_of(log)).timestamp() - log.start_unix_s
     first_s, last_s = float(log.submit_s.min()), float(log.submit_s.max())
     if not first_s <= at_s <= last_s:
         raise RequestError(

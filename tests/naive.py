@@ -213,15 +213,18 @@ class Naive:
 
     # -- the clock ----------------------------------------------------------------------------------
 
+    def next_instant(self, now: float, coming: list[Row]) -> float:
+        """Return the next end, submission, or start that was promised for an expected end."""
+        events = [row.submit for row in coming[:1]] + [self.end(row) for row in self.running]
+        expected = {until(self.started[row.rank], row.estimate) for row in self.running}
+        return min([*events, *(start for start in self.promised.values() if start > now and start in expected)])
+
     def run(self, rows: list[Row]) -> None:
         coming = list(rows)
         due: list[Row] = []  # ended at this instant, by event: the pass after it is still to come
         now = -math.inf
         while coming or self.running or due:
-            if not due:
-                events = [row.submit for row in coming[:1]] + [self.end(row) for row in self.running]
-                expected = {until(self.started[row.rank], row.estimate) for row in self.running}
-                now = min([*events, *(start for start in self.promised.values() if start > now and start in expected)])
+            now = now if due else self.next_instant(now, coming)
             if self.decide == "instant":
                 for row in [row for row in self.running if self.end(row) == now]:
                     self.finish(row, now)

@@ -14,6 +14,7 @@ import workloads as wl
 from experiments.campaigns import run
 from experiments.campaigns.report import write_report
 from experiments.cli import app
+from experiments.forecast_answer import _instant
 from experiments.forecasting import Futures
 from experiments.inputs import named_priority
 from simmodels.policies.queue_options import QueueOptions
@@ -214,3 +215,10 @@ def test_instants_rise() -> None:
     futures.go_to(float(LOG.submit_s[2000]))
     with pytest.raises(sm.RequestError, match=r"at_s must be at least .*, the last instant,"):
         futures.go_to(float(LOG.submit_s[1000]))
+
+
+def test_a_date_without_a_zone_is_one_on_the_clocks_of_the_place() -> None:
+    log = sm.Workload([1, 2], [0.0, 7200.0], [60.0, 60.0], [60.0, 60.0], [1, 1], start_unix_s=1_296_571_124)
+    paris = replace(log, header=("; TimeZoneString: Europe/Paris",))
+    assert _instant("2011-02-01T15:00", log) == _instant("2011-02-01T16:00", paris) == 1276.0
+    assert _instant("2011-02-01T15:00+00:00", paris) == 1276.0

@@ -84,9 +84,7 @@ def test_a_replay_that_does_not_match_is_the_verdict_and_nothing_is_to_be_entere
             "By the replay alone, the advice would be a priority (fewest cores first; 40 h of waiting make up for "
             "any): do not rely on it."
         ),
-        (
-            "What to do: change nothing yet; check --cores, or let --current auto find the order that you have."
-        ),
+        ("What to do: change nothing yet; check --cores, or let --current auto find the order that you have."),
         (
             "Likely causes: cores were free in 41 % of the waiting time (holds, user limits, jobs ahead); another "
             "order, or priorities, than those replayed."
