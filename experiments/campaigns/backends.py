@@ -67,6 +67,10 @@ class Backend(ABC):
             That is not possible.
         """
 
+    def hindrance(self) -> str:
+        """Return why nothing can come back at present; nothing if something may."""
+        return ""
+
     @abstractmethod
     def __enter__(self) -> Self: ...
 
@@ -311,6 +315,8 @@ class Dask(Backend):
             raise RequestError(what, "start one with dask worker ADDRESS") from error
         self._executor = self._client.get_executor(pure=False)
         try:
+            with suppress(ValueError):  # a scheduler may be configured to unpickle nothing
+                self._client.register_plugin(self._shipping.unshipping(self._name, self._client.id))
             self._client.register_plugin(self._shipping.Shipping(self._name, self.shipment))
             self._count()
         except BaseException as error:
@@ -356,6 +362,13 @@ class Dask(Backend):
             raise StoppedError(
                 f"the dask scheduler at {self.address} has gone: {describe_error(error)}", KEPT
             ) from error
+
+    def hindrance(self) -> str:
+        """Say so if there is no worker."""
+        with suppress(OSError, TimeoutError):  # it has gone: the batches will say so
+            if not self._client.nthreads():
+                return f"the scheduler at {self.address} has no workers; waiting for one"
+        return ""
 
     def _count(self) -> None:
         self.workers = max(1, sum(self._client.nthreads().values()))

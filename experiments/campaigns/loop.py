@@ -174,7 +174,8 @@ class Loop:
             elif now - batch.since >= self._silent_s:
                 silent.append(batch)
         if silent:
-            self.counting.print_note(f"no word for {self._silent_s:g} s from {_those(silent, self.plan)}")
+            silence = f"no word for {self._silent_s:g} s from {_those(silent, self.plan)}"
+            self.counting.print_note(self.where.hindrance() or silence)
             self._silent_s *= 2
 
     def _land(self, landed: set[Future[Outcome]]) -> list[tuple[_Batch, str]]:

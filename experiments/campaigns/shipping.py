@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from distributed import WorkerPlugin
+from distributed import SchedulerPlugin, WorkerPlugin
 
 from experiments.campaigns.batches import Job, Outcome, run_batch
 from experiments.campaigns.plan import Shipment
@@ -45,6 +45,32 @@ class Shipping(WorkerPlugin):
         _shipped.pop(self.name, None)
         for key in [key for key in _timed if key[0] == self.name]:
             _timed.pop(key).end()
+
+
+def unshipping(name: str, own: str) -> SchedulerPlugin:
+    """Return what takes a `Shipping` off all workers when its client leaves the scheduler, also if that is killed.
+
+    The class is made here, so that it is sent as it is: there need be no schedlab where the scheduler runs.
+
+    Parameters
+    ----------
+    name
+        The name of the `Shipping`.
+    own
+        What the scheduler knows the client by.
+    """
+
+    class Unshipping(SchedulerPlugin):
+        def __init__(self) -> None:
+            self.name = f"{name}-ends"
+
+        def remove_client(self, scheduler: Any, client: str) -> None:  # noqa: ANN401  dask's
+            if client == own:
+                scheduler.remove_plugin(name=self.name)
+                if name in scheduler.worker_plugins:
+                    scheduler.loop.add_callback(scheduler.unregister_worker_plugin, comm=None, name=name)
+
+    return Unshipping()
 
 
 def run_there(name: str, jobs: Sequence[Job], limit_s: float | None = None) -> Outcome:

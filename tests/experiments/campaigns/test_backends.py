@@ -21,6 +21,7 @@ from experiments.campaigns import backends
 from experiments.campaigns.backends import Backend, Dask, InProcess, Processes
 from experiments.campaigns.batches import Job, Outcome
 from experiments.campaigns.plan import Plan
+from experiments.campaigns.progress import Counting
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import opened, run
 from experiments.campaigns.store import Store
@@ -625,6 +626,45 @@ def test_a_cell_that_runs_too_long_is_ended_on_a_cluster_too(
         "it ran longer than the 2 s that a cell may take, and its worker was ended"
     }
     assert campaign.done == 2
+
+
+def test_a_runner_that_is_killed_leaves_nothing_on_the_workers(write: Write, tmp_path: Path, cluster: Cluster) -> None:
+    study = write(COUNTED.replace('"wait_s": 0.05', '"wait_s": 60.0'), "counted.py")
+
+    def left() -> int:
+        named = client.run(lambda dask_worker: sum(name.startswith("schedlab-") for name in dask_worker.plugins))
+        return sum(named.values()) + client.run_on_scheduler(
+            lambda dask_scheduler: sum(name.startswith("schedlab-") for name in dask_scheduler.plugins)
+        )
+
+    with distributed.Client(cluster.address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+        process = start(study, tmp_path / "out", cluster.address)
+        until(lambda: left() >= 2, process)  # one per worker
+        process.kill()
+        process.communicate()
+        until(lambda: left() == 0)
+
+
+def test_a_cluster_that_has_lost_its_workers_says_so(
+    write: Write, tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.campaigns.loop._FIRST_ALONE_S", 0.0)
+    monkeypatch.setattr("experiments.campaigns.loop._SILENT_S", 0.01)
+    notes: list[str] = []
+
+    def noted(_: Counting, text: str) -> None:
+        notes.append(text)
+        if notes == [text]:  # cells wait, and so it is said that there is no word
+            for worker in cluster.workers:
+                cluster.kill(worker)
+        if "no workers" in text:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Counting, "print_note", noted)
+    study = write(COUNTED.replace('"wait_s": 0.05', '"wait_s": 60.0'), "counted.py")
+    assert run(study, out=tmp_path / "out", scale="smoke", dask=cluster.address).interrupted
+    assert notes[-1] == f"the scheduler at {cluster.address} has no workers; waiting for one"
 
 
 def test_a_cluster_that_is_not_there_is_reported(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
