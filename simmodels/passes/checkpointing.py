@@ -1,4 +1,8 @@
-"""Checkpointing: what a run takes that writes checkpoints, and what is left of one that was cut short."""
+"""Checkpointing: what a run takes that writes checkpoints, and what is left of one that was cut short.
+
+Quotients of times that are no whole seconds are rounded, and so are differences of instants: a number of checkpoints
+that is whole but for rounding is taken as whole, or one would be lost or gained.
+"""
 
 import math
 from typing import Final
@@ -9,6 +13,16 @@ from simmodels.ground.compiled import compiled
 
 _COMPLETED: Final = 0
 _KILLED: Final = 1
+_ROUNDED: Final = 1e-9
+"""What rounding may make of a number of checkpoints, by proportion: of seconds since years ago, nine digits are left."""
+
+
+@compiled
+def _times(amount, step):
+    """Return how many times a step goes into an amount; what is whole but for rounding is whole."""
+    quotient = amount / step
+    count = np.rint(quotient)
+    return count if abs(quotient - count) <= _ROUNDED * quotient else quotient
 
 
 @compiled
@@ -16,7 +30,7 @@ def takes(work, restart, interval, cost):
     """Return how long a run takes: coming back, the work, and a checkpoint between two intervals of it."""
     if interval == math.inf:
         return restart + work
-    return restart + work + cost * max(math.ceil(work / interval) - 1, 0)
+    return restart + work + cost * max(math.ceil(_times(work, interval)) - 1, 0)
 
 
 @compiled
@@ -25,8 +39,9 @@ def done_after(elapsed, restart, interval, cost, work):
     elapsed = max(elapsed - restart, 0.0)
     if interval == math.inf:
         return min(elapsed, work)
-    cycles = math.floor(elapsed / (interval + cost))
-    return min(cycles * interval + min(elapsed - cycles * (interval + cost), interval), work)
+    cycles = math.floor(_times(elapsed, interval + cost))
+    begun = max(elapsed - cycles * (interval + cost), 0.0)
+    return min(cycles * interval + min(begun, interval), work)
 
 
 @compiled
@@ -49,7 +64,7 @@ def saved_after(elapsed, restart, interval, cost, work, warned):
     elapsed -= restart
     if interval == math.inf or elapsed <= 0.0:
         return 0.0
-    return min(math.floor(elapsed / (interval + cost)) * interval, work)
+    return min(math.floor(_times(elapsed, interval + cost)) * interval, work)
 
 
 @compiled
