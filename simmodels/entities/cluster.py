@@ -355,13 +355,25 @@ class Cluster:
                 if taken:
                     places.append((machine, taken))
         if need:
-            self._require_free(job, job.cores - need, f"machine {', '.join(str(each.index) for each in chosen)} of")
+            where = f"machine {', '.join(str(each.index) for each in chosen)} of"
+            why = [said for each in chosen if (said := self._refuses(job, each))]
+            self._require_free(job, job.cores - need, where, *why)
         return places
 
-    def _require_free(self, job: Job, free: int, where: str) -> None:
+    def _refuses(self, job: Job, machine: Machine) -> str:
+        """Return why a machine takes no job, or not this one; nothing if it does."""
+        if machine.counts or self._ends_before(job, machine):
+            return ""
+        if machine.state != "noticed":
+            return f"machine {machine.index} is {machine.state}"
+        ends_s = self.env.now + self.takes_s(job, job.estimate_s)
+        return f"machine {machine.index} goes at {machine.goes_s:g} s, and the job ends at {ends_s:g} s by its estimate"
+
+    def _require_free(self, job: Job, free: int, where: str, *why: str) -> None:
+        """Refuse a job that needs more cores than are free; `why` says which others it cannot have."""
         if job.cores > free:
             what = f"needs {job.cores} cores, and {free} of {where} {self.name!r} are free"
-            raise ImpossibleJobError(job.job_id, what)
+            raise ImpossibleJobError(job.job_id, "; ".join([f"{what} for it" if why else what, *why]))
 
     def _lowest(self, need: int) -> Sequence[tuple[Machine, int]]:
         """Return the free cores of the lowest machines that take jobs."""

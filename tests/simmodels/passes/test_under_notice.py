@@ -96,7 +96,8 @@ def test_own_schedulers_may_place_on_machines_under_notice_what_ends_before() ->
     assert not cluster.running  # it ran
     assert cluster.machines[0].offered == 0
     scheduler.submit(sm.Job(2, 31.0, 20.0, 20.0, 1))
-    with pytest.raises(sm.ImpossibleJobError, match=r"needs 1 cores, and 0 of machine 0 of 'c' are free"):
+    refused = "0 of machine 0 of 'c' are free for it; machine 0 goes at 50 s, and the job ends at 51 s by its estimate"
+    with pytest.raises(sm.ImpossibleJobError, match=refused):
         env.run(until=32)
 
 
