@@ -288,9 +288,13 @@ class Auctioneer(Router):
         RequestError
             It stands in front of clusters, which predict nothing.
         """
+        self.require_predictions()
+        return super().predict_start(job)
+
+    def require_predictions(self) -> None:
+        """Refuse to stand where starts are to be predicted, if it stands in front of clusters."""
         if not self.into:
             raise RequestError("an Auctioneer of clusters predicts no start", "put schedulers behind it")
-        return super().predict_start(job)
 
     @property
     def waiting(self) -> list[Job]:

@@ -146,6 +146,18 @@ class Router(Decider):
         """Return where a job can run, in order."""
         return [each for each in self.into if job.cores <= each.widest]
 
+    def require_predictions(self) -> None:
+        """Refuse to stand where starts are to be predicted, if something behind predicts none.
+
+        Raises
+        ------
+        RequestError
+            There is an auctioneer of clusters.
+        """
+        for each in self.into:
+            if isinstance(each, Router):
+                each.require_predictions()
+
     def predict_start(self, job: Job) -> float:
         """Return when a job would start, wherever that is earliest; see `Scheduler.predict_start`."""
         return min(each.predict_start(job) for each in self.fitting(job))
@@ -246,7 +258,7 @@ class EarliestStart(Router):
     Parameters
     ----------
     env, into
-        As for `Router`.
+        As for `Router`; an auctioneer of clusters predicts no start, and is refused.
 
     Examples
     --------
@@ -261,6 +273,10 @@ class EarliestStart(Router):
     >>> recorder.schedule().cluster.tolist()
     [0, 1, 1]
     """
+
+    def __init__(self, env: Environment, into: Sequence[Scheduler | Router]) -> None:
+        super().__init__(env, into)
+        self.require_predictions()
 
     def _instant(self) -> None:
         for job in self.waiting:

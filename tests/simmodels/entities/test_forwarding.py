@@ -280,15 +280,14 @@ def test_an_auctioneer_of_clusters_takes_jobs_from_routers_and_predicts_nothing(
         return [sm.Auctioneer(env, [sm.Cluster(env, name, cores=4)], bid="FIFO") for name in "ab"]
 
     env = sm.Environment()
-    sm.Source(env, jobs := log((0, 9, 9, 4), (0, 5, 5, 4), (1, 5, 5, 4)), into=sm.RoundRobin(env, auctions()))
+    sm.Source(env, log((0, 9, 9, 4), (0, 5, 5, 4), (1, 5, 5, 4)), into=sm.RoundRobin(env, auctions()))
     recorder = sm.Recorder(env)
     env.run()
     schedule = recorder.schedule().validate()
     assert (schedule.cluster.tolist(), schedule.start_s.tolist()) == ([0, 1, 0], [0, 0, 9])
     env = sm.Environment()
-    sm.Source(env, jobs, into=sm.EarliestStart(env, auctions()))
-    with pytest.raises(RequestError, match="an Auctioneer of clusters predicts no start"):
-        env.run()
+    with pytest.raises(RequestError, match="an Auctioneer of clusters predicts no start; put schedulers behind it"):
+        sm.EarliestStart(env, [sm.RoundRobin(env, auctions())])
 
 
 @given(
