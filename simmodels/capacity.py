@@ -307,6 +307,12 @@ def next_machines(machines: int, uniform: float, *, low: int, high: int, step: i
     return machines + ways[int(uniform * len(ways))]
 
 
+def can_move(machines: int, *, low: int, high: int, step: int, law: Law = "three_way") -> bool:
+    """Return whether the bounded walk can go on from a number of machines; see `next_machines`."""
+    within = low < high if law == "two_way" else machines - step >= low or machines + step <= high
+    return within and step > 0
+
+
 def walk_moves(
     machines: int, draws: np.random.Generator, *, low: int, high: int, step: int, law: Law = "three_way"
 ) -> Iterator[tuple[int, int]]:
@@ -314,9 +320,8 @@ def walk_moves(
 
     Forever; nothing if it can never move. See `next_machines`.
     """
-    moves = low < high if law == "two_way" else machines - step >= low or machines + step <= high
     number = 0
-    while moves and step > 0:
+    while can_move(machines, low=low, high=high, step=step, law=law):
         number += 1
         after = next_machines(machines, float(draws.random()), low=low, high=high, step=step, law=law)
         if after != machines:

@@ -2,17 +2,18 @@
 
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 from typing import get_args
 
 import numpy as np
 import pandas as pd
 
-from simmodels.capacity import Capacity, CapacityChange, Law, Mode, next_machines, walk_moves
+from simmodels.capacity import Capacity, CapacityChange, Law, Mode, can_move, next_machines, walk_moves
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Leaves, Machine
 from simmodels.entities.outages import require_machines
-from simmodels.errors import require_known
+from simmodels.errors import RequestError, require_known
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.passes import switching
@@ -283,7 +284,8 @@ class MarkovCapacity(CapacityProcess):
     period_s
         The time between two changes.
     start
-        How many there are at first; None for the middle.
+        How many there are at first; None for the middle, or the middle one of ``low``, ``low + step``, ... if the walk
+        could never leave the middle.
     law
         ``"three_way"``: one step up, one down or none, each as likely as the others that stay within the bounds (the
         paper); ``"two_way"``: up or down, and none where that would leave the bounds (the authors' program).
@@ -293,7 +295,8 @@ class MarkovCapacity(CapacityProcess):
     Raises
     ------
     RequestError, UnknownNameError
-        An argument is out of its range, or there is no such law.
+        An argument is out of its range, or there is no such law, or the walk could never move, though it has a step and
+        a range.
 
     Examples
     --------
@@ -326,8 +329,15 @@ class MarkovCapacity(CapacityProcess):
         self.step, self.law, self.mode = step, law, mode
         self.period_s = as_seconds("period_s", period_s, above=0)
         self.notice_s = as_seconds("notice_s", notice_s, least=0)
-        self.start = (low + high) // 2 if start is None else start
+        middle = (low + high) // 2
+        self.start = middle if start is None else start
         next_machines(self.start, 0.0, low=low, high=high, step=step, law=law)  # refuses what is out of range
+        moves = partial(can_move, low=low, high=high, step=step, law=law)
+        if start is None and step > 0 and not moves(middle):
+            self.start = low + (high - low) // step // 2 * step
+        if low < high and step > 0 and not moves(self.start):
+            what = f"a walk from {self.start} machines in steps of {step} between {low} and {high} never moves"
+            raise RequestError(what, "choose start and step so that one step stays within the bounds")
         CapacityChange(0.0, self.start, self.notice_s, mode)  # the same
         super().__init__(env, cluster, machines=self.start, removes=removes, longest_notice_s=self.notice_s)
 

@@ -180,12 +180,31 @@ def walks(**how: object) -> list[tuple[float, int]]:
 
 @pytest.mark.parametrize(
     "bounds",
-    [{"low": 3, "high": 3, "step": 1}, {"low": 1, "high": 5, "step": 0}, {"low": 1, "high": 5, "step": 3}],
+    [{"low": 3, "high": 3, "step": 1}, {"low": 1, "high": 5, "step": 0}],
 )
 def test_a_walk_that_can_go_nowhere_stands_still(bounds: dict[str, int]) -> None:
     assert walks(**bounds) == []
-    if bounds["step"] == 3:
-        assert walks(**bounds, law="two_way"), "cut at the bounds it moves"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "reached"),
+    [
+        ({"low": 3, "high": 5, "step": 2}, {3, 5}),  # from 4, the middle, no step stays within the bounds
+        ({"low": 1, "high": 5, "step": 3}, {1, 4}),
+        ({"low": 1, "high": 5, "step": 3, "law": "two_way"}, {1, 4, 2, 5}),  # cut at the bounds
+        ({"low": 1, "high": 5, "step": 3, "start": 5}, {2, 5}),
+    ],
+)
+def test_a_walk_with_a_step_and_a_range_moves(bounds: dict[str, object], reached: set[int]) -> None:
+    seen = set(dict(walks(**bounds)).values())  # the last of each instant: machines go one by one
+    assert len(seen) > 1
+    assert seen <= reached
+
+
+@pytest.mark.parametrize("how", [{"step": 5}, {"step": 3, "start": 3}])
+def test_a_walk_that_could_never_move_is_refused(how: dict[str, int]) -> None:
+    with pytest.raises(sm.RequestError, match=r"a walk from \d machines in steps of \d between 1 and 5 never moves"):
+        walks(low=1, high=5, **how)
 
 
 @pytest.mark.parametrize(
