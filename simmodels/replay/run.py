@@ -138,9 +138,10 @@ class Replay:
         kept = self._carried(slots, jobs, later)
         if self.options.draws:
             kept._set_draws(np.concatenate((self._draws[slots], self._draws[coming])))  # noqa: SLF001
-        return Snapshot(
-            at_s=self._reached_s, jobs=jobs, start_s=kept.start_s[: len(jobs)].copy(), later=later, _at=kept
-        )
+        at_s = self._reached_s
+        if at_s == -math.inf:  # nothing has happened
+            at_s = float(self.submit_s.min(initial=0.0))
+        return Snapshot(at_s=at_s, jobs=jobs, start_s=kept.start_s[: len(jobs)].copy(), later=later, _at=kept)
 
     def _carried(self, slots: NDArray[np.int64], jobs: Workload, later: Workload) -> "Replay":
         """Return another replay that is where this one is.

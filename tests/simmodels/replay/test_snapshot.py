@@ -158,3 +158,18 @@ def test_a_replay_that_watches_a_slot_stops_when_it_starts_and_goes_on(decide: s
     assert (replay.start_s == whole.start_s).all()
     expected = dict(zip(LOG.job_id, whole.start_s, strict=True))
     assert all(start_s == expected[job] for job, start_s in starts_in(fork).items())
+
+
+@pytest.mark.parametrize("until_s", [None, -80.0, -45.0, 10.0])
+def test_a_log_that_begins_below_zero_can_be_forked(until_s: float | None) -> None:
+    log = sm.Workload([1, 2, 3], [-50, -40, -30], [15, 20, 5], [15, 20, 5], [1, 1, 1])
+    replay = Replay(log, cores=1, options=QueueOptions.checked())
+    if until_s is not None:
+        replay.run(until_s)
+    snapshot = replay.snapshot()
+    assert snapshot.at_s == (-50.0 if until_s is None else until_s)
+    future = snapshot.fork()
+    future.run()
+    replay.run()
+    ids = future.workload.job_id - 1
+    assert future.start_s.tolist() == replay.start_s[ids].tolist()
