@@ -103,6 +103,10 @@ class CapacityProcess:
         """Return the least number of machines there will ever be, if it is known."""
         return None
 
+    def most_machines(self) -> int:
+        """Return the most machines there will ever be, as far as it is known."""
+        return len(self.cluster.machines)
+
     def _check(self, machines: int) -> None:
         as_integer(f"machines of cluster {self.cluster.name!r}", machines, 0, len(self.cluster.machines))
 
@@ -251,9 +255,17 @@ class TraceCapacity(CapacityProcess):
 
     def least_machines(self) -> int:
         """Return the least number of machines from now on."""
-        table = self.capacity
-        later = table.machines if self.repeat_s is not None else table.machines[table.time_s > self.env.now]
-        return int(later.min(initial=table.machines_at(float(self.env.now))))
+        return int(self._machines_to_come().min())
+
+    def most_machines(self) -> int:
+        """Return the most machines from now on."""
+        return int(self._machines_to_come().max())
+
+    def _machines_to_come(self) -> np.ndarray:
+        """Return how many machines there are now, and after each change to come."""
+        table, now = self.capacity, float(self.env.now)
+        later = table.machines if self.repeat_s is not None else table.machines[table.time_s > now]
+        return np.append(later, self._machines_at(now))
 
     def changes(self) -> Iterable[CapacityChange]:
         """Return the table's changes that are still to come."""
@@ -346,6 +358,12 @@ class MarkovCapacity(CapacityProcess):
     def least_machines(self) -> int:
         """Return the lower bound."""
         return self.low
+
+    def most_machines(self) -> int:
+        """Return the most machines that the walk can reach."""
+        if not can_move(self.start, low=self.low, high=self.high, step=self.step, law=self.law):
+            return self.start
+        return self.high if self.law == "two_way" else self.start + (self.high - self.start) // self.step * self.step
 
     def changes(self) -> Iterable[CapacityChange]:
         """Return one change after the other, forever; those that change nothing are left out."""

@@ -1,6 +1,6 @@
 """Decider: what schedulers and routers share: the process, what they take, whom they serve, and what ends there."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -137,6 +137,16 @@ class Decider:
     def will_act(self) -> bool:
         """Whether it will do something, though nothing happens until then: a start that is planned, say."""
         return False
+
+    @property
+    def waiting(self) -> Sequence[Job]:
+        """Return the jobs that wait here."""
+        return ()
+
+    def stuck(self, most: Mapping[Cluster, int]) -> Sequence[Job]:
+        """Return the jobs that wait here and never start, though their clusters have that many cores at most."""
+        here = max(most[cluster] for cluster in self.clusters)
+        return [job for job in self.waiting if job.cores > here]
 
     # -- what it takes ------------------------------------------------------------------------------
 

@@ -109,6 +109,7 @@ class Dependencies(Decider):
         self._require_same_travel(before, "in front of", "let all sources share one Dependencies")
         self._require_same_travel(auctions, "in front of")
         self._flows: list[_Flow] = []
+        self._coming = 0  # how many tasks wait for their data alone
         self._open: dict[int, _Flow] = {}  # by id of the workflow, those that are not done
         into.add_router(self)
         env.enter(self)
@@ -117,6 +118,11 @@ class Dependencies(Decider):
     def widest(self) -> int:
         """Return the most cores that a job, or task, may need."""
         return self.into.widest
+
+    @property
+    def will_act(self) -> bool:
+        """Whether a task is sent at an instant to come, when its data will have come."""
+        return self._coming > 0
 
     @property
     def is_idle(self) -> bool:
@@ -204,7 +210,8 @@ class Dependencies(Decider):
         self.env.publish(Routed, job, self, self.into)
         self.into.enqueue(job)
 
-    def _send_task(self, workflow: Workflow, task: int, _: Event | None = None) -> None:
+    def _send_task(self, workflow: Workflow, task: int, came: Event | None = None) -> None:
+        self._coming -= came is not None
         self._send(TaskRun.of(workflow, task))
 
     def _ring(self) -> None:
@@ -231,6 +238,7 @@ class Dependencies(Decider):
             if there_s <= now:
                 self._send_task(workflow, task)
             else:
+                self._coming += 1
                 self.env.at(there_s).callbacks.append(partial(self._send_task, workflow, task))
 
     def _there_s(self, flow: _Flow, task: int) -> float:

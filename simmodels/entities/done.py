@@ -1,18 +1,26 @@
 """Done: the instant at which a model has nothing left to do, though processes of it never end."""
 
+import math
+
 from simpy.events import Event
 
 from simmodels.entities.attempt import Attempt
+from simmodels.entities.capacity_process import CapacityProcess
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import END, Environment
 from simmodels.entities.source import Source
+from simmodels.errors import StoppedError
 from simmodels.ground.arguments import as_instance
+from simmodels.workload import Job
 
 
 def all_done(env: Environment) -> Event:
     """Return an event that happens when all sources have submitted all, and all that was submitted is done.
 
     That is at the end of an instant, after its decisions. Jobs of which no source knows count once they are submitted.
+    If nothing else runs, and what waits can never start, the event fails: ``env.run`` ends with the error, and a
+    `Recorder` has the schedule so far.
 
     Parameters
     ----------
@@ -28,6 +36,8 @@ def all_done(env: Environment) -> Event:
     ------
     RequestError
         `env` is no `Environment`.
+    StoppedError
+        Raised by ``env.run``: jobs wait that can never start; the text says which, and why.
 
     Examples
     --------
@@ -79,8 +89,44 @@ class _Watch:
     def _look(self, _: Event) -> None:
         self._looks = False
         fed = not any(source.process.is_alive for source in self._sources)
-        if fed and not self.done.triggered and all(map(_has_nothing_to_do, self._deciders)):
+        if not fed or self.done.triggered:
+            return
+        if all(map(_has_nothing_to_do, self._deciders)):
             self.env.trigger(self.done, END)
+        elif stuck := self._stuck():
+            self.done.fail(StoppedError(stuck, "a Recorder has the schedule so far; or run until an instant"))
+
+    def _stuck(self) -> str:
+        """Return what waits and can never start, and why; nothing if something may still happen."""
+        clusters, deciders = self.env.all(Cluster), [each for each in self._deciders if not each.closed]
+        if any(cluster.running for cluster in clusters) or any(each.will_act for each in deciders):
+            return ""
+        waiting = [job for each in deciders for job in each.waiting]
+        if not waiting:
+            return ""
+        if self.env.peek() == math.inf:
+            free = ", ".join(f"{cluster.free_cores} cores of {cluster.name!r}" for cluster in clusters)
+            return f"{_jobs(waiting)} at {self.env.now:g} s, nothing else will happen, and {free} are free"
+        most = {cluster: self._most_cores(cluster) for cluster in clusters}
+        if sum(len(each.stuck(most)) for each in deciders) < len(waiting):
+            return ""
+        there = ", ".join(f"{cores} cores of {cluster.name!r}" for cluster, cores in most.items())
+        return f"{_jobs(waiting)} at {self.env.now:g} s, and there are never more than {there}"
+
+    def _most_cores(self, cluster: Cluster) -> int:
+        """Return the most cores of a cluster that are ever on at once, as far as its capacity processes know."""
+        if not cluster.machines:
+            return cluster.cores
+        here = [each for each in self.env.all(CapacityProcess) if each.cluster is cluster]
+        machines = min((each.most_machines() for each in here), default=len(cluster.machines))
+        return sum(sorted((machine.cores for machine in cluster.machines), reverse=True)[:machines])
+
+
+def _jobs(waiting: list[Job]) -> str:
+    """Return who waits: the widest job by its number, and how many more there are."""
+    widest = max(waiting, key=lambda job: job.cores)
+    more = f", and {len(waiting) - 1} more," if len(waiting) > 1 else ""
+    return f"job {widest.job_id} of {widest.cores} cores{more} waits"
 
 
 def _has_nothing_to_do(decider: Decider) -> bool:

@@ -12,7 +12,7 @@ import simpy
 from simpy.events import NORMAL, Event, EventPriority, Timeout
 
 from simmodels import streams
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, StoppedError
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_seed
 
@@ -94,6 +94,8 @@ class Environment(simpy.Environment):
         RequestError
             The instant is none, or has passed. Or an earlier run was left by Ctrl-C: an event may have happened in
             part, and there is no going on from there.
+        StoppedError
+            Nothing is left to happen, and the event has not happened.
         """
         if self._left:
             raise RequestError("the run was interrupted in the middle of an instant", "make a new environment")
@@ -108,6 +110,11 @@ class Environment(simpy.Environment):
         except KeyboardInterrupt:
             self._left = True
             raise
+        except RuntimeError as error:
+            if not str(error).startswith("No scheduled events left"):  # as SimPy says it
+                raise
+            what = f"at {self.now:g} s nothing is left to happen, and the event of until has not"
+            raise StoppedError(what, "a Recorder has the schedule so far") from None
         finally:
             if ours:
                 gc.unfreeze()

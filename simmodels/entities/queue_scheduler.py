@@ -1,8 +1,8 @@
 """QueueScheduler: one queue in front of one cluster; it wakes once per instant and asks a pass."""
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, Unpack
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 from simpy.events import Event
@@ -244,6 +244,14 @@ class QueueScheduler(Scheduler):
     def queued(self) -> list[Job]:
         """Return the jobs in the queue (within `queue_depth`), in order, as of the last decision."""
         return [self._jobs[slot] for slot in state.waiting_slots(self._queue).tolist()]
+
+    def stuck(self, most: Mapping[Cluster, int]) -> Sequence[Job]:
+        """Return the jobs that wait here and never start: too wide ones, and all others, if these block the queue."""
+        too_wide, queued = super().stuck(most), self.queued
+        wide = {id(job) for job in too_wide}
+        if queued and self.options.backfilling == "none" and not self.order.moving and self.options.threshold_s is None:
+            queued = queued[:1]
+        return self.waiting if queued and all(id(job) in wide for job in queued) else too_wide
 
     @property
     def jobs_not_done(self) -> list[Job]:

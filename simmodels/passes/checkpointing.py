@@ -1,7 +1,7 @@
 """Checkpointing: what a run takes that writes checkpoints, and what is left of one that was cut short.
 
 Quotients of times that are no whole seconds are rounded, and so are differences of instants: a number of checkpoints
-that is whole but for rounding is taken as whole, or one would be lost or gained.
+that is whole up to rounding is taken as whole, or one would be lost or gained.
 """
 
 import math
@@ -14,12 +14,12 @@ from simmodels.ground.compiled import compiled
 _COMPLETED: Final = 0
 _KILLED: Final = 1
 _ROUNDED: Final = 1e-9
-"""What rounding may make of a number of checkpoints, by proportion: of seconds since years ago, nine digits are left."""
+"""What rounding may make of a number of checkpoints, by proportion: years in seconds leave nine digits."""
 
 
 @compiled
 def _times(amount, step):
-    """Return how many times a step goes into an amount; what is whole but for rounding is whole."""
+    """Return how many times a step goes into an amount; what is whole up to rounding is whole."""
     quotient = amount / step
     count = np.rint(quotient)
     return count if abs(quotient - count) <= _ROUNDED * quotient else quotient

@@ -1,8 +1,14 @@
 """A model is done when nothing is left to do, though processes of it never end."""
 
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 
 import simmodels as sm
+from tests.own_schedulers import AsTheyCome
 
 
 def test_a_model_with_a_walk_that_never_ends_is_done_when_its_jobs_are() -> None:
@@ -63,6 +69,46 @@ def test_an_auction_that_is_closed_is_done_when_nothing_runs() -> None:
     sm.Source(env, [sm.Workflow(i, 0.0, [5.0, 5.0], 4, [(0, 1)]) for i in (1, 2)], into=auction)
     env.run(until=sm.all_done(env))
     assert env.now == 5
+
+
+@pytest.mark.parametrize(
+    ("into", "options", "starts"),
+    [
+        (sm.QueueScheduler, {}, [0, math.nan, 50]),
+        (sm.QueueScheduler, {"backfilling": "conservative"}, [0, math.nan, 50]),
+        (sm.QueueScheduler, {"backfilling": "none"}, [0, math.nan, math.nan]),  # the second blocks the third
+        (sm.QueueScheduler, {"queue_depth": 1}, [0, math.nan, math.nan]),
+        (sm.RoundRobin, {}, [0, math.nan, 50]),
+        (AsTheyCome, {}, [0, math.nan, 50]),
+    ],
+)
+def test_a_model_with_a_job_that_can_never_run_ends_and_says_why(
+    into: Callable[..., sm.Scheduler], options: dict[str, Any], starts: list[float]
+) -> None:
+    """A walk of at most 12 of 16 machines, and a job of 16."""
+    env = sm.Environment(seed=1)
+    cluster = sm.Cluster(env, "c", machines=16, cores_per_machine=1)
+    sm.MarkovCapacity(env, cluster, low=4, high=15, step=4, period_s=10, start=4)  # which 15 is no step of
+    taker = into(env, [sm.QueueScheduler(env, cluster)]) if into is sm.RoundRobin else into(env, cluster, **options)
+    jobs = sm.Workload([1, 2, 3], [0, 20, 50], [30, 3, 3], [30, 3, 3], [2, 16, 2])
+    sm.Source(env, jobs, into=taker)
+    recorder = sm.Recorder(env)
+    others = ", and 1 more," if math.isnan(starts[-1]) else ""
+    text = rf"job 2 of 16 cores{others} waits at \d+ s, and there are never more than 12 cores of 'c'; a Recorder has"
+    with pytest.raises(sm.StoppedError, match=text):
+        env.run(until=sm.all_done(env))
+    np.testing.assert_equal(recorder.schedule().start_s, starts)
+
+
+def test_a_model_in_which_nothing_happens_any_more_ends_and_says_what_waits() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=4)
+    sm.TraceCapacity(env, cluster, [(0, 2), (10, 1)])
+    sm.Source(env, sm.Workload([1], [20], [3], [3], [8]), into=sm.QueueScheduler(env, cluster))
+    with pytest.raises(
+        sm.StoppedError, match="job 1 of 8 cores waits at 20 s, nothing else will happen, and 4 cores of"
+    ):
+        env.run(until=sm.all_done(env))
 
 
 def test_what_is_no_environment_is_refused() -> None:

@@ -11,7 +11,7 @@ import simmodels as sm
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, POWER, Environment
 from simmodels.entities.queue_scheduler import QueueScheduler
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, StoppedError
 from simmodels.streams import stream
 from simmodels.workload import Job
 
@@ -143,3 +143,10 @@ print(sum(isinstance(each, sm.Environment) for each in gc.get_objects()))
 def test_models_that_are_done_do_not_pile_up_in_memory() -> None:
     ended = subprocess.run([sys.executable, "-c", MODELS], capture_output=True, text=True, check=True)
     assert int(ended.stdout) <= 64
+
+
+def test_an_event_that_never_happens_is_reported() -> None:
+    env = Environment()
+    env.at(3)
+    with pytest.raises(StoppedError, match="at 3 s nothing is left to happen, and the event of until has not; a Rec"):
+        env.run(until=env.event())
