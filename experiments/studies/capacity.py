@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import Cell, Rows
-from experiments.campaigns.claims import Claim
+from experiments.campaigns.claims import Claim, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
@@ -28,6 +28,7 @@ from experiments.studies.capacity_settings import (
     CHANGES,
     INTERPRETATIONS,
     JUDGED,
+    SWEPT,
     first_submit_s,
     heuristic_options,
     heuristics_for,
@@ -91,9 +92,7 @@ class Capacity(Study):
     factors = {
         "workload": RISKY_FAMILIES,
         "trace": tuple(range(6)),
-        "machines": (20, 22, 24, 26, 28),
-        "period_s": (400, 1200, 3600, 10_800, 32_400),
-        "radius": (4, 6, 8, 12, 16),
+        **SWEPT,
         "cores_per_machine": (24,),
         "jobs_per_week": (20_000,),
         "change": ("kill",),
@@ -221,7 +220,8 @@ class Capacity(Study):
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper; none if its centre is by a reading that is neither ours nor the text."""
         found = CapacityResults(results)
-        return list(make_claims(found)) if found.centre["variant"] in JUDGED else []
+        claims = make_claims(found) if found.centre["variant"] in JUDGED else ()
+        return in_scope(claims, results, given={"workload": {BORG: "SLICE,SLICE,..."}})
 
 
 def _points(values: Mapping[str, Sequence[Any]], workload: str, *, swept: bool) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ decides stands beside it. Sentences of ours, weaker or sharper than the paper's,
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -23,11 +23,13 @@ from experiments.studies.capacity_evidence import (
     judged_by,
     mean_of,
     measured,
+    scope_of,
+    scope_of_number,
 )
 from experiments.studies.capacity_paper import NEARLY_ALL, PRINTED, SIMILAR
 from experiments.studies.capacity_relative_claims import relative_claims
 from experiments.studies.capacity_results import CapacityResults
-from experiments.studies.capacity_settings import BORG
+from experiments.studies.capacity_settings import BORG, CENTRE, SWEPT
 
 _MACHINES: Final = (20, 26, 28)
 """The numbers of machines between which section 6.1 has goodput rise and fall."""
@@ -62,6 +64,7 @@ def _overall(found: CapacityResults) -> Iterator[Claim]:
             ours=printed.ours,
             measure=printed.what,
             unit=printed.unit,
+            scope=scope_of_number(printed),
             **printed.bounds(),  # type: ignore[arg-type]  # names of bounds
         )
     yield judged_by(
@@ -71,6 +74,7 @@ def _overall(found: CapacityResults) -> Iterator[Claim]:
         measure="share of settings and workloads in which one of the two has the largest mean goodput",
         at_least=NEARLY_ALL,
         unit="%",
+        scope=scope_of(tuple(SWEPT), "neither"),
     )
     gains = {
         f"{workload} {name}": each
@@ -85,6 +89,7 @@ def _overall(found: CapacityResults) -> Iterator[Claim]:
         ours=True,
         measure="goodput less that of first fit, mean of the settings and workloads",
         at_least=0.01,
+        scope=scope_of(tuple(SWEPT), "neither", heuristics=(*FIRST_FIT, *ASAP)),
     )
 
 
@@ -100,6 +105,7 @@ def _close_to_uniform(about: About) -> Iterator[Claim]:
     yield about.claim(
         "Results are very close to those on Uniform", "section 5.3",
         "goodput less that on Uniform, on the same walks, at the centre", apart, at_least=-SIMILAR, at_most=SIMILAR,
+        workloads=("Uniform", about.workload),
     )  # fmt: skip
 
 
@@ -108,17 +114,18 @@ def _at_all(about: About) -> Iterator[Claim]:
     measure = "goodput less that of first fit, aware or not, in each setting"
     yield about.claim(
         "TargetASAP and PackedTargetASAP are better than first fit in all settings", "sections 6.1 and 6.4", measure,
-        _gains(about), number="V2", more_than=0.0,
+        _gains(about), number="V2", over=tuple(SWEPT), heuristics=(*FIRST_FIT, *ASAP), more_than=0.0,
     )  # fmt: skip
     yield about.claim(
         "TargetASAP and PackedTargetASAP are nowhere worse than first fit by more than 0.2 points", "section 6.1",
-        measure, _gains(about), number="V2", ours=True, at_least=-0.002,
+        measure, _gains(about), number="V2", ours=True, over=tuple(SWEPT), heuristics=(*FIRST_FIT, *ASAP),
+        at_least=-0.002,
     )  # fmt: skip
     least = 0.04 if about.workload == BORG else 0.005
     yield about.claim(
         f"At the centre PackedTargetASAP gains at least {100 * least:g} points on first fit", "section 6.1",
         "goodput less that of FirstFitAware", about.one(about.less("goodput", "PackedTargetAsap", "FirstFitAware")),
-        number="V3", ours=True, at_least=least,
+        number="V3", ours=True, heuristics=("PackedTargetAsap", "FirstFitAware"), at_least=least,
     )  # fmt: skip
     yield from _equivalent_platforms(about)
     yield from _target_stretch(about)
@@ -127,31 +134,55 @@ def _at_all(about: About) -> Iterator[Claim]:
 def _equivalent_platforms(about: About) -> Iterator[Claim]:
     """Compare the two first fits, and the two ASAP (V4, V12)."""
     points = about.points("machines")
-    measure = "goodput of FirstFitAware less that of FirstFitUnaware, along figure 1"
-    aware = about.compared(about.less, "goodput", FIRST_FIT[:1], FIRST_FIT[1:], points)
-    if about.workload == "LogScale":
-        yield about.claim(
-            "First fit that does not know the order of removal is much worse than first fit that does", "section 6.1",
-            measure, aware, number="V4", more_than=SIMILAR,
-        )  # fmt: skip
-    yield about.claim(
-        "First fit is about as good whether it knows the order of removal or not", "section 6.1", measure, aware,
-        number="V4", ours=about.workload == "LogScale", at_least=-SIMILAR, at_most=SIMILAR,
-    )  # fmt: skip
+    yield from _unaware(about, points)
     packed = about.compared(about.less, "goodput", ASAP[1:], ASAP[:1], points)
     measure = "goodput of PackedTargetASAP less that of TargetASAP"
+    figure_1: dict[str, Any] = {"over": ("machines",), "heuristics": ASAP}
     yield about.claim(
         "TargetASAP and PackedTargetASAP are about as good", "section 6.1", f"{measure}, along figure 1", packed,
-        number="V12", at_least=-SIMILAR, at_most=SIMILAR,
+        number="V12", **figure_1, at_least=-SIMILAR, at_most=SIMILAR,
     )  # fmt: skip
     yield about.claim(
         "PackedTargetASAP has a slight advantage over TargetASAP", "sections 6.1 and 6.4", f"{measure}, mean along "
-        "figure 1", about.one(mean_of(packed)), number="V12", more_than=0.0,
+        "figure 1", about.one(mean_of(packed)), number="V12", **figure_1, a_part_may="neither", more_than=0.0,
     )  # fmt: skip
     yield about.claim(
         "PackedTargetASAP is at most 0.3 points below TargetASAP", "section 6.1", f"{measure}, at the centre",
-        about.one(about.less("goodput", "PackedTargetAsap", "TargetAsap")), number="V12", ours=True, at_least=-0.003,
+        about.one(about.less("goodput", "PackedTargetAsap", "TargetAsap")), number="V12", ours=True, heuristics=ASAP,
+        at_least=-0.003,
     )  # fmt: skip
+
+
+_RANDOM: Final = "by the text's rule, section 4.2: of first fit that is unaware, a random machine is removed"
+
+
+def _unaware(about: About, points: Sequence[dict[str, object]]) -> Iterator[Claim]:
+    """V4, judged by the text's rule on which machine is removed; by that of the program (B1), it is a claim of ours."""
+    text = about.found.centre["variant"] == "text"
+    measure = "goodput of FirstFitAware less that of FirstFitUnaware, along figure 1"
+    aware = about.compared(about.less, "goodput", FIRST_FIT[:1], FIRST_FIT[1:], points)
+    worse = "First fit that does not know the order of removal is much worse than first fit that does"
+    alike = "First fit is about as good whether it knows the order of removal or not"
+    logs = about.workload == "LogScale"
+    sentences: list[tuple[str, dict[str, Any], bool]] = [(worse, {"more_than": SIMILAR}, False)] if logs else []
+    sentences.append((alike, {"at_least": -SIMILAR, "at_most": SIMILAR}, logs))
+    for said, bounds, ours in sentences:
+        if text:
+            yield about.claim(
+                said, "section 6.1", measure, aware, number="V4", ours=ours, note=_RANDOM, over=("machines",),
+                heuristics=FIRST_FIT, **bounds,
+            )  # fmt: skip
+        elif not ours:
+            yield judged_by(
+                None, text=f"{said}, on {about.workload}", source="section 6.1", number="V4", measure=measure,
+                note=_RANDOM, to_decide="--variant text", **bounds,
+            )  # fmt: skip
+        if not text:
+            yield about.claim(
+                f"{said}, if unaware is to fill the machines in a random order", "section 6.1", measure, aware,
+                number="V4", ours=True, note="by the program's rule (B1)", over=("machines",), heuristics=FIRST_FIT,
+                **bounds,
+            )  # fmt: skip
 
 
 def _target_stretch(about: About) -> Iterator[Claim]:
@@ -163,73 +194,73 @@ def _target_stretch(about: About) -> Iterator[Claim]:
             "along figure 1", {
                 other: mean_of(about.compared(about.less, "goodput", ["TargetStretch"], [other], points))
                 for other in FIRST_FIT
-            }, number="V5", less_than=0.0,
+            }, number="V5", over=("machines",), a_part_may="neither", heuristics=("TargetStretch", *FIRST_FIT),
+            less_than=0.0,
         )  # fmt: skip
     if about.workload in {"LogScale", BORG}:
         against = mean_of(about.compared(about.less, "goodput", ["TargetStretch"], ["TargetAsap"], points))
         yield about.claim(
             "TargetStretch is as good as TargetASAP or better", "section 6.1", "goodput less that of TargetASAP, mean "
-            "along figure 1", about.one(against), number="V5", at_least=-SIMILAR,
+            "along figure 1", about.one(against), number="V5", over=("machines",), a_part_may="neither",
+            heuristics=("TargetStretch", "TargetAsap"), at_least=-SIMILAR,
         )  # fmt: skip
         yield about.claim(
             "TargetStretch is above first fit", "section 6.1", "goodput less that of FirstFitAware, at the centre",
-            about.one(about.less("goodput", "TargetStretch", "FirstFitAware")), number="V5", ours=True, more_than=0.0,
+            about.one(about.less("goodput", "TargetStretch", "FirstFitAware")), number="V5", ours=True,
+            heuristics=("TargetStretch", "FirstFitAware"), more_than=0.0,
         )  # fmt: skip
 
 
 def _by_machines(about: About) -> Iterator[Claim]:
     """Section 6.1, on the number of machines: V6 and V13."""
-    ends = _MACHINES if set(_MACHINES) <= set(about.swept("machines")) else ()
+    few, some, many = _MACHINES
 
     def moved(name: str, one: int, other: int) -> "pd.Series[float]":
         return about.of("goodput", name, machines=one) - about.of("goodput", name, machines=other)
 
     yield about.claim(
         "Goodput rises from 20 to 26 machines under each heuristic", "section 6.1", "goodput with the more machines "
-        "less that with the fewer", {name: moved(name, ends[1], ends[0]) for name in FIVE if ends}, number="V6",
-        more_than=0.0,
+        "less that with the fewer", {name: moved(name, some, few) for name in FIVE}, number="V6",
+        over={"machines": (few, some)}, more_than=0.0,
     )  # fmt: skip
     yield about.claim(
         "Goodput falls from 26 to 28 machines under each heuristic", "section 6.1", "goodput with the fewer machines "
-        "less that with the more", {name: moved(name, ends[1], ends[2]) for name in FIVE if ends}, number="V6",
-        more_than=0.0,
+        "less that with the more", {name: moved(name, some, many) for name in FIVE}, number="V6",
+        over={"machines": (some, many)}, more_than=0.0,
     )  # fmt: skip
-    fewer = [about.less("goodput", "TargetStretch", "TargetAsap", machines=value) for value in ends[::2]]
+    fewer = [about.less("goodput", "TargetStretch", "TargetAsap", machines=value) for value in (few, many)]
     yield about.claim(
         "TargetStretch falls behind as machines become more", "section 6.1", "its goodput less that of TargetASAP with "
-        "the fewest machines, less the same with the most", about.one(fewer[0] - fewer[1]) if ends else {},
-        number="V6", more_than=0.0,
+        "the fewest machines, less the same with the most", about.one(fewer[0] - fewer[1]),
+        number="V6", over={"machines": (few, many)}, heuristics=("TargetStretch", "TargetAsap"), more_than=0.0,
     )  # fmt: skip
-    yield from _extremes(about, ends)
+    yield from _extremes(about, few, many)
     done = {name: about.of("completed_share", name, machines=28) for name in ASAP}
     yield about.claim(
         "With 28 machines nearly all jobs complete", "section 6.1", "share of the jobs that complete, of the two ASAP",
-        done, number="V13", at_least=NEARLY_ALL, unit="%",
+        done, number="V13", over={"machines": (many,)}, heuristics=ASAP, at_least=NEARLY_ALL, unit="%",
     )  # fmt: skip
 
 
-def _extremes(about: About, swept: Sequence[int]) -> Iterator[Claim]:
+def _extremes(about: About, few: int, many: int) -> Iterator[Claim]:
     """V6 as our specification has it: TargetStretch with the fewest and the most machines."""
-    last = about.compared(
-        about.less, "goodput", FOUR, ["TargetStretch"], [{"machines": value} for value in swept[-1:]]
-    )  # fmt: skip
+    last = about.compared(about.less, "goodput", FOUR, ["TargetStretch"], [{"machines": many}])
     yield about.claim(
         "TargetStretch is the last when machines are many", "section 6.1", "goodput of each other less its own", last,
-        number="V6", ours=True, more_than=0.0,
+        number="V6", ours=True, over={"machines": (many,)}, more_than=0.0,
     )  # fmt: skip
     if about.workload == BORG:
-        first = about.compared(
-            about.less, "goodput", ["TargetStretch"], FOUR, [{"machines": value} for value in swept[:1]]
-        )  # fmt: skip
+        first = about.compared(about.less, "goodput", ["TargetStretch"], FOUR, [{"machines": few}])
         yield about.claim(
             "TargetStretch is the first when machines are few", "section 6.4", "its goodput less that of each other",
-            first, number="V6", ours=True, more_than=0.0,
+            first, number="V6", ours=True, over={"machines": (few,)}, more_than=0.0,
         )  # fmt: skip
 
 
 def _by_period(about: About) -> Iterator[Claim]:
     """Section 6.2: V7 and V15."""
     swept = about.swept("period_s")
+    ends = {"period_s": (*SWEPT["period_s"][:1], CENTRE["period_s"], *SWEPT["period_s"][-1:])}
     slopes = {}
     if swept:
         logs = np.log(np.array(swept, dtype=float))
@@ -239,7 +270,8 @@ def _by_period(about: About) -> Iterator[Claim]:
             slopes[name] = pd.concat(each, axis=1).sum(axis=1, min_count=len(each))
     yield about.claim(
         "Goodput grows with the period, in general", "section 6.2", "gain in goodput per threefold period, by least "
-        "squares over the periods, under each heuristic", slopes, number="V7", more_than=0.0,
+        "squares over the periods, under each heuristic", slopes, number="V7", over=("period_s",), a_part_may="neither",
+        more_than=0.0,
     )  # fmt: skip
     spread = {
         (name, value): (each - each.groupby(level="trace").transform("mean")).abs()  # how walks differ, not job traces
@@ -250,7 +282,7 @@ def _by_period(about: About) -> Iterator[Claim]:
     yield about.claim(
         "Goodput varies much more with the longest period: at least twice as much", "section 6.2", "mean absolute "
         "deviation of the goodput with the longest period, less twice that with the shortest, under each heuristic",
-        twice, number="V7", more_than=0.0,
+        twice, number="V7", over=ends, a_part_may="neither", more_than=0.0,
     )  # fmt: skip
     drops = {
         f"from {one} s to {other} s": about.of("aborted", "TargetAsap", period_s=one)
@@ -259,7 +291,8 @@ def _by_period(about: About) -> Iterator[Claim]:
     }
     yield about.claim(
         "The rarer the changes, the less is aborted", "section 6.2", "drop of TargetASAP's aborted share from one "
-        "period to the next", drops, number="V7", ours=True, more_than=0.0,
+        "period to the next", drops, number="V7", ours=True, over=("period_s",), heuristics=("TargetAsap",),
+        more_than=0.0,
     )  # fmt: skip
     better: Family = {}
     if swept:
@@ -270,7 +303,8 @@ def _by_period(about: About) -> Iterator[Claim]:
         better = about.one(ahead[0] - ahead[1])
     yield about.claim(
         "TargetStretch stands better when the period is short", "section 6.2", "its goodput less the mean of the "
-        "others with the shortest period, less the same with the longest", better, number="V15", more_than=0.0,
+        "others with the shortest period, less the same with the longest", better, number="V15", over=ends,
+        a_part_may="neither", more_than=0.0,
     )  # fmt: skip
 
 
@@ -283,7 +317,7 @@ def _by_radius(about: About) -> Iterator[Claim]:
     }  # fmt: skip
     yield about.claim(
         "The wider the range of machines, the less goodput, under each heuristic", "section 6.3",
-        "goodput with one range less that with the next wider one", falls, number="V8", more_than=0.0,
+        "goodput with one range less that with the next wider one", falls, number="V8", over=("radius",), more_than=0.0,
     )  # fmt: skip
     whole = {
         name: about.of("goodput", name, radius=swept[0]) - about.of("goodput", name, radius=swept[-1])
@@ -292,7 +326,9 @@ def _by_radius(about: About) -> Iterator[Claim]:
     yield about.claim(
         "TargetStretch loses least when the range becomes wider", "section 6.3", "loss of goodput of each other from "
         "the narrowest range to the widest, less that of TargetStretch",
-        {name: whole[name] - whole["TargetStretch"] for name in FOUR if whole}, more_than=0.0,
+        {name: whole[name] - whole["TargetStretch"] for name in FOUR if whole},
+        over={"radius": (*SWEPT["radius"][:1], CENTRE["radius"], *SWEPT["radius"][-1:])}, a_part_may="neither",
+        more_than=0.0,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
 from experiments.studies.capacity_evidence import FOUR, About, mean_of, shown
 from experiments.studies.capacity_paper import COMPARABLE, FULL, SIMILAR
 from experiments.studies.capacity_results import logarithms
-from experiments.studies.capacity_settings import BORG
+from experiments.studies.capacity_settings import BORG, SWEPT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,8 @@ def _no_loss(about: About) -> Iterator[Claim]:
             yield about.claim(
                 f"The {said} stretch of {who} is nowhere larger than that of first fit",
                 "abstract, sections 1 and 7", f"{measure} over that of first fit, aware or not, in each setting "
-                "(geometric means)", family, ours=names == ASAP, ratio=True, at_most=1.0,
+                "(geometric means)", family, ours=names == ASAP, ratio=True, over=tuple(SWEPT),
+                heuristics=(*FIRST_FIT, *names), at_most=1.0,
             )  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def _first_fit_worst(about: About) -> Iterator[Claim]:
             f"First fit always has a larger {said} than the targeted heuristics", "section 6.4",
             f"{measure} of first fit, aware or not, {'over' if ratio else 'less'} that of each of the three, in each "
             "setting", about.compared(how, measure, FIRST_FIT, TARGETED, about.points()), number="V10",
-            ratio=ratio, more_than=1.0 if ratio else 0.0,
+            ratio=ratio, over=tuple(SWEPT), more_than=1.0 if ratio else 0.0,
         )  # fmt: skip
 
 
@@ -92,19 +93,19 @@ def _figure_4(about: About) -> Iterator[Claim]:
             f"The wider the range of machines, the worse {metric.said}, under each heuristic", "section 6.4, fig. 4",
             f"{metric.name}: what is worse with the next wider range, "
             f"{'as a ratio' if metric.ratio else 'as a difference'}", worse, number="V8", ratio=metric.ratio,
-            more_than=1.0 if metric.ratio else 0.0,
+            over=("radius",), more_than=1.0 if metric.ratio else 0.0,
         )  # fmt: skip
     points = about.points("radius")
     yield about.claim(
         "TargetStretch has clearly less goodput than the two ASAP", "section 6.4, fig. 4", "goodput of each of the two "
         "less its own, mean over the ranges", {
             name: mean_of(about.compared(about.less, "goodput", [name], ["TargetStretch"], points)) for name in ASAP
-        }, more_than=SIMILAR,
+        }, over=("radius",), a_part_may="neither", heuristics=TARGETED, more_than=SIMILAR,
     )  # fmt: skip
     yield about.claim(
         "TargetStretch has the least maximum stretch", "section 6.4, fig. 4", "max_stretch of each other over its "
         "own, at each range", about.compared(about.log_ratio, "max_stretch", FOUR, ["TargetStretch"], points),
-        ratio=True, more_than=1.0,
+        ratio=True, over=("radius",), more_than=1.0,
     )  # fmt: skip
 
 
@@ -125,7 +126,7 @@ def _safest(about: About) -> Iterator[Claim]:
             f"TargetStretch has the smallest aborted {said}", "section 6.4, fig. 4",
             f"{measure} of each other {'over' if ratio else 'less'} its own, at each range",
             about.compared(how, measure, FOUR, ["TargetStretch"], points), number="V10",
-            ours=about.workload != BORG, ratio=ratio, more_than=1.0 if ratio else 0.0,
+            ours=about.workload != BORG, ratio=ratio, over=("radius",), more_than=1.0 if ratio else 0.0,
         )  # fmt: skip
     general = {
         name: mean_of(about.compared(about.log_ratio, "max_stretch", ["TargetStretch"], [name], about.points()))
@@ -134,7 +135,7 @@ def _safest(about: About) -> Iterator[Claim]:
     yield about.claim(
         "The maximum stretch of TargetStretch is comparable to that of the two ASAP, in general", "section 6.4",
         "max_stretch over that of each of the two, geometric mean of all settings", general, ratio=True,
-        at_least=1.0 / COMPARABLE, at_most=COMPARABLE,
+        over=tuple(SWEPT), a_part_may="neither", heuristics=TARGETED, at_least=1.0 / COMPARABLE, at_most=COMPARABLE,
     )  # fmt: skip
 
 
@@ -150,12 +151,13 @@ def _idle(about: About) -> Iterator[Claim]:
     yield about.claim(
         "First fit and the two ASAP leave next to nothing idle, in general", "section 6.4", "goodput and aborted "
         "share together, mean of all settings, of each of the four", {name: sums[name] for name in FOUR},
-        number="V11", at_least=FULL,
+        number="V11", over=tuple(SWEPT), a_part_may="neither", heuristics=FOUR, at_least=FULL,
     )  # fmt: skip
     yield about.claim(
         "TargetStretch leaves machines partly idle: goodput and aborted share are together not close to 1",
         "section 6.4", "goodput and aborted share together, mean of all settings",
-        about.one(sums["TargetStretch"]), number="V11", less_than=FULL,
+        about.one(sums["TargetStretch"]), number="V11", over=tuple(SWEPT), a_part_may="neither",
+        heuristics=("TargetStretch",), less_than=FULL,
     )  # fmt: skip
     if about.workload == BORG:
         ranges = about.points("radius")
@@ -163,7 +165,7 @@ def _idle(about: About) -> Iterator[Claim]:
             "TargetStretch is well below the two ASAP in aborted volume", "section 6.4, fig. 4", "aborted share of "
             "each of the two less its own, mean over the ranges", {
                 name: mean_of(about.compared(about.less, "aborted", [name], ["TargetStretch"], ranges)) for name in ASAP
-            }, number="V11", more_than=SIMILAR,
+            }, number="V11", over=("radius",), a_part_may="neither", heuristics=TARGETED, more_than=SIMILAR,
         )  # fmt: skip
 
 
@@ -173,7 +175,8 @@ def _ours(about: About) -> Iterator[Claim]:
         "The maximum stretch of first fit is at least 1.5 times that of TargetASAP", "section 6.4",
         "max_stretch of FirstFitAware over that of TargetASAP, at the centre",
         about.one(about.log_ratio("max_stretch", "FirstFitAware", "TargetAsap")), number="V9", ours=True, ratio=True,
-        at_least=1.5, note="jobs of a few seconds decide it" if about.workload == "Uniform" else "",
+        heuristics=("FirstFitAware", "TargetAsap"), at_least=1.5,
+        note="jobs of a few seconds decide it" if about.workload == "Uniform" else "",
     )  # fmt: skip
     for measure, said in (("aborted", "share"), ("mean_aborted_s", "time")):
         order = {
@@ -182,10 +185,11 @@ def _ours(about: About) -> Iterator[Claim]:
         }
         yield about.claim(
             f"The aborted {said} is smallest under TargetStretch, then under TargetASAP", "section 6.4",
-            f"{measure} less that of the next, at the centre", order, number="V10", ours=True, less_than=0.0,
+            f"{measure} less that of the next, at the centre", order, number="V10", ours=True,
+            heuristics=("FirstFitAware", "TargetStretch", "TargetAsap"), less_than=0.0,
         )  # fmt: skip
     yield about.claim(
         "TargetStretch leaves cores idle", "section 6.4", "goodput and aborted share together, at the centre",
         about.one(about.of("goodput", "TargetStretch") + about.of("aborted", "TargetStretch")), number="V11",
-        ours=True, at_most=0.97,
+        ours=True, heuristics=("TargetStretch",), at_most=0.97,
     )  # fmt: skip

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.claims import Claim
+from experiments.campaigns.claims import Claim, Levels, Scope
 from experiments.campaigns.families import Measured, combined, everywhere, largest, mean_among, percentile
 from experiments.campaigns.statistics import Effect
 from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
 from experiments.studies.capacity_paper import NumberClaim
-from experiments.studies.capacity_results import SWEEPS, CapacityResults, exponential, logarithms
+from experiments.studies.capacity_results import CapacityResults, exponential, logarithms
+from experiments.studies.capacity_settings import BORG, CENTRE, SWEPT
 
 DECIDE: Final = "--scale paper"
 """What decides a claim that is undecided."""
@@ -22,8 +23,38 @@ Family = Mapping[str, "pd.Series[float]"]
 
 FOUR: Final = tuple(name for name in FIVE if name != "TargetStretch")
 """The heuristics that leave no core idle while jobs wait: all but TargetStretch."""
+WORKLOADS: Final = ("Uniform", "LogScale", "3types", BORG)
+"""Those of the paper's figures."""
+APart: TypeAlias = Literal["fail", "hold", "neither"]
+_HELD: Final = ("change", "cores_per_machine", "jobs_per_week")
 _WHISKER: Final = 0.10
 _FEW_FOR_WHISKER: Final = "of so few walks none is surely below the 10th percentile: the interval begins at 0"
+
+
+def scope_of(
+    over: Sequence[str] | Levels,
+    a_part_may: APart = "fail",
+    *,
+    workloads: Sequence[str] = WORKLOADS,
+    heuristics: Sequence[str] = FIVE,
+) -> Scope:
+    """Return the scope of a sentence: the centre, and what it is about besides.
+
+    Parameters
+    ----------
+    over
+        The sweeps of the paper along which it is; or other values, by factor. What is not named is as at the centre.
+    a_part_may
+        See `experiments.campaigns.Scope`.
+    workloads, heuristics
+        Those that it is about.
+    """
+    moved = over if isinstance(over, Mapping) else {name: SWEPT[name] for name in over}
+    held = {name: (CENTRE[name],) for name in _HELD}
+    along = {name: moved.get(name, (CENTRE[name],)) for name in SWEPT}
+    return Scope(
+        at_each={"workload": workloads, **held}, along={**along, "heuristic": heuristics}, a_part_may=a_part_may
+    )
 
 
 class Evidence(NamedTuple):
@@ -33,18 +64,24 @@ class Evidence(NamedTuple):
     note: str = ""
 
 
-def judged_by(evidence: Evidence | None, *, note: str = "", **claim: Any) -> Claim:  # noqa: ANN401  those of Claim
+def judged_by(
+    evidence: Evidence | None,
+    *,
+    note: str = "",
+    to_decide: str = DECIDE,
+    **claim: Any,  # noqa: ANN401  those of Claim
+) -> Claim:
     """Return a claim with the evidence on it: its effect, and what is to be said of it before the claim's own note.
 
     Parameters
     ----------
     evidence
         None if what it is about was not measured.
-    note, claim
+    note, to_decide, claim
         See `experiments.campaigns.claims.Claim`.
     """
     effect, found = (None, "") if evidence is None else evidence
-    return Claim(effect=effect, note="; ".join(part for part in (found, note) if part), to_decide=DECIDE, **claim)
+    return Claim(effect=effect, note="; ".join(part for part in (found, note) if part), to_decide=to_decide, **claim)
 
 
 def rows_of(family: Family) -> tuple[pd.DataFrame, int]:
@@ -146,8 +183,8 @@ class About:
         return logarithms(self.of(measure, one, **moved)) - logarithms(self.of(measure, other, **moved))
 
     def swept(self, name: str) -> list[Any]:
-        """Return the values of a factor along which there is a sweep on this workload; none if there is one only."""
-        values = self.found.swept(name, self.workload)
+        """Return those of the paper's values of a factor that were run on this workload; none if there is one only."""
+        values = [value for value in self.found.swept(name, self.workload) if value in SWEPT[name]]
         return values if len(values) > 1 else []
 
     def points(self, *names: str) -> list[dict[str, object]]:
@@ -155,7 +192,7 @@ class About:
         centre = self.found.centre
         return [{}] + [
             {name: value}
-            for name in names or PAPER_SWEEPS
+            for name in names or SWEPT
             for value in self.swept(name)
             if value != centre[name]
         ]  # fmt: skip
@@ -189,7 +226,11 @@ class About:
         note: str = "",
         unit: str = "",
         ratio: bool = False,
-        **bounds: float,
+        over: Sequence[str] | Levels = (),
+        a_part_may: APart = "fail",
+        workloads: Sequence[str] = (),
+        heuristics: Sequence[str] = FIVE,
+        **bounds: Any,  # noqa: ANN401  numbers; mypy would take them for the other keywords, too
     ) -> Claim:
         """Return a claim that all of a family keep to the bounds.
 
@@ -201,9 +242,12 @@ class About:
             Values by the name of what they are of; none if it was not measured.
         ratio
             Whether they are logarithms of ratios; the bounds are ratios then.
+        over, a_part_may, workloads, heuristics
+            See `scope_of`; by default it is about this workload, at the centre.
         bounds
             Those of the claim.
         """
+        scope = scope_of(over, a_part_may, workloads=workloads or (self.workload,), heuristics=heuristics)
         return judged_by(
             deciding(self.found, family, bounds, ratio=ratio),
             text=f"{text}, on {self.workload}",
@@ -213,16 +257,13 @@ class About:
             measure=measure,
             note=note,
             unit=unit,
+            scope=scope,
             **bounds,
         )
 
     def one(self, values: "pd.Series[float]") -> Family:
         """Return values as a family of one."""
         return {"": values}
-
-
-PAPER_SWEEPS: Final = tuple(SWEEPS)[:3]
-"""The factors of the paper's figures; the other two are of its extended version."""
 
 
 def shown(point: Mapping[str, object]) -> str:
@@ -256,8 +297,25 @@ def measured(found: CapacityResults, printed: NumberClaim) -> Evidence | None:
             return _largest(found, _along(each, ("machines",), list(permutations(FIVE, 2))))
         case _:
             pairs = [(heuristic, other) for heuristic in ASAP for other in FIRST_FIT]
-            sweeps = ("machines",) if printed.quantity == "machines gain" else PAPER_SWEEPS
+            sweeps = ("machines",) if printed.quantity == "machines gain" else tuple(SWEPT)
             return _largest(found, _along(each, sweeps, pairs, ratio=printed.quantity == "relative gain"))
+
+
+def scope_of_number(printed: NumberClaim) -> Scope:
+    """Return what of the design a number of the text is about."""
+    workloads = (printed.workload,) if printed.workload else WORKLOADS
+    match printed.quantity:
+        case "whisker":  # whether some of them fall below, or none does
+            may: APart = "fail" if printed.less_than is None else "hold"
+            return scope_of(("period_s",), may, workloads=workloads, heuristics=FIRST_FIT)
+        case "spread":
+            return scope_of(("machines",), "neither", workloads=workloads)
+        case "machines gain":
+            return scope_of(("machines",), "neither", workloads=workloads, heuristics=(*FIRST_FIT, *ASAP))
+        case "stretches":
+            return scope_of(tuple(SWEPT), "neither", workloads=workloads)
+        case _:
+            return scope_of(tuple(SWEPT), "neither", workloads=workloads, heuristics=(*FIRST_FIT, *ASAP))
 
 
 def _along(

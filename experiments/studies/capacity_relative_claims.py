@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.families import largest
-from experiments.on_machines import ASAP, FIRST_FIT, FIVE
+from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
 from experiments.studies.capacity_evidence import (
     About,
     Evidence,
@@ -15,10 +15,12 @@ from experiments.studies.capacity_evidence import (
     judged_by,
     mean_of,
     members_of,
+    scope_of,
     shown,
 )
 from experiments.studies.capacity_paper import SIMILAR
 from experiments.studies.capacity_results import CapacityResults
+from experiments.studies.capacity_settings import CENTRE, SWEPT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,6 +77,7 @@ def _workload_matters_little(found: CapacityResults, each: list[About]) -> Itera
             source=source,
             measure="goodput less the mean of the five heuristics, "
             f"mean along {figure}: on one workload less that on another",
+            scope=scope_of((factor,), "neither"),
             **bounds,  # type: ignore[arg-type]  # names of bounds
         )
 
@@ -95,6 +98,7 @@ def _not_always_least(found: CapacityResults, each: list[About]) -> Claim:
         measure="max_stretch of TargetStretch over that of each of the two, where it is largest of all settings and "
         "workloads (geometric means)",
         more_than=1.0,
+        scope=scope_of(tuple(SWEPT), "hold", heuristics=TARGETED),
     )
 
 
@@ -110,17 +114,18 @@ def _kept(about: About) -> Iterator[Claim]:
     yield about.claim(
         "The heuristics keep their relative performance when the range becomes wider: within 1.5 points", "section 6.3",
         "goodput less the mean of the five heuristics, with a wider range less with the narrowest", family,
-        at_least=-SIMILAR, at_most=SIMILAR,
+        over=(_RANGES,), at_least=-SIMILAR, at_most=SIMILAR,
     )  # fmt: skip
 
 
 def _decent(about: About) -> Iterator[Claim]:
     """Section 6.4, summary: TargetStretch is decent where machines are few or the variability is high."""
-    ends = [(name, about.swept(name), which) for name, which in (("machines", 0), (_RANGES, -1))]
-    points = [{name: swept[which]} for name, swept, which in ends if swept]
+    few, wide = SWEPT["machines"][0], SWEPT[_RANGES][-1]
+    points: list[dict[str, object]] = [{"machines": few}, {_RANGES: wide}]
     yield about.claim(
         "TargetStretch is decent (not below first fit) where machines are few, and where the variability is high",
         "section 6.4", "goodput less that of first fit, aware or not, with the fewest machines and with the widest "
-        "range", about.compared(about.less, "goodput", ["TargetStretch"], FIRST_FIT, points)
-        if len(points) == len(ends) else {}, at_least=0.0,
+        "range", about.compared(about.less, "goodput", ["TargetStretch"], FIRST_FIT, points),
+        over={"machines": (few, CENTRE["machines"]), _RANGES: (CENTRE[_RANGES], wide)},
+        heuristics=("TargetStretch", *FIRST_FIT), at_least=0.0,
     )  # fmt: skip
