@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import Cell, Rows
-from experiments.campaigns.claims import Claim
+from experiments.campaigns.claims import Claim, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.studies.market_claims import make_claims
+from experiments.studies.market_measurements import LOADS
 from experiments.studies.market_paper import ELEMENTS, PAPER, printed_numbers
 from experiments.studies.market_results import (
     ALONE,
@@ -47,7 +48,6 @@ from workloads.workflow_mix import MARKET, market_workload
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LOADS: Final = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4)
 RULES: Final[Mapping[str, Mapping[str, Any]]] = {
     PLAIN: {},
     # beyond the paper
@@ -200,7 +200,7 @@ class Market(Study):
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper at each end of the runs, and ours."""
-        return list(make_claims(results))
+        return in_scope(make_claims(results), results)
 
 
 def _rule_loads(loads: Sequence[Any]) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from experiments.campaigns.results import Results
 from experiments.drawing import INK, OTHERS, PALE_INK, PALETTE, STYLE
+from experiments.studies.market_measurements import FIGURE_7, HIGHEST_LOAD
 from experiments.studies.market_results import TENTHS, by_decile, by_load, by_rule, grid
 from simmodels.curve import ValueCurve
 
@@ -22,7 +23,7 @@ _DETAIL: Final = {
     "value": ("PVR", "P-SLR", "EDF", "SRTF", "PVDSQ", "PVD"), "starved": ("PVR", "P-SLR", "EDF", "SRTF", "PVDSQ"),
 }  # fmt: skip
 """Which policies the details show: those that lead in value, and of these those that starve few jobs."""
-_SIZES_LOADS: Final = {"slr": 1.2, "starved": 1.4}
+_SIZES_LOADS: Final = {"slr": FIGURE_7, "starved": HIGHEST_LOAD}
 _LABELS: Final = {
     "value": "value (share of the maximum)",
     "starved": "starved jobs (%)",
@@ -45,8 +46,12 @@ def draw_figures(results: Results) -> dict[str, Figure]:
             drawn = against_load(results, measure, detail=detail)
             if drawn is not None:
                 found[title] = drawn
-    if len(by_decile(results, "slr")):
-        found["figure 7: SLR by execution time"] = by_execution_time(results)
+    tenths = by_decile(results, "slr")
+    if len(tenths):
+        # at another load than its own it is no figure of the paper
+        of_the_paper = FIGURE_7 in set(tenths["load"])
+        name = "figure 7" if of_the_paper else "beyond the paper"
+        found[f"{name}: SLR by execution time"] = by_execution_time(results)
         found["beyond the paper: SLR and starvation by volume"] = by_volume(results)
     if len(by_rule(results)):
         found["beyond the paper: other rules"] = rules(results)

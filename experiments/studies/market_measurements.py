@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.claims import Claim
+from experiments.campaigns.claims import Claim, Scope
 from experiments.campaigns.families import Measured, everywhere, mean_among, number_above_zero
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect
-from experiments.studies.market_results import enough_jobs, grid
+from experiments.studies.market_results import PLAIN, enough_jobs, grid
 from simmodels.ground.numbers import Floats
 from simmodels.policies.bids import TEN_BIDS
 
@@ -19,9 +19,10 @@ Cells: TypeAlias = Mapping[str, Measured]
 """What is measured, by where."""
 
 DECIDE: Final = "--scale paper"
-LOWEST_LOAD: Final = 0.7
-HIGHEST_LOAD: Final = 1.4
-"""The loads between which the paper's own lie."""
+LOADS: Final = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4)
+"""The loads of the paper's figures 3 to 6."""
+LOWEST_LOAD: Final = LOADS[0]
+HIGHEST_LOAD: Final = LOADS[-1]
 BELOW_SATURATION: Final = 0.99
 OVERLOAD: Final = 1.01
 """Loads up to the one are below saturation, those from the other on above it."""
@@ -32,6 +33,11 @@ _MISSING: Final = "not all that it is about was run, or finished"
 
 class NotMeasuredError(Exception):
     """What a sentence is about was not run, or no job of it finished."""
+
+
+def loads_from(low: float = 0.0, high: float = np.inf) -> tuple[float, ...]:
+    """Return the paper's loads from one to another."""
+    return tuple(load for load in LOADS if low <= load <= high)
 
 
 def at(load: float) -> str:
@@ -91,27 +97,19 @@ class MarketResults:
         return "value" in self.results.table and bid in self.table("value").columns.get_level_values("bid")
 
     def bids(self, *without: str) -> list[str]:
-        """Return the paper's ten bids except some, whether they were run or not: a sentence on all is about all ten."""
+        """Return the paper's ten bids except some, whether they were run or not: what is counted is of all ten."""
         return [bid for bid in TEN_BIDS if bid not in without]
 
+    def others(self, *without: str) -> list[str]:
+        """Return those of the paper's ten bids that were run, except some."""
+        return [bid for bid in self.bids(*without) if self.ran(bid)]
+
     def loads(self, low: float = 0.0, high: float = np.inf) -> list[float]:
-        """Return the loads that were run from one to another, rising."""
+        """Return those of the paper's loads from one to another that were run, rising."""
         if "value" not in self.results.table:
             return []
-        return sorted({load for load in self.table("value").columns.get_level_values("load") if low <= load <= high})
-
-    def all_loads(self) -> list[float]:
-        """Return the loads that were run, rising, for a sentence on all of them.
-
-        Raises
-        ------
-        NotMeasuredError
-            The paper's lowest or highest load was not run.
-        """
-        loads = self.loads()
-        if not {LOWEST_LOAD, HIGHEST_LOAD} <= set(loads):
-            raise NotMeasuredError(f"{at(LOWEST_LOAD)} to {at(HIGHEST_LOAD)}")
-        return loads
+        run = set(self.table("value").columns.get_level_values("load"))
+        return [load for load in loads_from(low, high) if load in run]
 
     # -- cells ----------------------------------------------------------------------------------------
 
@@ -169,6 +167,9 @@ class MarketResults:
         note: str = "",
         *,
         ours: bool = False,
+        loads: Sequence[float] = LOADS,
+        bids: Sequence[str] = TEN_BIDS,
+        a_part_may: Literal["fail", "hold", "neither"] = "fail",
         **bounds: float,
     ) -> Claim:
         """Return a claim about all of some cells, with the effect by which it is judged.
@@ -179,6 +180,10 @@ class MarketResults:
             See `Claim`.
         cells
             What is measured, by where; a NotMeasuredError says that a part of it was not run.
+        loads, bids
+            What it is about: those at each of these loads, at this end of the runs and without other rules.
+        a_part_may
+            See `experiments.campaigns.Scope`.
         """
         claim = Claim(
             text=text if self.end == "drain" else f"{text}, if runs are cut at the last submission",
@@ -190,6 +195,11 @@ class MarketResults:
             to_decide=DECIDE,
             note=note,
             judged=enough_jobs(self.results),
+            scope=Scope(
+                at_each={"end": (self.end,), "rule": (PLAIN,), "load": loads},
+                along={"bid": bids},
+                a_part_may=a_part_may,
+            ),
             **bounds,  # type: ignore[arg-type]  # names of bounds
         )
         try:

@@ -11,7 +11,16 @@ from typing import Final
 import numpy as np
 
 from experiments.campaigns.claims import Claim
-from experiments.studies.market_measurements import FIGURE_7, HIGHEST_LOAD, OVERLOAD, Cells, MarketResults, at
+from experiments.studies.market_measurements import (
+    FIGURE_7,
+    HIGHEST_LOAD,
+    LOWEST_LOAD,
+    OVERLOAD,
+    Cells,
+    MarketResults,
+    at,
+    loads_from,
+)
 from experiments.studies.market_results import TENTHS
 from simmodels.ground.numbers import Floats
 
@@ -30,7 +39,7 @@ def size_claims(found: MarketResults) -> Iterator[Claim]:
     def lowest() -> Cells:
         cells = {}
         for tenth in TENTHS[:5]:
-            for bid in found.bids("PVR"):
+            for bid in found.others("PVR"):
                 less = slr(tenth, "PVR") - slr(tenth, bid)
                 if np.isfinite(less).all():  # a tenth of which none finishes under a policy has no SLR there
                     cells[f"{bid}, tenth {tenth}"] = found.mean(less)
@@ -38,23 +47,23 @@ def size_claims(found: MarketResults) -> Iterator[Claim]:
 
     def mostly_finished() -> Cells:
         cells = lowest()
-        few = {f"{bid}, tenth {tenth}" for tenth in TENTHS[:5] for bid in found.bids("PVR")
+        few = {f"{bid}, tenth {tenth}" for tenth in TENTHS[:5] for bid in found.others("PVR")
                if found.of(f"starved_{tenth}", bid, FIGURE_7).mean() > 0.5}  # fmt: skip
         return {where: measured for where, measured in cells.items() if where not in few}
 
     def grown(tenth: int) -> Floats:
-        return slr(tenth, "PVR") - slr(tenth, "PVR", 0.7)
+        return slr(tenth, "PVR") - slr(tenth, "PVR", LOWEST_LOAD)
 
     yield found.claim(
         "Of smaller jobs (the shorter half), PVR has the lowest SLR of all policies at load 120 %",
-        "section VI, fig. 7", "mean SLR at load 120 %: PVR less another", lowest, "M16", at_most=0.0,
+        "section VI, fig. 7", "mean SLR at load 120 %: PVR less another", lowest, "M16", loads=(FIGURE_7,), at_most=0.0,
         note="under LRTF, PV and FIFO nearly all short jobs starve; the mean is of the few that finish at once",
     )  # fmt: skip
     if found.end == "drain":
         yield found.claim(
             "Of smaller jobs (the shorter half), PVR has the lowest SLR of the policies under which at least half of "
             "them finish, at load 120 %", "section VI, fig. 7", "mean SLR at load 120 %: PVR less another",
-            mostly_finished, "M16", ours=True, at_most=0.0,
+            mostly_finished, "M16", ours=True, loads=(FIGURE_7,), at_most=0.0,
         )  # fmt: skip
     yield found.claim(
         "Under PVR only the largest jobs are slowed by more load: the mean SLR of the longest tenth grows by 0.5 or "
@@ -64,12 +73,13 @@ def size_claims(found: MarketResults) -> Iterator[Claim]:
             f"tenth {tenth}": found.mean(grown(tenth) - GROWS if tenth == TENTHS[-1] else GROWS - grown(tenth))
             for tenth in (*TENTHS[:8], TENTHS[-1])
         },
-        "M16", at_least=0.0,
+        "M16", loads=(LOWEST_LOAD, FIGURE_7), bids=("PVR",), at_least=0.0,
     )  # fmt: skip
     yield found.claim(
         "SRTF penalises the largest jobs a little (up to a quarter) less than PVR", "section VI, fig. 7",
         "mean SLR of the longest tenth: SRTF over PVR",
-        lambda: {at(FIGURE_7): found.mean(slr(10, "SRTF") / slr(10, "PVR"))}, less_than=1.0, at_least=0.75,
+        lambda: {at(FIGURE_7): found.mean(slr(10, "SRTF") / slr(10, "PVR"))}, loads=(FIGURE_7,), bids=("SRTF", "PVR"),
+        less_than=1.0, at_least=0.75,
     )  # fmt: skip
     yield found.claim(
         "Under too much work, PVR starves the largest jobs rather than others", "section VI",
@@ -80,7 +90,7 @@ def size_claims(found: MarketResults) -> Iterator[Claim]:
             )
             for tenth in TENTHS[:-1]
         },
-        more_than=0.0,
+        loads=(HIGHEST_LOAD,), bids=("PVR",), more_than=0.0,
     )  # fmt: skip
 
 
@@ -101,7 +111,7 @@ def conclusion_claims(found: MarketResults) -> Iterator[Claim]:
             f"At high overload {other} gets slightly more value than PVR: by up to 0.05", "abstract; section VII",
             f"value: {other} less PVR",
             lambda other=other: found.against("value", other, ["PVR"], [HIGHEST_LOAD]),  # type: ignore[misc]  # this turn
-            more_than=0.0, at_most=0.05,
+            loads=(HIGHEST_LOAD,), bids=(other, "PVR"), more_than=0.0, at_most=0.05,
         )  # fmt: skip
         yield found.claim(
             f"At high overload {other} starves hugely more jobs than PVR: at least five times as many",
@@ -109,21 +119,22 @@ def conclusion_claims(found: MarketResults) -> Iterator[Claim]:
             lambda other=other: found.against(  # type: ignore[misc]  # of this turn
                 "starved", other, ["PVR"], [HIGHEST_LOAD], share=5.0
             ),
-            at_least=0.0,
+            loads=(HIGHEST_LOAD,), bids=(other, "PVR"), at_least=0.0,
         )  # fmt: skip
     yield found.claim(
         "Under extreme overload most jobs are served sooner under PVR than under SRTF", "section VII",
         "median SLR: PVR less SRTF", lambda: found.against("median_slr", "PVR", ["SRTF"], [HIGHEST_LOAD]),
-        less_than=0.0,
+        loads=(HIGHEST_LOAD,), bids=("PVR", "SRTF"), less_than=0.0,
     )  # fmt: skip
     yield found.claim(
         "The leading policies (PVR, SRTF, PVDSQ, PVD, EDF) are close in value under overload: within 0.1",
-        "section VII", "largest less least value of the five", lambda: found.by_load(spread, OVERLOAD), at_most=0.1,
+        "section VII", "largest less least value of the five", lambda: found.by_load(spread, OVERLOAD),
+        loads=loads_from(OVERLOAD), bids=(*LEADING, "EDF"), at_most=0.1,
     )  # fmt: skip
     yield found.claim(
         "The leading policies starve wildly different numbers of jobs: the most more than ten times the fewest",
         "section VII", "most starved of the five, less ten times the fewest",
-        lambda: found.by_load(wild, OVERLOAD), more_than=0.0,
+        lambda: found.by_load(wild, OVERLOAD), loads=loads_from(OVERLOAD), bids=(*LEADING, "EDF"), more_than=0.0,
     )  # fmt: skip
     for bid in ("EDF", "PVDSQ", "PVR"):
         yield found.claim(
@@ -132,7 +143,7 @@ def conclusion_claims(found: MarketResults) -> Iterator[Claim]:
             lambda bid=bid: {  # type: ignore[misc]  # of this turn
                 f"tenth {tenth}": found.mean(found.of(f"starved_{tenth}", bid, HIGHEST_LOAD)) for tenth in TENTHS
             },
-            less_than=0.5,
+            loads=(HIGHEST_LOAD,), bids=(bid,), less_than=0.5,
         )  # fmt: skip
     largest, smaller = ("the largest tenth", TENTHS[-1:]), ("the smaller eight tenths", TENTHS[:8])
     runs = "runs {} of the jobs: less than half starve at load 140 %", {"less_than": 0.5}
@@ -145,5 +156,5 @@ def conclusion_claims(found: MarketResults) -> Iterator[Claim]:
             lambda bid=bid, tenths=tenths: {  # type: ignore[misc]  # of this turn
                 f"tenth {tenth}": found.mean(starved(tenth, bid, HIGHEST_LOAD)) for tenth in tenths
             },
-            **bound,  # type: ignore[arg-type]  # a name of a bound
+            loads=(HIGHEST_LOAD,), bids=(bid,), **bound,  # type: ignore[arg-type]  # a name of a bound
         )  # fmt: skip

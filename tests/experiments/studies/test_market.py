@@ -26,7 +26,7 @@ CLUSTERS = [
     ("Kind2-1", 1000, "Kind2"),
 ]
 SMALL = {
-    "jobs": 60, "load": [0.9, 1.4], "bid": ["PVR", "SRTF", "P-SLR"], "replications": 2, "alone": 3,
+    "jobs": 60, "load": [0.9, 1.2, 1.4], "bid": ["PVR", "SRTF", "P-SLR"], "replications": 2, "alone": 3,
     "end": ["drain", "submit"], "rule": ["plain", "budgets", "easy"],
 }  # fmt: skip
 
@@ -110,7 +110,7 @@ def test_tables_are_means_over_the_workloads(campaign: Campaign) -> None:
     for measure, name in (("value", "mean value by load"), ("starved", "mean starved fraction by load")):
         shown = tables[name]
         assert shown[["end", "load"]].to_numpy().tolist() == [
-            ["drain", 0.9], ["drain", 1.4], ["submit", 0.9], ["submit", 1.4],
+            [end, load] for end in ("drain", "submit") for load in (0.9, 1.2, 1.4)
         ]  # fmt: skip
         for (_, row), bid in itertools.product(shown.iterrows(), SMALL["bid"]):
             cells = table.query("rule == 'plain' and end == @row.end and load == @row.load and bid == @bid")
@@ -194,7 +194,7 @@ def test_every_figure_is_drawn(campaign: Campaign) -> None:
     for axes, end in zip(panels, ("drain", "submit"), strict=True):
         lines = {line.get_label(): line for line in axes.lines}
         np.testing.assert_allclose(lines["PVR"].get_ydata(), table.loc[table["end"] == end, "PVR"])
-        np.testing.assert_allclose(lines["PVR"].get_xdata(), [90.0, 140.0])
+        np.testing.assert_allclose(lines["PVR"].get_xdata(), [90.0, 120.0, 140.0])
     inks = [
         {line.get_label(): line.get_color() for line in figure.axes[0].lines if line.get_label() in SMALL["bid"]}
         for name, figure in figures.items()
