@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 import typer
 
 from experiments.cli_options import POLICY, completion
+from experiments.cli_output import print_note
 from experiments.inputs import named_priority, parts
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import duration, seconds
@@ -124,7 +125,7 @@ def _accepted(name: str, of: Any, *, timed: bool) -> tuple[Any, str | None, Call
     if of is Priority:
         return str, name.upper().split("_")[-1], lambda text: named_priority(text, "bid" if name == "bid" else "order")
     if timed:
-        return str, "TIME", lambda text: seconds(text, _flag(name))
+        return str, "TIME", lambda text: _seconds(name, text)
     if of in {int, float}:
         return of, "N" if of is int else "X", of
     if of is bool:
@@ -132,6 +133,14 @@ def _accepted(name: str, of: Any, *, timed: bool) -> tuple[Any, str | None, Call
     if get_origin(of) is tuple:
         return str, "N,N,...", lambda text: _numbers(name, text)
     return str, None, str
+
+
+def _seconds(name: str, text: str) -> float:
+    """Return a time in seconds; warn of a threshold that was meant in hours, perhaps."""
+    found = seconds(text, _flag(name))
+    if name == "threshold_s" and 0 < found < HOUR and text.strip()[-1:].isdigit():
+        print_note(f"{_flag(name)} {text} is {duration(found)}; write {text}h for hours, or {text}s to mean seconds")
+    return found
 
 
 def _numbers(name: str, text: str) -> tuple[int, ...]:

@@ -283,6 +283,22 @@ def test_simulate_prints_the_metrics_of_the_schedule(run: Run, trace: sm.Workloa
     assert answer.err == "log: 150 jobs for 32 cores\n"
 
 
+@pytest.mark.parametrize(
+    ("threshold", "warning"),
+    [
+        ("40", "--threshold 40 is 40 s; write 40h for hours, or 40s to mean seconds\n"),
+        ("90.5", "--threshold 90.5 is 1.51 min; write 90.5h for hours, or 90.5s to mean seconds\n"),
+        *(("40s", ""), ("40h", ""), ("1d12h", ""), ("144000", ""), ("0", "")),
+    ],
+)
+def test_a_threshold_without_a_unit_that_is_short_is_warned_of(
+    threshold: str, warning: str, run: Run, trace: sm.Workload
+) -> None:
+    answer = run("simulate", "--workload", "log.swf", "--threshold", threshold)
+    assert answer.status == 0
+    assert answer.err == f"{warning}log: 150 jobs for 32 cores\n"
+
+
 def test_a_size_that_the_log_itself_exceeds_is_doubted(run: Run, trace: sm.Workload) -> None:
     wl.write_swf(sm.simulate(trace), "lived.swf")
     answer = run("simulate", "--workload", "lived.swf", "--cores", "16", "--drop-oversized")
