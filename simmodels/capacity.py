@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Self, cast, get_args
+from typing import Any, ClassVar, Final, Literal, Self, cast, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError, must_be, require_known
-from simmodels.ground.arguments import as_tuple
+from simmodels.ground.arguments import Guided, as_tuple
 from simmodels.ground.cards import card, line_chart, sliced
 from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
@@ -88,7 +88,7 @@ def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Capacity:
+class Capacity(Guided):
     """How many machines there are over time: piecewise constant, from each change to the next.
 
     Before the first change there are as many as from the first on.
@@ -116,6 +116,11 @@ class Capacity:
     >>> day.machine_seconds(0, sm.DAY) / sm.HOUR
     72.0
     """
+
+    _instead: ClassVar = {
+        "[]": "its columns are arrays (.time_s, .machines); machines_at(time_s) is how many there are at an instant",
+        **dict.fromkeys(("from_csv", "read", "from_file"), "workloads.read_series reads a series, for capacity_from"),
+    }
 
     time_s: Floats
     machines: Ints

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from simmodels import metrics
 from simmodels.capacity import Capacity
 from simmodels.energy import Power, Signal
 from simmodels.errors import RequestError, UnknownNameError, must_be
-from simmodels.ground.arguments import as_instance
+from simmodels.ground.arguments import Guided, as_instance, with_items
 from simmodels.ground.cards import card
 from simmodels.ground.durations import Duration
 from simmodels.ground.files import as_path, replacing, write_csv
@@ -79,7 +79,7 @@ def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> 
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Schedule:
+class Schedule(Guided):
     """When and where each job and task of a workload ran; rows are in the input order of the workload.
 
     The arrays are read-only. A schedule need not be legal: `validate` proves that it is.
@@ -158,6 +158,13 @@ class Schedule:
     >>> schedule.metrics()["mean_wait_s"]
     3.0
     """
+
+    _instead: ClassVar = {
+        "[]": "its columns are arrays (.start_s), .jobs is the table of jobs, metrics() has the figures of merit",
+        "wait_s": "it is a column of .jobs: .jobs['wait_s']",
+        "to_frame": ".jobs is the table of jobs, .runs that of attempts",
+        **dict.fromkeys(("gantt", "queue", "waits"), "draw with .plot.gantt(), .plot.queue() or .plot.waits()"),
+    }
 
     workload: Workload
     cores: int
@@ -666,6 +673,7 @@ class Schedule:
         """
         return self._results().deciles(by)
 
+    @with_items
     def metrics(
         self, tau_s: Duration = 10.0, *, warm_credit: Literal["whole", "partial"] = "whole"
     ) -> dict[str, float]:

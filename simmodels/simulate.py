@@ -10,7 +10,7 @@ from simmodels.capacity import Capacity, CapacityChange
 from simmodels.engine import Engine, require_engine
 from simmodels.entities.building import run_processes
 from simmodels.errors import RequestError, must_be, require_known
-from simmodels.ground.arguments import as_tuple
+from simmodels.ground.arguments import as_tuple, by_name
 from simmodels.ground.durations import Duration
 from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Cluster = int | Site | ClusterSpec | tuple[str, int] | tuple[str, int, str | None]
 
 
+@by_name("for example simulate(log, cores=64)")
 @takes_options(QueueOptions, PlacementOptions, AuctionOptions)
 def simulate(
     workload: WorkloadLike,
@@ -139,6 +140,7 @@ def simulate(
     return run_processes(model)
 
 
+@by_name("for example simulate_on_machines(log, capacity, cores_per_machine=64)")
 @takes_options(PlacementOptions)
 def simulate_on_machines(
     workload: WorkloadLike,
@@ -214,6 +216,7 @@ def simulate_on_machines(
     )
 
 
+@by_name("for example simulate_workflows(workflows, clusters=[('a', 64)])")
 @takes_options(AuctionOptions)
 def simulate_workflows(
     workflows: WorkloadLike,

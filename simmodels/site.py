@@ -7,6 +7,7 @@ from typing import Literal, Self, get_args
 
 from simmodels.capacity import Capacity
 from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.arguments import by_name
 from simmodels.ground.numbers import as_integer
 from simmodels.policies.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.results.cluster_spec import ClusterSpec
@@ -14,6 +15,7 @@ from simmodels.results.cluster_spec import ClusterSpec
 Removes = Literal["highest", "random"]
 
 
+@by_name("for example Site(name='a', cores=64)")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """A cluster to simulate on: a pool of cores, or machines that may be switched on and off.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from simmodels import graph
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, must_be
-from simmodels.ground.arguments import as_instance, as_tuple
+from simmodels.ground.arguments import Guided, as_instance, as_tuple
 from simmodels.ground.cards import card, levels, line_chart, number
 from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
@@ -58,7 +58,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
-class Workflow:
+class Workflow(Guided):
     """A job of tasks: it is submitted as a whole, and done when its last task is.
 
     Parameters
@@ -101,6 +101,18 @@ class Workflow:
     >>> job.upward_rank_s().tolist(), job.critical_path_s(), job.volume_core_s
     ([60.0, 50.0, 35.0, 30.0], 60.0, 150.0)
     """
+
+    _instead: ClassVar = {
+        "[]": "its columns are arrays, one value per task (.runtime_s); label(task) is the name of a task",
+        "tasks": "its columns are arrays, one value per task (.runtime_s); label(task) is the name of a task",
+        **dict.fromkeys(("from_networkx", "from_nx", "from_digraph"), "Workflow.from_graph takes a networkx graph"),
+        **dict.fromkeys(("to_networkx", "to_nx"), "to_graph() makes a networkx graph"),
+        **dict.fromkeys(
+            ("read", "load", "from_file", "from_json", "from_wfformat", "from_dax"),
+            "workloads.read_wfformat and read_dax read files",
+        ),
+        **dict.fromkeys(("from_tasks", "from_list"), "Workflow.of takes a list of Task"),
+    }
 
     job_id: int
     submit_s: float

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
-from simmodels.ground.arguments import as_instance, as_tuple, listed
+from simmodels.ground.arguments import Guided, as_instance, as_tuple, listed
 from simmodels.ground.cards import SLICES, card, line_chart, number, share
 from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
@@ -48,6 +48,13 @@ def _frozen(given: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]
         part = part.base
     column.flags.writeable = False
     return column
+
+
+def _numbered(names: NDArray[Any]) -> NDArray[np.int64]:
+    """Return texts as numbers from 1 on, in their sorted order; -1 where there is none."""
+    texts = ["" if each is None or each != each else str(each) for each in names.tolist()]  # noqa: PLR0124  NaN is not
+    number = {text: at for at, text in enumerate(sorted({*texts} - {""}), start=1)}
+    return np.array([number.get(text, _UNKNOWN) for text in texts], np.int64)
 
 
 def _empty(name: str) -> NDArray[Any]:
@@ -192,7 +199,7 @@ class Tasks:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Workload:
+class Workload(Guided):
     """Jobs as columns of equal length, in input order; nothing of it can be changed in place.
 
     A row is a rigid job or a task of a workflow (see `of_workflows` and `concat`).
@@ -250,6 +257,19 @@ class Workload:
     >>> log.scale_load(0.9).submit_s.round(2).tolist()
     [0.0, 1.11, 2.22]
     """
+
+    _instead: ClassVar = {
+        "[]": "its columns are arrays (.cores); to_frame() is a table, job(row) a job, take(rows) a smaller workload",
+        "jobs": "to_frame() makes a table of them",
+        "plot": "simulate it, and draw the schedule: simulate(...).plot.gantt()",
+        **dict.fromkeys(("to_csv", "to_parquet"), "to_frame() makes a table, which has it"),
+        **dict.fromkeys(
+            ("from_file", "from_csv", "read_csv", "read", "load", "from_swf", "read_swf"),
+            "Workload.of(path) reads a file, and workloads.read too",
+        ),
+        **dict.fromkeys(("from_dict", "from_records", "from_list", "from_jobs"), "Workload.of takes them"),
+        **dict.fromkeys(("from_pandas", "from_dataframe", "from_df"), "Workload.from_frame takes a table"),
+    }
 
     job_id: NDArray[np.int64]
     submit_s: NDArray[np.float64]
@@ -573,7 +593,8 @@ class Workload:
         frame
             A DataFrame, or columns by name. The columns ``submit_s, runtime_s, cores`` are needed; ``job_id`` (default
             1, 2, ...), ``estimate_s`` (default runtime_s) and ``user_id`` (default -1) may be omitted; other columns
-            become `extras`. A job whose ``estimate_s`` is NaN has no limit: see `unlimited`.
+            become `extras`. A job whose ``estimate_s`` is NaN has no limit: see `unlimited`. Users who are texts, in
+            ``user_id`` or ``user``, are numbered 1, 2, ... by name, and keep their names in the extra ``user``.
         name, max_cores, start_unix_s, header, counts
             As for the class.
 
@@ -598,6 +619,11 @@ class Workload:
             found, filled_in = estimates(asked, runtime_s, columns.get("partition"))
             columns |= {"estimate_s": np.where(none, found, given), REQUESTED: asked}
             counts = {**(counts or {}), **filled_in}
+        named = next((each for each in ("user_id", "user") if each in columns), None)
+        if named is not None and columns[named].dtype.kind in "OUS":
+            names = np.asarray(table[named], object)  # NaN beside texts would become one
+            if any(isinstance(each, str) for each in names.flat):
+                columns = {"user": names, **columns, "user_id": _numbered(names)}
         filled: dict[str, Any] = {
             "job_id": np.arange(1, rows + 1),
             "estimate_s": columns["runtime_s"],

@@ -25,7 +25,7 @@ def takers() -> Iterator[tuple[str, list[inspect.Parameter]]]:
         function = vars(found).get("__init__") if isinstance(found, type) else found
         signature = getattr(function, "__signature__", None)
         if signature is not None:
-            code = function.__code__
+            code = inspect.unwrap(function).__code__
             own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             yield name, [each for each in signature.parameters.values() if each.name not in own]
 

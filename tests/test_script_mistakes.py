@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501  a sentence stands on one line, as it is shown
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -48,6 +49,22 @@ def pool_with_failures() -> sm.Failures:
     return sm.Failures(at.env, at, mtbf_s=60, repair_s=1)
 
 
+def recorder_of_what_is_to_come() -> sm.Schedule:
+    early = queue()
+    recorder = sm.Recorder(early.env)
+    sm.Source(early.env, JOBS, into=early)
+    return recorder.schedule()
+
+
+SECONDS: Final = "a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d"
+EARLY: Final = "nothing has happened yet that a schedule could show; call env.run() first"
+NO_ITEMS: Final = "has no items, and no rows to loop over"
+SCHEDULE_HAS: Final = (
+    "its columns are arrays (.start_s), .jobs is the table of jobs, metrics() has the figures of merit"
+)
+WORKLOAD_HAS: Final = (
+    "its columns are arrays (.cores); to_frame() is a table, job(row) a job, take(rows) a smaller workload"
+)
 MISTAKES: Final[list[tuple[Callable[[], object], str]]] = [
     # -- what every user gets wrong once ---------------------------------------------------------------
     (lambda: sm.simulate("log.swf.gz", cores=4), "log.swf.gz: cannot be read: no such file or directory"),
@@ -231,7 +248,125 @@ MISTAKES: Final[list[tuple[Callable[[], object], str]]] = [
         lambda: sm.simulate(JOBS, cores=2).plot.queue(start_s="noon"),
         "start_s must be a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d (got 'noon')",
     ),
+    # -- what other libraries have ---------------------------------------------------------------------
+    (
+        lambda: sm.simulate(JOBS, cores=2, order=lambda cores: None),  # noqa: ARG005  its name says what it gets
+        "what order '<lambda>' returns must be a number (got None)",
+    ),
+    (
+        lambda: sm.simulate(JOBS, cores=2, order=lambda cores: "3", engine="simpy"),  # noqa: ARG005  as above
+        "what order '<lambda>' returns must be a number (got '3')",
+    ),
+    (
+        lambda: sm.simulate(JOBS, cores=2, order=lambda cores: None if cores > 1 else 3.0),
+        "what order '<lambda>' returns must be a number (got None)",
+    ),
+    (
+        lambda: sm.simulate([FLOW], cores=2, bid=lambda cores: (cores, 1)),
+        "what bid '<lambda>' returns must be a number (got (2.0, 1))",
+    ),
+    (
+        lambda: sm.simulate_on_machines(JOBS, [(0, 2)], cores_per_machine=2, order=lambda cores: [1]),  # noqa: ARG005  as above
+        "what order '<lambda>' returns must be a number (got [1])",
+    ),
+    (lambda: sm.simulate(JOBS, cores=2).metrics["x"], "metrics['x'] of a method; call it first: metrics()['x']"),
+    (lambda: sm.simulate(JOBS, cores=2)["wait_s"], f"a Schedule {NO_ITEMS}; {SCHEDULE_HAS}"),
+    (lambda: list(sm.simulate(JOBS, cores=2)), f"a Schedule {NO_ITEMS}; {SCHEDULE_HAS}"),
+    (lambda: list(sm.Workload.of(JOBS)), f"a Workload {NO_ITEMS}; {WORKLOAD_HAS}"),
+    (lambda: sm.Workload.of(JOBS)[0:10], f"a Workload {NO_ITEMS}; {WORKLOAD_HAS}"),
+    (lambda: 1 in sm.Workload.of(JOBS), f"a Workload {NO_ITEMS}; {WORKLOAD_HAS}"),
+    (
+        lambda: FLOW[0],
+        f"a Workflow {NO_ITEMS}; its columns are arrays, one value per task (.runtime_s); label(task) is the name of a task",
+    ),
+    (
+        lambda: sm.Capacity.of([(0, 2)])[0],
+        f"a Capacity {NO_ITEMS}; its columns are arrays (.time_s, .machines); machines_at(time_s) is how many there are at an instant",
+    ),
+    (
+        lambda: sm.simulate(JOBS, cores=2).plot(),
+        "plot() does not say what to draw; draw with plot.gantt(), plot.queue() or plot.waits()",
+    ),
+    (
+        lambda: sm.simulate(JOBS, cores=2).plot["gantt"],
+        f"a Plots {NO_ITEMS}; draw with plot.gantt(), plot.queue() or plot.waits()",
+    ),
+    *(
+        (
+            lambda name=name: getattr(sm.simulate(JOBS, cores=2).plot, name)("out.png"),
+            f"{name} takes other arguments by name (got 'out.png'); plot.{name}().savefig('out.png') writes a file",
+        )
+        for name in ("gantt", "queue", "waits")
+    ),
+    (
+        lambda: sm.Site("a", 64),
+        "Site takes other arguments by name (got 'a', 64); for example Site(name='a', cores=64)",
+    ),
+    (
+        lambda: sm.Cluster(sm.Environment(), "a", 64),
+        "Cluster takes other arguments by name (got 64); for example Cluster(env, 'a', cores=64)",
+    ),
+    (
+        lambda: sm.simulate(JOBS, 2),
+        "simulate takes other arguments by name (got 2); for example simulate(log, cores=64)",
+    ),
+    (
+        lambda: sm.simulate_on_machines(JOBS, [(0, 2)], cores_per_machine=2, heuristic="TargetAsap", reference=[FLOW]),
+        "reference must be a Workload, or None (got [a Workflow])",
+    ),
+    (lambda: sm.plan([FLOW], [("a", 4)]), "workflow must be a Workflow (got [a Workflow])"),
+    (lambda: sm.plan(FLOW, [("a", 4)], tick_s="soon"), f"tick_s must be {SECONDS} (got 'soon')"),
+    (lambda: sm.Recorder(queue().env).schedule(), EARLY),
+    (recorder_of_what_is_to_come, EARLY),
+    (lambda: sm.Environment().timeout("soon"), f"delay must be {SECONDS} (got 'soon')"),
+    (lambda: sm.Environment().timeout(-1), "delay must be a number of seconds >= 0 (got -1)"),
 ]
+
+MISSING: Final[list[tuple[Callable[[], object], str]]] = [
+    (lambda: sm.Workflow.from_networkx, "Workflow has no from_networkx; Workflow.from_graph takes a networkx graph"),
+    (
+        lambda: sm.Workload.from_csv,
+        "Workload has no from_csv; Workload.of(path) reads a file, and workloads.read too",
+    ),
+    (
+        lambda: sm.Workload.of(JOBS).plot,
+        "Workload has no plot; simulate it, and draw the schedule: simulate(...).plot.gantt()",
+    ),
+    (
+        lambda: sm.simulate(JOBS, cores=2).plot.hist,
+        "Plots has no hist; draw with plot.gantt(), plot.queue() or plot.waits()",
+    ),
+    (lambda: sm.simulate(JOBS, cores=2).wait_s, "Schedule has no wait_s; it is a column of .jobs: .jobs['wait_s']"),
+    (lambda: sm.Workload.of(JOBS).zebra, "'Workload' object has no attribute 'zebra'"),
+    (lambda: sm.Workload.zebra, "type object 'Workload' has no attribute 'zebra'"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "sentence"), MISSING, ids=[sentence for _, sentence in MISSING])
+def test_a_name_that_others_have_is_answered_with_ours(mistake: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(AttributeError) as error:
+        mistake()
+    assert str(error.value) == sentence
+
+
+def test_a_method_whose_result_has_items_is_a_method_to_everybody_else() -> None:
+    schedule = sm.simulate(JOBS, cores=2)
+    assert schedule.metrics.__self__ is schedule
+    assert repr(schedule.metrics).startswith("<bound method Schedule.metrics of")
+    assert list(inspect.signature(schedule.metrics).parameters) == ["tau_s", "warm_credit"]
+    assert schedule.metrics.__doc__ == sm.Schedule.metrics.__doc__
+
+
+def test_a_recorder_has_a_schedule_of_a_run_without_jobs() -> None:
+    at = queue().env
+    recorder = sm.Recorder(at)
+    at.run()
+    assert len(recorder.schedule()) == 0
+    late = queue()
+    recorder = sm.Recorder(late.env)
+    sm.Source(late.env, {**JOBS, "submit_s": [100, 200]}, into=late)
+    late.env.run(until=50)
+    assert np.isnan(recorder.schedule().start_s).all()
 
 
 @pytest.mark.parametrize(("mistake", "sentence"), MISTAKES, ids=[sentence for _, sentence in MISTAKES])

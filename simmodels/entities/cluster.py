@@ -19,7 +19,7 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.progress import Progress, duration_s, worked_s
 from simmodels.entities.sizes import Machines, groups_of
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.ground.arguments import as_instance
+from simmodels.ground.arguments import as_instance, by_name
 from simmodels.ground.cards import card, tiles
 from simmodels.ground.durations import duration
 from simmodels.ground.numbers import as_integer, as_number
@@ -40,6 +40,7 @@ class Serves(Protocol):
         """Take note that what waits takes another time here than it did."""
 
 
+@by_name("for example Cluster(env, 'a', cores=64)")
 class Cluster:
     """A cluster: a pool of cores, or machines of cores each. Extend it to change how jobs run.
 

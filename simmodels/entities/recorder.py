@@ -422,8 +422,10 @@ class Recorder:
         Raises
         ------
         RequestError
-            A job ran that was not seen when it was submitted, or the window was not seen.
+            A job ran that was not seen when it was submitted, or the window was not seen; or nothing has happened yet.
         """
+        if not self._count and self.env.now == self._first_s == self.env.peek():
+            raise RequestError("nothing has happened yet that a schedule could show", "call env.run() first")
         clusters = self._clusters()
         table, away, moved = self._parted(self._table())
         schedulers = [each.served_by for each in clusters if isinstance(each.served_by, Scheduler)]

@@ -1,6 +1,8 @@
 """Plain functions whose parameter names say what they need, as C functions of all that there is to need."""
 
+import contextlib
 import ctypes
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +11,7 @@ from typing import Any
 from numba import cfunc, njit, types
 from numba.core.typing.templates import Signature
 
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.compiled import interrupts_heard
 from simmodels.structures.signatures import ROW, signature_of
 
@@ -39,6 +42,20 @@ class PythonFunction(types.WrapperAddressProtocol):
         return self._signature
 
 
+def as_value(called: str, value: Any) -> float:  # noqa: ANN401  whatever a user's function returned
+    """Return what an order or a bid returned as a float.
+
+    Raises
+    ------
+    RequestError
+        It is no number.
+    """
+    with contextlib.suppress(TypeError, ValueError):
+        if not isinstance(value, str | bytes):
+            return float(value)
+    raise RequestError(must_be(f"what {called} returns", "a number", value))
+
+
 @dataclass(frozen=True)
 class Call:
     """A plain function, and how it is called with the parameters of a C function.
@@ -55,6 +72,8 @@ class Call:
         The functions that the expressions name.
     negated
         Whether the value is turned round.
+    called
+        What an error calls the function.
     """
 
     function: Callable[..., float]
@@ -62,22 +81,26 @@ class Call:
     arguments: tuple[str, ...]
     readers: Mapping[str, Callable[..., float]] = field(default_factory=dict)
     negated: bool = False
+    called: str = "the function"
 
     def in_python(self) -> Callable[..., float]:
         """Return it as a Python function of the parameters."""
-        code = f"lambda {', '.join(self.parameters)}: {self._value}"
-        made: Callable[..., float] = eval(code, {"function": self.function, **self.readers})  # noqa: S307  as below
+        code = f"lambda {', '.join(self.parameters)}: {self._value('as_value(%s)')}"
+        scope = {"function": self.function, "as_value": functools.partial(as_value, self.called), **self.readers}
+        made: Callable[..., float] = eval(code, scope)  # noqa: S307  as below
         return made
 
-    @property
-    def _value(self) -> str:
-        return f"{'-' if self.negated else ''}float(function({', '.join(self.arguments)}))"
+    def _value(self, number: str) -> str:
+        """Return the expression of the value, made a number by another."""
+        return ("-" if self.negated else "") + number % f"function({', '.join(self.arguments)})"
 
     def compiled(self) -> object:
         """Return the C function of all parameters that compiled code calls."""
+        # Times 1.0, for numba would make a number of a text; then Python is called, and refuses it.
         # No exception crosses a C function: one that is raised inside becomes NaN, which is refused after the pass.
         parameters = ", ".join(self.parameters)
-        source = f"def key({parameters}):\n try:\n  return {self._value}\n except Exception:\n  return nan\n"
+        value = self._value("float(%s * 1.0)")
+        source = f"def key({parameters}):\n try:\n  return {value}\n except Exception:\n  return nan\n"
         try:
             with interrupts_heard():
                 scope: dict[str, Any] = {"function": njit(self.function, error_model="numpy"), "nan": math.nan}

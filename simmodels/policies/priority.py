@@ -118,7 +118,13 @@ class Priority:
     @property
     def _call(self) -> Call:
         """Return how a queue calls it: the job with the smallest key goes first."""
-        return Call(self.function, OF_QUEUES, arguments_of(self.words), READERS, negated=self.wins == "high")
+        negated = self.wins == "high"
+        return Call(self.function, OF_QUEUES, arguments_of(self.words), READERS, negated=negated, called=self._called)
+
+    @property
+    def _called(self) -> str:
+        """Return what errors call it."""
+        return f"{type(self).__name__.lower()} {self.name!r}"
 
     @cached_property
     def key_function(self) -> object:
@@ -128,7 +134,7 @@ class Priority:
     @cached_property
     def bid_function(self) -> object:
         """Return the C function of all `CHARACTERISTICS` that an auction calls."""
-        return Call(self.function, CHARACTERISTICS, self.words).compiled()
+        return Call(self.function, CHARACTERISTICS, self.words, called=self._called).compiled()
 
     @property
     def compiled(self) -> bool:

@@ -1,13 +1,14 @@
 """Plots: the figures of a schedule, drawn by the package that has them."""
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from simmodels.errors import RequestError
+from simmodels.ground.arguments import Guided, by_name
 from simmodels.ground.durations import Duration
 from simmodels.ground.plugins import plugin
 
 
-class Plots:
+class Plots(Guided):
     """The figures of a schedule; each is a `matplotlib.figure.Figure` that a notebook shows.
 
     They are those of `experiments.figures`, which also draws several schedules side by side.
@@ -19,14 +20,24 @@ class Plots:
     """
 
     __slots__ = ("_schedule",)
+    _instead: ClassVar = dict.fromkeys(
+        ("[]", "hist", "line", "show", "savefig", "save"), "draw with plot.gantt(), plot.queue() or plot.waits()"
+    )
 
     def __init__(self, schedule: Any) -> None:  # noqa: ANN401  a Schedule, which is above
         self._schedule = schedule
+
+    if not TYPE_CHECKING:  # a type checker says so itself
+
+        def __call__(self, *_: object, **__: object) -> object:
+            """Refuse a call, which would not say what to draw."""
+            raise RequestError("plot() does not say what to draw", self._instead["[]"])
 
     def __repr__(self) -> str:
         """Return a line about it."""
         return f"<figures of {self._schedule!r}: gantt(), queue(), waits()>"
 
+    @by_name("plot.gantt().savefig('out.png') writes a file")
     def gantt(
         self,
         *,
@@ -53,6 +64,7 @@ class Plots:
             self._schedule, start_s=start_s, end_s=end_s, colour=colour, title=title, width_in=width_in
         )
 
+    @by_name("plot.queue().savefig('out.png') writes a file")
     def queue(
         self,
         *,
@@ -74,6 +86,7 @@ class Plots:
         """
         return _drawn("queue")(self._schedule, start_s=start_s, end_s=end_s, title=title, size_in=size_in)
 
+    @by_name("plot.waits().savefig('out.png') writes a file")
     def waits(
         self,
         *,

@@ -4,6 +4,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -543,3 +544,19 @@ def test_what_stands_for_no_workload_is_refused_in_one_sentence(value: object, t
     with pytest.raises(RequestError) as raised:
         Workload.of(value)
     assert str(raised.value) == text
+
+
+@pytest.mark.parametrize("column", ["user", "user_id"])
+@pytest.mark.parametrize("kind", [list, np.array, pd.Categorical])
+def test_users_who_are_texts_are_numbered_by_name_and_keep_it(column: str, kind: Callable[..., Any]) -> None:
+    users = kind(["bob", "alice", "", "bob"])
+    log = Workload.of(pd.DataFrame({"submit_s": range(4), "runtime_s": 10, "cores": 1, column: users}))
+    assert log.user_id.tolist() == [2, 1, -1, 2]
+    assert list(log.extras["user"]) == ["bob", "alice", "", "bob"]
+    jobs = [{"submit_s": 0, "runtime_s": 1, "cores": 1, column: "alice"}, {"submit_s": 1, "runtime_s": 1, "cores": 1}]
+    assert Workload.of(jobs).user_id.tolist() == [1, -1]
+
+
+def test_users_of_whom_there_are_numbers_and_names_keep_both() -> None:
+    log = Workload.of({"submit_s": [0, 1], "runtime_s": [1, 1], "cores": [1, 1], "user_id": [7, 8], "user": ["a", "b"]})
+    assert (log.user_id.tolist(), log.extras["user"].tolist()) == ([7, 8], ["a", "b"])
