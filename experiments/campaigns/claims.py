@@ -1,7 +1,7 @@
 """Claims: sentences of a paper, checked on the results of a campaign; and what a part of its design can decide."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Final, Literal, TypeAlias
@@ -243,14 +243,15 @@ def in_scope(
     >>> in_scope([claim], results)[0].outcome
     'undecided: needs --set load=0.7,0.9,1.1'
     """
-    known = names or {}
-    rows = _distinct(results, known)
-    return [_within(claim, rows, results, known, given or {}) for claim in claims]
+    known, found = names or {}, list(claims)
+    scopes = [claim.scope for claim in found if claim.scope is not None]
+    rows = _distinct(results, {factor for scope in scopes for factor in (*scope.at_each, *scope.along)}, known)
+    return [_within(claim, rows, results, known, given or {}) for claim in found]
 
 
-def _distinct(results: Results, names: Names) -> list[dict[str, Value]]:
-    """Return the combinations of the factors that were run, as scopes call them."""
-    columns = [name for name in results.factors if name in results.table]
+def _distinct(results: Results, factors: Collection[str], names: Names) -> list[dict[str, Value]]:
+    """Return the combinations of factors that were run, as scopes call them."""
+    columns = [name for name in results.table if name in factors]
     distinct = results.table[columns].drop_duplicates().astype(object)
     rows = distinct.where(distinct.notna(), None).to_dict("records") if columns else []
     return [{str(name): names.get(str(name), _same)(value) for name, value in row.items()} for row in rows]
@@ -279,7 +280,8 @@ def _within(
     options = _options(missing, results, names, given)
     if claim.verdict == "undecided":
         return replace(claim, to_decide=options)
-    note = f"{claim.note}; there it is" if claim.note else "of the part that was run, it is"
+    there = "; there" if claim.note[-1:] != "." else " There"
+    note = f"{claim.note}{there} it is" if claim.note else "of the part that was run, it is"
     return replace(claim, effect=None, to_decide=options, note=f"{note} {claim.found()}")
 
 
@@ -316,7 +318,7 @@ def _options(
     """Return the options that add what is missing to what was run."""
     options = []
     for factor, values in missing.items():
-        planned = [value for value in results.factors.get(factor, ()) if value is not None]
+        planned = list(results.factors.get(factor, ()))
         more = [value for value in values if value not in {names.get(factor, _same)(value) for value in planned}]
         shown = [*planned, *(given.get(factor, {}).get(value, value) for value in more)]
         if all(map(pd.api.types.is_number, shown)):

@@ -8,28 +8,43 @@ See `experiments.studies.regression_paper`.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from experiments.campaigns.claims import Claim
+from experiments.campaigns.claims import Claim, Scope, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, compared
 from experiments.studies.naming import log_name
 from experiments.studies.regression_fit_claims import fit_claims
 from experiments.studies.regression_methods import METHODS, Method, is_ours
-from experiments.studies.regression_paper import SYNTHETIC, set_of
+from experiments.studies.regression_paper import FILE_OF, LOGS, SETS, SYNTHETIC, name_of, set_of
 from experiments.studies.regression_sentences import LEAST, Sentence, least_of, sentences
-from experiments.studies.regression_settings import OWN
+from experiments.studies.regression_settings import ONLINE, OWN
 from experiments.studies.regression_windows import Windows
 
 _DECIDE: Final = "--scale paper, or logs with more windows"
-_MISSING: Final = "a log: --workload generated,LOG.swf.gz; or the orders that were left out"
+_MISSING: Final = "the orders that were left out, or logs on which jobs wait"
 _MOST_NOTED: Final = 3
 
 
 class Group(NamedTuple):
-    """Workloads that are judged together: their name in words, which they are, and whether they are not the paper's."""
+    """Workloads that are judged together.
+
+    Parameters
+    ----------
+    name
+        Their name in words.
+    workloads
+        Which they are, of those that were run.
+    of
+        Which the paper has, by its names; none if they are not the paper's.
+    """
 
     name: str
     workloads: Sequence[str]
-    ours: bool = False
+    of: Sequence[str] = ()
+
+    @property
+    def ours(self) -> bool:
+        """Whether they are not the paper's."""
+        return not self.of
 
 
 class OnWorkload(NamedTuple):
@@ -93,30 +108,31 @@ def judged(results: Results) -> Judged:
                 found = list(_on_each(sentence, method, {name: windows[name] for name in group.workloads}))
                 parts += found
                 over_all.append(_over_all(sentence, method, group, found, ours=is_ours(method, results)))
-    return Judged(tuple(fit_claims(results)), tuple(over_all), tuple(parts), tuple(untested))
+    claims = in_scope(
+        [each.claim for each in over_all], results, names={"workload": name_of}, given={"workload": FILE_OF}
+    )
+    found_over_all = tuple(each._replace(claim=claim) for each, claim in zip(over_all, claims, strict=True))
+    return Judged(tuple(fit_claims(results)), found_over_all, tuple(parts), tuple(untested))
 
 
 def _grouped(sentence: Sentence, method: Method, workloads: Sequence[str]) -> Iterator[Group]:
     """Hand out the groups of workloads that are judged together.
 
     Of figure 3, the paper has the three that it learns from. Of figures 4 and 5 it has logs of real machines; what is
-    generated is ours.
+    generated is ours, and other logs are.
     """
     if sentence.only:
-        chosen = [name for name in workloads if sentence.only in log_name(name).lower()]
-        yield Group(sentence.only.capitalize(), chosen)
+        yield Group(sentence.only, [name for name in workloads if name_of(name) == sentence.only], (sentence.only,))
         return
-    if sentence.training == OWN:
-        of_the_paper = [name for name in workloads if set_of(name) is not None]
-        yield Group("workloads", of_the_paper)
-        others = [name for name in workloads if name not in of_the_paper]
-        if others and method.scores is not None:  # no form is printed for them
-            yield Group("workloads beside the paper's", others, ours=True)
-        return
+    own = sentence.training == OWN
+    kind, of = ("workloads", SETS) if own else ("logs", tuple(LOGS))
+    yield Group(kind, [name for name in workloads if name_of(name) in of], of)
     generated = [name for name in workloads if set_of(name) == SYNTHETIC]
-    yield Group("logs", [name for name in workloads if name not in generated])
-    if generated:
-        yield Group("generated workloads", generated, ours=True)
+    others = [name for name in workloads if name_of(name) not in of and name not in generated]
+    if others and not (own and method.scores is None):  # no form is printed for them
+        yield Group(f"{kind} beside the paper's", others)
+    if generated and not own:
+        yield Group("generated workloads", generated)
 
 
 def _on_each(sentence: Sentence, method: Method, windows: Mapping[str, Windows]) -> Iterator[OnWorkload]:
@@ -154,7 +170,6 @@ def _over_all(sentence: Sentence, method: Method, group: Group, found: Sequence[
     each = Claim(text="", source="", measure="", effect=None, **sentence.bounds)  # type: ignore[arg-type]
     text = f"{sentence.text}, on {group.name if sentence.only else f'{sentence.on} {group.name}'}"
     part = f"; {sentence.on}: {LEAST[sentence.on]:.0%} of them, a margin of ours" if sentence.on == "nearly all" else ""
-    missing = f"a log that is left out, or has no windows: {group.name}" if sentence.only else _MISSING
     claim = Claim(
         text=f"{text} ({method.name})",
         source=sentence.source,
@@ -163,11 +178,26 @@ def _over_all(sentence: Sentence, method: Method, group: Group, found: Sequence[
         measure=f"on how many of {len(found)} workloads it holds, with {each.expected()} on each: "
         f"{sentence.measure}{part}",
         effect=effect,
-        to_decide=_DECIDE if found else missing,
+        to_decide=_DECIDE if found else _MISSING,
         note=_noted(found),
+        scope=_scope_of(sentence, method, group),
         **least_of(sentence.on, len(found)),  # type: ignore[arg-type]  # names of bounds
     )
     return OverAll(text, method, claim)
+
+
+def _scope_of(sentence: Sentence, method: Method, group: Group) -> Scope | None:
+    """Return what of the paper's workloads a sentence is about, by a method; None if they are not the paper's."""
+    if group.ours:
+        return None
+    how = {"mode": (sentence.mode,), "queue_depth": (method.depth,)}
+    if sentence.learned:
+        how |= {"scores": (method.scores,)}
+    return Scope(
+        at_each={"part": (ONLINE,), "workload": group.of},
+        along=how,
+        a_part_may="fail" if sentence.on == "all" else "neither",
+    )
 
 
 def _noted(found: Sequence[OnWorkload]) -> str:

@@ -31,7 +31,7 @@ _THROUGHOUT: Final = (
     f"share of the windows in which it is among the three lowest of seven, of those in which AVGbsld under FCFS is at "
     f"least {WAITS:g}; among the three lowest, and {WAITS:g}: margins of ours"
 )
-MUSTANG: Final = "mustang"
+MUSTANG: Final = "Mustang"
 """The log of which the paper says that orders do well in all its windows."""
 
 
@@ -58,7 +58,7 @@ class Sentence:
     learned
         Whether it is about a learned order at all.
     only
-        The log that it is about, if it is about one: a part of its file's name, in small letters.
+        The log that it is about, if it is about one: one of `experiments.studies.regression_paper.LOGS`.
     """
 
     text: str

@@ -1,6 +1,8 @@
 """The claims of the regression study, on made-up windows whose verdicts are known."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from experiments.studies.regression import Regression
 from experiments.studies.regression_claims import judged
 from experiments.studies.regression_fit_claims import fit_claims
 from experiments.studies.regression_methods import METHODS, PRINTED, is_ours
+from experiments.studies.regression_paper import FILE_OF, LOGS, SETS
 from experiments.studies.regression_sentences import least_of, sentences
 from experiments.studies.regression_settings import FIT, ONLINE
 from experiments.studies.regression_windows import Windows, rank_of_last, share, spread_rank_of_last
@@ -26,14 +29,24 @@ def made(
     depth: float | None = None,
 ) -> pd.DataFrame:
     """Return rows of printed forms: by mode and order, how many times the window's slowdown each has."""
+    own = dict.fromkeys(("generated", workload))
     rows = [
-        {"part": ONLINE, "train": "generated" if order in FORMS else None, "scores": None, "order": order,
+        {"part": ONLINE, "train": train, "scores": None, "order": order,
          "workload": workload, "mode": mode, "queue_depth": depth, "replication": number,
          "mean_bounded_slowdown": size * times}
         for mode, orders in slowdowns.items() for order, times in orders.items()
+        for train in (own if order in FORMS else [None])
         for number, size in enumerate(np.geomspace(2.0, 9.0, windows))
     ]  # fmt: skip
     return pd.DataFrame(rows)
+
+
+THREE = tuple(FILE_OF[name] for name in SETS)
+
+
+def on_all(slowdowns: dict[str, dict[str, float]], workloads: Sequence[str] = THREE, **more: Any) -> pd.DataFrame:  # noqa: ANN401
+    """Return the same rows on each of several workloads."""
+    return pd.concat([made(slowdowns, workload=name, **more) for name in workloads])
 
 
 def claims_on(table: pd.DataFrame, *workloads: str, **parameters: object) -> list[Claim]:
@@ -42,8 +55,8 @@ def claims_on(table: pd.DataFrame, *workloads: str, **parameters: object) -> lis
     return list(Regression().claims(results))
 
 
-def verdicts(table: pd.DataFrame, *workloads: str) -> dict[str, str]:
-    found = claims_on(table, *workloads)
+def verdicts(table: pd.DataFrame) -> dict[str, str]:
+    found = claims_on(table, *table["workload"].unique())
     return {claim.text.removesuffix(" (forms as printed)"): claim.verdict for claim in found}
 
 
@@ -52,7 +65,7 @@ ACTUAL = {"FCFS": 100.0, "SPT": 9.0, "SAF": 1.0, "WFP3": 8.0, "UNICEF": 7.0, "F2
 
 def test_as_inefficient_as_fcfs_is_bounded_below_and_above() -> None:
     for times, verdict in ((90.0, "holds"), (190.0, "holds"), (30.0, "fails"), (300.0, "fails")):
-        found = verdicts(made({"actual": {**ACTUAL, "CUB": times}}))
+        found = verdicts(on_all({"actual": {**ACTUAL, "CUB": times}}))
         text = "CUB is as inefficient as FCFS, within a factor of 2, with actual runtimes, on all workloads"
         assert found[text] == verdict
         assert found["CUB is worse than LIN, with actual runtimes, on all workloads"] == "holds"
@@ -60,15 +73,34 @@ def test_as_inefficient_as_fcfs_is_bounded_below_and_above() -> None:
 
 
 def test_a_sentence_on_all_workloads_fails_with_one() -> None:
-    good = made({"actual": {**ACTUAL, "QUA": 90.0}})
+    good = on_all({"actual": {**ACTUAL, "QUA": 90.0}})
     bad = made({"actual": {**ACTUAL, "QUA": 1.2}}, workload="lublin_256.swf")
     text = "QUA is worse than LIN, with actual runtimes, on all workloads"
     assert verdicts(good)[text] == "holds"
-    assert verdicts(pd.concat([good, bad]), "generated", "lublin_256.swf")[text] == "fails"
+    assert verdicts(pd.concat([good, bad]))[text] == "fails"
+    assert verdicts(bad)[text] == "fails", "one is enough"
+
+
+def test_a_sentence_on_all_workloads_does_not_hold_with_one_of_them() -> None:
+    one = made({"actual": {**ACTUAL, "QUA": 90.0}, "estimates": ACTUAL})
+    found = {claim.text: claim for claim in claims_on(one)}
+    claim = found["QUA is worse than LIN, with actual runtimes, on all workloads (forms as printed)"]
+    assert claim.outcome == f"undecided: needs --workload {','.join(THREE)}"
+    assert claim.note == "generated: 1.78 [1.78, 1.78] (holds). There it is 1 [1, 1]"
+    logs = list(LOGS.values())
+    text = "LIN's slowdowns vary little"
+    for table in (on_all({"estimates": ACTUAL}, logs[:-1]), on_all({"estimates": ACTUAL}, logs)):
+        (claim,) = [
+            claim
+            for claim in claims_on(table, *table["workload"].unique())
+            if claim.text.startswith(text) and not claim.ours and claim.text.endswith("(forms as printed)")
+        ]
+        whole = set(table["workload"]) == set(logs)
+        assert claim.outcome == ("holds" if whole else f"undecided: needs --workload {','.join(logs)}")
 
 
 def test_few_windows_decide_nothing() -> None:
-    table = made({"actual": {**ACTUAL, "QUA": 90.0}, "estimates": ACTUAL}, windows=9)
+    table = on_all({"actual": {**ACTUAL, "QUA": 90.0}, "estimates": ACTUAL}, windows=9)
     found = verdicts(table)
     assert found["QUA is worse than LIN, with actual runtimes, on all workloads"] == "too few"
     table = made({"backfilling": ACTUAL}, windows=29)
@@ -94,6 +126,7 @@ def test_a_claim_that_fails_gives_its_values() -> None:
     claims = claims_on(made({"actual": {**ACTUAL, "CUB": 20.0}}))
     (claim,) = [claim for claim in claims if claim.verdict == "fails" and "CUB is as" in claim.text]
     assert claim.note == "generated: -0.699 [-0.699, -0.699] (fails)."
+    assert claim.verdict == "fails"
 
 
 def test_the_text_sorts_the_whole_queue_and_the_depth_of_the_program_is_ours() -> None:
@@ -101,7 +134,7 @@ def test_the_text_sorts_the_whole_queue_and_the_depth_of_the_program_is_ours() -
     for depth, ours in ((None, False), (32.0, True)):
         (claim,) = [
             claim
-            for claim in claims_on(made(rows, depth=depth))
+            for claim in claims_on(on_all(rows, depth=depth), *THREE)
             if claim.text.startswith("QUA is worse than LIN, with actual") and claim.verdict == "holds"
         ]
         assert claim.ours == ours
@@ -119,24 +152,28 @@ def test_other_settings_than_the_papers_are_ours() -> None:
 
 
 def test_what_is_generated_is_no_trace_of_a_real_machine() -> None:
-    table = pd.concat([made({"estimates": ACTUAL}), made({"estimates": ACTUAL}, workload="a.swf")])
-    claims = claims_on(table, "generated", "a.swf")
+    workloads = ("generated", "a.swf", "CTC-SP2.swf")
+    claims = claims_on(on_all({"estimates": ACTUAL}, workloads), *workloads)
     text = "LIN's median is among the three lowest of seven, with estimates, on all"
     found = {claim.text: claim for claim in claims if claim.text.startswith(text) and "printed)" in claim.text}
-    logs, generated = (found[f"{text} {name} (forms as printed)"] for name in ("logs", "generated workloads"))
-    assert (logs.ours, generated.ours) == (False, True)
-    assert logs.note.startswith("a: ")
-    assert generated.note.startswith("generated: ")
+    for name, ours, workload, verdict in (
+        ("logs", False, "CTC-SP2", "undecided"),
+        ("logs beside the paper's", True, "a", "holds"),
+        ("generated workloads", True, "generated", "holds"),
+    ):
+        claim = found[f"{text} {name} (forms as printed)"]
+        assert (claim.ours, claim.verdict) == (ours, verdict)
+        assert claim.note.startswith(f"{workload}: ")
 
 
 def test_that_an_order_does_well_in_each_window_is_said_of_mustang_only() -> None:
     table = made({"backfilling": ACTUAL}, workload="mustang.swf")
     text = "F2 does well throughout: among the three lowest of seven in each window, with backfilling, on Mustang"
-    assert verdicts(table, "mustang.swf")[text] == "holds"
-    assert verdicts(made({"backfilling": ACTUAL}, workload="a.swf"), "a.swf")[text] == "undecided"
+    assert verdicts(table)[text] == "holds"
+    assert verdicts(made({"backfilling": ACTUAL}, workload="a.swf"))[text] == "undecided"
     worst = (table["order"] == "F2") & (table["replication"] == 3)
     table["mean_bounded_slowdown"] = table["mean_bounded_slowdown"].mask(worst, 1e6)
-    assert verdicts(table, "mustang.swf")[text] == "fails"
+    assert verdicts(table)[text] == "fails"
 
 
 def test_windows_in_which_nobody_waits_say_nothing_of_an_order() -> None:
