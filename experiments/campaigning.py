@@ -273,7 +273,7 @@ def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:
                 "low": None if claim.effect is None else claim.effect.low,
                 "high": None if claim.effect is None else claim.effect.high,
                 "verdict": claim.verdict,
-                "to_decide": claim.to_decide if claim.verdict in OPEN else "",
+                **({"to_decide": claim.to_decide} if claim.verdict in OPEN else {}),
             }
             for claim in (report.claims if report is not None else ())
         ],

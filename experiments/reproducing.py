@@ -153,10 +153,11 @@ def reference() -> str:
         "# Reproduction",
         "",
         "Each figure and table of the four papers: the command that makes it, the file in the campaign's folder",
-        "(`results/STUDY`; `*` stands for any text, such as the name of a log), and whether it has the shape of the",
-        "paper's. Made from the studies by `experiments.reproducing.reference`, and tested against them. What became",
-        "of the papers' claims is on the pages of results: [regression](../results/regression.md),",
-        "[selection](../results/selection.md), [market](../results/market.md), [capacity](../results/capacity.md).",
+        "(`results/STUDY`; `*` stands for any text, such as the name of a log), and what was compared in the runs of",
+        "the pages of results. Made from the studies by `experiments.reproducing.reference`, and tested against them.",
+        "What became of the papers' claims is on those pages: [regression](../results/regression.md),",
+        "[selection](../results/selection.md), [market](../results/market.md), [capacity](../results/capacity.md). The",
+        "report of a run says how the paper's sentences on each figure and table are judged there.",
         "",
         "All four at once: `python -m experiments reproduce --scale paper --workload LOG,... --borg SLICE,...`",
     ]
@@ -164,11 +165,11 @@ def reference() -> str:
         study = find_class(name)
         paper = _paper_of(study)
         lines += ["", f"## {name}", "", f"{paper} <{paper.url}>", ""]
-        lines += ["| paper | shows | command | file | same shape | compared |", "| --- | --- | --- | --- | --- | --- |"]
+        lines += ["| paper | shows | command | file | compared |", "| --- | --- | --- | --- | --- |"]
         for element in study.elements:
             needs = f" {element.needs}" if element.needs else ""
             line = f"`run {name} --scale paper{needs}`"
-            cells = (element.number, element.shows, line, f"`{element.file}`", element.alike, element.why)
+            cells = (element.number, element.shows, line, f"`{element.file}`", element.why)
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

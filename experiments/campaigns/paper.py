@@ -1,11 +1,13 @@
 """Papers: which paper a study reproduces, and where each of its figures and tables is found in the study's report."""
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Final
 
-Alike = Literal["yes", "partly", "no"]
+from experiments.campaigns.claims import Claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,9 @@ class Paper:
         return ". ".join(part for part in (f"{self.authors} ({self.year})", self.title, self.venue) if part) + "."
 
 
+_COUNTED: Final = {"holds": "hold", "fails": "fail"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
     """A figure or a table of a paper, and the file of the report that shows it.
@@ -63,15 +68,16 @@ class Element:
         The file within the campaign's folder; ``*`` stands for any text, as where there is one file for each log.
     needs
         What the command needs beside ``--scale paper``, such as ``--workload CTC-SP2.swf.gz``; empty for nothing.
-    alike
-        Whether ours has the same shape as the paper's.
     why
-        Why not, or what differs; where it is alike, what there is to compare.
+        What was compared in the runs that the documentation is of, and what differs. A report of a run shows instead
+        how the paper's sentences on it are judged there.
+    said_in
+        The section that speaks of it, where sentences are cited by that and not by its number.
 
     Examples
     --------
     >>> from experiments.campaigns import Element
-    >>> figure = Element(number="fig. 1", shows="mean waits", file="figures/waits-*.svg", alike="yes", why="same ranks")
+    >>> figure = Element(number="fig. 1", shows="mean waits", file="figures/waits-*.svg", why="same ranks")
     >>> figure.among(["figures/waits-kth.svg", "figures/queue.svg"])
     ['figures/waits-kth.svg']
     """
@@ -79,9 +85,16 @@ class Element:
     number: str
     shows: str
     file: str
-    alike: Alike
     why: str
     needs: str = ""
+    said_in: str = ""
+
+    def judged(self, claims: Iterable[Claim]) -> str:
+        """Return how many of the paper's sentences on it have each verdict: ``3 hold, 1 undecided``; empty for none."""
+        places = "|".join(map(re.escape, filter(None, (self.number, self.said_in))))
+        named = re.compile(rf"(?<!\w)({places})(?!\d)")
+        counted = Counter(claim.verdict for claim in claims if not claim.ours and named.search(claim.source))
+        return ", ".join(f"{count} {_COUNTED.get(verdict, verdict)}" for verdict, count in sorted(counted.items()))
 
     def among(self, files: Sequence[str]) -> list[str]:
         """Return those of the files that show it."""

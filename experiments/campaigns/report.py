@@ -258,7 +258,7 @@ def _page(
         undecided=OPEN,
         enough=ENOUGH,
         most_open=_MOST_OPEN_ROWS,
-        elements=[(element, element.among(files)) for element in campaign.plan.study.elements],
+        elements=[(each, each.among(files), each.judged(claims)) for each in campaign.plan.study.elements],
         figures=[
             (name, path, f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}")
             for name, (path, content) in figures.items()

@@ -191,7 +191,6 @@ ELEMENTS: Final = (
         number="fig. 1",
         shows="how much scores vary, and how long they take, against the number of trials",
         file="figures/figure-1-*.svg",
-        alike="partly",
         why="the variation falls as one over the root of the trials. The time is no measurement of each run, but "
         "counted work at a constant rate that was measured once: 256,000 trials take 28 ms",
     ),
@@ -200,7 +199,6 @@ ELEMENTS: Final = (
         shows="which jobs the four forms let go first, by runtime and cores",
         file="figures/figure-2-*.svg",
         needs=_THREE,
-        alike="partly",
         why="LIN falls along a diagonal, the others have regions of their own; which regions depends on the pairs "
         "drawn. Those learned from logs need the logs. Shown are ranks, where the paper has normalised scores",
     ),
@@ -209,7 +207,6 @@ ELEMENTS: Final = (
         shows="AVGbsld with actual runtimes, on the workloads that were learned from",
         file="figures/figure-3-*.svg",
         needs=_THREE,
-        alike="partly",
         why="as printed, LIN is near SAF, the others are worse than LIN on all three workloads, and QUA is at FCFS; "
         "CUB is up to three times better than FCFS, and QDR 3.3 times on CTC-SP2 (with 32 waiting jobs considered, as "
         "in the program). LIN learned from other pairs may be far from SAF",
@@ -219,7 +216,6 @@ ELEMENTS: Final = (
         shows="AVGbsld with estimates, on all logs",
         file="figures/figure-4-*.svg",
         needs=_LOGS,
-        alike="partly",
         why="SAF, F2 and LIN have the three lowest medians; F2 is far ahead of LIN where estimates are generated, and "
         "on CTC-SP2. HPC2N and Mustang are not at hand",
     ),
@@ -228,7 +224,6 @@ ELEMENTS: Final = (
         shows="AVGbsld with estimates and EASY backfilling, on all logs",
         file="figures/figure-5-*.svg",
         needs=_LOGS,
-        alike="partly",
         why="backfilling helps FCFS and does not pass SAF, F2 and LIN, which are close to each "
         "other on logs; jobs that are expected to end at the same instant are treated otherwise than in the program",
     ),
@@ -236,7 +231,6 @@ ELEMENTS: Final = (
         number="table 1",
         shows="the terms of the four forms",
         file="tables/table-1-*.csv",
-        alike="yes",
         why="the same terms",
     ),
     Element(
@@ -244,7 +238,6 @@ ELEMENTS: Final = (
         shows="mean absolute error of each form on each training set",
         file="tables/table-2-*.csv",
         needs=_THREE,
-        alike="partly",
         why="of the same size; it depends on the pairs drawn. The printed ones of QUA come of powers that overflow",
     ),
     *(
@@ -253,7 +246,6 @@ ELEMENTS: Final = (
             shows=f"coefficients and variance inflation factors, learned from {where}",
             file=f"tables/{table.replace(' ', '-')}-*.csv",
             needs="" if where == SYNTHETIC else _THREE,
-            alike="partly",
             why="LIN's signs and the sizes of the factors are alike; coefficients of the other forms depend on the "
             "pairs drawn, their signs too",
         )
@@ -263,7 +255,6 @@ ELEMENTS: Final = (
         number="table 6",
         shows="the orders that are compared",
         file="tables/table-6-*.csv",
-        alike="partly",
         why="the formulas that are run; F2 is that of its own paper, (sqrt p) q, of which the HAL version prints "
         "sqrt(p q); r is at least 1 s in the logarithm",
     ),

@@ -105,7 +105,6 @@ ELEMENTS: Final = (
         shows="mean wait of each week of a year, under seven orders, on the trace of KTH-SP2 itself",
         file="figures/figure-1-kth-sp2*.svg",
         needs=_KTH,
-        alike="yes",
         why="The wait varies a lot from week to week under each order. Which seven orders the paper shows, its text "
         "does not say: ours are FCFS and the six that begin with the newest or the smallest.",
     ),
@@ -114,7 +113,6 @@ ELEMENTS: Final = (
         shows="improvement on EASY-FCFS over two years, eleven orders, UniLu-Gaia: mean, 10th and 90th percentile",
         file="figures/figure-2-unilu-gaia-text*.svg",
         needs=_GAIA,
-        alike="partly",
         why="The curves lie in the order of the printed table 2 with its labels in their places (in 80 resamples, "
         "ranks correlate by 0.97), 11 points from the printed values on average; SRF has the other sign. The "
         "percentiles are 0.57 of the best improvement apart, about half as the text says.",
@@ -124,7 +122,6 @@ ELEMENTS: Final = (
         shows="the same of full, noisy and bandit feedback and of random choice, an order a day, for six logs",
         file="figures/figure-3-*-text*.svg",
         needs=_ALL,
-        alike="partly",
         why="The text says of the curves only that simulation is close to the best and the bandit less efficient. On "
         "KTH-SP2, CTC-SP2 and SDSC-BLUE full and noisy feedback lie on each other, below the bandit, and that below "
         "random choice; on SDSC-SP2 and ANL-Intrepid no strategy surely gains.",
@@ -134,14 +131,12 @@ ELEMENTS: Final = (
         shows="figure 3 for UniLu-Gaia",
         file="figures/figure-4-unilu-gaia-text*.svg",
         needs=_GAIA,
-        alike="partly",
         why="As figure 3, but the bandit is far from full feedback, and hardly better than random choice.",
     ),
     Element(
         number="fig. 5",
         shows="share of the orders that noisy feedback chooses, over time",
         file="figures/figure-5-*-text*.svg",
-        alike="partly",
         why="The captions of figures 5 and 6 are exchanged against the text, which is followed here. On which log they "
         "are is not said: ours are of each.",
     ),
@@ -149,7 +144,6 @@ ELEMENTS: Final = (
         number="fig. 6",
         shows="share of the orders that the bandit chooses, over time",
         file="figures/figure-6-*-text*.svg",
-        alike="partly",
         why="See figure 5.",
     ),
     Element(
@@ -157,7 +151,6 @@ ELEMENTS: Final = (
         shows="the logs: cores, jobs, months",
         file="tables/table-1*.csv",
         needs=_ALL,
-        alike="partly",
         why="Cores are the printed ones, jobs are counted after the filter; the log of UniLu-Gaia has 2.9 "
         "months, and 4 are printed.",
     ),
@@ -166,7 +159,6 @@ ELEMENTS: Final = (
         shows="improvement of eleven orders on EASY-FCFS, by equation 11",
         file="tables/table-2*.csv",
         needs=_ALL,
-        alike="partly",
         why="Its labels of length, cores and area are inverted. With the settings of the authors' program the rows "
         "agree closely, with those of the text less.",
     ),
@@ -175,7 +167,6 @@ ELEMENTS: Final = (
         shows="improvement of the strategies on EASY-FCFS",
         file="tables/table-3*.csv",
         needs=_ALL,
-        alike="no",
         why="The printed table is a placeholder: it holds names of orders and no numbers.",
     ),
 )

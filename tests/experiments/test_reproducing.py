@@ -22,8 +22,8 @@ class Printed(Study):
 
     paper = Paper(authors="A. Author", year=1999, title="On waits", venue="", url="https://doi.org/10.1/2")
     elements = (
-        Element(number="table 1", shows="waits", file="tables/summary.csv", alike="yes", why="all signs"),
-        Element(number="fig. 7", shows="logs", file="figures/none.svg", alike="no", why="fewer", needs="--workload A"),
+        Element(number="table 1", shows="waits", file="tables/summary.csv", why="all signs"),
+        Element(number="fig. 7", shows="logs", file="figures/none.svg", why="fewer", needs="--workload A"),
     )
     factors = {"kind": ["a", "b"]}
     scales = {"smoke": Scale(replications=2, judged=False), "small": Scale(replications=10)}

@@ -135,8 +135,8 @@ PAPER = """
         paper = Paper(authors="A. Author & B. Other", year=1999, title="On <waits>", venue="A journal",
                       url="https://doi.org/10.1/2")
         elements = (
-            Element(number="table 1", shows="waits", file="tables/summary*.csv", alike="yes", why="all signs"),
-            Element(number="fig. 7", shows="logs", file="figures/none.svg", alike="partly", why="fewer",
+            Element(number="table 1", shows="waits", file="tables/summary*.csv", why="all signs"),
+            Element(number="fig. 7", shows="logs", file="figures/none.svg", why="fewer",
                     needs="--workload A.swf"),
         )
         factors = {"kind": ["a", "b"]}
@@ -148,7 +148,7 @@ PAPER = """
         def claims(self, results):
             effect = results.difference("found", {"kind": "a"}, {"kind": "b"})
             return [
-                Claim(text="equal", source="section 2", number="P1", measure="x", effect=effect, at_most=1),
+                Claim(text="equal", source="section 2, table 1", number="P1", measure="x", effect=effect, at_most=1),
                 Claim(text="near", source="fig. 7", ours=True, measure="x", effect=effect, less_than=0),
             ]
 """
@@ -159,13 +159,15 @@ def test_a_report_names_the_paper_and_where_each_of_its_elements_is(write: Write
     page = (out / PAGE).read_text("utf-8")
     assert "A. Author &amp; B. Other (1999). On &lt;waits&gt;. A journal." in page
     assert '<a href="https://doi.org/10.1/2">10.1/2</a>' in page
-    assert '<a href="tables/summary.csv">tables/summary.csv</a></td><td>yes</td><td>all signs</td>' in page
+    assert '<a href="tables/summary.csv">tables/summary.csv</a></td><td>1 hold</td>' in page
+    assert "--workload A.swf</code></td><td>-</td>" in page, "what is not drawn has no shape"
+    assert "all signs" not in page, "what was compared in other runs says nothing of this one"
     assert "not in this run: <code>--workload A.swf</code>" in page
-    assert "section 2 (P1)" in page
+    assert "section 2, table 1 (P1)" in page
     assert "ours, on fig. 7" in page
     assert [claim.verdict for claim in report.claims] == ["holds", "fails"]
     table = pd.read_csv(out / "claims.csv")
-    assert table[["source", "ours"]].to_numpy().tolist() == [["section 2", False], ["fig. 7", True]]
+    assert table[["source", "ours"]].to_numpy().tolist() == [["section 2, table 1", False], ["fig. 7", True]]
     assert table["number"].fillna("").tolist() == ["P1", ""]
 
 
