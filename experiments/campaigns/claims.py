@@ -11,7 +11,7 @@ import pandas as pd
 from experiments.campaigns.cell import Value
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, compared
-from simmodels.errors import RequestError, must_be
+from simmodels.errors import RequestError, must_be, require_known
 
 Verdict = Literal["holds", "fails", "undecided", "too few", "not judged"]
 
@@ -233,6 +233,16 @@ def in_scope(
     given
         By factor, what is passed on the command line for a value, where it is not the value itself.
 
+    Returns
+    -------
+    list of Claim
+        The claims, in their order.
+
+    Raises
+    ------
+    UnknownNameError
+        A scope names what is no factor, and no column of the results.
+
     Examples
     --------
     >>> import pandas as pd
@@ -245,7 +255,10 @@ def in_scope(
     """
     known, found = names or {}, list(claims)
     scopes = [claim.scope for claim in found if claim.scope is not None]
-    rows = _distinct(results, {factor for scope in scopes for factor in (*scope.at_each, *scope.along)}, known)
+    factors = list(dict.fromkeys(factor for scope in scopes for factor in (*scope.at_each, *scope.along)))
+    for factor in factors:
+        require_known("factor", factor, dict.fromkeys((*results.factors, *results.table)))
+    rows = _distinct(results, factors, known)
     return [_within(claim, rows, results, known, given or {}) for claim in found]
 
 

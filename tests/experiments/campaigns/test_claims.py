@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaigns import Claim, Effect, Results, Scope, in_scope
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, UnknownNameError
 
 NAMES = ("more_than", "at_least", "less_than", "at_most")
 
@@ -235,6 +235,11 @@ def test_too_few_and_not_judged_stay_so() -> None:
     few = claim(effect(None, None), more_than=0, scope=scope)
     quick = claim(effect(1, 2), more_than=0, scope=scope, judged=False)
     assert in_scope([few, quick], run_of(("a", 1))) == [few, quick]
+
+
+def test_a_scope_names_factors_of_the_campaign() -> None:
+    with pytest.raises(UnknownNameError, match="unknown factor 'laod'; did you mean load"):
+        in_scope([claim(more_than=0, scope=Scope(along={"laod": (1,)}))], ALL)
 
 
 @pytest.mark.parametrize(
