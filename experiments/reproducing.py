@@ -9,7 +9,7 @@ from typing import Any, Final
 from rich import box
 from rich.table import Table
 
-from experiments.campaigns.claims import Claim
+from experiments.campaigns.claims import Claim, verdicts_on
 from experiments.campaigns.finding import find_class, find_study
 from experiments.campaigns.pages import page
 from experiments.campaigns.paper import Element, Paper
@@ -62,6 +62,10 @@ class Reproduced:
         """Return how many claims have each verdict: the paper's, or ours."""
         counted = Counter(claim.verdict for claim in self.claims if claim.ours == ours)
         return {verdict: counted[verdict] for verdict in _VERDICTS}
+
+    def judged(self, element: Element) -> str:
+        """Return how many of the paper's sentences on a figure or table have each verdict."""
+        return verdicts_on((element.number, element.said_in), self.claims)
 
     def elements(self) -> list[tuple[Element, list[str]]]:
         """Return the paper's figures and tables, each with the files of this run that show it."""

@@ -1,6 +1,8 @@
 """Claims: sentences of a paper, checked on the results of a campaign; and what a part of its design can decide."""
 
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -18,6 +20,7 @@ Verdict = Literal["holds", "fails", "undecided", "too few", "not judged"]
 OPEN: Final[tuple[Verdict, ...]] = ("undecided", "too few", "not judged")
 """The verdicts that more replications, or a larger scale, may change."""
 _USUAL: Final = 0.95
+_COUNTED: Final = {"holds": "hold", "fails": "fail"}
 _SIGNS: Final = {"more_than": ">", "at_least": "≥", "less_than": "<", "at_most": "≤"}
 
 Levels: TypeAlias = Mapping[str, Sequence[Value]]
@@ -202,6 +205,26 @@ class Claim:
         value = value * 100 if self.unit == "%" else value
         text = f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
         return f"{text} {self.unit}".rstrip()
+
+
+def verdicts_on(places: Iterable[str], claims: Iterable[Claim]) -> str:
+    """Return how many of the paper's sentences have each verdict, of those that are at some places of the text.
+
+    Parameters
+    ----------
+    places
+        Numbers of figures, tables or sections, as ``fig. 1``; empty ones are none.
+    claims
+        The claims; those that are ours do not count.
+
+    Returns
+    -------
+    str
+        As ``3 hold, 1 undecided``; empty if there is none.
+    """
+    named = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, filter(None, places)))})(?!\d)")
+    counted = Counter(claim.verdict for claim in claims if not claim.ours and named.search(claim.source))
+    return ", ".join(f"{count} {_COUNTED.get(verdict, verdict)}" for verdict, count in sorted(counted.items()))
 
 
 # -- verdicts of a part of the design -----------------------------------------------------------------

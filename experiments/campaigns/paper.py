@@ -1,13 +1,8 @@
 """Papers: which paper a study reproduces, and where each of its figures and tables is found in the study's report."""
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final
-
-from experiments.campaigns.claims import Claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +46,6 @@ class Paper:
         return ". ".join(part for part in (f"{self.authors} ({self.year})", self.title, self.venue) if part) + "."
 
 
-_COUNTED: Final = {"holds": "hold", "fails": "fail"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
     """A figure or a table of a paper, and the file of the report that shows it.
@@ -88,13 +80,6 @@ class Element:
     why: str
     needs: str = ""
     said_in: str = ""
-
-    def judged(self, claims: Iterable[Claim]) -> str:
-        """Return how many of the paper's sentences on it have each verdict: ``3 hold, 1 undecided``; empty for none."""
-        places = "|".join(map(re.escape, filter(None, (self.number, self.said_in))))
-        named = re.compile(rf"(?<!\w)({places})(?!\d)")
-        counted = Counter(claim.verdict for claim in claims if not claim.ours and named.search(claim.source))
-        return ", ".join(f"{count} {_COUNTED.get(verdict, verdict)}" for verdict, count in sorted(counted.items()))
 
     def among(self, files: Sequence[str]) -> list[str]:
         """Return those of the files that show it."""

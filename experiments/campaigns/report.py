@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from experiments.campaigns.claims import OPEN, Claim
+from experiments.campaigns.claims import OPEN, Claim, verdicts_on
 from experiments.campaigns.hours import in_hours
 from experiments.campaigns.pages import in_words, page
 from experiments.campaigns.results import Results
@@ -258,7 +258,10 @@ def _page(
         undecided=OPEN,
         enough=ENOUGH,
         most_open=_MOST_OPEN_ROWS,
-        elements=[(each, each.among(files), each.judged(claims)) for each in campaign.plan.study.elements],
+        elements=[
+            (each, each.among(files), verdicts_on((each.number, each.said_in), claims))
+            for each in campaign.plan.study.elements
+        ],
         figures=[
             (name, path, f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}")
             for name, (path, content) in figures.items()

@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import math
 from typing import Any
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaigns import Claim, Effect, Results, Scope, in_scope
+from experiments.campaigns.claims import verdicts_on
 from simmodels.errors import RequestError, UnknownNameError
 
 NAMES = ("more_than", "at_least", "less_than", "at_most")
@@ -237,9 +239,19 @@ def test_too_few_and_not_judged_stay_so() -> None:
     assert in_scope([few, quick], run_of(("a", 1))) == [few, quick]
 
 
+def test_the_verdicts_on_a_figure_are_counted_by_where_sentences_are() -> None:
+    at = ("section 2, fig. 1", "fig. 12", "section 6.1", "fig. 1")
+    found = [dataclasses.replace(claim(effect(1, 2), more_than=0), source=source) for source in at]
+    found.append(dataclasses.replace(claim(effect(-2, -1), more_than=0), source="section VI, fig. 1 and 2"))
+    found.append(dataclasses.replace(found[0], ours=True))
+    assert verdicts_on(("fig. 1", ""), found) == "1 fail, 2 hold"
+    assert verdicts_on(("fig. 1", "section 6.1"), found) == "1 fail, 3 hold"
+    assert not verdicts_on(("fig. 2", ""), found)
+
+
 def test_a_scope_names_factors_of_the_campaign() -> None:
-    with pytest.raises(UnknownNameError, match="unknown factor 'laod'; did you mean load"):
-        in_scope([claim(more_than=0, scope=Scope(along={"laod": (1,)}))], ALL)
+    with pytest.raises(UnknownNameError, match="unknown factor 'loads'; did you mean load"):
+        in_scope([claim(more_than=0, scope=Scope(along={"loads": (1,)}))], ALL)
 
 
 @pytest.mark.parametrize(
