@@ -417,6 +417,19 @@ def _renew_bounds(state, group, now, longest):
 
 
 @compiled
+def _note_longest(state, now):
+    """Note the longest critical paths of an instant: of the jobs that wait when its first auction begins, or later.
+
+    So a further auction in the same instant, as there may be before queues, bids as the first one did.
+    """
+    m = state
+    for queue in range(m.longest.size):
+        found = longest_path(m, queue)
+        m.longest[queue] = max(found, m.longest[queue]) if now == m.longest_at else found
+    m.longest_at = now
+
+
+@compiled
 def auction(state, now):
     """Start the tasks that win cores now: they are in ``placed[:placed_size]``, in the order they start.
 
@@ -426,12 +439,12 @@ def auction(state, now):
     """
     m = state
     m.placed_size = 0
-    overall = longest_path(m, 0)  # of all kinds: before any of them has its auction
+    _note_longest(m, now)
     for group in range(m.waiting.size):
         # Whoever is first, nobody fits: no bid need be known.
         if m.waiting[group] == 0 or most_free(m, group) < m.least[group]:
             continue
-        longest = longest_path(m, group) if m.lengths_size.size > 1 else overall
+        longest = m.longest[_queue_of(m, group)]
         if m.trend == IMPROVES:
             _renew_bounds(m, group, now, longest)
         _auction_group(m, group, now, longest)

@@ -122,6 +122,8 @@ AUCTION_STATE: Final = AuctionStateType(
         ("timetable_size", types.int64),
         ("lengths", _I2),  # [queue, entry]: jobs by critical path; of each group, or of all of them together
         ("lengths_size", _I1),
+        ("longest", _F1),  # by queue: the longest critical path at the auctions of an instant
+        ("longest_at", types.float64),  # the instant
         ("longest_bound", _F1),  # by group: the bounds hold while the longest critical path is no shorter
         # what is to come
         ("data_time", _F1),  # a heap of (instant, task)
@@ -312,6 +314,8 @@ def set_rules(state, rules):
     m.timetable_size = 0
     m.lengths = np.empty((rules.queues, 64), np.int64)
     m.lengths_size = np.zeros(rules.queues, np.int64)
+    m.longest = np.zeros(rules.queues)
+    m.longest_at = np.nan
     m.longest_bound = np.zeros(groups)
     rows = m.jobs if m.needs_longest else 0
     m.queued = np.zeros(rows * rules.queues, np.int64)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
+from simmodels.curve import FOREVER
 from simmodels.errors import ImpossibleJobError, RequestError
 from tests.simmodels.passes.test_bidding import PLATFORMS, RULES, flows
 
@@ -91,7 +92,12 @@ def test_a_job_that_is_too_wide_is_refused() -> None:
 # -- in front of schedulers -----------------------------------------------------------------------------
 
 
-@given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(["FIFO", "PVR", "P-SLR"]), RULES, st.data())
+@given(
+    st.lists(flows(), min_size=1, max_size=9),
+    st.sampled_from(["FIFO", "PVR", "P-SLR", "P-SLR:by-kind"]),
+    RULES,
+    st.data(),
+)
 @settings(max_examples=60)
 def test_without_forwarding_it_is_the_auction_on_the_clusters_themselves(
     jobs: list[sm.Workflow], bid: str, rules: dict[str, Any], data: st.DataObject
@@ -106,6 +112,21 @@ def test_without_forwarding_it_is_the_auction_on_the_clusters_themselves(
     alone, behind = schedules
     for name in ("start_s", "end_s", "cluster", "workflow_outcome"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(behind, name))
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_a_further_auction_in_an_instant_bids_as_the_first(served: bool) -> None:
+    """At 70 the fourth job starts, whose path is the longest; the last one stays ahead, and holds its kind."""
+    runs = [(0, 70, 4, "A"), (0, 1000, 2, "B"), (0, 70, 2, "B"), (1, 100, 4, "A"), (1, 60, 1, "B"), (65, 3, 4, "B")]
+    jobs = [
+        sm.Workflow(number, submit_s, [runtime_s], cores, kind=kind, curve=FOREVER)
+        for number, (submit_s, runtime_s, cores, kind) in enumerate(runs)
+    ]
+    env = sm.Environment()
+    clusters = [sm.Cluster(env, kind, cores=4, kind=kind) for kind in ("A", "B")]
+    into = [sm.QueueScheduler(env, cluster, backfilling="none") for cluster in clusters] if served else clusters
+    schedule = run(sm.Auctioneer(env, into, bid="P-SLR"), jobs)
+    assert schedule.start_s.tolist() == [0, 0, 0, 70, 1003, 1000]
 
 
 def test_a_place_where_others_wait_has_no_cores_for_those_that_are_not_forwarded() -> None:
