@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from experiments.inputs import count_of, not_modelled
+from experiments.inputs import count_of, not_modelled, parts_of
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.logged import logged_wait_s
@@ -275,7 +275,7 @@ def doubt_of_limits(log: Workload) -> str:
     if share == 1.0:
         stands = "their runtimes, which no scheduler knows, stand for limits: orders by limit would do worse than here"
     else:
-        stands = "the longest one of their partition, or of the log, stands for it: orders by limit say little"
+        stands = "the longest limit of their partition, or of the log, is used instead: orders by limit say little"
     return f"{percent(share)} of the jobs have no limit; {stands}."
 
 
@@ -360,11 +360,11 @@ def _not_in_the_replay(log: Workload, places: int) -> Iterator[str]:
 
 
 def several(log: Workload, name: str) -> int:
-    """Return how many values of a column have at least 1 % of the jobs; -1 is unknown."""
-    column = np.asarray(log.extras.get(name, ()))
-    known = column != "-1" if column.dtype.kind in "OUS" else column >= 0
-    _, counts = np.unique(column[known], return_counts=True)
-    return int((counts >= _FEW * len(log)).sum())
+    """Return how many partitions, or queues, have at least 1 % of the jobs each."""
+    for names, known in parts_of(log, name):
+        _, counts = np.unique(names[known], return_counts=True)
+        return int((counts >= _FEW * len(log)).sum())
+    return 0
 
 
 def percent(share: float) -> str:

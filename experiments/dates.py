@@ -6,7 +6,7 @@ from datetime import datetime
 from simmodels.ground.durations import duration
 from simmodels.units import DAY
 from simmodels.workload import Workload
-from workloads.swf import zone_of
+from workloads.swf import ahead_of_utc_s, zone_of
 
 
 def date_of(log: Workload, time_s: float) -> datetime | None:
@@ -33,21 +33,17 @@ def clock_of(log: Workload, low_s: float, high_s: float) -> list[tuple[float, fl
 
     Clocks that are put forward and back do so at most once a day.
     """
-
-    def ahead_s(time_s: float) -> float:
-        date = date_of(log, time_s)
-        offset = None if date is None else date.utcoffset()
-        return 0.0 if offset is None else offset.total_seconds()
-
     time_s, end_s = math.floor(low_s), math.ceil(high_s)
-    found = [(low_s, ahead_s(low_s))]
+    found = [(low_s, ahead_of_utc_s(log, low_s))]
     while time_s < end_s:
         next_s = min(time_s + int(DAY), end_s)
-        if ahead_s(next_s) != found[-1][1]:
+        if ahead_of_utc_s(log, next_s) != found[-1][1]:
             while next_s - time_s > 1:  # the clocks are put forward or back after time_s, and at next_s at the latest
                 middle_s = (time_s + next_s) // 2
-                time_s, next_s = (middle_s, next_s) if ahead_s(middle_s) == found[-1][1] else (time_s, middle_s)
-            found.append((float(next_s), ahead_s(next_s)))
+                time_s, next_s = (
+                    (middle_s, next_s) if ahead_of_utc_s(log, middle_s) == found[-1][1] else (time_s, middle_s)
+                )
+            found.append((float(next_s), ahead_of_utc_s(log, next_s)))
         time_s = next_s
     return found
 

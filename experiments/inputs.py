@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import Final, Literal
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be, require_known, with_article
 from simmodels.ground.files import open_regular
@@ -163,14 +165,23 @@ class WorkloadFile:
         """Return the jobs of the partitions, or queues, that were asked for; how many others there are is counted."""
         if not asked:
             return log
-        named = [np.asarray(log.extras[name]).astype(str) for name in _PARTS[part] if name in log.extras]
-        known = sorted({str(each) for column in named for each in np.unique(column)} - {"-1", ""})
-        if not known:
+        named = list(parts_of(log, part))
+        names = sorted({str(each) for column, known in named for each in np.unique(column[known])})
+        if not names:
             raise RequestError(f"{self.path} does not say which {part} a job was in", f"omit --{part}")
         for name in asked:
-            require_known(part, name, known)
-        kept = np.any([np.isin(column, asked) for column in named], axis=0)
+            require_known(part, name, names)
+        kept = np.any([np.isin(column, asked) for column, _ in named], axis=0)
         return replace(log.take(kept), counts={**log.counts, f"in other {part}s": int((~kept).sum())})
+
+
+def parts_of(log: Workload, part: str) -> Iterator[tuple[NDArray[np.str_], NDArray[np.bool_]]]:
+    """Hand out the names of the partitions, or queues, that jobs were in, and which are known, for each such column."""
+    for name in _PARTS[part]:
+        if name in log.extras:
+            given = pd.Series(log.extras[name])
+            names = given.astype(str).to_numpy(object).astype(np.str_)
+            yield names, given.notna().to_numpy() & ~np.isin(names, ("", "-1"))
 
 
 def not_modelled(log: Workload) -> Iterator[tuple[str, float]]:

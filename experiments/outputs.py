@@ -396,7 +396,10 @@ def require_own(folder: Path, names: Iterable[str], writer: str) -> None:
         One of these is there.
     """
     for path in (folder / name for name in names):
-        empty = path.is_dir() and not path.is_symlink() and not any(path.iterdir())
+        try:
+            empty = path.is_dir() and not path.is_symlink() and not any(path.iterdir())
+        except OSError as error:
+            raise RequestError(f"{path} cannot be read: {reason(error)}", "choose another folder") from error
         if os.path.lexists(path) and not empty:
             raise RequestError(f"{path} was not written by {writer}", "choose another folder, or use --force")
 

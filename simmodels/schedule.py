@@ -426,7 +426,7 @@ class Schedule(Guided):
             raise UnknownNameError("cluster", str(cluster), tuple(names))
         return number
 
-    def on(self, cluster: int | str) -> "Schedule":
+    def on(self, cluster: int | str | ClusterSpec) -> "Schedule":
         """Return what ran on one cluster, as a schedule of rigid jobs: rows that ran there, with their attempts there.
 
         The parts of all clusters add up to the whole. A job that was lost here and ran again elsewhere is unfinished
@@ -435,14 +435,14 @@ class Schedule(Guided):
         Parameters
         ----------
         cluster
-            Its name or its number.
+            Its name or its number, or what `places` says of it.
 
         Raises
         ------
         UnknownNameError
             There is no such cluster.
         """
-        number = self._number(cluster)
+        number = self._number(cluster.name if isinstance(cluster, ClusterSpec) else cluster)
         place, evidence = self.places[number], self._evidence()
         runs, _ = evidence.in_order()
         here = (runs.cluster == number) & ~np.isnan(runs.start_s)

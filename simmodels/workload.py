@@ -624,6 +624,8 @@ class Workload(Guided):
             names = np.asarray(table[named], object)  # NaN beside texts would become one
             if any(isinstance(each, str) for each in names.flat):
                 columns = {"user": names, **columns, "user_id": _numbered(names)}
+        elif named == "user":
+            columns["user_id"] = columns["user"]
         filled: dict[str, Any] = {
             "job_id": np.arange(1, rows + 1),
             "estimate_s": columns["runtime_s"],

@@ -299,7 +299,7 @@ def figures(schedule: sm.Schedule, places: Sequence[Place], cluster: int | None 
     assert schedule.window is not None
     begin_s, end_s = schedule.window
     chosen = range(len(places)) if cluster is None else [cluster]
-    offered = sum(places[number].cores for number in chosen) * (end_s - begin_s)
+    offered = whole = sum(places[number].cores for number in chosen) * (end_s - begin_s)
     for (number, machine), spans in off_spans(schedule).items():
         if number in chosen:
             offered -= places[number].machines[machine][0] * sum(high_s - low_s for low_s, high_s in spans)
@@ -308,7 +308,8 @@ def figures(schedule: sm.Schedule, places: Sequence[Place], cluster: int | None 
     used = sum(schedule.workload.cores[run.row] * run.lasted_s for run in here)
     kills = sum(run.outcome == UNFINISHED for run in here)
     found = {"goodput": kept, "aborted": used - kept, "idle": offered - used}
-    return {**{name: value / offered if offered else math.nan for name, value in found.items()}, "kills": kills}
+    shares = {name: value / offered if offered > 1e-9 * whole else math.nan for name, value in found.items()}
+    return {**shares, "kills": kills}
 
 
 def easy(schedule: sm.Schedule, place: Place) -> None:

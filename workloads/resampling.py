@@ -6,7 +6,6 @@ V. Reis, D. Trystram and others, "Online (bandit) policy selection for EASY-back
 traces.
 """
 
-from datetime import datetime
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -18,7 +17,7 @@ from simmodels.limits import REQUESTED
 from simmodels.streams import stream
 from simmodels.units import DAY, WEEK
 from simmodels.workload import Workload, WorkloadLike
-from workloads.swf import zone_of
+from workloads.swf import ahead_of_utc_s
 
 How = Literal["drawn", "permuted"]
 
@@ -158,15 +157,9 @@ def _first_week(jobs: Workload, *, monday: bool) -> float:
         raise RequestError(f"{jobs.name!r} has no jobs to resample", "give at least one whole week of jobs")
     if jobs.start_unix_s is None or not monday:
         return first_s
-    zero_s = jobs.start_unix_s + _ahead_of_utc_s(jobs)  # the trace's zero, on the clocks of the place
+    zero_s = jobs.start_unix_s + ahead_of_utc_s(jobs, 0.0)  # the trace's zero, on the clocks of the place
     weeks = (zero_s + first_s + _EPOCH_WEEKDAY * DAY) / WEEK  # since a Monday
     return float(np.ceil(weeks) * WEEK - _EPOCH_WEEKDAY * DAY - zero_s)
-
-
-def _ahead_of_utc_s(log: Workload) -> float:
-    """Return how far the clocks were ahead of UTC where and when a log began, as far as its header says."""
-    ahead = datetime.fromtimestamp(log.start_unix_s or 0, zone_of(log)).utcoffset()
-    return 0.0 if ahead is None else ahead.total_seconds()
 
 
 def _permuted(draws: np.random.Generator, weeks: int, users: int, span: int) -> NDArray[np.int64]:

@@ -9,7 +9,8 @@ doi:10.1007/3-540-47954-6_4 (the format; its version 2.2 is the one read and wri
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, timedelta, timezone, tzinfo
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from os import PathLike
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -168,12 +169,20 @@ def _zero(header: Sequence[str]) -> int | None:
 def zone_of(log: Workload) -> tzinfo:
     """Return the time zone of a log, by its header: TimeZoneString, else the seconds of TimeZone; without them UTC."""
     said = {found[1]: found[2] for line in log.header if (found := _TIME_ZONE.match(line))}
+    with suppress(OSError, ValueError, KeyError):  # no zone that anybody knows
+        return ZoneInfo(said["String"])
+    with suppress(ValueError, OverflowError, KeyError):
+        return timezone(timedelta(seconds=float(said[""])))
+    return UTC
+
+
+def ahead_of_utc_s(log: Workload, time_s: float) -> float:
+    """Return how far the clocks of the place are ahead of UTC at a time of a log; 0 where no date of it is known."""
     try:
-        if "String" in said:
-            return ZoneInfo(said["String"])
-        return timezone(timedelta(seconds=float(said[""]))) if "" in said else UTC
-    except (OSError, ValueError, OverflowError, KeyError):  # no zone that anybody knows
-        return UTC
+        ahead = datetime.fromtimestamp((log.start_unix_s or 0) + time_s, zone_of(log)).utcoffset()
+    except (ValueError, OverflowError, OSError):  # beyond the years 1 to 9999
+        return 0.0
+    return 0.0 if ahead is None else ahead.total_seconds()
 
 
 # -- writing ----------------------------------------------------------------------------------------

@@ -257,7 +257,7 @@ class _ProcessPool(Executor):
             else:
                 return worker, ""
         why = 'a script that calls run needs if __name__ == "__main__"'
-        return None, f"{_STILLBORN} died as they began, of the last of which is known: {how} ({why})"
+        return None, f"{_STILLBORN} died as they began (the last one: {how}): {why}"
 
     def _end(self, worker: Worker | None) -> None:
         """End a worker, if there is one."""

@@ -13,6 +13,7 @@ from experiments.dates import clock_of, date_of
 from experiments.drawing import OTHERS, OUTSIDE, PALETTE, headline
 from experiments.gantt import LOWEST, simulated_window
 from experiments.gantt_boxes import KINDS, Boxes, Panel, boxes_of, heights_of
+from experiments.inputs import parts_of
 from experiments.viewer.packing import Packed
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
@@ -33,8 +34,8 @@ def write_view(schedule: Schedule, path: str | os.PathLike[str], *, title: str |
 
     The page needs no other file and no network. It holds, packed and without loss, each job's numbers, each attempt and
     its cores (those of `experiments.gantt`), and the steps of `Schedule.queue_length` and `Schedule.cores_used`. A log
-    of 313,000 jobs on 93,312 cores is a page of 7 MB. Times are dates (UTC) if the workload knows the instant of its
-    zero. The same schedule gives the same page.
+    of 313,000 jobs on 93,312 cores is a page of 7 MB. Times are dates, in the log's time zone, if the workload knows
+    the instant of its zero. The same schedule gives the same page.
 
     Parameters
     ----------
@@ -141,10 +142,7 @@ def _add_rows(packed: Packed, schedule: Schedule) -> None:
 
 def _add_partitions(packed: Packed, schedule: Schedule) -> list[str]:
     """Add the number of each row's partition, if the log says it (-1: unknown); return their names by number."""
-    extras = schedule.workload.extras
-    column = next((extras[name] for name in ("partition_name", "partition") if name in extras), None)
-    names = np.asarray(() if column is None else column).astype(str)
-    known = ~np.isin(names, ("", "-1"))
+    names, known = next(parts_of(schedule.workload, "partition"), (np.empty(0, str), np.zeros(0, np.bool_)))
     if not known.any():
         return []
     found, number = np.unique(names[known], return_inverse=True)

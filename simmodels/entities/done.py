@@ -125,8 +125,8 @@ class _Watch:
 def _jobs(waiting: list[Job]) -> str:
     """Return who waits: the widest job by its number, and how many more there are."""
     widest = max(waiting, key=lambda job: job.cores)
-    more = f", and {len(waiting) - 1} more," if len(waiting) > 1 else ""
-    return f"job {widest.job_id} of {widest.cores} cores{more} waits"
+    job = f"job {widest.job_id} of {widest.cores} cores"
+    return f"{job} and {len(waiting) - 1} more wait" if len(waiting) > 1 else f"{job} waits"
 
 
 def _has_nothing_to_do(decider: Decider) -> bool:

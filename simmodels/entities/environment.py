@@ -70,6 +70,8 @@ class Environment(simpy.Environment):
         super().__init__(initial_time=as_seconds("start_s", start_s))
         self.seed = as_seed(seed)
         self._left = False
+        self.has_run = False
+        """Whether `run` was called."""
         self._seeds = streams.Seeds(self.seed)
         self._entities: list[object] = []
         self._shared: dict[object, Any] = {}
@@ -99,6 +101,7 @@ class Environment(simpy.Environment):
         """
         if self._left:
             raise RequestError("the run was interrupted in the middle of an instant", "make a new environment")
+        self.has_run = True
         if until is not None and not isinstance(until, Event):
             until = as_seconds("until", until, above=self.now, finite=False, also="an event, or None")
         ours = gc.get_freeze_count() == 0

@@ -424,7 +424,7 @@ class Recorder:
         RequestError
             A job ran that was not seen when it was submitted, or the window was not seen; or nothing has happened yet.
         """
-        if not self._count and self.env.now == self._first_s == self.env.peek():
+        if not (self._count or self.env.has_run):
             raise RequestError("nothing has happened yet that a schedule could show", "call env.run() first")
         clusters = self._clusters()
         table, away, moved = self._parted(self._table())

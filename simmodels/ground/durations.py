@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -85,8 +85,8 @@ def as_seconds(
         given = seconds(value, name)
     elif isinstance(value, timedelta):
         given = value.total_seconds()
-    elif isinstance(value, np.timedelta64):
-        given = float(value / np.timedelta64(1, "s"))
+    elif isinstance(value, np.timedelta64) and np.datetime_data(value)[0] not in {"Y", "M", "generic"}:
+        given = float(value / np.timedelta64(1, "s"))  # months and years have no length
     return as_number(name, given, least=least, above=above, most=most, finite=finite, unit="seconds", also=also)
 
 
@@ -103,7 +103,7 @@ def as_window(name: str, pair: Any) -> tuple[float, float]:  # noqa: ANN401  wha
     >>> as_window("window_s", (0, "2h"))
     (0.0, 7200.0)
     """
-    instants = () if isinstance(pair, str | bytes) or not isinstance(pair, Iterable) else tuple(pair)
+    instants = tuple(pair) if isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str | bytes) else ()
     if len(instants) != 2:
         raise RequestError(must_be(name, "two numbers of seconds", pair))
     begin, end = (as_seconds(name, each, finite=False) for each in instants)

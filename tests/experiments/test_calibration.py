@@ -227,7 +227,7 @@ def test_more_than_a_twentieth_of_jobs_without_a_limit_is_doubted() -> None:
 
     assert doubt(19, 1) == ""
     assert doubt(32, 68) == (
-        "68 % of the jobs have no limit; the longest one of their partition, or of the log, stands for it: "
+        "68 % of the jobs have no limit; the longest limit of their partition, or of the log, is used instead: "
         "orders by limit say little."
     )
     assert doubt(0, 3).startswith(

@@ -319,7 +319,7 @@ def test_jobs_without_a_limit_are_doubted_and_their_runtimes_decide_nothing(
     wl.write_swf(replace(known, extras={"requested_s": np.where(none, -1.0, trace.estimate_s)}), "log.swf")
     for name in ("log.csv", "log.swf"):
         words = [*command, "--workload", name, "--cores", "32"]
-        assert "68 % of the jobs have no limit; the longest one of their partition" in run(*words).err
+        assert "68 % of the jobs have no limit; the longest limit of their partition" in run(*words).err
     metrics = sm.simulate(known, order="SAF").metrics()
     answer = run("simulate", "--workload", "log.csv", "--cores", "32", "--order", "SAF", "--json")
     assert json.loads(answer.out)["metrics"]["mean_wait_s"] == metrics["mean_wait_s"]
@@ -402,7 +402,7 @@ def test_what_is_filled_in_and_dropped_is_reported(run: Run, tmp_path: Path) -> 
     answer = run("simulate", "-w", "odd.swf", "--clean", "runnable")
     assert answer.err.splitlines()[0] == "odd: 1 job for 4 cores"
     for line in (
-        "estimates taken from runtimes: 2",
+        "jobs without a time limit: 3",
         "dropped: runtime < 0: 1",
         "dropped: cores exceed the machine: 1",
         "dropped: cores < 1: 1",

@@ -557,6 +557,11 @@ def test_users_who_are_texts_are_numbered_by_name_and_keep_it(column: str, kind:
     assert Workload.of(jobs).user_id.tolist() == [1, -1]
 
 
+def test_users_who_are_numbers_in_a_column_named_user_are_the_users() -> None:
+    log = Workload.of({"submit_s": [0, 1], "runtime_s": [5, 5], "cores": [1, 1], "user": [12, 7]})
+    assert log.user_id.tolist() == [12, 7]
+
+
 def test_users_of_whom_there_are_numbers_and_names_keep_both() -> None:
     log = Workload.of({"submit_s": [0, 1], "runtime_s": [1, 1], "cores": [1, 1], "user_id": [7, 8], "user": ["a", "b"]})
     assert (log.user_id.tolist(), log.extras["user"].tolist()) == ([7, 8], ["a", "b"])

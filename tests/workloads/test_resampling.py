@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 import workloads as wl
-from workloads.resampling import AFTER, BEFORE, ENDS, LEFT_OUT
+from workloads.resampling import AFTER, BEFORE, ENDS, LEFT_OUT, whole_weeks
+from workloads.swf import ahead_of_utc_s
 
 MONDAY = 4 * 86_400  # 1970-01-05, 00:00 UTC
 
@@ -133,3 +134,15 @@ def test_a_real_log_is_resampled_into_two_years_with_its_habits(shared: Path) ->
     shifted = np.roll(hours[0], 14)  # the log begins at 14:00, a resample at midnight
     assert np.corrcoef(shifted / len(log), hours[1] / len(made))[0, 1] > 0.97
     assert abs(made.runtime_s.mean() / log.runtime_s.mean() - 1) < 0.1
+
+
+@pytest.mark.parametrize(("start_unix_s", "header"), [(253_402_300_799, "; TimeZone: 3600"), (10**14, "")])
+def test_a_start_beyond_all_dates_has_weeks_all_the_same(start_unix_s: int, header: str) -> None:
+    log = wl.lublin(jobs=400, cores=16, seed=1)
+    odd = replace(log, start_unix_s=start_unix_s, header=(header,))
+    assert whole_weeks(odd) in {whole_weeks(log), whole_weeks(log) - 1}
+
+
+def test_a_zone_that_nobody_knows_leaves_the_seconds() -> None:
+    log = replace(wl.lublin(jobs=5, cores=16, seed=1), header=("; TimeZoneString: Nonsense", "; TimeZone: 3600"))
+    assert ahead_of_utc_s(log, 0.0) == 3600.0

@@ -170,7 +170,10 @@ def test_clocks_go_forward_and_back_within_the_window() -> None:
 
 def test_users_and_partitions_have_the_names_that_the_log_says() -> None:
     jobs = log(4)
-    names = {"user": np.array(["ada", "bob", "ada", ""]), "partition_name": np.array(["gpu", "cpu", "", "gpu"])}
+    names = {
+        "user": np.array(["ada", "bob", "ada", ""]),
+        "partition_name": np.array(["gpu", "cpu", None, "gpu"], object),
+    }
     schedule = sm.simulate(replace(jobs, user_id=np.array([7, 8, 7, -1]), extras=names), on=64)
     about, found = parts(view_page(schedule))
     assert about["users"] == {"7": "ada", "8": "bob"}

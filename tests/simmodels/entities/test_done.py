@@ -93,8 +93,8 @@ def test_a_model_with_a_job_that_can_never_run_ends_and_says_why(
     jobs = sm.Workload([1, 2, 3], [0, 20, 50], [30, 3, 3], [30, 3, 3], [2, 16, 2])
     sm.Source(env, jobs, into=taker)
     recorder = sm.Recorder(env)
-    others = ", and 1 more," if math.isnan(starts[-1]) else ""
-    text = rf"job 2 of 16 cores{others} waits at \d+ s, and there are never more than 12 cores of 'c'; a Recorder has"
+    waits = " and 1 more wait" if math.isnan(starts[-1]) else " waits"
+    text = rf"job 2 of 16 cores{waits} at \d+ s, and there are never more than 12 cores of 'c'; a Recorder has"
     with pytest.raises(sm.StoppedError, match=text):
         env.run(until=sm.all_done(env))
     np.testing.assert_equal(recorder.schedule().start_s, starts)

@@ -214,6 +214,7 @@ def test_a_schedule_names_the_order_that_was_set_last() -> None:
     env = sm.Environment()
     scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="SPF")
     recorder = sm.Recorder(env)
+    env.run()
     assert "order_changes" not in recorder.schedule().about
     scheduler.set_order("LPF")
     scheduler.set_order("SAF", "SQF")
