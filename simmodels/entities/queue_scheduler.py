@@ -249,8 +249,10 @@ class QueueScheduler(Scheduler):
         """Return the jobs that wait here and never start: too wide ones, and all others, if these block the queue."""
         too_wide, queued = super().stuck(most), self.queued
         wide = {id(job) for job in too_wide}
-        if queued and self.options.backfilling == "none" and not self.order.moving and self.options.threshold_s is None:
-            queued = queued[:1]
+        if queued and self.options.backfilling == "none" and not self.order.moving:
+            late_s = math.inf if self.options.threshold_s is None else self.options.threshold_s
+            if late_s == math.inf or self.env.now - queued[0].submit_s > late_s:  # nobody goes before it any more
+                queued = queued[:1]
         return self.waiting if queued and all(id(job) in wide for job in queued) else too_wide
 
     @property

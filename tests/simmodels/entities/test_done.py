@@ -77,6 +77,7 @@ def test_an_auction_that_is_closed_is_done_when_nothing_runs() -> None:
         (sm.QueueScheduler, {}, [0, math.nan, 50]),
         (sm.QueueScheduler, {"backfilling": "conservative"}, [0, math.nan, 50]),
         (sm.QueueScheduler, {"backfilling": "none"}, [0, math.nan, math.nan]),  # the second blocks the third
+        (sm.QueueScheduler, {"backfilling": "none", "threshold_s": 60.0}, [0, math.nan, math.nan]),  # from then on
         (sm.QueueScheduler, {"queue_depth": 1}, [0, math.nan, math.nan]),
         (sm.RoundRobin, {}, [0, math.nan, 50]),
         (AsTheyCome, {}, [0, math.nan, 50]),
