@@ -214,7 +214,9 @@ def _label_with_dates(axes: Axes, window_s: tuple[float, float], log: Workload, 
     dates = [date for date in num2date(locator.tick_values(first, last), tz=zone) if first <= date <= last]
     labels = formatter.format_ticks(date2num(dates)) if dates else []
     named = [f"{date:%b-%d}" if label == "00:00" else label for date, label in zip(dates, labels, strict=True)]
-    about = f"{first:%Y-%b-%d}" if named != labels else formatter.get_offset()
+    about = formatter.get_offset()
+    if about.count("-") == 2:  # a day: the one on which the axis begins, whichever the last tick is on
+        about = f"{first:%Y-%b-%d}"
     ticks = [(date.timestamp() - float(log.start_unix_s or 0)) / unit_s for date in dates]
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FixedFormatter(named))
