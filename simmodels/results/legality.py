@@ -222,16 +222,16 @@ def _machines(e: Evidence) -> None:
     if e.off_spans is None or e.window is None:
         return
     a, ends_s = e.attempts, e.window[1]
-    lasting = np.flatnonzero(~np.isnan(a.start_s) & (a.start_s != a.end_s))
+    started = np.flatnonzero(~np.isnan(a.start_s))
     used = pd.DataFrame(
         {
-            "cluster": a.cluster[lasting],
-            "machine": a.machine[lasting],
-            "row": a.row[lasting],
-            "attempt": a.attempt[lasting],
-            "start_s": a.start_s[lasting],
-            "end_s": a.end_s[lasting],
-            "cores": e.workload.cores[a.row[lasting]],
+            "cluster": a.cluster[started],
+            "machine": a.machine[started],
+            "row": a.row[started],
+            "attempt": a.attempt[started],
+            "start_s": a.start_s[started],
+            "end_s": a.end_s[started],
+            "cores": e.workload.cores[a.row[started]],
         }
     )
     if len(e.parts):
@@ -259,6 +259,7 @@ def _machines(e: Evidence) -> None:
         first = used.iloc[strange[0]]
         what = f"{e.workload.label(int(first['row']))} starts at {first['start_s']} s on machine {first['machine']:.0f}"
         raise IllegalScheduleError("machines", f"{what}; there are 0 to {sizes[strange[0]] - 1}")
+    used = used[used["start_s"] != used["end_s"]]  # what takes no time takes no cores from others
     off = dict(iter(e.off_spans.groupby(["cluster", "machine"])))
     for key, runs in used.groupby(["cluster", "machine"]):
         cluster, machine = runs[["cluster", "machine"]].iloc[0].tolist()

@@ -175,7 +175,7 @@ def test_where_two_thirds_of_the_jobs_have_no_limit_no_order_by_limits_is_advise
         if answer[name]
     }
     assert {option["policy"] for option in answer["front"]} | tried <= {"LAF", "SQF", few[-1]}
-    assert any("stands for it: orders by limit say little" in text for text in answer["warnings"])
+    assert any("is used instead: orders by limit say little" in text for text in answer["warnings"])
     rows = campaign.results().where(trace=LOG, policy="SAF")
     assert rows["mean_wait_s"].tolist() == [sm.simulate(read, order="SAF").metrics()["mean_wait_s"]]
 

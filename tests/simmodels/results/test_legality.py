@@ -459,3 +459,12 @@ def test_every_model_loses_attempts_or_need_not(legal: dict[str, sm.Schedule]) -
     with_losses = {name for name, each in legal.items() if attempts(each, lost)}
     assert with_losses == {name for name, each in legal.items() if each.off_spans is not None} - {"dependencies"}
     assert len(RULES) == 13
+
+
+def test_what_takes_no_time_runs_on_a_machine_that_there_is() -> None:
+    schedule = sm.simulate(
+        sm.Workload([1], [4.0], [0.0], [0.0], [1]), on=sm.Site(name="a", machines=2, cores_per_machine=4)
+    )
+    assert schedule.validate().attempts is not None
+    with pytest.raises(sm.errors.IllegalScheduleError, match=r"\(machines\): .* on machine 5; there are 0 to 1"):
+        replace(schedule, attempts=schedule.attempts.assign(machine=5)).validate()
