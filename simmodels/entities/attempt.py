@@ -71,10 +71,7 @@ class Runs(Protocol):
     number: int
     speed: float
     checkpoints: Checkpoints
-
-    @property
-    def works_as_logged(self) -> bool:
-        """Whether the work of a job is its runtime there."""
+    works_as_logged: bool
 
     def end(self, attempt: "Attempt", /) -> None:
         """Free the cores of an attempt."""

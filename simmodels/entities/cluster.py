@@ -131,6 +131,8 @@ class Cluster:
         self.checkpoints = checkpoints
         self._progress = env.shared(Progress)
         self._only_waits = type(self).execute is Cluster.execute
+        self.works_as_logged = self._only_waits and type(self).runtime_s is Cluster.runtime_s
+        """Whether the work of a job is its runtime here, at any speed: no `runtime_s` or `execute` is overridden."""
         self._even_speed = all(each.speed == self.speed for each in groups)
         env.enter(self)
 
@@ -176,11 +178,6 @@ class Cluster:
     def runs_as_logged(self) -> bool:
         """Whether each job runs for its own runtime here: at speed 1, with no `runtime_s` or `execute` overridden."""
         return self.works_as_logged and self._even_speed and self.speed == 1.0
-
-    @property
-    def works_as_logged(self) -> bool:
-        """Whether the work of a job is its runtime here, at any speed: no `runtime_s` or `execute` is overridden."""
-        return self._only_waits and type(self).runtime_s is Cluster.runtime_s
 
     def execute(self, attempt: Attempt) -> Process:
         """Do the work of an attempt (a SimPy process); override it for jobs that do more than wait.

@@ -134,6 +134,7 @@ class Recorder:
         self._ended = bytearray()  # a record of each attempt that has ended
         self._parts: list[tuple[int, int, int]] = []  # attempts on several machines: their place here, machine, cores
         self._rules: dict[Checkpoints, int] = {}  # those under which attempts ran
+        self._last_rule: tuple[Checkpoints | None, int] = (None, 0)
         self._rare: list[tuple[int, float, float, bool]] = []  # place, warned_s, earlier_s and stopped, where one is
         self._lost = False
         self._first_s = float(env.now)
@@ -192,11 +193,12 @@ class Recorder:
         places, at = attempt.places, len(self._ended) // _ATTEMPT.itemsize
         if len(places) > 1:
             self._parts += [(at, machine.index, cores) for machine, cores in places]
-        lost, earlier_s = code == UNFINISHED, _earlier_s(attempt)
-        stopped = lost and all(machine.is_on for machine, _ in places)
-        if earlier_s or stopped or (lost and attempt.warned_s is not None):
-            warned_s = attempt.warned_s if lost and attempt.warned_s is not None else math.nan
-            self._rare.append((at, warned_s, earlier_s, stopped))
+        if code == UNFINISHED or attempt.left is not None:
+            lost, earlier_s = code == UNFINISHED, _earlier_s(attempt)
+            stopped = lost and all(machine.is_on for machine, _ in places)
+            if earlier_s or stopped or (lost and attempt.warned_s is not None):
+                warned_s = attempt.warned_s if lost and attempt.warned_s is not None else math.nan
+                self._rare.append((at, warned_s, earlier_s, stopped))
         self._ended += _pack_attempt(
             self._number(attempt.submitted),
             attempt.start_s,
@@ -214,7 +216,10 @@ class Recorder:
 
     def _rule(self, attempt: Attempt) -> int:
         """Return the number of the checkpoints of an attempt."""
-        return self._rules.setdefault(attempt.checkpoints, len(self._rules))
+        given = attempt.checkpoints
+        if given is not self._last_rule[0]:  # most are those of the attempt before, and a hash of them takes long
+            self._last_rule = (given, self._rules.setdefault(given, len(self._rules)))
+        return self._last_rule[1]
 
     def _see_power(self, machine: Machine) -> None:
         if self.cluster is None or machine.cluster is self.cluster:
