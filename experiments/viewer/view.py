@@ -95,7 +95,6 @@ def view_page(schedule: Schedule, *, title: str | None = None) -> str:
         "columns": packed.columns,
         "window_s": window_s,
         "zero_unix_s": None if dates is None else schedule.workload.start_unix_s,
-        "zone": None if dates is None else str(dates[0].tzinfo),
         "clock": [] if dates is None else clock_of(schedule.workload, *window_s),
         "cores": int(schedule.cores),
         "runs": runs,
