@@ -29,7 +29,7 @@ ifneq ($(shell $(PY) -c 'print("runs")' 2>/dev/null),runs)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full attack docs docs-test bench lint format types options floors spelling language check hooks pins clean
+.PHONY: help setup demo test test-full attack docs docs-test bench lint format types options floors spelling language size check hooks pins clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [WORKERS=2] [ARGS='more arguments of pytest, the demo or the benchmarks'] [PYTHON=python3.12]"
@@ -82,6 +82,13 @@ spelling: $(INSTALLED) ## check the spelling (codespell)
 
 language: $(INSTALLED) ## look for phrases and names that are hard to read (tests/language.py says which)
 	$(PY) -m tests.language
+
+size: ## count lines of source and tests by room, words of documentation, and files of more than 500 lines
+	@for room in simmodels workloads experiments benchmarks tests; do \
+	    git ls-files "$$room/*.py" "$$room/*.pyi" | xargs cat | wc -l | xargs printf '%-14s %7s lines\n' "$$room"; \
+	done
+	@git ls-files README.md 'docs/*.md' | xargs cat | wc -w | xargs printf '%-14s %7s words\n' "docs, README"
+	@git ls-files '*.py' | xargs wc -l | awk '$$1 > 500 && $$2 != "total" { print $$2 " has " $$1 " lines" }'
 
 check: lint types floors spelling language docs test ## all of the above that CI runs
 
