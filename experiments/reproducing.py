@@ -156,24 +156,21 @@ def reference() -> str:
     lines = [
         "# Reproduction",
         "",
-        "Each figure and table of the four papers: the command that makes it, the file in the campaign's folder",
-        "(`results/STUDY`; `*` stands for any text, such as the name of a log), and what was compared in the runs of",
-        "the pages of results. Made from the studies by `experiments.reproducing.reference`, and tested against them.",
-        "What became of the papers' claims is on those pages: [regression](../results/regression.md),",
-        "[selection](../results/selection.md), [market](../results/market.md), [capacity](../results/capacity.md). The",
-        "report of a run says how the paper's sentences on each figure and table are judged there.",
-        "",
-        "All four at once: `python -m experiments reproduce --scale paper --workload LOG,... --borg SLICE,...`",
+        "Each figure and table of the four papers, the inputs that it needs, and its file in the campaign's folder",
+        "(`results/STUDY`; `*` stands for any text, such as the name of a log). Made from the studies by",
+        "`experiments.reproducing.reference`, and tested against them. What became of the papers' claims is on the pages",
+        "of results, and in the report of each run. All four at once:",
+        "`schedlab reproduce --scale paper --workload LOG,... --borg SLICE,...`",
     ]
     for name in PAPERS:
         study = find_class(name)
         paper = _paper_of(study)
         lines += ["", f"## {name}", "", f"{paper} <{paper.url}>", ""]
-        lines += ["| paper | shows | command | file | compared |", "| --- | --- | --- | --- | --- |"]
+        lines += [f"`schedlab run {name} --scale paper`, with what is needed; [results](../results/{name}.md).", ""]
+        lines += ["| paper | shows | needs | file |", "| --- | --- | --- | --- |"]
         for element in study.elements:
-            needs = f" {element.needs}" if element.needs else ""
-            line = f"`run {name} --scale paper{needs}`"
-            cells = (element.number, element.shows, line, f"`{element.file}`", element.why)
+            needs = f"`{element.needs}`" if element.needs else ""
+            cells = (element.number, element.shows, needs, f"`{element.file}`")
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
