@@ -158,8 +158,8 @@ def reference() -> str:
         "",
         "Each figure and table of the four papers, the inputs that it needs, and its file in the campaign's folder",
         "(`results/STUDY`; `*` stands for any text, such as the name of a log). Made from the studies by",
-        "`experiments.reproducing.reference`, and tested against them. What became of the papers' claims is on the pages",
-        "of results, and in the report of each run. All four at once:",
+        "`experiments.reproducing.reference`, and tested against them. What became of the papers' claims is on the",
+        "pages of results, and in the report of each run. All four at once:",
         "`schedlab reproduce --scale paper --workload LOG,... --borg SLICE,...`",
     ]
     for name in PAPERS:
