@@ -2,13 +2,17 @@
 
 import inspect
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from site import getusersitepackages
 from traceback import walk_tb
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Final, Literal
 
 import numpy as np
@@ -36,6 +40,11 @@ _PARTS: Final = {"partition": ("partition_name", "partition"), "queue": ("queue"
 """The columns that say in which part of the machine, or in which queue, a job was."""
 _Seen = Callable[[Path, bytes], None]
 _seen: Final[ContextVar[_Seen | None]] = ContextVar("seen", default=None)
+_run_from: Final[set[Path]] = set()
+"""The folders of the files of code that were run."""
+_OURS: Final = tuple(Path(__file__).resolve().parents[1] / name for name in ("experiments", "simmodels", "workloads"))
+_LIBRARIES: Final = *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")), getusersitepackages()
+_INSTALLED: Final = (*_OURS, *(Path(each).resolve() for each in _LIBRARIES))
 
 
 def count_of(count: int, what: str) -> str:
@@ -293,6 +302,7 @@ def run_file(path: str, kind: str, module_name: str | None = None) -> dict[str, 
     if module_name is not None:
         sys.modules[module_name] = module
     folder = str(Path(path).resolve().parent)
+    _run_from.add(Path(folder))
     sys.path.append(folder)  # at the end: what lies beside the file may not hide other modules
     try:
         exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102  running it is what was asked for
@@ -309,13 +319,56 @@ def run_file(path: str, kind: str, module_name: str | None = None) -> dict[str, 
 def code_shown_to(seen: _Seen) -> Iterator[None]:
     """Hand each file of code to a function before it is run, with its full path and its content; a context.
 
-    The function may refuse it by an error, and then it is not run.
+    So is what such files import from their folders. The function may refuse it by an error, and then it is not run.
     """
-    before = _seen.set(seen)
+    before, finder = _seen.set(seen), _Shown(seen)
+    place = next(n for n, one in enumerate(sys.meta_path) if one is PathFinder or type(one) is _Shown)
+    sys.meta_path.insert(place, finder)
     try:
         yield
     finally:
+        sys.meta_path.remove(finder)
         _seen.reset(before)
+
+
+class _Shown(MetaPathFinder):
+    """Finds modules as Python does; those in the folders of code that was run are shown before they are run."""
+
+    def __init__(self, seen: _Seen) -> None:
+        self.seen = seen
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return where a module is that is shown; None for any other."""
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.origin is None or not is_beside(Path(spec.origin)):
+            return None
+        if type(spec.loader) is SourceFileLoader:
+            spec.loader = _AsItIs(name, spec.origin, self.seen)
+        else:  # compiled code
+            self.seen(Path(spec.origin).resolve(), Path(spec.origin).read_bytes())
+        return spec
+
+
+class _AsItIs(SourceFileLoader):
+    """Runs the source of a module after it was shown, and not what lies in ``__pycache__`` under its name."""
+
+    def __init__(self, name: str, path: str, seen: _Seen) -> None:
+        super().__init__(name, path)
+        self.seen = seen
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the code of the source that was shown."""
+        path = self.get_filename(fullname)
+        source = self.get_data(path)
+        self.seen(Path(path).resolve(), source)
+        return self.source_to_code(source, path)
+
+
+def is_beside(file: Path) -> bool:
+    """Return whether a file lies in a folder of code that was run, or below, and is no part of what is installed."""
+    places = {file.parent.absolute(), file.parent.resolve()}
+    of_user = any(each.is_relative_to(folder) for each in places for folder in _run_from)
+    return of_user and not any(each.is_relative_to(folder) for each in places for folder in _INSTALLED)
 
 
 def reason(error: Exception) -> str:

@@ -6,6 +6,7 @@ import inspect
 import json
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Final
 
 from experiments.campaigns.cell import Cell
 from experiments.campaigns.study import Study
-from experiments.inputs import describe_error
+from experiments.inputs import describe_error, is_beside
 from simmodels.errors import RequestError, must_be
 
 _DIGITS: Final = 32
@@ -79,12 +80,28 @@ def code_digest(study: Study) -> str:
     study
         The study.
     """
+    parts = [_models(), str(study.version), *_reached(_classes(type(study)))]
+    return digest(part.encode() for part in parts)
+
+
+def imported(study: type[Study]) -> list[Path]:
+    """Return the files of a study of the user's: those of its classes, and what they import from beside them, ever."""
+    files = [path for path in _classes(study) if is_beside(path)]
+    folders, seen = [path.parent for path in files], set[Path]()
+    for path in files:
+        with suppress(OSError, SyntaxError, ValueError):  # it fails where it is imported
+            for _ in _whole(path, folders, seen):
+                pass
+    return sorted(filter(is_beside, seen))
+
+
+def _classes(study: type[Study]) -> dict[Path, set[str]]:
+    """Return the names of the classes of a study, which are its own and its bases, by their files."""
     classes: dict[Path, set[str]] = {}
-    for cls in type(study).__mro__:
+    for cls in study.__mro__:
         if cls.__module__ not in {Study.__module__, "abc", "builtins"}:
             classes.setdefault(Path(inspect.getfile(cls)), set()).add(cls.__name__)
-    parts = [_models(), str(study.version), *_reached(classes)]
-    return digest(part.encode() for part in parts)
+    return classes
 
 
 @cache
@@ -127,15 +144,16 @@ def _reached(classes: Mapping[Path, set[str]]) -> Iterator[str]:
             yield ast.unparse(_without_docstrings(statement))
             modules |= dict.fromkeys(_imported(statement, folders))
     for path in modules:
-        yield from _whole(path, folders, seen)
+        for tree in _whole(path, folders, seen):
+            yield ast.unparse(_without_docstrings(tree))
 
 
-def _whole(path: Path, folders: Sequence[Path], seen: set[Path]) -> Iterator[str]:
+def _whole(path: Path, folders: Sequence[Path], seen: set[Path]) -> Iterator[ast.Module]:
     """Return a module as a whole, and those that it imports, each once."""
     if path not in seen:
         seen.add(path)
         tree = _tree(path)
-        yield ast.unparse(_without_docstrings(tree))
+        yield tree
         for module in dict.fromkeys(_imported(tree, folders)):
             yield from _whole(module, folders, seen)
 

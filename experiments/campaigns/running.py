@@ -19,13 +19,13 @@ from typing import Any, Final
 
 from experiments.campaigns.backends import Backend, Dask, InProcess, Processes
 from experiments.campaigns.finding import find_class
-from experiments.campaigns.fingerprint import code_digest
+from experiments.campaigns.fingerprint import code_digest, imported
 from experiments.campaigns.loop import Loop
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
 from experiments.campaigns.store import MANIFEST, WRITTEN, Shape, Store, has_digest, is_campaign, read_json
-from experiments.campaigns.study import texts_of
+from experiments.campaigns.study import Study, texts_of
 from experiments.campaigns.trust import Gate, remember, remember_named
 from experiments.inputs import code_shown_to
 from experiments.outputs import require_own
@@ -245,6 +245,7 @@ def run(
     """
     with code_shown_to(remember):
         plan = Plan.of(study, scale, seed, chosen)
+    _show_imports(type(plan.study), remember)  # though cells, figures or claims alone import them
     remember_named(texts_of(plan.study))
     part = Shard.parse(shard) if isinstance(shard, str) else shard
     if workers is not None:
@@ -343,13 +344,22 @@ def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: b
     gate = Gate(path, trusting=trust or study is not None)
     with code_shown_to(gate):
         if study is not None:  # what it runs, the caller has named
-            name = find_class(study).name
+            found = find_class(study)
+            name = found.name
+            _show_imports(found, gate)
             if name != about.get("name"):
                 what = f"{folder} holds a campaign of study {brief(about.get('name'))}, and {study} is study {name}"
                 raise RequestError(what, "give the study of the campaign")
         gate.trusting = trust
         plan, changed = _planned(about["study"] if study is None else study, about)
     return _now(plan, Store(folder), run=0, changed=changed or code_digest(plan.study) != about["code"], gate=gate)
+
+
+def _show_imports(study: type[Study], seen: Callable[[Path, bytes], None]) -> None:
+    """Show the files of a study's code, and what they import from beside them; what cannot be read is not run."""
+    for path in imported(study):
+        with contextlib.suppress(OSError):
+            seen(path.resolve(), path.read_bytes())
 
 
 def _planned(study: str, about: Mapping[str, Any]) -> tuple[Plan, bool]:

@@ -1,6 +1,12 @@
+import importlib.util
 import json
+import marshal
+import os
+import py_compile
+import struct
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -55,7 +61,7 @@ def as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     sys.path[:] = path
     for name in set(sys.modules) - modules:
-        if name.startswith("_study_"):
+        if name.startswith(("_study_", "beside_it", "kit")):
             del sys.modules[name]
 
 
@@ -243,6 +249,50 @@ def test_code_that_a_report_first_meets_as_it_is_written_is_not_run_either(run: 
     answer = run("report", "results/counting")
     assert (answer.status, "order.py, a file of code that you have not run as it is" in answer.err) == (2, True)
     assert not list(tmp_path.rglob("*.ran"))
+
+
+@pytest.mark.parametrize("where", ["at its head", "in a package", "in its claims", "in a file of an order"])
+def test_what_code_imports_from_beside_it_is_compared_too(where: str, run: Run, tmp_path: Path) -> None:
+    """Byte for byte, as what is run: compiled code that lies there under its name is not."""
+    helper, name = Path("beside_it.py"), "beside_it"
+    if where == "in a package":
+        Path("kit").mkdir()
+        helper, name = Path("kit/beside_it.py"), "kit.beside_it"
+    helper.write_text("n = 1\n")
+    claims = "    def claims(self, results):\n"
+    if where == "in its claims":
+        Path("counting.py").write_text(STUDY.replace(claims, f"{claims}        import {name}\n"))
+    elif where == "in a file of an order":
+        Path("order.py").write_text(f"import {name}\n{ORDER}")
+        named = "        from experiments.inputs import named_priority\n        named_priority('order.py')\n"
+        Path("counting.py").write_text(STUDY.replace(claims, claims + named))
+    else:
+        Path("counting.py").write_text(f"import {name}\n{STUDY}")
+    shards = [smoke(run, "--shard", f"{number}/2").status for number in (1, 2)]
+
+    def report(*words: object) -> Answer:
+        for module in (name, name.partition(".")[0]):
+            sys.modules.pop(module, None)
+        return run("report", "results/counting", *words)
+
+    answer = report()
+    assert (shards, answer.status) == ([0, 0], 0), answer.err
+    py_compile.compile(str(helper), dfile=str(tmp_path / helper))
+    good = helper.read_bytes(), helper.stat()
+    compiled = Path(cache_from_source(str(helper)))
+    helper.write_text("n = 1\n" + MARKS)
+    answer = report()
+    what = f"names {tmp_path / helper}, a file of code that you have not run as it is; name the study yourself"
+    assert (answer.status, what in answer.err, list(tmp_path.rglob("*.ran"))) == (2, True, [])
+    other = importlib.util.MAGIC_NUMBER + struct.pack("<III", 0, int(good[1].st_mtime), good[1].st_size)
+    compiled.write_bytes(other + marshal.dumps(compile(helper.read_text(), str(tmp_path / helper), "exec")))
+    helper.write_bytes(good[0])
+    os.utime(helper, ns=(good[1].st_atime_ns, good[1].st_mtime_ns))
+    assert (report().status, list(tmp_path.rglob("*.ran"))) == (0, [])
+    helper.write_text("n = 1\n" + MARKS)
+    words = ("--trust",) if where == "in a file of an order" else ("--study", "counting.py")
+    assert report(*words).status == 0
+    assert len(list(tmp_path.rglob("*.ran"))) == 1
 
 
 def test_a_report_of_what_one_has_run_asks_nothing_in_any_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
