@@ -24,7 +24,7 @@ from experiments.campaigns.loop import Loop
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.results import Results
-from experiments.campaigns.store import MANIFEST, WRITTEN, Shape, Store, has_digest, is_campaign, read_json
+from experiments.campaigns.store import CAMPAIGN, MANIFEST, WRITTEN, Shape, Store, is_campaign, read_json
 from experiments.campaigns.study import Study, texts_of
 from experiments.campaigns.trust import Gate, remember, remember_named
 from experiments.inputs import code_shown_to
@@ -37,17 +37,6 @@ from simmodels.version import __version__
 RUNNING: Final = "running"
 """The state of a run that has recorded no end."""
 _PACKAGES: Final = ("numpy", "numba", "scipy", "pandas", "pyarrow", "simpy", "networkx", "matplotlib")
-_NEEDED: Final = {
-    "study": str,
-    "scale": str,
-    "seed": int,
-    "chosen": dict,
-    "code": str,
-    "parameters": dict,
-    "factors": dict,
-    "schedlab": str,
-}
-"""What a manifest must say for its campaign to be opened."""
 _RENEWED: Final = "remove it, and the command of the run writes it again"
 _LONGEST_S: Final = 1e6
 """The system counts the milliseconds to wait in 31 bits."""
@@ -333,7 +322,7 @@ def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: b
     if not path.is_file():
         raise RequestError(f"{folder} holds no campaign: it has no {MANIFEST}", "give the folder of a run")
     about = _manifest(path)
-    for name, kind in _NEEDED.items():
+    for name, kind in CAMPAIGN.items():
         if not isinstance(about.get(name), kind):
             has = f"a {name!r} that is {brief(about[name])}" if name in about else f"no {name!r}"
             raise RequestError(f"{path} has {has}", "give the folder of a run")
@@ -428,7 +417,7 @@ def _manifest(path: Path, shape: Shape | None = None) -> dict[str, Any]:
 def _claim(store: Store, plan: Plan, *, force: bool) -> None:
     """Write which campaign the folder holds; refuse a folder that holds another study's."""
     path = store.folder / MANIFEST
-    if path.is_file() and not (force and not has_digest(path)):
+    if path.is_file() and (not force or is_campaign(store.folder)):
         name = _manifest(path, {"name": str})["name"]
         if name != plan.study.name:
             raise RequestError(f"{store.folder} holds a campaign of study {name}", "choose another folder")

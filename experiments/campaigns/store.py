@@ -66,6 +66,18 @@ _DAMAGED: Final = ".damaged"
 _CHANGED: Final = "its bytes are not those that were written"
 Shape = Mapping[str, Any]
 """What a JSON object must hold: by name a type, a union of types, or again a shape."""
+CAMPAIGN: Final[Shape] = {
+    "name": str,
+    "study": str,
+    "scale": str,
+    "seed": int,
+    "chosen": dict,
+    "code": str,
+    "parameters": dict,
+    "factors": dict,
+    "schedlab": str,
+}
+"""What a manifest must say for its campaign to be opened."""
 _FAILURE: Final[Shape] = {"cell": dict, "error": str, "worker": str, "traceback": str}
 _RUN: Final[Shape] = {
     "state": str,
@@ -298,7 +310,7 @@ class Store:
 
     def _records(self, folder: Path, shape: Shape) -> Iterator[tuple[Path, dict[str, Any]]]:
         """Hand out the JSON files of a folder, by name, with what is in them; all have digests if the manifest does."""
-        sealed = has_digest(self.folder / MANIFEST)
+        sealed = _is_json(self.folder / MANIFEST, sealed=True)
         for path in sorted(folder.glob("[!.]*.json")):
             about = self._unless_damaged(path, lambda path: read_json(path, shape, sealed=sealed))
             if about is not None:
@@ -324,13 +336,14 @@ class Store:
 
 def is_campaign(folder: Path) -> bool:
     """Return whether a campaign was run into a folder, as its manifest or what is kept of its runs says."""
-    return any(map(has_digest, (folder / MANIFEST, *(folder / "runs").glob("[!.]*.json"))))
+    runs = (folder / "runs").glob("[!.]*.json")
+    return _is_json(folder / MANIFEST, CAMPAIGN) or any(_is_json(path, _RUN) for path in runs)
 
 
-def has_digest(path: Path) -> bool:
-    """Return whether a file is a JSON object with the digest of its content, as `Store.write` writes it."""
+def _is_json(path: Path, shape: Shape | None = None, *, sealed: bool = False) -> bool:
+    """Return whether `read_json` reads a file."""
     try:
-        read_json(path, sealed=True)
+        read_json(path, shape, sealed=sealed)
     except (OSError, FileFormatError, StoppedError):
         return False
     return True

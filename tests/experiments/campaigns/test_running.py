@@ -311,15 +311,28 @@ def test_a_limit_of_a_cells_time_needs_a_process_that_can_be_ended(campaign: Cal
 # -- folders that hold something else ---------------------------------------------------------------
 
 
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("manifest", ["sealed", "of an earlier version", "damaged"])
 def test_a_folder_with_the_campaign_of_another_study_is_refused_and_left_as_it_is(
-    campaign: Callable[..., Campaign], write: Write, tmp_path: Path
+    manifest: str, force: bool, campaign: Callable[..., Campaign], write: Write, tmp_path: Path
 ) -> None:
     campaign()
-    before = (tmp_path / "out" / "manifest.json").read_bytes()
+    path = tmp_path / "out" / "manifest.json"
+    what = "holds a campaign of study ran; choose another folder"
+    if manifest == "of an earlier version":  # without digests, which is no reason to ask for --force
+        for each in (path, *(tmp_path / "out" / "runs").iterdir()):
+            about = json.loads(each.read_text("utf-8"))
+            del about["digest"]
+            each.write_text(json.dumps(about))
+        assert campaign().complete
+    elif manifest == "damaged":
+        path.write_text(path.read_text("utf-8").replace('"ran"', '"run"'))
+        what = "its bytes are not those that were written"
+    before = path.read_bytes()
     other = write(STUDY.replace("class Ran", "class Other"), "other.py")
-    with pytest.raises(RequestError, match="holds a campaign of study ran; choose another folder"):
-        run(other, out=tmp_path / "out", scale="smoke", workers=0)
-    assert (tmp_path / "out" / "manifest.json").read_bytes() == before
+    with pytest.raises((RequestError, FileFormatError), match=what):
+        run(other, out=tmp_path / "out", scale="smoke", workers=0, force=force)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", WRITTEN)
