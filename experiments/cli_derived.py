@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 import typer
 
 from experiments.cli_options import POLICY, completion
-from experiments.cli_output import print_note
+from experiments.cli_output import print_warning
 from experiments.inputs import named_priority, parts
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import duration, seconds
@@ -139,7 +139,7 @@ def _seconds(name: str, text: str) -> float:
     """Return a time in seconds; warn of a threshold that was meant in hours, perhaps."""
     found = seconds(text, _flag(name))
     if name == "threshold_s" and 0 < found < HOUR and text.strip()[-1:].isdigit():
-        print_note(f"{_flag(name)} {text} is {duration(found)}; write {text}h for hours, or {text}s to mean seconds")
+        print_warning(f"{_flag(name)} {text} is {duration(found)}; write {text}h for hours, or {text}s to mean seconds")
     return found
 
 

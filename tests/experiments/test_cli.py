@@ -297,6 +297,7 @@ def test_a_threshold_without_a_unit_that_is_short_is_warned_of(
     answer = run("simulate", "--workload", "log.swf", "--threshold", threshold)
     assert answer.status == 0
     assert answer.err == f"{warning}log: 150 jobs for 32 cores\n"
+    assert run("simulate", "--workload", "log.swf", "--threshold", threshold, "-q").err == warning
 
 
 def test_a_size_that_the_log_itself_exceeds_is_doubted(run: Run, trace: sm.Workload) -> None:
