@@ -3,6 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Final, Literal, NoReturn, TypeVar, get_args
 
 from simmodels.entities.attempt import Attempt, Outcome
@@ -67,10 +68,9 @@ class KnobTuner:
     def _require_choices(self) -> None:
         """Refuse an option that cannot be changed, and a choice that it cannot have."""
         owner, option, choices = self.owner, self.option, self.strategy.choices
-        if type(owner).reconfigure is Decider.reconfigure:
-            owner.reconfigure(**{option: None})  # refuses
-        named = inspect.signature(owner.reconfigure).parameters
-        if all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in named.values()):
+        taken = inspect.signature(owner.reconfigure).parameters
+        named = [name for name, each in taken.items() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        if len(named) == len(taken):
             require_known("option that can be changed", option, named)
         options = getattr(owner, "options", None)
         if isinstance(options, Options) and option in options.changeable:
@@ -79,6 +79,9 @@ class KnobTuner:
         elif isinstance(owner, Cluster) and option == "checkpoints":
             for choice in choices:
                 as_checkpoints(choice)
+        elif option not in named:  # only what takes it knows: a copy is asked, and the owner stays as it is
+            for choice in choices:
+                copy(owner).reconfigure(**{option: choice})
         # Else an option of the user's own, which refuses when it is asked.
 
     def _prepare_simulations(self) -> None:

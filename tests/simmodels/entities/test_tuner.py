@@ -270,7 +270,7 @@ class Mine(sm.Scheduler):
         return [sm.Placement(job) for job in self.waiting[: max(room, 0)]]
 
     def reconfigure(self, **options: Any) -> None:
-        self.limit = options.pop("limit")
+        self.limit = options.pop("limit", self.limit)
         super().reconfigure(**options)
 
 
@@ -280,6 +280,31 @@ def test_an_option_of_a_scheduler_of_ones_own_is_one_too() -> None:
     sm.Tuner(env, (mine, "limit"), sm.EpsilonGreedy(choices=(1, 3), epsilon=0.0), period_s=PERIOD_S)
     schedule = run(env, workload([(0.0, 10.0, 1) for _ in range(5)]), mine)
     assert schedule.start_s.tolist() == [0, 10, 20, 20, 20]
+
+
+class Passing(sm.QueueScheduler):
+    def reconfigure(self, **options: Any) -> None:
+        super().reconfigure(**options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "what"),
+    [
+        (Passing, "ordr", "unknown option that can be changed 'ordr'; did you mean order"),
+        (Passing, "options", "unknown option that can be changed 'options'"),
+        (Mine, "speed", "speed of a Mine is to be changed; it has no option to change"),
+    ],
+)
+def test_an_option_that_a_scheduler_of_ones_own_does_not_have_is_refused_when_the_tuner_is_made(
+    kind: type[sm.Scheduler], option: str, what: str
+) -> None:
+    env = sm.Environment()
+    mine = kind(env, sm.Cluster(env, "c", cores=4))
+    with pytest.raises(RequestError, match=what):
+        sm.Tuner(env, (mine, option), sm.EpsilonGreedy(choices=(1, 3)))
+    if isinstance(mine, Mine):
+        sm.Tuner(env, (mine, "limit"), sm.EpsilonGreedy(choices=(2, 3)), from_s=100.0)
+        assert mine.limit == 1, "it is not turned before its time"
 
 
 def test_what_cannot_be_tuned_is_refused_when_the_tuner_is_made() -> None:
