@@ -318,6 +318,20 @@ def can_move(machines: int, *, low: int, high: int, step: int, law: Law = "three
     return within and step > 0
 
 
+def require_moves(machines: int, *, low: int, high: int, step: int, law: Law = "three_way") -> None:
+    """Refuse a bounded walk that can never move, though it has a step and a range; and as `next_machines` does.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        It cannot; or a number is out of its range, or there is no such law.
+    """
+    next_machines(machines, 0.0, low=low, high=high, step=step, law=law)
+    if low < high and step > 0 and not can_move(machines, low=low, high=high, step=step, law=law):
+        what = f"a walk from {machines} machines in steps of {step} between {low} and {high} never moves"
+        raise RequestError(what, "choose start and step so that one step stays within the bounds")
+
+
 def walk_moves(
     machines: int, draws: np.random.Generator, *, low: int, high: int, step: int, law: Law = "three_way"
 ) -> Iterator[tuple[int, int]]:

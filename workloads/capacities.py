@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.capacity import Capacity, Law, Mode, next_machines, walk_moves
+from simmodels.capacity import Capacity, Law, Mode, require_moves, walk_moves
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.files import as_path
@@ -71,7 +71,7 @@ def capacity_walk(
     Raises
     ------
     RequestError, UnknownNameError
-        An argument is out of its range, or there is no such law.
+        An argument is out of its range, there is no such law, or the walk could never move (a step beyond the radius).
 
     References
     ----------
@@ -92,7 +92,7 @@ def capacity_walk(
     by = radius // 4 if step is None else step
     walk = stream(seed, "capacity", "walk")
     times, machines = [float(begin_s)], [mean]
-    next_machines(mean, 0.0, low=mean - radius, high=mean + radius, step=by, law=law)  # refuses what is out of range
+    require_moves(mean, low=mean - radius, high=mean + radius, step=by, law=law)
     for number, there in walk_moves(mean, walk, low=mean - radius, high=mean + radius, step=by, law=law):
         if begin_s + number * period_s >= until_s:
             break

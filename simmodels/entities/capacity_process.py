@@ -2,18 +2,17 @@
 
 from collections import deque
 from collections.abc import Iterable
-from functools import partial
 from typing import get_args
 
 import numpy as np
 import pandas as pd
 
-from simmodels.capacity import Capacity, CapacityChange, Law, Mode, can_move, next_machines, walk_moves
+from simmodels.capacity import Capacity, CapacityChange, Law, Mode, can_move, next_machines, require_moves, walk_moves
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Leaves, Machine
 from simmodels.entities.outages import require_machines
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import require_known
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.passes import switching
@@ -344,12 +343,9 @@ class MarkovCapacity(CapacityProcess):
         middle = (low + high) // 2
         self.start = middle if start is None else start
         next_machines(self.start, 0.0, low=low, high=high, step=step, law=law)  # refuses what is out of range
-        moves = partial(can_move, low=low, high=high, step=step, law=law)
-        if start is None and step > 0 and not moves(middle):
+        if start is None and step > 0 and not can_move(middle, low=low, high=high, step=step, law=law):
             self.start = low + (high - low) // step // 2 * step
-        if low < high and step > 0 and not moves(self.start):
-            what = f"a walk from {self.start} machines in steps of {step} between {low} and {high} never moves"
-            raise RequestError(what, "choose start and step so that one step stays within the bounds")
+        require_moves(self.start, low=low, high=high, step=step, law=law)
         CapacityChange(0.0, self.start, self.notice_s, mode)  # the same
         super().__init__(env, cluster, machines=self.start, removes=removes, longest_notice_s=self.notice_s)
 

@@ -173,6 +173,10 @@ def test_a_walk_that_would_never_step_is_refused(radius: int) -> None:
         capacity_walk(radius=radius, until_s=50_000)
     assert len(capacity_walk(radius=radius, step=1, until_s=50_000)) > 1
     assert len(capacity_walk(radius=0, until_s=50_000)) == 1
+    what = f"a walk from 24 machines in steps of {radius + 1} between {24 - radius} and {24 + radius} never moves"
+    with pytest.raises(RequestError, match=what):
+        capacity_walk(radius=radius, step=radius + 1, until_s=50_000)
+    assert len(capacity_walk(radius=radius, step=radius + 1, until_s=50_000, law="two_way")) > 1
 
 
 @given(
