@@ -102,6 +102,16 @@ def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.in
     return column
 
 
+def _limits(given: NDArray[Any], none: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the limits of a table that says by missing values which jobs have none: those of the others are > 0."""
+    asked = _column("estimate_s", np.where(none, NO_LIMIT, given))
+    bad = np.flatnonzero(~none & ~(asked > 0))
+    if len(bad):
+        expected = "a number of seconds > 0, or missing for a job without a limit, as others are"
+        raise RequestError(must_be(f"column estimate_s, row {bad[0]},", expected, given[bad[0]]))
+    return asked
+
+
 def _count(count: int, what: str) -> str:
     """Return a count with what is counted: ``1 job``, ``2 jobs``."""
     return f"{count} {what}{'' if count == 1 else 's'}"
@@ -593,7 +603,8 @@ class Workload(Guided):
         frame
             A DataFrame, or columns by name. The columns ``submit_s, runtime_s, cores`` are needed; ``job_id`` (default
             1, 2, ...), ``estimate_s`` (default runtime_s) and ``user_id`` (default -1) may be omitted; other columns
-            become `extras`. A job whose ``estimate_s`` is NaN has no limit: see `unlimited`. Users who are texts, in
+            become `extras`. A job whose ``estimate_s`` is missing (NaN, None, NaT) has no limit: see `unlimited`; that
+            of all others is > 0 then. Users who are texts, in
             ``user_id`` or ``user``, are numbered 1, 2, ... by name, and keep their names in the extra ``user``.
         name, max_cores, start_unix_s, header, counts
             As for the class.
@@ -601,7 +612,7 @@ class Workload(Guided):
         Raises
         ------
         RequestError
-            A needed column is missing, or a column is not of numbers.
+            A needed column is missing, or a column is not of numbers; or a limit is -1 or 0 where others are missing.
         """
         table: Any = frame
         if not (isinstance(table, Mapping) or hasattr(table, "columns")):
@@ -613,11 +624,10 @@ class Workload(Guided):
             raise RequestError(f"a table of jobs must have the columns {listed(_NEEDED)} (got {has})")
         rows = np.size(columns["submit_s"])
         given = columns.get("estimate_s")
-        if given is not None and given.dtype.kind == "f" and np.isnan(given).any():
-            none = np.isnan(given)
-            asked, runtime_s = np.where(none, NO_LIMIT, given), _column("runtime_s", columns["runtime_s"])
+        if given is not None and given.dtype.kind in "fO" and (none := pd.isna(given)).any():
+            asked, runtime_s = _limits(given, none), _column("runtime_s", columns["runtime_s"])
             found, filled_in = estimates(asked, runtime_s, columns.get("partition"))
-            columns |= {"estimate_s": np.where(none, found, given), REQUESTED: asked}
+            columns |= {"estimate_s": np.where(none, found, asked), REQUESTED: asked}
             counts = {**(counts or {}), **filled_in}
         named = next((each for each in ("user_id", "user") if each in columns), None)
         if named is not None and columns[named].dtype.kind in "OUS":

@@ -355,6 +355,26 @@ def test_a_table_may_have_the_types_of_pandas(dtype: str) -> None:
     assert Workload.from_frame(table).cores.tolist() == [2, 3]
 
 
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NaT, pd.NA])
+def test_what_is_missing_among_the_limits_of_a_table_is_no_limit(missing: object) -> None:
+    jobs = {"submit_s": [0, 1, 2], "runtime_s": [5, 6, 7], "cores": [1, 1, 1]}
+    for limits in ([9, missing, 8.5], pd.array([9, None, 8.5], "Float64")):
+        made = Workload.from_frame({**jobs, "estimate_s": limits})
+        assert (made.estimate_s.tolist(), made.unlimited().tolist()) == ([9, 9, 8.5], [False, True, False])
+    assert Workload.from_frame({**jobs, "estimate_s": [missing] * 3}).unlimited().all()
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series])
+@pytest.mark.parametrize("limit", [-1, 0, -0.5])
+def test_a_table_marks_jobs_without_a_limit_in_one_way(limit: float, kind: Callable[..., Any]) -> None:
+    """Alone, -1 and 0 are what a log says, which a simulation refuses, or runs; beside a missing one, who knows."""
+    jobs = {"submit_s": [0, 1, 2], "runtime_s": [5, 6, 7], "cores": [1, 1, 1]}
+    assert not Workload.from_frame({**jobs, "estimate_s": kind([9, limit, 8])}).unlimited().any()
+    what = r"column estimate_s, row 1, must be a number of seconds > 0, or missing for a job without a limit, as others"
+    with pytest.raises(RequestError, match=rf"{what} are \(got {limit}"):
+        Workload.from_frame({**jobs, "estimate_s": kind([9, limit, np.nan])})
+
+
 @pytest.mark.parametrize(
     ("table", "text"),
     [
