@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from simmodels.engine import Engine, require_engine
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be
 from simmodels.ground.durations import as_seconds
 from simmodels.model import Model, RouterName, SchedulerOptions
-from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.auction_options import TRAVEL, AuctionOptions
 from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.priority import Priority
@@ -107,12 +107,22 @@ class Setup:
                 f"{policy.kind} {policy.name} and a bid exclude each other", "set forward=True to use both"
             )
         for name in self.options:
+            if "router" in found and name in TRAVEL:
+                continue
             if name == "router" or (name == "rebalance_s" and found.get("forward")) or name not in found:
                 continue
             taken = [kind for kind in kinds if name in {each.name for each in fields(kind)}]
             if not taken or (taken == [PlacementOptions] and not has_option(str(heuristic), name)):
                 del found[name]
         return found
+
+    def alike(self, scenario: Scenario, policies: Collection[Policy]) -> "Setup":
+        """Return the setup in which data of workflows travel alike under all policies: as in an auction among them."""
+        auction = any(policy.options.get("forward") for policy in policies)
+        if scenario.workload.is_rigid or not auction:
+            return self
+        travel = {each.name: each.default for each in fields(AuctionOptions) if each.name in TRAVEL}
+        return replace(self, options={**travel, **self.options})
 
     def check(self, scenario: Scenario, policies: Collection[Policy]) -> None:
         """Refuse a scenario that these policies cannot run, before anything is run.
@@ -127,6 +137,9 @@ class Setup:
         if warm >= max(jobs, 1):
             raise RequestError(must_be("warm_jobs", f"less than the {jobs} jobs of {workload.name!r}", warm))
         sites = scenario.on or (Site(cores=workload.max_cores),)
+        travel = [name for name in TRAVEL if name in self.options]
+        if travel and workload.is_rigid and not any("bid" in self._options(policy) for policy in policies):
+            raise RequestError(f"{', '.join(travel)} without workflows", "leave it out, or add workflows")
         for policy in policies:
             options = self._options(policy)
             for name, each in options.items():
@@ -144,6 +157,8 @@ class Setup:
         options = self._options(policy)
         if options.get("heuristic") in TARGETED:
             options["reference"] = scenario.reference
+        if "router" in options and scenario.workload.is_rigid:  # compared with an auction, which has them
+            options = {name: value for name, value in options.items() if name not in TRAVEL}
         schedule = simulate(
             scenario.workload,
             on=scenario.on,

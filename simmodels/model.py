@@ -1,8 +1,9 @@
 """Model: work on sites, and how it is scheduled there, as a description that both engines read."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -41,6 +42,8 @@ class Model:
         From when to when, the end included; None for all of it.
     seed
         Of what is drawn.
+    travel
+        How the data of workflows travel before a router that has a name, as in `simmodels.Dependencies`.
 
     Raises
     ------
@@ -55,6 +58,7 @@ class Model:
     rebalance_s: float | None = None
     window_s: tuple[float, float] | None = None
     seed: int = 0
+    travel: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse parts that do not go together."""

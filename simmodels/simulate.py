@@ -1,6 +1,6 @@
 """simulate: the short way in, by the fastest exact engine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
@@ -13,7 +13,7 @@ from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_tuple, by_name
 from simmodels.ground.durations import Duration
 from simmodels.model import Model, RouterName, SchedulerOptions
-from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.auction_options import TRAVEL, AuctionOptions
 from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.options import takes_options
 from simmodels.policies.placement_options import Heuristic, PlacementOptions
@@ -74,7 +74,8 @@ def simulate(
         ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``: jobs inside one machine each.
     router
         What sends jobs to the queues, or placers, of several clusters: ``"RoundRobin"``, ``"LeastLoaded"`` or
-        ``"EarliestStart"``. Or give a ``bid`` and ``forward=True``.
+        ``"EarliestStart"``. Or give a ``bid`` and ``forward=True``. Data of workflows travel by ``ccr``, ``network``
+        and ``tick_s``, if these are given, as before `Dependencies`.
     rebalance_s
         As in `Auctioneer`, of auctions that forward.
     engine
@@ -129,7 +130,8 @@ def simulate(
     sites = _sites(on) if on is not None else (_site(work, given),)
     if isinstance(rules, PlacementOptions) and rules.random_kill:
         sites = tuple(site if site.capacity is None else replace(site, removes="random") for site in sites)
-    model = Model(work, sites, rules, before, rebalance_s, window_s, seed)  # type: ignore[arg-type]  # it makes seconds of durations
+    travel = {} if router is None else _travel(work, router, options)
+    model = Model(work, sites, rules, before, rebalance_s, window_s, seed, travel)  # type: ignore[arg-type]  # it makes seconds of durations
     model.require_runnable()
     if engine != "simpy":
         uncovered = model.uncovered
@@ -282,6 +284,7 @@ def policies_of(
     """
     if router is not None:
         require_known("router", router, get_args(RouterName))
+        options = {name: value for name, value in options.items() if name not in TRAVEL}  # of `Model.travel`
     if "bid" not in options:
         return _scheduler(heuristic, options), router
     if router is not None:
@@ -295,6 +298,15 @@ def policies_of(
     rules = {name: value for name, value in options.items() if name in of_auction}
     rest = {name: value for name, value in options.items() if name not in of_auction}
     return _scheduler(heuristic, rest), AuctionOptions.checked(**rules)
+
+
+def _travel(work: Workload, router: RouterName, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how data travel before a router, as far as it is given."""
+    travel = {name: value for name, value in options.items() if name in TRAVEL}
+    AuctionOptions.checked(**travel)
+    if travel and work.is_rigid:
+        raise RequestError(f"{', '.join(travel)} before {router} without workflows", "leave it out")
+    return travel
 
 
 def _scheduler(heuristic: Heuristic | None, options: dict[str, Any]) -> QueueOptions | PlacementOptions:

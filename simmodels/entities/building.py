@@ -7,6 +7,7 @@ from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.capacity_process import TraceCapacity
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
+from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment
 from simmodels.entities.placer import FirstFit, PackedTargetAsap, Placer, TargetAsap, TargetStretch
 from simmodels.entities.queue_scheduler import QueueScheduler
@@ -33,7 +34,8 @@ def run_processes(model: Model) -> Schedule:
     clusters = [_cluster(env, site) for site in sites]
     decider = _decider(env, model, clusters)
     rigid_on_machines = model.on_machines and model.work.is_rigid and isinstance(decider, Scheduler)
-    source = Source(env, model.work, into=decider, window_s=(begin_s, end_s) if rigid_on_machines else None)
+    into = Dependencies(env, decider, **model.travel) if model.travel and not model.work.is_rigid else decider
+    source = Source(env, model.work, into=into, window_s=(begin_s, end_s) if rigid_on_machines else None)
     recorder = Recorder(env)
     changes = [site.capacity for site in sites if site.capacity is not None]
     auction = next((each for each in (model.options, model.router) if isinstance(each, AuctionOptions)), None)

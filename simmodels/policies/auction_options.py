@@ -37,6 +37,8 @@ Backfilling = Literal["none", "greedy", "easy"]
 End = Literal["drain", "submit"]
 Instants = Literal["deadlines", "starvation"]
 
+TRAVEL: Final = ("ccr", "network", "tick_s")
+"""The rules that say how the data of workflows travel: `simmodels.Dependencies` has them, too."""
 _PVR: Final = as_bid("PVR")
 
 

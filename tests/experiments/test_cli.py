@@ -512,6 +512,7 @@ WRONG = {
     "machines -w log.swf --cores-per-machine 8": "there is no command machines any more; use compare",
     "simulate -w log.swf --distance 3": "distance has no effect on FCFS; use it with a placer (heuristic)",
     "simulate -w log.swf --ccr 0.3": "ccr has no effect on FCFS; use it with an auction (bid)",
+    "simulate -w log.swf --clusters 2x32 --router RoundRobin --ccr 0.3": "ccr without workflows; leave it out, or add",
     "simulate -w log.swf --heuristic TargetAsap --aware": "aware has no effect on TargetAsap; use it with a",
     "simulate -w log.swf --heuristic FirstFit --fill-order 1,b": "--fill-order must be integers separated by",
     "simulate -w log.swf --heuristic FirstFit": "a placer needs machines, and cluster 'cluster' has none; give",

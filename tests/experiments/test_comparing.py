@@ -49,6 +49,24 @@ def fails(cores: float) -> float:
     return math.nan * cores
 
 
+@pytest.mark.parametrize("given", [{}, {"ccr": 0.5, "tick_s": 2.0}])
+@pytest.mark.parametrize(
+    "names", [["RoundRobin", "Auction"], ["Auction", "EarliestStart"], ["RoundRobin", "LeastLoaded"]]
+)
+def test_data_travel_alike_under_all_routers(given: dict[str, float], names: list[str], out: Path) -> None:
+    """As in the auction, if one is among them, or as asked."""
+    flows = [sm.Workflow(k, 5.0 * k, [10, 20, 30, 5], 2, [(0, 1), (0, 2), (1, 3), (2, 3)]) for k in range(1, 9)]
+    work = sm.Workload.of_workflows(flows)
+    scenario = Scenario(workload=work, on=[sm.Site(name="a", cores=4), sm.Site(name="b", cores=4)])
+    made = compare(scenario, chosen_policies("router", names), out=out, setup=Setup(options=given, validate=True))
+    travel = ("cluster", given.get("ccr", 0.2), given.get("tick_s", 1.0))
+    nothing = not given and "Auction" not in names
+    found = [cell.schedule.terms.travel for cell in made.cells if cell.schedule is not None]
+    assert found == [None if nothing else travel] * len(names)
+    if not nothing:
+        assert pd.read_csv(out / "metrics.csv")["ccr"].tolist() == [travel[1]] * len(names)
+
+
 def test_a_comparison_writes_tables_figures_and_where_they_come_from(trace: sm.Workload, out: Path) -> None:
     reported: list[str] = []
     comparison = compare(trace, ["SAF", "FCFS"], out=out, provenance={"command": ["x"]}, begin=reported.append)

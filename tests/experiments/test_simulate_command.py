@@ -160,22 +160,24 @@ COMPARED = {
     "heuristics": ("--heuristics", "FirstFit,FirstFitUnaware", *MACHINES, "--drop-oversized"),
     "bids": ("--bids", "SRTF,FIFO"),
     "routers": ("--routers", "RoundRobin,Auction", "--clusters", "2x32", "--order", "SAF"),
+    "routers, of workflows too": ("--routers", "RoundRobin,Auction", "--clusters", "2x32", *FLOWS, "--ccr", "0.7"),
 }
 
 
-@pytest.mark.parametrize("kind", COMPARED)
-def test_whatever_decides_is_compared(run: Run, kind: str) -> None:
-    words = (*LOG, *COMPARED[kind])
+@pytest.mark.parametrize("case", COMPARED)
+def test_whatever_decides_is_compared(run: Run, case: str) -> None:
+    kind, chosen = case.partition(",")[0], COMPARED[case]
+    words = (*LOG, *chosen)
     status, out, err = run("compare", *words, "--out", "folder", "--gantt", "gantt.png", "--json")
     assert status == 0, err
     answer = json.loads(out)
-    names = COMPARED[kind][1].split(",")
+    names = chosen[1].split(",")
     assert [cell[kind[:-1]] for cell in answer["cells"]] == names
     table = pd.read_csv("folder/metrics.csv")
     assert table[kind[:-1]].tolist() == names
     for cell, name, wait_s in zip(answer["cells"], names, table["mean_wait_s"], strict=True):
         single = ("--order", name) if kind == "orders" else (f"--{kind[:-1]}", name)
-        rest = [word for word in words if word not in COMPARED[kind][:2]]
+        rest = [word for word in words if word not in chosen[:2]]
         metrics = json.loads(run("simulate", *rest, *single, "--json")[1])["metrics"]
         assert metrics == cell["metrics"]
         assert metrics["mean_wait_s"] == pytest.approx(wait_s)

@@ -46,17 +46,19 @@ def test_any_work_runs_on_any_clusters_and_all_of_it_is_done(work: Any, how: dic
     assert len(schedule.places) == (len(how["on"]) if isinstance(how["on"], list) else 1)
 
 
-def test_it_is_the_model_script_of_the_same_parts() -> None:
+@pytest.mark.parametrize("travel", [{}, {"tick_s": 2}, {"ccr": 1.0, "tick_s": 2}, {"ccr": 1.0, "network": "none"}])
+def test_it_is_the_model_script_of_the_same_parts(travel: dict[str, Any]) -> None:
     env = sm.Environment(seed=4)
     queues = [
         sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), order="RANDOM"),
         sm.QueueScheduler(env, sm.Cluster(env, "b", machines=2, cores_per_machine=2), order="RANDOM"),
     ]
-    sm.Source(env, BOTH, into=sm.EarliestStart(env, queues))
+    router = sm.EarliestStart(env, queues)
+    sm.Source(env, BOTH, into=sm.Dependencies(env, router, **travel) if travel else router)
     recorder = sm.Recorder(env)
     env.run()
     script = recorder.schedule()
-    short = sm.simulate(BOTH, on=TWO, router="EarliestStart", order="RANDOM", seed=4)
+    short = sm.simulate(BOTH, on=TWO, router="EarliestStart", order="RANDOM", seed=4, **travel).validate()
     assert short.start_s.tolist() == script.start_s.tolist()
     assert short.cluster.tolist() == script.cluster.tolist()
     assert short.terms == script.terms
@@ -117,6 +119,8 @@ def test_a_window_of_a_log_runs_on_a_pool_as_the_whole_log_does(backfilling: str
         ({"on": CHANGING, "window_s": (5, 5)}, r"window_s must be a finite begin and a later end \(got \(5.0, 5.0\)\)"),
         ({"on": TWO, "router": "RoundRobin", "bid": "SRTF"}, "router 'RoundRobin' beside a bid; give one of them"),
         ({"on": CHANGING, "heuristic": "FirstFit", "bid": "SRTF"}, "beside a bid; add forward=True"),
+        ({"on": TWO, "router": "RoundRobin", "ccr": -1}, "ccr must be a finite number >= 0"),
+        ({"on": TWO, "router": "RoundRobin", "ccr": 1}, "ccr before RoundRobin without workflows; leave it out"),
         ({"on": TWO, "router": "Robin"}, "unknown router 'Robin'; did you mean RoundRobin"),
         ({"on": 8, "ordr": "SAF"}, "unknown option 'ordr'; did you mean order"),
         ({"on": 0}, r"cores must be an integer from 1 to 2\*\*53 \(got 0\)"),
