@@ -389,7 +389,11 @@ def test_slices_of_borg_that_say_no_risk_are_refused(tmp_path: Path) -> None:
         Capacity(workload=[str(first), str(tmp_path / "c.txt")]).inputs("smoke")
 
 
-@pytest.mark.parametrize("heuristics", [["FirstFitAware"], ["TargetStretch"], QUEUES[:1]], ids=lambda each: each[0])
+@pytest.mark.parametrize(
+    "heuristics",
+    [["FirstFitAware"], ["FirstFitUnaware", "FirstFitAware"], ["TargetStretch"], QUEUES[:1]],
+    ids="-".join,
+)
 def test_a_report_of_some_heuristics_says_what_there_is(heuristics: Sequence[str], tmp_path: Path) -> None:
     chosen = {**SMALL, "trace": [0], "machines": 24, "radius": 8, "period_s": 1200, "heuristic": list(heuristics)}
     found = run("capacity", out=tmp_path / "c", scale="smoke", workers=0, chosen={**chosen, "replications": 1})
