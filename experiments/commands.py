@@ -162,7 +162,7 @@ def compare_policies(
     with Steps(1 + len(outputs) + steps(policies)) as shown:
         shown.begin("reading the workload")
         scenario = asked.read()
-        setup = setup.alike(scenario, policies)
+        setup = setup.with_one_network(scenario, policies)
         _check(scenario, setup, policies, wanted)
         for line in scenario.notes:
             shown.print_note(line)

@@ -128,7 +128,7 @@ def compare(
     scenario = work if isinstance(work, Scenario) else Scenario(workload=work)
     chosen = chosen_policies("order", policies)
     setup.require(chosen)
-    setup = setup.alike(scenario, chosen)
+    setup = setup.with_one_network(scenario, chosen)
     workload = scenario.workload
     if scenario.on is None:
         if workload.max_cores is None:

@@ -116,7 +116,7 @@ class Setup:
                 del found[name]
         return found
 
-    def alike(self, scenario: Scenario, policies: Collection[Policy]) -> "Setup":
+    def with_one_network(self, scenario: Scenario, policies: Collection[Policy]) -> "Setup":
         """Return the setup in which data of workflows travel alike under all policies: as in an auction among them."""
         auction = any(policy.options.get("forward") for policy in policies)
         if scenario.workload.is_rigid or not auction:
