@@ -210,7 +210,8 @@ def _work(schedule: sm.Schedule, places: Sequence[Place], row: int, runs: Sequen
         writing = [each for from_s, each in place.writing if from_s <= run.start_s][-1]
         speed = min(place.machines[machine][1] for machine, _ in run.parts)
         takes_s = _takes(left_s, restart_s, writing, speed)
-        limit_s = _takes(max(left_s + estimate_s - runtime_s, 0.0), restart_s, writing, speed)
+        over_s = estimate_s - runtime_s  # first, or rounding kills what ends at its limit
+        limit_s = _takes(max(left_s + over_s, 0.0), restart_s, writing, speed)
         fates = {(KILLED, limit_s) if kills and limit_s < takes_s else (COMPLETED, takes_s) for kills in place.kills}
         about = f"{run} of {left_s} s at speed {speed} after {restart_s} s, checkpoints {writing}"
         longest_s = max(lasts_s for _, lasts_s in fates)

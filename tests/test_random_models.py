@@ -25,6 +25,11 @@ def test_random_models_keep_every_rule_of_a_checker_of_its_own() -> None:
     assert sum(count for result, count in found.items() if "refused" in result) <= 6
 
 
+def test_what_ends_at_its_limit_completes_in_thirds_of_a_second() -> None:
+    # The task has 2 s of its 11/3 s left: its limit is those and what its estimate is more than its runtime, nothing.
+    assert models.attack("1/515") == "nested, done"
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("first", range(0, 1000, 100))
 def test_a_thousand_random_models_keep_every_rule_of_a_checker_of_its_own(first: int) -> None:
