@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.passes.auction_events import export_results
@@ -39,9 +40,9 @@ def schedule_of(
     options: AuctionOptions,
     about: Mapping[str, object],
     *,
-    modelled: bool = False,
+    attempts: pd.DataFrame | None = None,
 ) -> Schedule:
-    """Return the schedule of the workflows of a workload so far."""
+    """Return the schedule of the workflows of a workload so far; `attempts` of which it does not say how long."""
     start_s, end_s, cluster, price, _ = export_results(state)
     return Schedule(
         workload,
@@ -53,7 +54,8 @@ def schedule_of(
         cluster=cluster,
         workflow_outcome=workflow_outcomes(state),
         critical_path_s=critical_path_s,
+        attempts=attempts,
         price=price if options.prices else None,
-        terms=options.terms(modelled=modelled),
+        terms=options.terms(modelled=attempts is not None),
         about={**options.about(), **about},
     )

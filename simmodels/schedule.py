@@ -110,15 +110,15 @@ class Schedule(Guided):
         int64[n], the number of the cluster that each row ran on (last); -1 where it never started. None: the first.
     attempts
         A table with the columns ``job_id, attempt, start_s, end_s, outcome``, one row per attempt,
-        needed if some job ran more than once, or if there are machines; `attempt` grows with time within a job. One
+        needed if some job ran more than once, or if there are machines; `attempt` counts a job's from 1 on. One
         that came to nothing has outcome 2 and its interruption as `end_s`. Jobs without a row ran as `start_s` says. A
         column ``row``, the input row, may stand in for ``job_id`` where that is not unique; ``cluster`` is the
         cluster's number (else 0), ``machine`` the number of the (lowest) machine there, and ``work_s`` for how long it
         did work that was not lost. The last two are needed where there are machines. Further columns say of attempts
         what the proof cannot know otherwise: ``warned_s``, how long before it was lost a checkpoint was asked for (NaN:
         it was not); ``earlier_s``, how long it ran before the simulation began; ``stopped``, that it was lost though
-        its machines stayed on; ``speed``, ``interval_s``, ``cost_s`` and ``restart_s``, if it did not run as its
-        cluster now says.
+        its machines stayed on; ``changed``, that only a cluster or a scheduler of the user's says how long it ran;
+        ``speed``, ``interval_s``, ``cost_s`` and ``restart_s``, if it did not run as its cluster now says.
     parts
         The attempts that ran on several machines: ``row, attempt, machine, cores``, one row per machine.
     elsewhere
@@ -824,12 +824,12 @@ class Schedule(Guided):
         ``end``
             A completed job ends at start + runtime, a killed one at start + estimate, exactly (in float64). On
             machines, and at other speeds than 1, each attempt takes what is left of its job at the speed of the slowest
-            of its machines, with coming back and writing checkpoints. Where only a cluster or a scheduler of the
-            user's says how long jobs run (`Terms.adds_up`), a job ends at start + executed.
+            of its machines, with coming back and writing checkpoints; but an attempt that is ``changed``, and those
+            of its job after it, end at start + executed.
         ``overrun``
             Only a job that would run on past its estimate is killed. If the terms say
             ``overrun="run"`` none is killed; if ``"kill"``, none completes past its estimate.
-            Not looked at where only a cluster or a scheduler of the user's says how long jobs run.
+            Not looked at in attempts that are ``changed``, and those of their jobs after them.
         ``attempts``
             The attempts of a job follow each other in time, all but the last came to nothing before
             its work was done, and the last is what its row says: each job runs once to its outcome.
@@ -843,7 +843,7 @@ class Schedule(Guided):
             Jobs of 0 s can follow each other within their instant: each must fit beside those that run through it.
         ``work``
             No attempt does more work than it had time for, or keeps more than its checkpoints saved; and the work of
-            its attempts adds up to the job's.
+            its attempts adds up to the job's. Of what is ``changed``, only the first.
 
         It takes O(n log n) time, in whole-array steps.
 

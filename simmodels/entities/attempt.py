@@ -193,6 +193,12 @@ class Attempt:
         """Return a line about it."""
         return f"<Attempt of job {self.job.job_id} from {self.start_s:g} s>"
 
+    @property
+    def changed(self) -> bool:
+        """Whether only the user's cluster, or scheduler, says how long it runs: by a law, another job, a limit."""
+        limited = self.limit_s is not None and self.limit_work_s != self.submitted.estimate_s
+        return limited or self.job is not self.submitted or not self.cluster.works_as_logged
+
     def interrupt(self, cause: object = None) -> None:
         """Stop it at this instant; its work is lost (outcome LOST). One that has ended stays as it is.
 

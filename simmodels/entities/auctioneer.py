@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
+import pandas as pd
 from simpy.events import Event
 
 from simmodels.auction_results import schedule_of, workflow_outcomes
@@ -31,9 +32,10 @@ from simmodels.policies.auction_options import (
     raise_refused_bid,
     rules_of,
 )
+from simmodels.policies.checkpoints import checkpoint_numbers
 from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
-from simmodels.results.attempts import FINISHED
+from simmodels.results.attempts import COMPLETED, FINISHED, KILLED, RULE_COLUMNS, UNFINISHED, numbered
 from simmodels.results.cluster_spec import Terms
 from simmodels.schedule import Schedule
 from simmodels.structures.structure import address_of
@@ -135,6 +137,7 @@ class Auctioneer(Router):
         self._first_task = [0]
         self._number: dict[int, int] = {}  # by id
         self._jobs: dict[int, Job] = {}  # the rigid jobs among them, by number
+        self._attempts: list[Attempt] = []  # those of which the workload does not say how long they take
         self._first_open = 0  # those before it are finished, starved or rejected
         self._to_come = 0  # how many are known and not submitted
         self._arrived: list[int] = []  # since the last auction
@@ -452,6 +455,8 @@ class Auctioneer(Router):
         attempt = self.start(run, cluster)
         attempt.decider = self
         attempt.slot = number
+        if attempt.places or attempt.executed_s != run.runtime_s:  # the workload does not say how long it takes
+            self._attempts.append(attempt)
         if self.options.prices and Priced in self.env.observed:
             self.env.publish(Priced, attempt, float(auction_events.price_of(self._state, number)))
 
@@ -468,7 +473,7 @@ class Auctioneer(Router):
 
     def terms(self) -> Terms:
         """Return what a schedule of this auction is proved by."""
-        return self.options.terms(modelled=not all(cluster.runs_as_logged for cluster in self.clusters))
+        return self.options.terms()
 
     def _paths_s(self) -> np.ndarray:
         """Return float64[workflows], the critical path of each workflow that is known, in seconds."""
@@ -489,7 +494,7 @@ class Auctioneer(Router):
     def schedule(self) -> Schedule:
         """Return the schedule so far, of all that is known; a workflow that is not done is unfinished.
 
-        It has each task's last attempt; a `Recorder` keeps them all.
+        It proves how long tasks ran; a `Recorder` also has the machines that they ran on.
 
         Raises
         ------
@@ -498,11 +503,34 @@ class Auctioneer(Router):
         """
         if self.into or self._jobs:
             raise RequestError("an Auctioneer with schedulers, or rigid jobs, has no schedule", "use a Recorder")
-        terms = self.terms()
         about: dict[str, object] = {**self.about(), "engine": "simpy", "seed": self.env.seed}
-        if terms.modelled:
+        if any(attempt.changed for attempt in self._attempts):
             about["runtimes"] = "modelled"
         places = [cluster.place for cluster in self.clusters]
         path_s = self._paths_s()
         work = Workload.of_workflows(self.workflows)
-        return schedule_of(self._state, work, places, path_s, self.options, about, modelled=terms.modelled)
+        return schedule_of(self._state, work, places, path_s, self.options, about, attempts=self._table())
+
+    def _table(self) -> pd.DataFrame | None:
+        """Return the attempts of which the workload does not say how long they take; None without one."""
+        if not self._attempts:
+            return None
+        code: dict[Outcome | None, int] = {Outcome.COMPLETED: COMPLETED, Outcome.KILLED: KILLED}
+        columns = ["row", "start_s", "end_s", "outcome", "cluster", "warned_s", "changed", "speed", *RULE_COLUMNS]
+        number = {cluster.number: i for i, cluster in enumerate(self.clusters)}
+        rows = [
+            (
+                each.slot,
+                each.start_s,
+                each.end_s,
+                UNFINISHED if each.end_s is None else code.get(each.outcome, UNFINISHED),
+                number[each.cluster.number],
+                each.warned_s,
+                each.changed,
+                each.speed,
+                *checkpoint_numbers(each.checkpoints),
+            )
+            for each in self._attempts
+        ]
+        table = pd.DataFrame(rows, columns=columns)
+        return table.assign(attempt=numbered(table["row"].to_numpy()))

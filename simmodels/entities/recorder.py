@@ -25,7 +25,7 @@ from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration, as_window
 from simmodels.ground.numbers import ranges
 from simmodels.policies.checkpoints import Checkpoints, checkpoint_numbers
-from simmodels.results.attempts import PART_COLUMNS, Attempts, unexpected
+from simmodels.results.attempts import PART_COLUMNS, RULE_COLUMNS, Attempts, unexpected
 from simmodels.results.cluster_spec import Terms
 from simmodels.results.course import with_conditions
 from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
@@ -60,8 +60,7 @@ _ATTEMPT = np.dtype(
     ]
 )
 _RARE: Final = ("warned_s", "earlier_s", "stopped")
-_CHECKPOINTS: Final = ("interval_s", "cost_s", "restart_s")
-_RULES: Final = ("speed", *_CHECKPOINTS)
+_RULES: Final = ("speed", *RULE_COLUMNS)
 
 
 def _packing(record: np.dtype[np.void]) -> Struct:
@@ -75,12 +74,6 @@ _pack_job, _pack_attempt = _packing(_JOB).pack, _packing(_ATTEMPT).pack
 def _earlier_s(attempt: Attempt) -> float:
     """Return how long an attempt ran before the simulation began."""
     return 0.0 if attempt.left is None else attempt.left.earlier_s
-
-
-def _is_changed(attempt: Attempt) -> bool:
-    """Return whether only the user's cluster, or scheduler, says how long it runs: by a law, another job, a limit."""
-    limited = attempt.limit_s is not None and attempt.limit_work_s != attempt.submitted.estimate_s
-    return limited or attempt.job is not attempt.submitted or not attempt.cluster.works_as_logged
 
 
 def _require_early(env: Environment) -> None:
@@ -211,7 +204,7 @@ class Recorder:
             math.nan if attempt.work_s is None else attempt.work_s,
             attempt.speed,
             self._rule(attempt),
-            _is_changed(attempt),
+            attempt.changed,
         )
 
     def _rule(self, attempt: Attempt) -> int:
@@ -299,7 +292,7 @@ class Recorder:
                     "work_s": cluster.work_so_far_s(attempt),
                     "speed": attempt.speed,
                     "rule": self._rule(attempt),
-                    "changed": _is_changed(attempt),
+                    "changed": attempt.changed,
                     "at": -1,
                     "warned_s": np.nan,
                     "earlier_s": _earlier_s(attempt),
@@ -311,7 +304,7 @@ class Recorder:
         if running:
             table = pd.concat([table, pd.DataFrame(running, columns=table.columns)], ignore_index=True)
         rules = np.array([checkpoint_numbers(each) for each in self._rules], np.float64).reshape(-1, 3)
-        for name, values in zip(_CHECKPOINTS, rules.T, strict=True):
+        for name, values in zip(RULE_COLUMNS, rules.T, strict=True):
             table[name] = values[table["rule"]]
         table["stopped"] = table["stopped"].astype(np.bool_)
         table = table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
@@ -465,19 +458,17 @@ class Recorder:
         counted[rows[np.searchsorted(numbers, np.intersect1d(moved, numbers))]] = False
         ran_on = {*clusters, *(each for each in self.env.all(Cluster) if (away["on"] == each.number).any())}
         as_logged = all(cluster.runs_as_logged for cluster in ran_on)
-        adds_up = not (table["changed"].any() or away["changed"].any())
         served_by = dict.fromkeys(cluster.served_by for cluster in clusters)
         deciders = [each for each in served_by if isinstance(each, Decider)]
-        terms, about = self._made(
-            deciders, routers, workload, at, table, as_logged=as_logged, modelled=on_machines, adds_up=adds_up
-        )
+        terms, about = self._made(deciders, routers, workload, at, table, as_logged=as_logged, modelled=on_machines)
         if tuned := [each.about() for each in self.env.all(KnobTuner) if set(each.clusters) & set(clusters)]:
             about["tuned"] = tuned
+        table["changed"] &= terms.modelled  # else they took what the workload says, and the proof holds that
         parts = self._spread(table, at, clusters) if on_machines else None
         columns, odd = self._columns(table, at, clusters, parts)
         if terms.modelled and not on_machines:
             columns["executed_s"] = table["executed_s"].to_numpy()
-        elsewhere = away[["attempt", "start_s", "end_s", "outcome", "work_s", *_RARE, *_RULES]]
+        elsewhere = away[["attempt", "start_s", "end_s", "outcome", "work_s", *_RARE, "changed", *_RULES]]
         return Schedule.from_attempts(
             workload,
             [cluster.place for cluster in clusters],
@@ -504,7 +495,6 @@ class Recorder:
         *,
         as_logged: bool,
         modelled: bool,
-        adds_up: bool,
     ) -> tuple[Terms, dict[str, object]]:
         """Return under what terms jobs ran, and how that came about."""
         about: dict[str, object] = {"engine": "simpy", "seed": self.env.seed}
@@ -523,12 +513,11 @@ class Recorder:
         logged_s = np.where(table["outcome"] == KILLED, workload.estimate_s[at], workload.runtime_s[at])
         executed_s, ended = table["executed_s"].to_numpy(), table["outcome"].to_numpy() != UNFINISHED
         changed = not as_logged or bool((ended & (executed_s != logged_s)).any())
-        if changed and not adds_up:
+        if changed and table["changed"].any():
             about["runtimes"] = "modelled"
         terms = Terms(
             overrun=overruns.pop() if len(overruns) == 1 else None,
             modelled=changed or modelled,
-            adds_up=adds_up,
             network=travel.network,
             ccr=travel.ccr,
             tick_s=travel.tick_s,
@@ -549,12 +538,12 @@ class Recorder:
         columns = {name: known[name] for name in ("attempt", "start_s", "end_s", "outcome")}
         if len(clusters) > 1:
             columns["cluster"] = cluster
-        rare: tuple[str, ...] = ("earlier_s",)  # only what has machines is warned, or stopped without them
+        rare: tuple[str, ...] = ("earlier_s", "changed")  # only what has machines is warned, or stopped without them
         if parts is not None:
             pools = [each.number for each in clusters if not each.machines]  # each is one machine
             known["machine"] = np.where(np.isin(known["on"], pools), 0, known["machine"])
             columns |= {name: known[name] for name in ("machine", "work_s")}
-            rare = _RARE
+            rare = (*_RARE, "changed")
         attempts = Attempts.of(row=at, cluster=cluster, attempt=known["attempt"], machine=known["machine"])
         no_parts = pd.DataFrame(columns=PART_COLUMNS) if parts is None else parts
         usual = with_conditions(attempts, [each.place for each in clusters], no_parts)

@@ -61,7 +61,7 @@ _WHOLE: Final = {"distance": 0, "pack_size": 1, "least_machines": 0}
 _SHARES: Final = ("raise_above", "lower_below")
 
 
-PLACED: Final = Terms(modelled=True, adds_up=True)
+PLACED: Final = Terms(modelled=True)
 """What a schedule of jobs inside one machine each is proved by: attempts may resume from checkpoints."""
 
 

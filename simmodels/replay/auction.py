@@ -1,7 +1,5 @@
 """An auction on the compiled engine: workflows on pools of cores, or on machines that are switched on and off."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from simmodels.auction_results import schedule_of, workflow_outcomes
@@ -113,7 +111,7 @@ def _on_machines(auction: _Auction) -> Schedule:
         window=(model.begin_s, last_s),
         workflow_outcome=workflow_outcomes(state),
         critical_path_s=known.critical_path_s,
-        terms=replace(auction.options.terms(modelled=True), adds_up=True),
+        terms=auction.options.terms(modelled=True),
         about={**auction.options.about(), **auction.about, "left_out": 0},
         parts=spread(rows, order, parts),
         **price,

@@ -193,7 +193,7 @@ def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
         raise_refused(workload.job(int(rows[slot])), now, options.order, options.backfill_order)
     found = window.columns(jobs, runs)
     found.counted[np.intersect1d(rows[: options.warm_jobs], found.rows)] = False
-    terms = Terms(overrun=options.overrun, modelled=True, adds_up=True)
+    terms = Terms(overrun=options.overrun, modelled=True)
     return window.schedule(found, terms, options.about(), spread(found.rows, found.number, parts_of(occupancy)))
 
 

@@ -19,6 +19,7 @@ FINISHED, STARVED, REJECTED, OPEN = range(4)
 WORKFLOW_OUTCOMES: Final = ("finished", "starved", "rejected", "unfinished")
 ATTEMPT_COLUMNS: Final = ("job_id", "attempt", "start_s", "end_s", "outcome")
 MACHINE_COLUMNS: Final = ("machine", "work_s")
+RULE_COLUMNS: Final = ("interval_s", "cost_s", "restart_s")
 PART_COLUMNS: Final = ("row", "attempt", "machine", "cores")
 _ATTEMPT_TYPES: Final[dict[str, type[np.generic]]] = {
     "attempt": np.int64,
@@ -31,6 +32,7 @@ _ATTEMPT_TYPES: Final[dict[str, type[np.generic]]] = {
     "warned_s": np.float64,
     "earlier_s": np.float64,
     "stopped": np.bool_,
+    "changed": np.bool_,
     "speed": np.float64,
     "interval_s": np.float64,
     "cost_s": np.float64,
@@ -43,6 +45,7 @@ _UNKNOWN: Final[dict[str, float]] = dict.fromkeys(_ATTEMPT_TYPES, np.nan) | {
     "machine": -1,
     "earlier_s": 0.0,
     "stopped": False,
+    "changed": False,
 }
 
 
@@ -71,6 +74,9 @@ class Attempts(NamedTuple):
         float64[k], how long it ran before the simulation began.
     stopped
         bool[k], whether it was lost though its machines stayed on.
+    changed
+        bool[k], whether only a cluster or a scheduler of the user's says how long it ran, by a law, another job or a
+        limit of its own.
     speed, interval_s, cost_s, restart_s
         float64[k], how many seconds of the job it did in a second, and how it wrote checkpoints; NaN: as its cluster
         says, see `ClusterSpec`.
@@ -87,6 +93,7 @@ class Attempts(NamedTuple):
     warned_s: NDArray[np.float64]
     earlier_s: NDArray[np.float64]
     stopped: NDArray[np.bool_]
+    changed: NDArray[np.bool_]
     speed: NDArray[np.float64]
     interval_s: NDArray[np.float64]
     cost_s: NDArray[np.float64]

@@ -84,10 +84,8 @@ class Terms:
     overrun
         What happened to a job that reached its estimate; None if that is not known, or not the same everywhere.
     modelled
-        Whether the model, not the workload, says how long jobs ran.
-    adds_up
-        Whether workload, speeds and checkpoints say how long each attempt runs, if the model does: their work adds up
-        to the runtime of the job. False if a cluster or a scheduler of the user's may say it.
+        Whether the model, not the workload, says how long jobs ran: speeds and checkpoints, or, of attempts that are
+        `changed`, a cluster or a scheduler of the user's.
     network, ccr, tick_s
         How the data of workflows travelled; see `simmodels.Auctioneer`.
 
@@ -96,12 +94,11 @@ class Terms:
     >>> import simmodels as sm
     >>> job = sm.Workflow(1, 0.0, [10, 20], cores=2, edges=[(0, 1)])
     >>> sm.simulate_workflows(job, clusters=[("a", 4)], ccr=0.5).terms
-    Terms(overrun=None, modelled=False, adds_up=False, network='cluster', ccr=0.5, tick_s=1.0)
+    Terms(overrun=None, modelled=False, network='cluster', ccr=0.5, tick_s=1.0)
     """
 
     overrun: Literal["run", "kill"] | None = None
     modelled: bool = False
-    adds_up: bool = False
     network: Literal["cluster", "kind", "none"] = "none"
     ccr: float = 0.0
     tick_s: float = 1.0

@@ -5,17 +5,15 @@ it what a schedule says.
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.passes.checkpointing import followed
-from simmodels.results.attempts import Attempts
+from simmodels.results.attempts import RULE_COLUMNS, Attempts
 from simmodels.results.cluster_spec import ClusterSpec
-
-_RULE: Final = ("interval_s", "cost_s", "restart_s")
 
 
 class Course(NamedTuple):
@@ -30,11 +28,14 @@ class Course(NamedTuple):
     work_s
         float64[k], for how long it does work that is not lost, by its outcome and its end; of one that still runs, by
         the end of the window.
+    known
+        bool[k], whether that is what must be: not of one that is changed, and of those of its job that follow it.
     """
 
     lasts_s: NDArray[np.float64]
     limit_s: NDArray[np.float64]
     work_s: NDArray[np.float64]
+    known: NDArray[np.bool_]
 
 
 def with_conditions(attempts: Attempts, places: Sequence[ClusterSpec], parts: pd.DataFrame) -> Attempts:
@@ -49,7 +50,7 @@ def with_conditions(attempts: Attempts, places: Sequence[ClusterSpec], parts: pd
     parts
         Of the attempts on several machines: `row`, `attempt`, `machine`; these run as fast as the slowest of them.
     """
-    own = {name: np.array(getattr(attempts, name)) for name in ("speed", *_RULE)}
+    own = {name: np.array(getattr(attempts, name)) for name in ("speed", *RULE_COLUMNS)}
     for name, said in own.items():
         said[:] = np.where(np.isnan(said), _said_by(places, name, attempts.cluster, attempts.machine), said)
     if len(parts):
@@ -67,7 +68,9 @@ def _said_by(
     """Return what clusters say of these machines of theirs, by the name of a column of attempts."""
     said = np.ones(len(cluster))
     for number, place in enumerate(places):
-        values = np.array((place.speeds or (1.0,)) if name == "speed" else [place.checkpoints[_RULE.index(name)]])
+        values = np.array(
+            (place.speeds or (1.0,)) if name == "speed" else [place.checkpoints[RULE_COLUMNS.index(name)]]
+        )
         here = cluster == number
         said[here] = values[np.clip(machine[here], 0, len(values) - 1)]
     return said
@@ -88,5 +91,6 @@ def course(attempts: Attempts, runtime_s: NDArray[np.float64], estimate_s: NDArr
     a = attempts
     given = (a.start_s, a.end_s, a.outcome, a.speed, a.interval_s, a.cost_s, a.restart_s, a.warned_s, a.earlier_s)
     plain = [np.ascontiguousarray(each) for each in given]
-    found: NDArray[np.float64] = followed(a.row, *plain, runtime_s, estimate_s, float(now_s))
-    return Course(*found)
+    lasts_s, limit_s, work_s = followed(a.row, *plain, runtime_s, estimate_s, float(now_s))
+    changed = pd.Series(a.changed).groupby(a.row).cummax().to_numpy(np.bool_)
+    return Course(lasts_s, limit_s, work_s, known=~changed)

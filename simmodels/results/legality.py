@@ -72,7 +72,7 @@ def _submit(e: Evidence) -> None:
 def _end(e: Evidence) -> None:
     """Refuse ends that are not start + runtime, exactly; or start + executed, if the model says how long jobs run.
 
-    `_lengths` proves that, where workload, machines and checkpoints say it.
+    `_lengths` proves that of each attempt of which workload, machines and checkpoints say it.
     """
     ended = e.outcome != UNFINISHED
     if e.terms.modelled:
@@ -131,23 +131,20 @@ def _attempts(e: Evidence) -> None:
     undone = (outcome == UNFINISHED) & (end_s > start_s + work.runtime_s[row])
     if not e.terms.modelled:
         refuse(undone, "has an attempt that came to nothing after all its {job.runtime_s} s of work")
-    if e.terms.adds_up:
-        next_ = numbered(row)
-        e.refuse_attempts(
-            "attempts", attempt != next_, runs, "has an attempt {attempt} where {next_} is next", next_=next_
-        )
+    next_ = numbered(row)
+    e.refuse_attempts("attempts", attempt != next_, runs, "has an attempt {attempt} where {next_} is next", next_=next_)
 
 
 def _lengths(e: Evidence) -> None:
     """Refuse attempts that do not take what their job, their machines and their checkpoints say."""
-    if not (e.terms.modelled and e.terms.adds_up):
+    if not e.terms.modelled:
         return
     runs, here, come_to = _course(e)
     lasts_s, limit_s = come_to.lasts_s, come_to.limit_s
     done, killed, runs_on = runs.outcome == COMPLETED, runs.outcome == KILLED, np.isnan(runs.end_s)
 
     def refuse(rule: str, bad: NDArray[np.bool_], text: str) -> None:
-        e.refuse_attempts(rule, bad, runs, text, lasts_s=lasts_s, limit_s=limit_s)
+        e.refuse_attempts(rule, bad & come_to.known, runs, text, lasts_s=lasts_s, limit_s=limit_s)
 
     ran_s = np.where(runs.attempt == 1, runs.start_s - e.workload.submit_s[runs.row], 0.0)
     refuse("submit", ~(runs.earlier_s <= ran_s), "started at {start_s} s, and ran {earlier_s} s before that")
@@ -319,8 +316,6 @@ def _work(e: Evidence) -> None:
     if len(odd):
         label = e.workload.label(int(row[odd[0]]))
         raise IllegalScheduleError("work", f"{label} did {work_s[odd[0]]} s of work in less time, or less than 0")
-    if not e.terms.adds_up:
-        return  # a cluster or a scheduler of the user's may say how long jobs run
     runs, _, come_to = _course(e)
     row, start_s, end_s = runs.row, runs.start_s, runs.end_s
     done = np.bincount(row, runs.work_s * runs.speed, len(e.start_s))
@@ -328,14 +323,15 @@ def _work(e: Evidence) -> None:
     rounding = rounding_s(start_s, end_s, e.workload.submit_s[row], length[row]) * np.maximum(runs.speed, 1.0)
     near = np.bincount(row, rounding, len(e.start_s))  # of every attempt
     whole = (e.outcome == COMPLETED) & (e.workload.submit_s >= e.window[0])
-    odd = np.flatnonzero(e.counted & ((done > length + near) | (whole & (done < length - near))))
+    proved = e.counted & (np.bincount(row[~come_to.known], minlength=len(whole)) == 0)
+    odd = np.flatnonzero(proved & ((done > length + near) | (whole & (done < length - near))))
     if len(odd):
         label = e.workload.label(int(odd[0]))
         raise IllegalScheduleError("work", f"{label} of {length[odd[0]]} s did {done[odd[0]]} s of work")
     more = runs.work_s - come_to.work_s
     wrong = (more > rounding) | (~np.isnan(end_s) & (more < -rounding))  # what runs may be known for an earlier instant
     text = "is credited with {work_s} s of work from {start_s} s to {end_s} s, of which {kept_s} s were not lost"
-    e.refuse_attempts("work", wrong, runs, text, kept_s=come_to.work_s)
+    e.refuse_attempts("work", wrong & come_to.known, runs, text, kept_s=come_to.work_s)
 
 
 # -- workflows -----------------------------------------------------------------------------------------

@@ -23,8 +23,9 @@ from simmodels.entities.outages import Maintenance
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
-from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.errors import IllegalScheduleError, ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.policies.bids import Bid, find_bid
+from simmodels.policies.checkpoints import Checkpoints
 from simmodels.simulate import Engine, simulate, simulate_workflows
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
@@ -476,3 +477,22 @@ def test_a_changed_bid_that_gives_no_number_is_named_at_the_next_auction() -> No
     Source(env, [job(0), job(0)], into=auctioneer)
     with pytest.raises(RequestError, match="bid 'none' gives no number"):
         env.run()
+
+
+def test_its_schedule_proves_how_long_tasks_ran_at_speeds_and_with_checkpoints() -> None:
+    env = Environment()
+    saving = Checkpoints(interval_s=4, cost_s=1, restart_s=2)
+    slow = Cluster(env, "slow", machines=2, cores_per_machine=2, speed=0.5, checkpoints=saving)
+    Maintenance(env, slow, start_s=13, duration_s=7, machines=[1], notice_s=0, mode="kill")
+    auctioneer = Auctioneer(env, [slow])
+    Source(env, [Workflow(1, 0, [10, 20, 30], [2, 2, 1])], into=auctioneer)
+    recorder = Recorder(env)
+    env.run()
+    schedule, recorded = auctioneer.schedule().validate(), recorder.schedule().attempts
+    shown = ["row", "attempt", "start_s", "end_s", "outcome"]
+    assert schedule.attempts is not None
+    assert recorded is not None
+    assert schedule.attempts[shown].to_numpy().tolist() == recorded[shown].to_numpy().tolist()
+    assert set(schedule.attempts["outcome"]) == {0, 2}
+    with pytest.raises(IllegalScheduleError, match=r"\(end\): .*; what was left of it takes"):
+        dataclasses.replace(schedule, attempts=schedule.attempts.assign(speed=1.0)).validate()

@@ -80,6 +80,18 @@ def outages(env: sm.Environment, clusters: list[sm.Cluster]) -> None:
     sm.SleepWhenIdle(env, clusters[0], after_s=20, boot_s=5)
 
 
+class Slow(sm.Cluster):
+    def runtime_s(self, job: sm.Job) -> float:
+        return 1.5 * job.runtime_s
+
+
+def beside(env: sm.Environment, clusters: list[sm.Cluster]) -> sm.RoundRobin:
+    """A second cluster, on which another law says how long jobs run; jobs come in turn."""
+    first = clusters[0]
+    sizes = {"cores": 8} if not first.machines else MACHINES
+    return sm.RoundRobin(env, queues(env, [first, Slow(env, "own", checkpoints=first.checkpoints, **sizes)]))
+
+
 MODELS: dict[str, Callable[[], sm.Schedule]] = {
     "pool": lambda: sm.simulate(log(), cores=8, backfilling="easy", overrun="kill"),
     "fast pool": lambda: run(log(), queue(overrun="kill"), {"cores": 8, "speed": 2.0}),
@@ -117,6 +129,8 @@ MODELS: dict[str, Callable[[], sm.Schedule]] = {
         flows(), lambda env, made: sm.Dependencies(env, sm.RoundRobin(env, queues(env, made)), ccr=0.5),
         MACHINES, MACHINES, change=walk(),
     ),
+    "beside a law of its own": lambda: run(log(), beside, {"cores": 8, "speed": 2.0}),
+    "machines beside a law of its own": lambda: run(log(), beside, MACHINES | {"checkpoints": SAVING}, change=walk()),
     "outages": lambda: run(log(), queue(), MACHINES | {"checkpoints": SAVING}, change=outages),
 }  # fmt: skip
 
@@ -125,13 +139,18 @@ MODELS: dict[str, Callable[[], sm.Schedule]] = {
 
 
 def attempts(schedule: sm.Schedule, chosen: Callable[[pd.DataFrame], Chosen] | None = None) -> list[pd.Series]:
-    """Return the attempts that started, each a row with `row`, `last` and `index`, its place in the table (or -1)."""
+    """Return the attempts that started, each a row with `row`, `last` and `index`, its place in the table (or -1).
+
+    Not those of which only a cluster of the user's says how long they ran.
+    """
     table = schedule.all_attempts()
     table["last"] = np.arange(len(table)) < len(schedule)
     table["index"] = -1
     if schedule.attempts is not None:
         given = schedule.attempts.reset_index()[["row", "attempt", "index"]]
         table = table.drop(columns="index").merge(given, on=["row", "attempt"], how="left").fillna({"index": -1})
+        changed = schedule.attempts.get("changed", pd.Series(False, schedule.attempts.index))
+        table = table[~table["index"].isin(changed.index[changed])]
     table = table[table["start_s"].notna()]
     kept = table if chosen is None else table[chosen(table)]
     return [each for _, each in kept.iterrows()]
@@ -345,8 +364,8 @@ def rejected(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
 
 def longer_jobs(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
     if schedule.workload.is_rigid:  # those of workflows say it once more
-        rows = np.flatnonzero(schedule.outcome == 0)
-        yield from (work_edited(schedule, "runtime_s", row, schedule.workload.runtime_s[row] + 1) for row in rows)
+        for row in (int(each["row"]) for each in attempts(schedule, done) if each["last"]):
+            yield work_edited(schedule, "runtime_s", row, schedule.workload.runtime_s[row] + 1)
 
 
 def longer_estimates(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
@@ -437,6 +456,7 @@ def legal() -> dict[str, sm.Schedule]:
     made = {name: make().validate() for name, make in MODELS.items()}
     parts = {f"{name}, part": made[name].on(0).validate() for name in ("auction before queues", "auction on machines")}
     assert all(each.elsewhere is not None for each in parts.values())
+    parts |= {f"{name}, part": made[name].on(0).validate() for name in made if "law of its own" in name}
     return made | parts
 
 
@@ -459,6 +479,15 @@ def test_every_model_loses_attempts_or_need_not(legal: dict[str, sm.Schedule]) -
     with_losses = {name for name, each in legal.items() if attempts(each, lost)}
     assert with_losses == {name for name, each in legal.items() if each.off_spans is not None} - {"dependencies"}
     assert len(RULES) == 13
+
+
+def test_a_part_knows_of_which_attempts_only_a_cluster_of_yours_says_how_long_they_run(
+    legal: dict[str, sm.Schedule],
+) -> None:
+    own = legal["beside a law of its own"].on("own").validate()
+    assert own.attempts is not None
+    with pytest.raises(sm.errors.IllegalScheduleError, match=r"\(end\): .* what was left of it takes"):
+        replace(own, attempts=own.attempts.drop(columns="changed")).validate()
 
 
 def test_what_takes_no_time_runs_on_a_machine_that_there_is() -> None:
