@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
@@ -302,10 +302,38 @@ class Auctioneer(Router):
     @property
     def waiting(self) -> list[Job]:
         """Return the tasks, and rigid jobs, that wait for an auction."""
-        groups = 1 if self.options.blocking == "all" else len(self._kinds.names) + 2
-        numbers = [auction_events.waiting_tasks(self._state, group) for group in range(groups)]
+        numbers = [number for group in self._waiting_by_group() for number in group]
         arrived = [first for job in self._arrived for first in self._first_tasks(job)]  # in the auction of this instant
-        return [self._run_of(number) for number in sorted([*np.concatenate(numbers).tolist(), *arrived])]
+        return [self._run_of(number) for number in sorted([*numbers, *arrived])]
+
+    def _waiting_by_group(self) -> list[list[int]]:
+        """Return the numbers of the tasks that wait for an auction; those of a group hold each other back."""
+        groups = 1 if self.options.blocking == "all" else len(self._kinds.names) + 2
+        return [auction_events.waiting_tasks(self._state, group).tolist() for group in range(groups)]
+
+    def stuck(self, most: Mapping[Cluster, int]) -> Sequence[Job]:
+        """Return the tasks that wait here and never start: too wide ones, and all that these hold back for good."""
+        room = np.array([most[cluster] for cluster in self.clusters])
+        if not self.forward:  # a task goes only where nothing waits
+            room[[place for place, each in enumerate(self.into) if each.stuck(most)]] = 0
+        state, now, held = self._state, float(self.env.now), list[int]()
+        for tasks in self._waiting_by_group():
+            cores = auction_events.cores_of(state, np.array(tasks, np.int64)).tolist()
+            needs = dict(zip(tasks, cores, strict=True))
+            wide = [
+                task for task in tasks if needs[task] > max(room[auction_events.takes(state, task, now)], default=0)
+            ]
+            if wide and self._ranks_for_good:
+                bids = [(auction_events.offer(state, task, now, math.nan, 0.0, 1.0), task) for task in tasks]
+                if min(bids)[1] in wide:
+                    wide = tasks
+            held += wide
+        return [self._run_of(task) for task in held]
+
+    @property
+    def _ranks_for_good(self) -> bool:
+        """Whether what bids best goes on to hold others back, if no deadline is to come: no bid changes then."""
+        return self.options.backfilling == "none" and not self.options.bid.moves_without_deadlines
 
     def _first_tasks(self, job: int) -> list[int]:
         """Return the numbers of the tasks of a job that have no predecessor."""

@@ -106,6 +106,11 @@ class Priority:
         return not _MOVING.isdisjoint(self.words)
 
     @property
+    def moves_without_deadlines(self) -> bool:
+        """Return whether it can change from auction to auction even if its job is worth the same for ever."""
+        return not (_MOVING - {"factor", "area"}).isdisjoint(self.words)
+
+    @property
     def draws(self) -> bool:
         """Return whether it asks for a drawn number."""
         return "draw" in self.needs

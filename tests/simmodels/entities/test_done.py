@@ -71,6 +71,10 @@ def test_an_auction_that_is_closed_is_done_when_nothing_runs() -> None:
     assert env.now == 5
 
 
+def before_a_queue(env: sm.Environment, cluster: sm.Cluster, **options: Any) -> sm.Auctioneer:  # noqa: ANN401  as the auctioneer's
+    return sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)], **options)
+
+
 @pytest.mark.parametrize(
     ("into", "options", "starts"),
     [
@@ -81,6 +85,11 @@ def test_an_auction_that_is_closed_is_done_when_nothing_runs() -> None:
         (sm.QueueScheduler, {"queue_depth": 1}, [0, math.nan, math.nan]),
         (sm.RoundRobin, {}, [0, math.nan, 50]),
         (AsTheyCome, {}, [0, math.nan, 50]),
+        (sm.Auctioneer, {}, [0, math.nan, math.nan]),
+        (sm.Auctioneer, {"bid": "LRTF"}, [0, math.nan, math.nan]),
+        (sm.Auctioneer, {"backfilling": "greedy"}, [0, math.nan, 50]),
+        (before_a_queue, {}, [0, math.nan, math.nan]),
+        (before_a_queue, {"forward": True}, [0, math.nan, 50]),
     ],
 )
 def test_a_model_with_a_job_that_can_never_run_ends_and_says_why(
@@ -90,7 +99,10 @@ def test_a_model_with_a_job_that_can_never_run_ends_and_says_why(
     env = sm.Environment(seed=1)
     cluster = sm.Cluster(env, "c", machines=16, cores_per_machine=1)
     sm.MarkovCapacity(env, cluster, low=4, high=15, step=4, period_s=10, start=4)  # which 15 is no step of
-    taker = into(env, [sm.QueueScheduler(env, cluster)]) if into is sm.RoundRobin else into(env, cluster, **options)
+    if into is sm.RoundRobin:
+        taker = into(env, [sm.QueueScheduler(env, cluster)])
+    else:
+        taker = into(env, [cluster] if into is sm.Auctioneer else cluster, **options)
     jobs = sm.Workload([1, 2, 3], [0, 20, 50], [30, 3, 3], [30, 3, 3], [2, 16, 2])
     sm.Source(env, jobs, into=taker)
     recorder = sm.Recorder(env)
@@ -99,6 +111,28 @@ def test_a_model_with_a_job_that_can_never_run_ends_and_says_why(
     with pytest.raises(sm.StoppedError, match=text):
         env.run(until=sm.all_done(env))
     np.testing.assert_equal(recorder.schedule().start_s, starts)
+
+
+@pytest.mark.parametrize("kind", [None, "B"])
+def test_an_auction_that_is_held_up_elsewhere_ends_and_says_why(kind: str | None) -> None:
+    """A job of 16 is in the queue behind; or, of one kind, holds back the tasks of another."""
+    env = sm.Environment(seed=1)
+    walks = sm.Cluster(env, "c", machines=16, cores_per_machine=1, kind=kind)
+    sm.MarkovCapacity(env, walks, low=4, high=12, step=4, period_s=10)
+    jobs = sm.Workload([1], [20], [3], [3], [16])
+    if kind is None:
+        behind = sm.QueueScheduler(env, walks)
+        sm.Source(env, jobs, into=behind)
+        auction = sm.Auctioneer(env, [behind])
+        sm.Source(env, sm.Workload([2], [30], [3], [3], [2]), into=auction)
+        waits = "and 1 more wait"
+    else:
+        auction = sm.Auctioneer(env, [walks, sm.Cluster(env, "wide", cores=32, kind="A")])
+        flows = [sm.Workflow(1, 20, [3], 16, kind=["B"]), sm.Workflow(2, 30, [3, 3], 2, kind=["A", "A"])]
+        sm.Source(env, flows, into=auction)
+        waits = "waits"
+    with pytest.raises(sm.StoppedError, match=rf"job 1 of 16 cores {waits} at \d+ s, and there are never more than"):
+        env.run(until=sm.all_done(env))
 
 
 def test_a_model_in_which_nothing_happens_any_more_ends_and_says_what_waits() -> None:
