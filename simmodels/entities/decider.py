@@ -86,7 +86,7 @@ class Decider:
     closed = False
     """Whether it decides no more."""
     routers: tuple[Hears, ...] = ()
-    """Those that send jobs here; each gets the news of every attempt that ends."""
+    """Those that send jobs here, and who else listens; each gets the news of every attempt that ends."""
     _priority = LAST  # when in an instant it decides, after what else happens
     _by_machine = False  # whether a job runs on one machine
 
@@ -256,7 +256,11 @@ class Decider:
         RequestError
             It takes none.
         """
-        self.routers = (*self.routers, router)
+        self.add_listener(router)
+
+    def add_listener(self, listener: Hears) -> None:
+        """Let somebody hear what ends and is decided here, who sends no jobs."""
+        self.routers = (*self.routers, listener)
 
     def note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended, and let the routers do so."""

@@ -55,7 +55,7 @@ def all_done(env: Environment) -> Event:
 
 
 class _Watch:
-    """Stands behind the schedulers as a router does, and hears what is decided and what ends."""
+    """Listens to schedulers and routers: hears what is decided and what ends."""
 
     def __init__(self, env: Environment) -> None:
         self.env = env
@@ -64,7 +64,7 @@ class _Watch:
         self._sources = env.all(Source)
         self._deciders = env.all(Decider)
         for each in self._deciders:
-            each.routers = (*each.routers, self)
+            each.add_listener(self)
         for source in self._sources:
             if source.process.is_alive:
                 source.process.callbacks.append(lambda _: self._ring())

@@ -191,8 +191,8 @@ class Environment(simpy.Environment):
         heappush(self._queue, (time_s, NORMAL, next(self._eid), event))
         return event
 
-    def call_off(self, event: Event) -> None:
-        """Take an event that is still to come out of the queue; the clock does not go there for it."""
+    def _call_off(self, event: Event) -> None:
+        """Take an event that is still to come, and that nobody waits for, out of the queue of events."""
         self._queue = [entry for entry in self._queue if entry[3] is not event]
         heapify(self._queue)
 

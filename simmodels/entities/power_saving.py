@@ -128,7 +128,7 @@ class SleepWhenIdle:
         by = self.cluster.served_by
         if isinstance(by, Decider) and by is not self._heard:
             self._heard = by
-            by.routers = (*by.routers, self)
+            by.add_listener(self)
 
     def note_end(self, _: Attempt) -> None:
         """Take note that an attempt has ended where jobs of the cluster come from."""

@@ -326,7 +326,7 @@ class QueueScheduler(Scheduler):
         """
         due_s = self._promised_s
         if self._alarm is not None and (due_s < self._alarm_s or due_s == math.inf):
-            self.env.call_off(self._alarm)
+            self.env._call_off(self._alarm)  # noqa: SLF001  not for users: a process that waits for it never goes on
             self._alarm = None
         if self._alarm is None and due_s < math.inf:
             self._alarm, self._alarm_s = self.env.at(due_s), due_s

@@ -239,3 +239,23 @@ def test_what_is_no_bid_is_refused() -> None:
     given: Any = 5
     with pytest.raises(RequestError, match=r"bid must be a name, a Bid, an Order or a function \(got \d+\)"):
         sm.Auctioneer(sm.Environment(), [sm.Cluster(sm.Environment(), "a", cores=4)], bid=given)
+
+
+def test_who_listens_hears_what_ends_and_is_decided_and_is_no_router() -> None:
+    heard: list[str] = []
+
+    class Listener:
+        def note_end(self, attempt: sm.Attempt, /) -> None:
+            heard.append(f"job {attempt.job.job_id} ends at {env.now:g}")
+
+        def note_room(self) -> None: ...
+
+        def note_decision(self) -> None:
+            heard.append(f"decided at {env.now:g}")
+
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=1)], end="submit")  # which takes no router
+    auction.add_listener(Listener())
+    sm.Source(env, sm.Workflow(7, 1, [2], 1), into=auction)
+    env.run(until=sm.all_done(env))
+    assert heard == ["decided at 1", "job 7 ends at 3"]
