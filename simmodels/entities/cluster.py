@@ -7,6 +7,7 @@ An attempt that only waits for its runtime is one SimPy timeout; where a user's 
 import math
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
+from operator import attrgetter
 from typing import Final, Protocol
 
 from simpy.events import Event, Timeout
@@ -204,17 +205,17 @@ class Cluster:
 
     # -- what is left of a job --------------------------------------------------------------------------
 
-    @property
-    def checkpoints(self) -> Checkpoints:
-        """How jobs write checkpoints that start from now on; one that runs goes on as it began."""
-        return self._checkpoints
-
-    @checkpoints.setter
-    def checkpoints(self, checkpoints: Checkpoints | None) -> None:
+    def _set_checkpoints(self, checkpoints: Checkpoints | None) -> None:
         self._checkpoints = as_checkpoints(checkpoints)
         self._writes = self._checkpoints.interval_s != math.inf  # periodically: asked for each job
         if self.served_by is not None:
             self.served_by.note_lengths()
+
+    checkpoints = property(  # each attempt asks for it: without a call of Python
+        attrgetter("_checkpoints"),
+        _set_checkpoints,
+        doc="How jobs write checkpoints that start from now on; one that runs goes on as it began.",
+    )
 
     def reconfigure(self, *, checkpoints: Checkpoints | None) -> None:
         """Change options by name, as a `Tuner` does; override it for options of your own.

@@ -431,11 +431,11 @@ class QueueScheduler(Scheduler):
             slot, now = state.refused(self._queue)
             if slot >= 0:
                 raise_refused(self._jobs[slot], now, self.order, self.backfill_order)
-        if self._alarm is not None or self.options.backfilling == "conservative":
-            self._promised_s = float(queue.next_promise(self._queue, float(self.env.now)))
-            self._set_alarm()
         attempts = []
         self._waiting -= len(slots)
+        if self._alarm is not None or (self._waiting and self.options.backfilling == "conservative"):
+            self._promised_s = float(queue.next_promise_at(self._address, float(self.env.now)))
+            self._set_alarm()
         for slot in slots:
             job = self._jobs[slot]
             if self._starts_on:

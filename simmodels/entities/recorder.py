@@ -90,6 +90,14 @@ def _require_early(env: Environment) -> None:
         )
 
 
+def _unseen(job: Job) -> RequestError:
+    """Return the error about a job that runs, and was not seen submitted."""
+    return RequestError(
+        f"job {job.job_id} runs, but this recorder has not seen it submitted",
+        "make the recorder before the simulation runs; if a job is changed at its start, set attempt.submitted",
+    )
+
+
 class Recorder:
     """Keeps one record per attempt; make it before the simulation runs.
 
@@ -162,9 +170,12 @@ class Recorder:
 
     def _see_end(self, event: Ended) -> None:
         attempt = event.attempt
-        if self.cluster is None or attempt.cluster is self.cluster or self._number_of(attempt.submitted) is not None:
-            self._keep(attempt)
         submitted, outcome = attempt.submitted, attempt.outcome
+        number = self._number_of(submitted)
+        if number is not None:
+            self._keep(attempt, number)
+        elif self.cluster is None or attempt.cluster is self.cluster:
+            raise _unseen(submitted)
         if isinstance(submitted, TaskRun):
             return  # a workflow is known forever: its other tasks may be lost, or still to come
         if outcome is not Outcome.LOST:
@@ -174,8 +185,8 @@ class Recorder:
         elif id(submitted) in self._undone:
             self._back.add(id(submitted))
 
-    def _keep(self, attempt: Attempt) -> None:
-        """Keep what is known of an attempt that has ended."""
+    def _keep(self, attempt: Attempt, number: int) -> None:
+        """Keep what is known of an attempt that has ended, at the job of this number."""
         if attempt.outcome is Outcome.COMPLETED:
             code = COMPLETED
         elif attempt.outcome is Outcome.KILLED:
@@ -193,7 +204,7 @@ class Recorder:
                 warned_s = attempt.warned_s if lost and attempt.warned_s is not None else math.nan
                 self._rare.append((at, warned_s, earlier_s, stopped))
         self._ended += _pack_attempt(
-            self._number(attempt.submitted),
+            number,
             attempt.start_s,
             attempt.end_s,
             attempt.executed_s,
@@ -203,15 +214,13 @@ class Recorder:
             places[0][0].index if places else -1,
             math.nan if attempt.work_s is None else attempt.work_s,
             attempt.speed,
-            self._rule(attempt),
+            self._last_rule[1] if attempt.checkpoints is self._last_rule[0] else self._rule(attempt.checkpoints),
             attempt.changed,
         )
 
-    def _rule(self, attempt: Attempt) -> int:
-        """Return the number of the checkpoints of an attempt."""
-        given = attempt.checkpoints
-        if given is not self._last_rule[0]:  # most are those of the attempt before, and a hash of them takes long
-            self._last_rule = (given, self._rules.setdefault(given, len(self._rules)))
+    def _rule(self, given: Checkpoints) -> int:
+        """Return the number of checkpoints; most are those of the attempt before, and a hash of them takes long."""
+        self._last_rule = (given, self._rules.setdefault(given, len(self._rules)))
         return self._last_rule[1]
 
     def _see_power(self, machine: Machine) -> None:
@@ -222,16 +231,14 @@ class Recorder:
         """Return the number of a job, or a task, that was submitted and is not done."""
         number = self._number_of(job)
         if number is None:
-            raise RequestError(
-                f"job {job.job_id} runs, but this recorder has not seen it submitted",
-                "make the recorder before the simulation runs; if a job is changed at its start, set attempt.submitted",
-            )
+            raise _unseen(job)
         return number
 
     def _number_of(self, job: Job) -> int | None:
         """Return the number of a job, or a task, that was submitted and is not done; None if it was not seen."""
-        key, after = (id(job.workflow), job.task) if isinstance(job, TaskRun) else (id(job), 0)
-        known = self._undone.get(key)
+        known, after = self._undone.get(id(job)), 0
+        if known is None and isinstance(job, TaskRun):
+            known, after = self._undone.get(id(job.workflow)), job.task
         return None if known is None else known[0] + after
 
     # -- what it has seen ---------------------------------------------------------------------------
@@ -291,7 +298,7 @@ class Recorder:
                     "machine": attempt.places[0][0].index if attempt.places else -1,
                     "work_s": cluster.work_so_far_s(attempt),
                     "speed": attempt.speed,
-                    "rule": self._rule(attempt),
+                    "rule": self._rule(attempt.checkpoints),
                     "changed": attempt.changed,
                     "at": -1,
                     "warned_s": np.nan,

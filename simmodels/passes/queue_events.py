@@ -505,3 +505,9 @@ def instant(address, now, slots, ends, arrivals):
     if starts <= slots.size:
         slots[:starts] = queue.placed[:starts]
     return starts
+
+
+@compiled
+def next_promise_at(address, now):
+    """Return `next_promise` of the queue at an address, as `instant` takes it."""
+    return next_promise(queue_at(address), now)
