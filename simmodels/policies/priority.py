@@ -107,7 +107,7 @@ class Priority:
 
     @property
     def moves_without_deadlines(self) -> bool:
-        """Return whether it can change from auction to auction even if its job is worth the same for ever."""
+        """Return whether it can change from auction to auction even if its job keeps its worth without end."""
         return not (_MOVING - {"factor", "area"}).isdisjoint(self.words)
 
     @property
