@@ -16,11 +16,11 @@ from simmodels.errors import RequestError, require_known
 
 STUDIES: Final = {
     "advice": "experiments.studies.advice:Advice",
-    "capacity": "experiments.studies.capacity:Capacity",
+    "capacity": "experiments.studies.capacity.study:Capacity",
     "cross": "experiments.studies.cross:Cross",
     "forecasts": "experiments.studies.forecasts:Forecasts",
     "regression": "experiments.studies.regression:Regression",
-    "market": "experiments.studies.market:Market",
+    "market": "experiments.studies.market.study:Market",
     "replay": "experiments.studies.replay:Replay",
     "selection": "experiments.studies.selection:Selection",
 }

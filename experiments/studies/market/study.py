@@ -18,10 +18,10 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
-from experiments.studies.market_claims import make_claims
-from experiments.studies.market_measurements import LOADS
-from experiments.studies.market_paper import ELEMENTS, PAPER, printed_numbers
-from experiments.studies.market_results import (
+from experiments.studies.market.claims import make_claims
+from experiments.studies.market.measures import LOADS
+from experiments.studies.market.paper import ELEMENTS, PAPER, printed_numbers
+from experiments.studies.market.results import (
     ALONE,
     PLAIN,
     against_prototype,
@@ -194,7 +194,7 @@ class Market(Study):
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return figures 1 to 7 of the paper, and one of the other rules."""
-        from experiments.studies import market_figures as drawn  # noqa: PLC0415  matplotlib is slow to import
+        from experiments.studies.market import figures as drawn  # noqa: PLC0415  matplotlib is slow to import
 
         return drawn.draw_figures(results)
 

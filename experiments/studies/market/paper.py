@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.market`. The paper has seven figures, no tables, and its numbers are in its sentences.
+See `experiments.studies.market.study`. The paper has seven figures, no tables, and its numbers are in its sentences.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from experiments.campaigns.families import largest
 from experiments.campaigns.paper import Element, Paper, PrintedNumber
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect
-from experiments.studies.market_measurements import HIGHEST_LOAD, LOWEST_LOAD, MarketResults, NotMeasuredError, at
+from experiments.studies.market.measures import HIGHEST_LOAD, LOWEST_LOAD, MarketResults, NotMeasuredError, at
 from experiments.workflow_inputs import parse_clusters
 from simmodels.ground.numbers import Floats
 

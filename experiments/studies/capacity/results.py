@@ -12,7 +12,7 @@ from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.on_machines import FIVE, QUEUES
-from experiments.studies.capacity_settings import BORG, CENTRE, equivalent_platform
+from experiments.studies.capacity.settings import BORG, CENTRE, equivalent_platform
 
 SWEEPS: Final = {
     "machines": "average number of machines",

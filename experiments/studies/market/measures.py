@@ -11,7 +11,7 @@ from experiments.campaigns.claims import Claim, Scope
 from experiments.campaigns.families import Measured, everywhere, mean_among, number_above_zero
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect
-from experiments.studies.market_results import PLAIN, enough_jobs, grid
+from experiments.studies.market.results import PLAIN, enough_jobs, grid
 from simmodels.ground.numbers import Floats
 from simmodels.policies.bids import TEN_BIDS
 

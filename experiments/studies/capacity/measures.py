@@ -12,9 +12,9 @@ from experiments.campaigns.claims import Claim, Levels, Scope
 from experiments.campaigns.families import Measured, combined, everywhere, largest, mean_among, percentile
 from experiments.campaigns.statistics import Effect
 from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
-from experiments.studies.capacity_paper import NumberClaim
-from experiments.studies.capacity_results import CapacityResults, exponential, logarithms
-from experiments.studies.capacity_settings import BORG, CENTRE, SWEPT
+from experiments.studies.capacity.paper import NumberClaim
+from experiments.studies.capacity.results import CapacityResults, exponential, logarithms
+from experiments.studies.capacity.settings import BORG, CENTRE, SWEPT
 
 DECIDE: Final = "--scale paper"
 """What decides a claim that is undecided."""

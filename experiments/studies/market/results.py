@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.market`. `PROTOTYPE` has the means of an independent program, over three workloads of its own
+See `experiments.studies.market.study`. `PROTOTYPE` has the means of an independent program, over three workloads of its own
 (over one, where the runs are cut at the last submission).
 """
 

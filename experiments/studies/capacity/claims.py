@@ -13,8 +13,8 @@ import pandas as pd
 
 from experiments.campaigns.claims import Claim
 from experiments.on_machines import ASAP, FIRST_FIT, FIVE
-from experiments.studies.capacity_claims_metrics import metric_claims
-from experiments.studies.capacity_evidence import (
+from experiments.studies.capacity.claims_metrics import metric_claims
+from experiments.studies.capacity.measures import (
     FOUR,
     About,
     Family,
@@ -26,10 +26,10 @@ from experiments.studies.capacity_evidence import (
     scope_of,
     scope_of_number,
 )
-from experiments.studies.capacity_paper import NEARLY_ALL, PRINTED, SIMILAR
-from experiments.studies.capacity_relative_claims import relative_claims
-from experiments.studies.capacity_results import CapacityResults
-from experiments.studies.capacity_settings import BORG, CENTRE, SWEPT
+from experiments.studies.capacity.paper import NEARLY_ALL, PRINTED, SIMILAR
+from experiments.studies.capacity.relative_claims import relative_claims
+from experiments.studies.capacity.results import CapacityResults
+from experiments.studies.capacity.settings import BORG, CENTRE, SWEPT
 
 _MACHINES: Final = (20, 26, 28)
 """The numbers of machines between which section 6.1 has goodput rise and fall."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.families import largest
 from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
-from experiments.studies.capacity_evidence import (
+from experiments.studies.capacity.measures import (
     About,
     Evidence,
     Family,
@@ -18,9 +18,9 @@ from experiments.studies.capacity_evidence import (
     scope_of,
     shown,
 )
-from experiments.studies.capacity_paper import SIMILAR
-from experiments.studies.capacity_results import CapacityResults
-from experiments.studies.capacity_settings import CENTRE, SWEPT
+from experiments.studies.capacity.paper import SIMILAR
+from experiments.studies.capacity.results import CapacityResults
+from experiments.studies.capacity.settings import CENTRE, SWEPT
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from experiments.campaigns.paper import Element, Paper, PrintedNumber
-from experiments.studies.capacity_settings import BORG
+from experiments.studies.capacity.settings import BORG
 
 PAPER: Final = Paper(
     authors="L. Perotin, C. Zhang, R. Wijayawardana, A. Benoit, Y. Robert and A. A. Chien",

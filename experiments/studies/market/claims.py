@@ -5,7 +5,7 @@ sentences are judged at both ends. Where it has a word and no number, the claim 
 
 References
 ----------
-See `experiments.studies.market`; the sections are those of the paper, the numbers M1 to M16 our specification's.
+See `experiments.studies.market.study`; the sections are those of the paper, the numbers M1 to M16 our specification's.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ import numpy as np
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.families import number_above_zero
 from experiments.campaigns.results import Results
-from experiments.studies.market_measurements import (
+from experiments.studies.market.measures import (
     BELOW_SATURATION,
     FIGURE_7,
     HIGHEST_LOAD,
@@ -28,9 +28,9 @@ from experiments.studies.market_measurements import (
     at,
     loads_from,
 )
-from experiments.studies.market_own_claims import own_claims
-from experiments.studies.market_results import TENTHS
-from experiments.studies.market_size_claims import LEADING, conclusion_claims, size_claims
+from experiments.studies.market.own_claims import own_claims
+from experiments.studies.market.results import TENTHS
+from experiments.studies.market.size_claims import LEADING, conclusion_claims, size_claims
 from simmodels.ground.numbers import Floats
 
 SAME: Final = 0.01

@@ -20,10 +20,10 @@ from experiments.campaigns.claims import Claim, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
-from experiments.studies.capacity_claims import make_claims, printed_table
-from experiments.studies.capacity_paper import ELEMENTS, PAPER, SLICES
-from experiments.studies.capacity_results import CapacityResults, make_tables
-from experiments.studies.capacity_settings import (
+from experiments.studies.capacity.claims import make_claims, printed_table
+from experiments.studies.capacity.paper import ELEMENTS, PAPER, SLICES
+from experiments.studies.capacity.results import CapacityResults, make_tables
+from experiments.studies.capacity.settings import (
     BORG,
     CHANGES,
     INTERPRETATIONS,
@@ -207,7 +207,7 @@ class Capacity(Study):
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return the box plots of figures 1 to 4, and machines that are switched off in one small window."""
         from experiments.gantt import gantt  # noqa: PLC0415  matplotlib is slow to import
-        from experiments.studies.capacity_figures import draw_figures  # noqa: PLC0415  the same
+        from experiments.studies.capacity.figures import draw_figures  # noqa: PLC0415  the same
 
         found = draw_figures(CapacityResults(results))
         shown = shown_window(results)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from experiments.campaigns.claims import Claim
 from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
-from experiments.studies.capacity_evidence import FOUR, About, mean_of, shown
-from experiments.studies.capacity_paper import COMPARABLE, FULL, SIMILAR
-from experiments.studies.capacity_results import logarithms
-from experiments.studies.capacity_settings import BORG, SWEPT
+from experiments.studies.capacity.measures import FOUR, About, mean_of, shown
+from experiments.studies.capacity.paper import COMPARABLE, FULL, SIMILAR
+from experiments.studies.capacity.results import logarithms
+from experiments.studies.capacity.settings import BORG, SWEPT
 
 if TYPE_CHECKING:
     import pandas as pd

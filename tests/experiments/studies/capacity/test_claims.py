@@ -15,12 +15,12 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.on_machines import FIVE
-from experiments.studies.capacity import Capacity
-from experiments.studies.capacity_evidence import About, deciding, mean_of, members_of, rows_of
-from experiments.studies.capacity_paper import PRINTED
-from experiments.studies.capacity_results import CapacityResults
-from experiments.studies.capacity_settings import CENTRE, SWEPT, points
-from tests.experiments.studies.test_capacity import write_slice
+from experiments.studies.capacity.study import Capacity
+from experiments.studies.capacity.measures import About, deciding, mean_of, members_of, rows_of
+from experiments.studies.capacity.paper import PRINTED
+from experiments.studies.capacity.results import CapacityResults
+from experiments.studies.capacity.settings import CENTRE, SWEPT, points
+from tests.experiments.studies.capacity.test_study import write_slice
 
 WORKLOADS = ("Uniform", "LogScale", "LogScaleU", "3types", "Borg")
 FEW = ("Uniform", "Borg")

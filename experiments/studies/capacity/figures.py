@@ -12,9 +12,9 @@ from matplotlib.patches import Patch
 
 from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
 from experiments.on_machines import FIVE, QUEUES
-from experiments.studies.capacity_paper import FIGURES, METRICS_FIGURE
-from experiments.studies.capacity_results import SWEEPS, CapacityResults
-from experiments.studies.capacity_settings import BORG
+from experiments.studies.capacity.paper import FIGURES, METRICS_FIGURE
+from experiments.studies.capacity.results import SWEEPS, CapacityResults
+from experiments.studies.capacity.settings import BORG
 
 if TYPE_CHECKING:
     import pandas as pd

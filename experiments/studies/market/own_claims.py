@@ -1,12 +1,12 @@
 """Claims of ours on the market study: weaker or sharper than what the paper says.
 
-Their bounds come from what an independent program of ours kept to (`experiments.studies.market_results.PROTOTYPE`).
+Their bounds come from what an independent program of ours kept to (`experiments.studies.market.results.PROTOTYPE`).
 """
 
 from collections.abc import Iterator
 
 from experiments.campaigns.claims import Claim
-from experiments.studies.market_measurements import (
+from experiments.studies.market.measures import (
     BELOW_SATURATION,
     FIGURE_7,
     HIGHEST_LOAD,
@@ -15,7 +15,7 @@ from experiments.studies.market_measurements import (
     MarketResults,
     loads_from,
 )
-from experiments.studies.market_results import TENTHS
+from experiments.studies.market.results import TENTHS
 
 
 def own_claims(found: MarketResults) -> Iterator[Claim]:

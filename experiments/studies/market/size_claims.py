@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.market`.
+See `experiments.studies.market.study`.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from experiments.campaigns.claims import Claim
-from experiments.studies.market_measurements import (
+from experiments.studies.market.measures import (
     FIGURE_7,
     HIGHEST_LOAD,
     LOWEST_LOAD,
@@ -21,7 +21,7 @@ from experiments.studies.market_measurements import (
     at,
     loads_from,
 )
-from experiments.studies.market_results import TENTHS
+from experiments.studies.market.results import TENTHS
 from simmodels.ground.numbers import Floats
 
 LEADING: Final = ("PVR", "SRTF", "PVDSQ", "PVD")
