@@ -14,18 +14,15 @@ from experiments.campaigns.study import Study
 from experiments.inputs import run_file
 from simmodels.errors import RequestError, require_known
 
-STUDIES: Final = {
-    "advice": "experiments.studies.advice:Advice",
-    "capacity": "experiments.studies.capacity.study:Capacity",
-    "cross": "experiments.studies.cross:Cross",
-    "forecasts": "experiments.studies.forecasts:Forecasts",
-    "regression": "experiments.studies.regression:Regression",
-    "market": "experiments.studies.market.study:Market",
-    "replay": "experiments.studies.replay:Replay",
-    "selection": "experiments.studies.selection:Selection",
-}
-"""The studies that have a name, and where their classes are."""
 _FILES: Final = (".py", ".toml")
+_NAMED: Final = "experiments.studies"
+"""The package that says in ``STUDIES`` which studies have a name, and where their classes are."""
+
+
+def named_studies() -> Mapping[str, str]:
+    """Return where the class of each study is that has a name, as ``module:Class``, by its name."""
+    found: Mapping[str, str] = importlib.import_module(_NAMED).STUDIES
+    return found
 
 
 def find_study(text: str, chosen: Mapping[str, Any] | None = None) -> Study:
@@ -34,8 +31,9 @@ def find_study(text: str, chosen: Mapping[str, Any] | None = None) -> Study:
     Parameters
     ----------
     text
-        A name of `STUDIES`; ``path/to/file.py``, which defines one subclass of `Study`, or ``path/to/file.py:Class``
-        if it defines several; or ``path/to/file.toml``, see `experiments.campaigns.declared`.
+        A name of `named_studies`; ``path/to/file.py``, which defines one subclass of `Study`, or
+        ``path/to/file.py:Class`` if it defines several; or ``path/to/file.toml``, see
+        `experiments.campaigns.declared`.
     chosen
         Values that replace those of the study, see `Study`.
 
@@ -72,10 +70,11 @@ def find_class(text: str, within: tuple[str, ...] = ()) -> type[Study]:
     path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
     if path.lower().endswith(".py"):
         return _class_of_file(path, name)
-    if text not in STUDIES and (Path(text).suffix or os.path.lexists(text)):
+    studies = named_studies()
+    if text not in studies and (Path(text).suffix or os.path.lexists(text)):
         raise RequestError(f"no study can be read from {text}", f"use a name that ends in {' or '.join(_FILES)}")
-    require_known("study", text, STUDIES)
-    module, _, name = STUDIES[text].partition(":")
+    require_known("study", text, studies)
+    module, _, name = studies[text].partition(":")
     found: type[Study] = getattr(importlib.import_module(module), name)
     return found
 
@@ -117,4 +116,4 @@ def _class_of_file(path: str, name: str) -> type[Study]:
 
 def listed() -> Sequence[tuple[str, str]]:
     """Return the name and title of each study that has a name."""
-    return [(name, find_study(name).title) for name in STUDIES]
+    return [(name, find_study(name).title) for name in named_studies()]

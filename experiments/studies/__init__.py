@@ -1,1 +1,15 @@
-"""Studies: the campaigns that have a name."""
+"""Studies: the campaigns that have a name, a room each, and where their classes are."""
+
+from typing import Final
+
+STUDIES: Final = {
+    "advice": "experiments.studies.advice:Advice",
+    "capacity": "experiments.studies.capacity.study:Capacity",
+    "cross": "experiments.studies.cross:Cross",
+    "forecasts": "experiments.studies.forecasts:Forecasts",
+    "regression": "experiments.studies.regression:Regression",
+    "market": "experiments.studies.market.study:Market",
+    "replay": "experiments.studies.replay:Replay",
+    "selection": "experiments.studies.selection:Selection",
+}
+"""The studies by name, in the order in which they are listed."""

@@ -10,8 +10,8 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.campaigns.finding import STUDIES
 from experiments.cli import main
+from experiments.studies import STUDIES
 from simmodels.policies import registry
 from simmodels.policies.orders import TWELVE_ORDERS
 
