@@ -100,7 +100,12 @@ def _box(sample: "NDArray[np.floating[Any]]") -> dict[str, Any]:
 
 def _goodput(found: CapacityResults, workload: str, name: str, value: object, heuristic: str) -> "pd.Series[float]":
     """Return goodput where one factor has this value."""
-    return found.values("goodput", workload, heuristic, **{name: value})
+    return found.value("goodput", heuristic, workload, **{name: value})
+
+
+def _at_centre(found: CapacityResults, measure: str, workload: str, heuristic: str) -> "pd.Series[float]":
+    """Return a measure at the centre."""
+    return found.value(measure, heuristic, workload)
 
 
 def _panels(count: int, *, across: int, height_in: float = 2.3, width_in: float = 3.6) -> tuple[Figure, list[Axes]]:
@@ -145,7 +150,7 @@ def _by_radius(found: CapacityResults) -> Figure:
     values, heuristics = found.swept("radius", BORG), _shown(found)
 
     def at(measure: str, radius: object, heuristic: str) -> "pd.Series[float]":
-        return found.values(measure, BORG, heuristic, radius=radius)
+        return found.value(measure, heuristic, BORG, radius=radius)
 
     with mpl.rc_context(STYLE):
         figure, panels = _panels(len(_METRICS), across=2)
@@ -170,7 +175,7 @@ def _measures(found: CapacityResults, heuristics: Sequence[str]) -> Figure:
     with mpl.rc_context(STYLE):
         figure, panels = _panels(len(_METRICS), across=2)
         for axes, measure in zip(panels, _METRICS, strict=True):
-            _boxes(axes, found.workloads, heuristics, partial(found.values, measure))
+            _boxes(axes, found.workloads, heuristics, partial(_at_centre, found, measure))
             _measured(axes, measure)
             axes.tick_params(axis="x", labelsize="small")
         _say(figure, heuristics)

@@ -1,11 +1,16 @@
-"""What the paper on variable capacity shows and prints: its figures, the numbers of its text, and how near is near."""
+"""What the paper on variable capacity shows and prints: its figures, and the numbers of its text."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+import pandas as pd
+
+from experiments.campaigns.judging import evidence_on
 from experiments.campaigns.paper import Element, Paper, PrintedNumber
-from experiments.studies.capacity.settings import BORG
+from experiments.campaigns.sentences import Compared, Sentence
+from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
+from experiments.studies.capacity.results import CapacityResults
+from experiments.studies.capacity.settings import BORG, SWEPT
 
 PAPER: Final = Paper(
     authors="L. Perotin, C. Zhang, R. Wijayawardana, A. Benoit, Y. Robert and A. A. Chien",
@@ -65,131 +70,121 @@ ELEMENTS: Final = (
     ),
 )
 
-# -- margins: how near is near ----------------------------------------------------------------------
-
-SIMILAR: Final = 0.015
-"""Goodputs that differ by at most 1.5 points are called alike; "much", "clearly" and "well" is more than that."""
-FULL: Final = 0.98
-"""Of goodput and aborted share together: what "close to 1" is."""
-NEARLY_ALL: Final = 0.95
-"""The share of jobs, or of settings, that is nearly all of them."""
-COMPARABLE: Final = 1.5
-"""The ratio of two stretches up to which they are comparable: well below the 2 to 3 that is called not negligible."""
-
 # -- numbers of the text ----------------------------------------------------------------------------
 
-Quantity = Literal[
-    "gain", "relative gain", "machines gain", "spread", "whisker", "stretches", "stretches of the two ASAP"
-]
-
+_MACHINES: Final = {"machines": SWEPT["machines"]}
 _GAIN: Final = "goodput of TargetASAP or PackedTargetASAP less that of first fit, aware or not, largest"
-MEASURES: Final[dict[Quantity, str]] = {
-    "gain": f"{_GAIN} of all settings",
-    "relative gain": "goodput of TargetASAP or PackedTargetASAP over that of first fit, aware or not, less 1, mean of "
-    "the walks, largest of all settings",
-    "machines gain": f"{_GAIN} along figure 1",
-    "spread": "largest less least mean goodput of the five heuristics, at the number of machines of figure 1 where it "
-    "is largest",
-    "whisker": "10th percentile of the goodput of first fit, aware or not, at the period where it is least (the "
-    "interval is between values of single walks)",
-    "stretches": "max_stretch of each first fit over that of each targeted heuristic, geometric mean of all settings",
-    "stretches of the two ASAP": "max_stretch of each first fit over that of each of the two, geometric mean of all "
-    "settings",
-}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberClaim(PrintedNumber):
-    """A number that the text prints, and the claim that it makes.
-
-    Parameters
-    ----------
-    text
-        The claim, in our words.
-    number
-        The number that our specification gives it.
-    quantity
-        What is measured, see `MEASURES`.
-    workload
-        That of which it is said; empty if it is said of all of them together.
-    at_least, at_most, less_than
-        The bounds within which the claim holds.
-    unit
-        That of `numbers` and bounds when they are shown.
-    ours
-        Whether it is another quantity than that of which the paper prints the number.
-    """
-
-    text: str
-    number: str
-    quantity: Quantity
-    workload: str
-    at_least: float | None = None
-    at_most: float | None = None
-    less_than: float | None = None
-    unit: str = "%"
-    ours: bool = False
-
-    def bounds(self) -> dict[str, float]:
-        """Return the bounds that there are, by name."""
-        each = {"at_least": self.at_least, "at_most": self.at_most, "less_than": self.less_than}
-        return {name: value for name, value in each.items() if value is not None}
-
-
-def _claim(
-    quantity: Quantity, workload: str, said: str, numbers: tuple[float, ...], text: str, place: str, number: str,
-    *, unit: str = "%", ours: bool = False, **bounds: float,
-) -> NumberClaim:  # fmt: skip
-    return NumberClaim(
-        quantity=quantity, workload=workload, said=said, numbers=numbers, text=text, place=place, number=number,
-        what=MEASURES[quantity], unit=unit, ours=ours, **bounds,
-    )  # fmt: skip
-
-
-def _differences(
-    workload: str, said: str, number: float, bounds: tuple[float, float], text: str
-) -> Iterator[NumberClaim]:
+def _differences(workload: str, said: str, number: float, bounds: tuple[float, float], text: str) -> Iterator[Sentence]:
     """Hand out what section 6.1 says of the differences between the heuristics, and the same of the gain."""
-    quantities: tuple[tuple[Quantity, str], ...] = (
-        ("spread", "The goodputs of the heuristics differ by"),
-        ("machines gain", "The gain in goodput on first fit is"),
-    )  # fmt: skip
-    for quantity, what in quantities:
-        yield _claim(
-            quantity, workload, said, (number,), f"{what} {text}", "section 6.1", "V3",
-            ours=quantity == "machines gain", at_least=bounds[0], at_most=bounds[1],
-        )  # fmt: skip
+    least, most = bounds
+    yield Sentence(
+        f"The goodputs of the heuristics differ by {text}",
+        "section 6.1 (V3)",
+        Compared("goodput", FIVE, FIVE, _MACHINES, judge="largest", at_least=least, at_most=most),
+        "largest less least mean goodput of the five heuristics, at the number of machines of figure 1 where it is "
+        "largest",
+        on=(workload,),
+        unit="%",
+        printed=(said, number),
+    )
+    yield Sentence(
+        f"The gain in goodput on first fit is {text}",
+        "section 6.1 (V3)",
+        Compared("goodput", ASAP, FIRST_FIT, _MACHINES, judge="largest", at_least=least, at_most=most),
+        f"{_GAIN} along figure 1",
+        ours=True,
+        on=(workload,),
+        unit="%",
+        printed=(said, number),
+    )
 
 
-def _above_84(workload: str) -> NumberClaim:
-    text = "First fit stays above 84 % whatever the period"
-    return _claim("whisker", workload, "above 84 %", (0.84, 1.0), text, "section 6.2", "V14", at_least=0.84)
+def _whisker(workload: str, text: str, said: str, numbers: tuple[float, float], **bound: float) -> Sentence:
+    """Return what section 6.2 says of the lower whiskers of first fit."""
+    return Sentence(
+        text,
+        "section 6.2 (V14)",
+        Compared("whisker", FIRST_FIT, along={"period_s": SWEPT["period_s"]}, judge="least", **bound),  # type: ignore[arg-type]  # a bound
+        "10th percentile of the goodput of first fit, aware or not, at the period where it is least (the interval is "
+        "between values of single walks)",
+        on=(workload,),
+        unit="%",
+        printed=(said, *numbers),
+    )
 
 
-def _stretches(workload: str) -> Iterator[NumberClaim]:
-    quantities: tuple[tuple[Quantity, str], ...] = (
-        ("stretches", "each targeted heuristic"), ("stretches of the two ASAP", "each of the two ASAP"),
-    )  # fmt: skip
-    for quantity, others in quantities:
-        yield _claim(
-            quantity, workload, "a factor of 2 to 3", (2.0, 3.0), f"The maximum stretch of each first fit is 2 to 3 "
-            f"times that of {others}", "section 6.4", "V9", unit="", at_least=2.0, at_most=3.0,
-        )  # fmt: skip
-
-
-_ALL: Final = "abstract, sections 6.4 and 7"
+_ALL: Final = "abstract, sections 6.4 and 7 (V3)"
 PRINTED: Final = (
-    _claim("relative gain", "", "up to 10 %", (0.10,), "Goodput increases by up to 10 % over that of first fit", _ALL,
-           "V3", at_least=0.08, at_most=0.12),
-    _claim("gain", "", "up to 10 %", (0.10,), "The gain in goodput is up to 10 points", _ALL, "V3", at_least=0.08,
-           at_most=0.12),
+    Sentence(
+        "Goodput increases by up to 10 % over that of first fit",
+        _ALL,
+        Compared("goodput", ASAP, FIRST_FIT, SWEPT, how="increase", judge="largest", at_least=0.08, at_most=0.12),
+        "goodput of TargetASAP or PackedTargetASAP over that of first fit, aware or not, less 1, mean of the walks, "
+        "largest of all settings",
+        together=True,
+        unit="%",
+        printed=("up to 10 %", 0.10),
+    ),
+    Sentence(
+        "The gain in goodput is up to 10 points",
+        _ALL,
+        Compared("goodput", ASAP, FIRST_FIT, SWEPT, judge="largest", at_least=0.08, at_most=0.12),
+        f"{_GAIN} of all settings",
+        together=True,
+        unit="%",
+        printed=("up to 10 %", 0.10),
+    ),
     *_differences("Uniform", "around 2 %", 0.02, (0.01, 0.03), "around 2 points"),
     *_differences("3types", "around 2 %", 0.02, (0.01, 0.03), "around 2 points"),
     *_differences(BORG, "up to almost 10 %", 0.10, (0.08, 0.10), "up to almost 10 points"),
-    _claim("whisker", "Uniform", "lower than 75 %", (0.0, 0.75), "First fit can fall below 75 %", "section 6.2", "V14",
-           less_than=0.75),
-    _above_84("3types"),
-    _above_84(BORG),
-    *(each for workload in (BORG, "Uniform", "LogScale", "3types") for each in _stretches(workload)),
-)  # fmt: skip
+    _whisker("Uniform", "First fit can fall below 75 %", "lower than 75 %", (0.0, 0.75), less_than=0.75),
+    *(
+        _whisker(workload, "First fit stays above 84 % whatever the period", "above 84 %", (0.84, 1.0), at_least=0.84)
+        for workload in ("3types", BORG)
+    ),
+    *(
+        Sentence(
+            f"The maximum stretch of each first fit is 2 to 3 times that of each {others}",
+            "section 6.4 (V9)",
+            Compared("max_stretch", FIRST_FIT, names, SWEPT, how="over", mean=["along"], at_least=2.0, at_most=3.0),
+            f"max_stretch of each first fit over that of each {whose}, geometric mean of all settings",
+            on=(workload,),
+            printed=("a factor of 2 to 3", 2.0, 3.0),
+        )
+        for workload in (BORG, "Uniform", "LogScale", "3types")
+        for names, others, whose in (
+            (TARGETED, "targeted heuristic", "targeted heuristic"),
+            (ASAP, "of the two ASAP", "of the two"),
+        )
+    ),
+)
 """Each number that the text prints of results; it has no table."""
+
+
+def printed_table(found: CapacityResults) -> pd.DataFrame:
+    """Return each number that the text prints beside ours, with the difference to the nearest printed value."""
+    rows: list[dict[str, object]] = []
+    for sentence in PRINTED:
+        on = [name for name in sentence.on or found.usual if name in found.workloads]
+        evidence = evidence_on(found, sentence, on) if on else None
+        if evidence is None:
+            continue
+        (said, *numbers), (place, number), effect = sentence.printed, sentence.place, evidence.effect
+        printed = PrintedNumber(place=place, what=sentence.measure, numbers=tuple(numbers), said=said)
+        rows.append(
+            {
+                "place": place,
+                "number": number,
+                "workload": "all" if sentence.together else on[0],
+                "what": sentence.measure,
+                "printed": said,
+                "ours": effect.estimate,
+                "low": effect.low,
+                "high": effect.high,
+                "confidence": effect.confidence,
+                "difference": printed.difference(effect.estimate),
+            }
+        )
+    return pd.DataFrame(rows)

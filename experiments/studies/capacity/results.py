@@ -1,18 +1,19 @@
 """What is asked of the results of the capacity study: values at points of its sweeps, and tables of them."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.results import Results
+from experiments.campaigns.claims import Scope
+from experiments.campaigns.judging import StudyResults, Values, exponential, logarithms
+from experiments.campaigns.sentences import Sentence
 from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.on_machines import FIVE, QUEUES
-from experiments.studies.capacity.settings import BORG, CENTRE, equivalent_platform
+from experiments.studies.capacity.measures import MEASURES
+from experiments.studies.capacity.settings import BORG, CENTRE, SWEPT, WORKLOADS, equivalent_platform
 
 SWEEPS: Final = {
     "machines": "average number of machines",
@@ -62,17 +63,13 @@ AUTHORS: Final[Mapping[str, tuple[float, ...]]] = {
 _NOTHING: Final = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["trace", REPLICATION]))
 
 
-class CapacityResults:
-    """The results of the study, as they are asked for: values at a point, a value a job trace and walk.
+class CapacityResults(StudyResults):
+    """The results of the study, as they are asked for: values at a point, a value a job trace and walk."""
 
-    Parameters
-    ----------
-    results
-        The results of a campaign of the study.
-    """
-
-    def __init__(self, results: Results) -> None:
-        self.results = results
+    order = FIVE
+    planned = CENTRE
+    replications = "walks"
+    measures = MEASURES
 
     @cached_property
     def centre(self) -> dict[str, Any]:
@@ -83,6 +80,16 @@ class CapacityResults:
     def workloads(self) -> list[str]:
         """The workloads, in the order of the cells."""
         return [str(name) for name in self.results.factors["workload"]]
+
+    @property
+    def subjects(self) -> list[str]:
+        """The workloads."""
+        return self.workloads
+
+    @cached_property
+    def usual(self) -> list[str]:
+        """Those of the paper's figures."""
+        return [name for name in self.workloads if name in WORKLOADS]
 
     @cached_property
     def heuristics(self) -> list[str]:
@@ -116,10 +123,34 @@ class CapacityResults:
             point["machines"], point["radius"] = equivalent_platform(cores, self.centre)
         return (workload, heuristic, *(_plain(point[name]) for name in CENTRE))
 
-    def values(self, measure: str, workload: str, heuristic: str, **moved: object) -> "pd.Series[float]":
+    def levels(self, factor: str, subject: str) -> list[Any]:
+        """Return those of the paper's values of a sweep that were run on a workload; none if there is one only."""
+        values = [value for value in self.swept(factor, subject) if value in SWEPT[factor]]
+        return values if len(values) > 1 else []
+
+    def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401
         """Return a measure at a point that differs from the centre in what is moved, a value a job trace and walk."""
-        part = self._groups.get(self._key(workload, heuristic, moved))
-        return _NOTHING if part is None or measure not in part else part[measure].astype(float)
+        if column == "used":
+            return self.value("goodput", alternative, subject, **moved) + self.value(
+                "aborted", alternative, subject, **moved
+            )
+        part = self._groups.get(self._key(subject, alternative, moved))
+        return _NOTHING if part is None or column not in part else part[column].astype(float)
+
+    def scope(self, said: Sentence, on: Sequence[str]) -> Scope:
+        """Return what of the paper's design a sentence is about: the centre, but for what its row moves."""
+        of = WORKLOADS if said.together else (said.than_on, *on) if said.than_on else on
+        held = {name: (CENTRE[name],) for name in ("change", "cores_per_machine", "jobs_per_week")}
+        swept = {name: (CENTRE[name],) for name in SWEPT} | self.moved(said.compared)
+        return Scope(
+            at_each={"workload": of, **held},
+            along={**swept, "heuristic": self.named(said.compared)},
+            a_part_may=said.compared.a_part_may,
+        )
+
+    def text(self, said: Sentence, on: Sequence[str]) -> str:
+        """Return a sentence with its workload, if it is about one."""
+        return said.text if said.together else f"{said.text}, on {on[0]}"
 
     def effect(self, values: "pd.Series[float] | None") -> Effect | None:
         """Return the mean of values over the walks, with its interval; None if there are none.
@@ -130,17 +161,6 @@ class CapacityResults:
         if there is None or there.empty:
             return None
         return bootstrap(there.groupby(level=REPLICATION).mean().to_numpy(), seed=self.results.seed)
-
-
-def logarithms(values: "pd.Series[float]") -> "pd.Series[float]":
-    """Return the natural logarithms of values; NaN where there is none, as of nothing lost in a short window."""
-    return pd.Series(np.log(values.where(values > 0.0).to_numpy(dtype=float)), index=values.index)
-
-
-def exponential(effect: Effect) -> Effect:
-    """Return the effect on logarithms as one on ratios."""
-    ends = [None if end is None else math.exp(end) for end in (effect.low, effect.high)]
-    return Effect(math.exp(effect.estimate), ends[0], ends[1], effect.replications, effect.confidence)
 
 
 def _plain(value: object) -> object:
@@ -172,7 +192,7 @@ def _centre(found: CapacityResults) -> Iterator[dict[str, Any]]:
             theirs = INDEPENDENT.get(workload, {}).get(heuristic, (None, None, None))
             row: dict[str, Any] = {"workload": workload, "heuristic": heuristic}
             for measure, their in zip(("goodput", "aborted", "max_stretch"), theirs, strict=True):
-                effect = found.effect(found.values(measure, workload, heuristic))
+                effect = found.effect(found.value(measure, heuristic, workload))
                 if effect is None:
                     row = {}
                     break
@@ -180,7 +200,7 @@ def _centre(found: CapacityResults) -> Iterator[dict[str, Any]]:
                     measure: effect.estimate}  # fmt: skip
                 row |= {f"{measure}, theirs": their, f"{measure}, difference": _less(effect, their)}
             for measure in ("idle", "mean_aborted_s", "kills", "mean_stretch", "completed_share", "mean_machines_used"):
-                other = found.effect(found.values(measure, workload, heuristic)) if row else None
+                other = found.effect(found.value(measure, heuristic, workload)) if row else None
                 row |= {measure: None if other is None else other.estimate} if row else {}
             if row:
                 yield row
@@ -198,7 +218,7 @@ def _sweeps(found: CapacityResults) -> Iterator[dict[str, Any]]:
             for value in values if len(values) > 1 else ():
                 theirs = INDEPENDENT_SWEEPS.get((workload, name, value), ())
                 for heuristic in found.heuristics:
-                    effect = found.effect(found.values("goodput", workload, heuristic, **{name: value}))
+                    effect = found.effect(found.value("goodput", heuristic, workload, **{name: value}))
                     if effect is None:
                         continue
                     their = dict(zip(_SWEPT, theirs, strict=False)).get(heuristic)
@@ -227,7 +247,7 @@ def _paired(found: CapacityResults) -> Iterator[dict[str, Any]]:
 def _pair(found: CapacityResults, workload: str, heuristic: str, moved: Mapping[str, Any]) -> dict[str, float | None]:
     row: dict[str, float | None] = {}
     for measure, ratio in _PAIRED:
-        one, other = (found.values(measure, workload, each, **moved) for each in (heuristic, "FirstFitAware"))
+        one, other = (found.value(measure, each, workload, **moved) for each in (heuristic, "FirstFitAware"))
         effect = found.effect(logarithms(one) - logarithms(other) if ratio else one - other)
         if effect is not None:
             said = f"{measure}, {'times' if ratio else 'less'}"
@@ -250,8 +270,8 @@ def _against(found: CapacityResults, name: str, measures: Sequence[str]) -> Iter
             for heuristic in found.heuristics if value != found.centre[name] else ():
                 row: dict[str, Any] = {"workload": workload, name: value, "heuristic": heuristic}
                 for measure in measures:
-                    there = found.values(measure, workload, heuristic, **{name: value})
-                    effect = found.effect(there - found.values(measure, workload, heuristic))
+                    there = found.value(measure, heuristic, workload, **{name: value})
+                    effect = found.effect(there - found.value(measure, heuristic, workload))
                     if effect is not None:
                         row |= _interval(f"{measure}, difference", effect, prefix=f"{measure} ")
                 if len(row) > 3:
@@ -266,7 +286,7 @@ def _program(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and heuristic of which the authors' program's goodput is known."""
     for workload in found.workloads:
         for heuristic, their in zip(_SWEPT, AUTHORS.get(workload, ()), strict=False):
-            effect = found.effect(found.values("goodput", workload, heuristic, variant="program"))
+            effect = found.effect(found.value("goodput", heuristic, workload, variant="program"))
             if effect is not None:
                 yield {
                     "workload": workload, "heuristic": heuristic, **_interval("goodput", effect), "theirs": their,

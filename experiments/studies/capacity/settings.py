@@ -18,6 +18,8 @@ from simmodels.workload import Workload
 from workloads.perotin import RISKY_FAMILIES, variable_capacity_jobs
 
 BORG: Final = "Borg"
+WORKLOADS: Final = ("Uniform", "LogScale", "3types", BORG)
+"""Those of the paper's figures."""
 CHANGES: Final = ("kill", "notice", "drain", "checkpoint", "periodic")
 
 CENTRE: Final[Mapping[str, Any]] = {

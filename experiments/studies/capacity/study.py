@@ -20,8 +20,8 @@ from experiments.campaigns.claims import Claim, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
-from experiments.studies.capacity.claims import make_claims, printed_table
-from experiments.studies.capacity.paper import ELEMENTS, PAPER, SLICES
+from experiments.studies.capacity.claims import make_claims
+from experiments.studies.capacity.paper import ELEMENTS, PAPER, SLICES, printed_table
 from experiments.studies.capacity.results import CapacityResults, make_tables
 from experiments.studies.capacity.settings import (
     BORG,

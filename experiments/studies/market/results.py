@@ -2,8 +2,8 @@
 
 References
 ----------
-See `experiments.studies.market.study`. `PROTOTYPE` has the means of an independent program, over three workloads of its own
-(over one, where the runs are cut at the last submission).
+See `experiments.studies.market.study`. `PROTOTYPE` has the means of an independent program, over three workloads of its
+own (over one, where the runs are cut at the last submission).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

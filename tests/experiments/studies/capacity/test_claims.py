@@ -12,14 +12,15 @@ import pytest
 
 from experiments.campaigns import run
 from experiments.campaigns.claims import Claim
+from experiments.campaigns.judging import by_replication, deciding, mean_of, members_of
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
+from experiments.campaigns.sentences import Compared
 from experiments.on_machines import FIVE
-from experiments.studies.capacity.study import Capacity
-from experiments.studies.capacity.measures import About, deciding, mean_of, members_of, rows_of
 from experiments.studies.capacity.paper import PRINTED
 from experiments.studies.capacity.results import CapacityResults
 from experiments.studies.capacity.settings import CENTRE, SWEPT, points
+from experiments.studies.capacity.study import Capacity
 from tests.experiments.studies.capacity.test_study import write_slice
 
 WORKLOADS = ("Uniform", "LogScale", "LogScaleU", "3types", "Borg")
@@ -263,45 +264,46 @@ def series(values: list[float]) -> "pd.Series[float]":
 
 
 def test_what_decides_is_what_is_farthest_outside_or_comes_nearest() -> None:
-    found = CapacityResults(made())
+    found, more = CapacityResults(made()), Compared("goodput", more_than=0.0)
     steady, above, below = (series([mean + 0.001 * (k % 2) for k in range(12)]) for mean in (0.5, 0.9, -0.4))
-    decided = deciding(found, {"steady": steady, "above": above}, {"more_than": 0.0})
+    decided = deciding(found, {"steady": steady, "above": above}, more)
     assert decided is not None
-    assert decided.note == "steady, of 2 comparisons: the one that decides"
-    decided = deciding(found, {"steady": steady, "above": above, "below": below}, {"more_than": 0.0})
+    assert found.shown(decided) == ("", "steady, of 2 comparisons: the one that decides")
+    decided = deciding(found, {"steady": steady, "above": above, "below": below}, more)
     assert decided is not None
-    assert decided.note.startswith("below, of 3")
-    assert deciding(found, {}, {"more_than": 0.0}) is None
-    ratio = deciding(found, {"": series([math.log(2.0)] * 12)}, {"at_least": 1.5, "at_most": 3.0}, ratio=True)
-    assert ratio is not None
-    assert ratio.effect.estimate == pytest.approx(2.0)
+    assert (decided.member, decided.members) == ("below", 3)
+    assert deciding(found, {}, more) is None
+    ratio = Compared("goodput", how="over", at_least=1.5, at_most=3.0)
+    decided = deciding(found, {"": series([math.log(2.0)] * 12)}, ratio)
+    assert decided is not None
+    assert decided.effect.estimate == pytest.approx(2.0)
 
 
 def test_walks_that_one_member_lacks_are_left_out_of_all() -> None:
-    about = About(CapacityResults(made()), "Borg")
-    whole = about.of("goodput", "TargetAsap")
+    found = CapacityResults(made())
+    whole = found.value("goodput", "TargetAsap", "Borg")
     family = {"all": whole, "some": whole[whole.index.get_level_values("replication") > 1]}
-    members, note = members_of(about.found, family)
+    members, note = members_of(found, family)
     effects = {name: member(1) for name, member in members.items()}
     assert {each.replications for each in effects.values()} == {10}
     assert effects["all"].estimate == effects["some"].estimate
     assert note == "2 of 12 walks lack a value and are left out"
-    assert mean_of(family).isna().sum() == 2
-    _, note = members_of(about.found, {"mean": mean_of(family)})
+    mean = mean_of(list(family.values()))
+    assert mean.isna().sum() == 2
+    _, note = members_of(found, {"mean": mean})
     assert note.startswith("2 of 12 walks"), "what a mean lacks is not forgotten"
 
 
 def test_a_walk_that_lacks_a_value_on_one_job_trace_is_left_out() -> None:
-    whole = About(CapacityResults(made()), "Borg").of("goodput", "TargetAsap").copy()
+    whole = CapacityResults(made()).value("goodput", "TargetAsap", "Borg").copy()
     whole.iloc[0] = float("nan")
-    rows, left_out = rows_of({"": whole})
-    assert (len(rows), left_out) == (11, 1)
+    assert by_replication({"": whole}).isna().sum().item() == 1
 
 
 def test_of_a_family_that_lacks_a_member_nothing_is_said() -> None:
-    about = About(CapacityResults(made()), "Borg")
-    nothing = about.of("goodput", "none")
-    assert deciding(about.found, {"a": about.of("goodput", "TargetAsap"), "b": nothing}, {"more_than": 0.0}) is None
+    found = CapacityResults(made())
+    family = {"a": found.value("goodput", "TargetAsap", "Borg"), "b": found.value("goodput", "none", "Borg")}
+    assert deciding(found, family, Compared("goodput", more_than=0.0)) is None
 
 
 def test_goodput_rises_and_falls_between_the_papers_numbers_of_machines_or_is_not_measured() -> None:

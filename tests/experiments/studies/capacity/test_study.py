@@ -19,9 +19,9 @@ from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.on_machines import FIVE, QUEUES
-from experiments.studies.capacity.study import Capacity, jobs_of, simulated, walk_of
 from experiments.studies.capacity.results import AUTHORS, INDEPENDENT, INDEPENDENT_SWEEPS, CapacityResults
 from experiments.studies.capacity.settings import CENTRE, CHANGES, INTERPRETATIONS, equivalent_platform, points
+from experiments.studies.capacity.study import Capacity, jobs_of, simulated, walk_of
 from simmodels.errors import SimModelsError
 from simmodels.streams import entropy
 from workloads.perotin import RISKY_FAMILIES
@@ -97,20 +97,19 @@ def test_a_cell_is_the_direct_simulation_of_its_jobs_on_its_walk(
     results: Results, name: str, variant: str, heuristic: str, options: dict[str, object]
 ) -> None:
     metrics = direct(heuristic, **options).metrics()
-    values = CapacityResults(results).values("goodput", "LogScale", name, variant=variant)
+    values = CapacityResults(results).value("goodput", name, "LogScale", variant=variant)
     assert values[1, 2] == metrics["goodput"]
     assert (
-        CapacityResults(results).values("max_stretch", "LogScale", name, variant=variant)[1, 2]
-        == metrics["max_stretch"]
+        CapacityResults(results).value("max_stretch", name, "LogScale", variant=variant)[1, 2] == metrics["max_stretch"]
     )
 
 
 def test_partial_credit_is_another_measure_of_the_same_schedule(results: Results) -> None:
     metrics = direct("FirstFit").metrics(warm_credit="partial")
     found = CapacityResults(results)
-    assert found.values("goodput", "LogScale", "FirstFitAware", variant="partial_credit")[1, 2] == metrics["goodput"]
-    kept = found.values("kills", "LogScale", "FirstFitAware")
-    assert kept.equals(found.values("kills", "LogScale", "FirstFitAware", variant="partial_credit"))
+    assert found.value("goodput", "FirstFitAware", "LogScale", variant="partial_credit")[1, 2] == metrics["goodput"]
+    kept = found.value("kills", "FirstFitAware", "LogScale")
+    assert kept.equals(found.value("kills", "FirstFitAware", "LogScale", variant="partial_credit"))
 
 
 def test_easy_is_a_queue_on_the_same_machines(results: Results, cells: list[Cell]) -> None:
@@ -123,7 +122,7 @@ def test_easy_is_a_queue_on_the_same_machines(results: Results, cells: list[Cell
     recorder = sm.Recorder(env)
     env.run(until=env.end_of(window[1]))
     schedule = recorder.schedule(window_s=window)
-    assert CapacityResults(results).values("goodput", "LogScale", "EASY")[1, 2] == schedule.metrics()["goodput"]
+    assert CapacityResults(results).value("goodput", "EASY", "LogScale")[1, 2] == schedule.metrics()["goodput"]
 
 
 def test_all_cells_of_a_replication_meet_the_same_walk_and_others_another(cells: list[Cell]) -> None:
@@ -269,7 +268,7 @@ def test_boxes_have_the_whiskers_and_stars_of_the_paper(results: Results) -> Non
     assert [name.split(":")[0] for name in figures][:4] == ["figure 1", "figure 2", "figure 3", "ours"]
     assert "ours: machines that are switched off" in figures
     axes = figures["figure 3: goodput by range of machines"].axes[0]
-    goodput = CapacityResults(results).values("goodput", "LogScale", "FirstFitAware")
+    goodput = CapacityResults(results).value("goodput", "FirstFitAware", "LogScale")
     low, high = np.percentile(goodput, [10, 90])
     ends = np.concatenate([line.get_ydata() for line in axes.lines])
     assert np.isclose(ends, low).any()
@@ -398,6 +397,6 @@ def test_a_report_of_some_heuristics_says_what_there_is(heuristics: Sequence[str
     chosen = {**SMALL, "trace": [0], "machines": 24, "radius": 8, "period_s": 1200, "heuristic": list(heuristics)}
     found = run("capacity", out=tmp_path / "c", scale="smoke", workers=0, chosen={**chosen, "replications": 1})
     write_report(found)
-    goodput = CapacityResults(found.results()).values("goodput", "LogScale", heuristics[0])
+    goodput = CapacityResults(found.results()).value("goodput", heuristics[0], "LogScale")
     assert len(goodput) == 1
     assert goodput.between(0, 1).all()

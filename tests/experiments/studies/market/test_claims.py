@@ -9,10 +9,10 @@ import pytest
 import simmodels as sm
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.studies.market.study import Market
 from experiments.studies.market.measures import LOADS, MarketResults, NotMeasuredError
 from experiments.studies.market.paper import crossing, leads_up_to, printed_numbers
 from experiments.studies.market.results import PROTOTYPE, grid
+from experiments.studies.market.study import Market
 
 KNOWN = (0.7, 0.9, 1.0, 1.1, 1.2, 1.4)
 """The loads of the prototype; between them, its means are taken to lie on a line."""

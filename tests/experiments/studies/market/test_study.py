@@ -14,9 +14,9 @@ from experiments.campaigns.cell import Cell
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
-from experiments.studies.market.study import BEYOND, RULES, Market, _rule_loads
 from experiments.studies.market.paper import ELEMENTS, PAPER
 from experiments.studies.market.results import PROTOTYPE
+from experiments.studies.market.study import BEYOND, RULES, Market, _rule_loads
 from simmodels.errors import RequestError, UnknownNameError
 
 CLUSTERS = [
