@@ -37,6 +37,7 @@ python_use_unqualified_type_names = True
 html_theme = "furo"
 html_title = f"schedlab {release}"
 html_static_path = ["_site/static"]
+html_extra_path = ["llms.txt"]  # at the root of the site
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
