@@ -218,6 +218,13 @@ def test_no_block_of_the_page_hides_code_under_another_name(page: Path) -> None:
         assert block.language not in OTHER_NAMES, f"line {block.first}: call it python or console, so that it is run"
 
 
+def test_the_links_of_the_page_for_language_models_lead_to_pages() -> None:
+    links = re.findall(r"\]\((.*?)\)", (ROOT / "docs" / "llms.txt").read_text("utf-8"))
+    pages = [ROOT / "docs" / link.removesuffix(".html") for link in links]
+    assert [page for page in pages if not (page.with_suffix(".md").exists() or page.with_suffix(".rst").exists())] == []
+    assert pages
+
+
 # -- this test, tested ------------------------------------------------------------------------------
 
 PAGE = """# A page
