@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -10,55 +10,116 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from experiments.campaigns.judging import Values
 from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
 from experiments.on_machines import FIVE, QUEUES
-from experiments.studies.capacity.paper import FIGURES, METRICS_FIGURE
 from experiments.studies.capacity.results import SWEEPS, CapacityResults
 from experiments.studies.capacity.settings import BORG
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
 _COLOURS: Final = dict(zip((*FIVE, *QUEUES), PALETTE, strict=True))
 _LABELS: Final = {
     "goodput": "goodput",
+    "max_stretch": "maximum stretch",
     "aborted": "aborted share",
     "mean_aborted_s": "mean aborted time (s)",
-    "max_stretch": "maximum stretch",
 }
-_METRICS: Final = ("goodput", "max_stretch", "aborted", "mean_aborted_s")
 _WIDTH: Final = 0.84
+
+
+class Boxes(NamedTuple):
+    """A figure: boxes of a measure along an axis, a panel a workload; of several measures, a panel each.
+
+    Parameters
+    ----------
+    title
+        Its name.
+    along
+        The factor along the axis.
+    measures
+        What is drawn.
+    on
+        The workload of which several measures are drawn; none if they are drawn by workload.
+    queues
+        Whether the queues are drawn, too; without one, there is no figure then.
+    """
+
+    title: str
+    along: str
+    measures: Sequence[str] = ("goodput",)
+    on: str = ""
+    queues: bool = False
+
+
+FIGURES: Final = (
+    Boxes("figure 1: goodput by average machines", "machines"),
+    Boxes("figure 2: goodput by period of change", "period_s"),
+    Boxes("figure 3: goodput by range of machines", "radius"),
+    Boxes("figure 4: four metrics on Borg by range of machines", "radius", tuple(_LABELS), on=BORG),
+    Boxes("ours: four metrics at the centre by workload", "workload", tuple(_LABELS)),
+    Boxes(f"extended: goodput by {SWEEPS['cores_per_machine']}", "cores_per_machine"),
+    Boxes(f"extended: goodput by {SWEEPS['jobs_per_week']}", "jobs_per_week"),
+    Boxes("extended: queues on the same machines", "workload", tuple(_LABELS), queues=True),
+    Boxes("extended: notice, drain and checkpoints", "change"),
+)
+"""The figures, a row each."""
 
 
 def draw_figures(found: CapacityResults) -> dict[str, Figure]:
     """Return the figures for which there are cells, by name."""
-    figures: dict[str, Figure] = {}
     if found.results.table.empty:
-        return figures
-    for name, title in FIGURES.items():
-        values = found.swept(name)
-        if len(values) > 1:
-            figures[title] = _sweep(found, name, values)
-    if len(found.swept("radius", BORG)) > 1:
-        figures[METRICS_FIGURE] = _by_radius(found)
-    figures["ours: four metrics at the centre by workload"] = _measures(found, _shown(found))
-    for name in ("cores_per_machine", "jobs_per_week"):
-        values = found.swept(name)
-        if len(values) > 1:
-            figures[f"extended: goodput by {SWEEPS[name]}"] = _sweep(found, name, values)
-    if set(QUEUES) & set(found.heuristics):
-        figures["extended: queues on the same machines"] = _measures(found, found.heuristics)
-    if len(found.results.factors["change"]) > 1:
-        figures["extended: notice, drain and checkpoints"] = _changes(found)
-    return figures
+        return {}
+    drawn = {row.title: _drawn(found, row) for row in FIGURES if not row.queues or set(QUEUES) & set(found.heuristics)}
+    return {title: figure for title, figure in drawn.items() if figure is not None}
+
+
+def _ticks(found: CapacityResults, row: Boxes, workload: str = "") -> list[Any]:
+    """Return the values along the axis: of a sweep those for which there are cells."""
+    if row.along in SWEEPS:
+        return found.swept(row.along, workload)
+    return [str(name) for name in found.results.factors[row.along]]
+
+
+def _drawn(found: CapacityResults, row: Boxes) -> Figure | None:
+    """Return a figure; None if there is one value only along an axis that is no workload."""
+    ticks, by_workload = _ticks(found, row, row.on), row.along == "workload"
+    if len(ticks) < 2 and not by_workload:
+        return None
+    paper = [name for name in FIVE if name in found.heuristics]
+    heuristics = found.heuristics if row.queues or not paper else paper
+    several = len(row.measures) > 1
+    panels = row.measures if several else [name for name in found.workloads if len(_ticks(found, row, name)) > 1]
+
+    def values(panel: str, tick: Any, heuristic: str) -> Values:  # noqa: ANN401  any value
+        measure, workload = (panel, row.on) if several else (row.measures[0], panel)
+        moved = {} if by_workload else {row.along: tick}
+        return found.value(measure, heuristic, tick if by_workload else workload, **moved)
+
+    with mpl.rc_context(STYLE):
+        figure, each = _panels(len(panels), across=2)
+        for axes, panel in zip(each, panels, strict=True):
+            _boxes(axes, ticks, heuristics, partial(values, panel))
+            measure = panel if several else row.measures[0]
+            axes.set_ylabel(_LABELS[measure])
+            if measure == "max_stretch":  # stretches differ by orders of magnitude, and are plain numbers all the same
+                axes.set_yscale("log")
+                label_plainly(axes)
+            if not several:
+                axes.set_title(panel)
+            if by_workload:
+                axes.tick_params(axis="x", labelsize="small")
+            axes.set_xlabel(SWEEPS.get(row.along, ""))
+        _say(figure, heuristics)
+    return figure
 
 
 def _boxes(
     axes: Axes,
     ticks: Sequence[object],
     heuristics: Sequence[str],
-    values: Callable[[Any, str], "pd.Series[float]"],
+    values: Callable[[Any, str], Values],
 ) -> None:
     """Draw boxes side by side at each tick: quartiles, whiskers from 10 to 90 %, a star at the mean."""
     width = _WIDTH / len(heuristics)
@@ -98,16 +159,6 @@ def _box(sample: "NDArray[np.floating[Any]]") -> dict[str, Any]:
     return {"whislo": low, "q1": q1, "med": median, "q3": q3, "whishi": high, "mean": sample.mean(), "fliers": []}
 
 
-def _goodput(found: CapacityResults, workload: str, name: str, value: object, heuristic: str) -> "pd.Series[float]":
-    """Return goodput where one factor has this value."""
-    return found.value("goodput", heuristic, workload, **{name: value})
-
-
-def _at_centre(found: CapacityResults, measure: str, workload: str, heuristic: str) -> "pd.Series[float]":
-    """Return a measure at the centre."""
-    return found.value(measure, heuristic, workload)
-
-
 def _panels(count: int, *, across: int, height_in: float = 2.3, width_in: float = 3.6) -> tuple[Figure, list[Axes]]:
     """Return a figure of `count` panels, `across` of them in a row, with room for a legend below."""
     rows = -(-count // across)
@@ -120,79 +171,3 @@ def _say(figure: Figure, heuristics: Sequence[str]) -> None:
         Patch(facecolor=_COLOURS[name], edgecolor=INK, linewidth=0.6, alpha=0.85, label=name) for name in heuristics
     ]
     figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 3))
-
-
-def _shown(found: CapacityResults) -> list[str]:
-    """Return the paper's heuristics that were run; if none was, the others."""
-    return [name for name in FIVE if name in found.heuristics] or list(found.heuristics)
-
-
-def _sweep(found: CapacityResults, name: str, values: Sequence[Any]) -> Figure:
-    """Return goodput along a sweep, a panel a workload."""
-    heuristics = _shown(found)
-    workloads = [workload for workload in found.workloads if len(found.swept(name, workload)) > 1]
-    with mpl.rc_context(STYLE):
-        figure, panels = _panels(len(workloads), across=2)
-        for axes, workload in zip(panels, workloads, strict=True):
-            _boxes(
-                axes, values, heuristics,
-                partial(_goodput, found, workload, name),
-            )  # fmt: skip
-            axes.set_title(workload)
-            axes.set_xlabel(SWEEPS[name])
-            axes.set_ylabel("goodput")
-        _say(figure, heuristics)
-    return figure
-
-
-def _by_radius(found: CapacityResults) -> Figure:
-    """Return figure 4: four metrics on Borg along the range of the number of machines, a panel each."""
-    values, heuristics = found.swept("radius", BORG), _shown(found)
-
-    def at(measure: str, radius: object, heuristic: str) -> "pd.Series[float]":
-        return found.value(measure, heuristic, BORG, radius=radius)
-
-    with mpl.rc_context(STYLE):
-        figure, panels = _panels(len(_METRICS), across=2)
-        for axes, measure in zip(panels, _METRICS, strict=True):
-            _boxes(axes, values, heuristics, partial(at, measure))
-            axes.set_xlabel(SWEEPS["radius"])
-            _measured(axes, measure)
-        _say(figure, heuristics)
-    return figure
-
-
-def _measured(axes: Axes, measure: str) -> None:
-    """Name the axis of a measure; stretches differ by orders of magnitude, and are plain numbers all the same."""
-    axes.set_ylabel(_LABELS[measure])
-    if measure == "max_stretch":
-        axes.set_yscale("log")
-        label_plainly(axes)
-
-
-def _measures(found: CapacityResults, heuristics: Sequence[str]) -> Figure:
-    """Return the four metrics at the centre, a panel each, the workloads along the axis."""
-    with mpl.rc_context(STYLE):
-        figure, panels = _panels(len(_METRICS), across=2)
-        for axes, measure in zip(panels, _METRICS, strict=True):
-            _boxes(axes, found.workloads, heuristics, partial(_at_centre, found, measure))
-            _measured(axes, measure)
-            axes.tick_params(axis="x", labelsize="small")
-        _say(figure, heuristics)
-    return figure
-
-
-def _changes(found: CapacityResults) -> Figure:
-    """Return goodput by how machines go, a panel a workload."""
-    heuristics, changes = _shown(found), [str(name) for name in found.results.factors["change"]]
-    with mpl.rc_context(STYLE):
-        figure, panels = _panels(len(found.workloads), across=2)
-        for axes, workload in zip(panels, found.workloads, strict=True):
-            _boxes(
-                axes, changes, heuristics,
-                partial(_goodput, found, workload, "change"),
-            )  # fmt: skip
-            axes.set_title(workload)
-            axes.set_ylabel("goodput")
-        _say(figure, heuristics)
-    return figure

@@ -23,14 +23,6 @@ PAPER: Final = Paper(
 SLICES: Final = "--workload Uniform,LogScale,LogScaleU,3types,SLICE,SLICE,..."
 """How slices of Borg's trace are passed beside the families: seven for the paper's six job traces."""
 
-FIGURES: Final = {
-    "machines": "figure 1: goodput by average machines",
-    "period_s": "figure 2: goodput by period of change",
-    "radius": "figure 3: goodput by range of machines",
-}
-"""The names of the figures of goodput, by the factor along the axis."""
-METRICS_FIGURE: Final = "figure 4: four metrics on Borg by range of machines"
-
 ELEMENTS: Final = (
     Element(
         number="fig. 1",
