@@ -7,6 +7,7 @@ follows from its row, and is written nowhere else.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise, product
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -113,7 +114,7 @@ class StudyResults(ABC):
         """Return what is measured, in words."""
         return said.measure
 
-    def there(self, alternatives: Sequence[str]) -> Sequence[str]:
+    def there(self, alternatives: Sequence[str], subject: str) -> Sequence[str]:  # noqa: ARG002  those who leave some out
         """Return those of the alternatives that are compared: by default all, so that each is needed."""
         return alternatives
 
@@ -246,8 +247,8 @@ def family_of(found: StudyResults, said: Sentence, on: Sequence[str]) -> dict[st
     up_to = compared.judge == "largest" and compared.a_part_may == "neither"
     if up_to and not all(found.run_along(compared, name, subject) for subject in on for name in compared.along):
         return {}  # of all sweeps, or of nothing
-    pairs = compared.pairs(found.there)
     for subject in on:
+        pairs = compared.pairs(partial(found.there, subject=subject))
         for along, first, second in _places(found, compared, subject):
             for (one, other), column in product(pairs, names_of(compared.values)):
                 values = _compared(found, said, column, (one, other), subject, first)
@@ -258,10 +259,11 @@ def family_of(found: StudyResults, said: Sentence, on: Sequence[str]) -> dict[st
     several = {field for field in Member._fields if len({getattr(member, field) for member in parts}) > 1}
     if compared.between != "ends" and sum(map(len, found.moved(compared).values())) > 1 + bool(compared.change):
         several |= {"along"}
-    return {
-        found.called(compared, member, frozenset(several)): mean_of(each) if compared.mean else each[0]
-        for member, each in parts.items()
-    }
+    names = [found.called(compared, member, frozenset(several)) for member in parts]
+    if len(set(names)) < len(names):  # none is lost for want of a name of its own
+        names = [" ".join(filter(None, member)) for member in parts]
+    means = [mean_of(each) if compared.mean else each[0] for each in parts.values()]
+    return dict(zip(names, means, strict=True))
 
 
 def _places(found: StudyResults, compared: Compared, subject: str) -> Iterator[tuple[str, Point, Point | None]]:
@@ -272,12 +274,8 @@ def _places(found: StudyResults, compared: Compared, subject: str) -> Iterator[t
         return
     for factor in compared.along:
         levels = found.run_along(compared, factor, subject)
-        last = levels[-1:] if compared.between == "ends" else levels[1:]
-        steps = (
-            pairwise(levels)
-            if compared.between == "next"
-            else ((levels[0], level) for level in last if len(levels) > 1)
-        )
+        later = levels[1:] if compared.between == "first" else levels[1:][-1:]
+        steps = pairwise(levels) if compared.between == "next" else product(levels[:1], later)
         for one, other in steps:
             first, second = (one, other) if compared.change == "drop" else (other, one)
             yield found.step(factor, one, other), {factor: first}, {factor: second}
@@ -326,8 +324,8 @@ def claim_on(found: StudyResults, said: Sentence, on: Sequence[str]) -> Claim:
     """Return the claim that a sentence makes about some subjects, with the evidence on it."""
     given = {name: level for name, level in said.given.items() if found.centre[name] != level}
     evidence = None if given else evidence_on(found, said, on)
-    added, deciding = ("", "") if evidence is None else found.shown(evidence)
-    notes = (said.note,) if evidence is None else (deciding, evidence.note, said.note)
+    added, decider = ("", "") if evidence is None else found.shown(evidence)
+    notes = (said.note,) if evidence is None else (decider, evidence.note, said.note)
     source, number = said.place
     return Claim(
         text=found.text(said, on),

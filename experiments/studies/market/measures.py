@@ -1,219 +1,136 @@
-"""What a market campaign measured at one end of its runs, and how a sentence about all of several cells is judged."""
+"""Measures that no column of the market study has: ranks, bends, and what is compared between tenths of the jobs."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
 
-import numpy as np
 import pandas as pd
 
-from experiments.campaigns.claims import Claim, Scope
-from experiments.campaigns.families import Measured, everywhere, mean_among, number_above_zero
-from experiments.campaigns.results import Results
+from experiments.campaigns.families import Measured, number_above_zero
+from experiments.campaigns.judging import Family, OwnMeasure, StudyResults, Values, members_of
+from experiments.campaigns.sentences import Sentence, names_of
 from experiments.campaigns.statistics import Effect
-from experiments.studies.market.results import PLAIN, enough_jobs, grid
-from simmodels.ground.numbers import Floats
+from experiments.studies.market.settings import FIGURE_7, HIGHEST_LOAD, LOWEST_LOAD, TENTHS, at
 from simmodels.policies.bids import TEN_BIDS
 
-Cells: TypeAlias = Mapping[str, Measured]
-"""What is measured, by where."""
-
-DECIDE: Final = "--scale paper"
-LOADS: Final = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4)
-"""The loads of the paper's figures 3 to 6."""
-LOWEST_LOAD: Final = LOADS[0]
-HIGHEST_LOAD: Final = LOADS[-1]
-BELOW_SATURATION: Final = 0.99
-OVERLOAD: Final = 1.01
-"""Loads up to the one are below saturation, those from the other on above it."""
-FIGURE_7: Final = 1.2
-"""The load of figure 7."""
-_MISSING: Final = "not all that it is about was run, or finished"
-
-
-class NotMeasuredError(Exception):
-    """What a sentence is about was not run, or no job of it finished."""
-
-
-def loads_from(low: float = 0.0, high: float = np.inf) -> tuple[float, ...]:
-    """Return the paper's loads from one to another."""
-    return tuple(load for load in LOADS if low <= load <= high)
-
-
-def at(load: float) -> str:
-    """Return a load as it is named."""
-    return f"load {100.0 * load:g} %"
-
-
-@dataclass(slots=True)
-class MarketResults:
-    """What was measured at one end of the runs: of each measure one row per workload, one column per load and bid."""
-
-    results: Results
-    end: str
-    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-
-    def table(self, measure: str) -> pd.DataFrame:
-        """Return a measure.
-
-        Raises
-        ------
-        NotMeasuredError
-            The campaign has no such measure.
-        """
-        if measure not in self.results.table:
-            raise NotMeasuredError(measure)
-        if measure not in self.tables:
-            self.tables[measure] = grid(self.results, measure, self.end)
-        return self.tables[measure]
-
-    def of(self, measure: str, bid: str, load: float) -> Floats:
-        """Return a measure under a bid at a load: float64[workloads].
-
-        Raises
-        ------
-        NotMeasuredError
-            It was not run.
-        """
-        table = self.table(measure)
-        if not len(table) or (load, bid) not in table.columns:
-            raise NotMeasuredError(f"{measure} under {bid} at {at(load)}")
-        return table[load, bid].to_numpy(dtype=np.float64)
-
-    def value(self, bid: str, load: float) -> Floats:
-        """Return the value under a bid at a load: float64[workloads], shares of the most."""
-        return self.of("value", bid, load)
-
-    def starved(self, bid: str, load: float) -> Floats:
-        """Return the share of starved jobs under a bid at a load: float64[workloads]."""
-        return self.of("starved", bid, load)
-
-    def starved_of(self, tenth: int, bid: str, load: float) -> Floats:
-        """Return the starved share of a tenth of the jobs by volume, 1 the smallest: float64[workloads]."""
-        return self.of(f"volume_starved_{tenth}", bid, load)
-
-    def ran(self, bid: str) -> bool:
-        """Return whether a bid was run."""
-        return "value" in self.results.table and bid in self.table("value").columns.get_level_values("bid")
-
-    def bids(self, *without: str) -> list[str]:
-        """Return the paper's ten bids except some, whether they were run or not: what is counted is of all ten."""
-        return [bid for bid in TEN_BIDS if bid not in without]
-
-    def others(self, *without: str) -> list[str]:
-        """Return those of the paper's ten bids that were run, except some."""
-        return [bid for bid in self.bids(*without) if self.ran(bid)]
-
-    def loads(self, low: float = 0.0, high: float = np.inf) -> list[float]:
-        """Return those of the paper's loads from one to another that were run, rising."""
-        if "value" not in self.results.table:
-            return []
-        run = set(self.table("value").columns.get_level_values("load"))
-        return [load for load in loads_from(low, high) if load in run]
-
-    # -- cells ----------------------------------------------------------------------------------------
-
-    def mean(self, values: Floats) -> Measured:
-        """Return the mean over the workloads, as an effect.
-
-        Raises
-        ------
-        NotMeasuredError
-            A value is missing: in a workload no job of a class finished.
-        """
-        if not np.isfinite(values).all():
-            raise NotMeasuredError("no job finished")
-        return lambda members: mean_among(values, members, seed=self.results.seed)
-
-    def rank(self, measure: str, bid: str, load: float) -> Measured:
-        """Return the rank of a bid by its mean at a load, 1 for the largest; bids that are equal share the best.
-
-        Its interval is that of `experiments.campaigns.families.number_above_zero`.
-        """
-        ahead = self.ahead(measure, bid, load)
-        return lambda members: _one_more(ahead(members))
-
-    def ahead(self, measure: str, bid: str, load: float) -> Measured:
-        """Return how many of the other nine bids have more of a measure at a load."""
-        own = self.of(measure, bid, load)
-        more = [self.mean(self.of(measure, other, load) - own) for other in self.bids(bid)]
-        return lambda members: number_above_zero(more, members)
-
-    def by_load(self, values: Callable[[float], Floats], low: float = 0.0, high: float = np.inf) -> Cells:
-        """Return what is measured at each load from one to another."""
-        return {at(load): self.mean(values(load)) for load in self.loads(low, high)}
-
-    def against(
-        self, measure: str, bid: str, others: Sequence[str], loads: Sequence[float], *, share: float = 1.0
-    ) -> Cells:
-        """Return by how much a measure under a bid is above a share of that under each other, at each load."""
-        return {
-            (f"{other}, {at(load)}" if len(others) > 1 else at(load)): self.mean(
-                self.of(measure, bid, load) - share * self.of(measure, other, load)
-            )
-            for other in others
-            for load in loads
-        }
-
-    # -- claims ---------------------------------------------------------------------------------------
-
-    def claim(
-        self,
-        text: str,
-        source: str,
-        measure: str,
-        cells: Callable[[], Cells],
-        number: str = "",
-        note: str = "",
-        *,
-        ours: bool = False,
-        loads: Sequence[float] = LOADS,
-        bids: Sequence[str] = TEN_BIDS,
-        a_part_may: Literal["fail", "hold", "neither"] = "fail",
-        **bounds: float,
-    ) -> Claim:
-        """Return a claim about all of some cells, with the effect by which it is judged.
-
-        Parameters
-        ----------
-        text, source, measure, number, note, ours, bounds
-            See `Claim`.
-        cells
-            What is measured, by where; a NotMeasuredError says that a part of it was not run.
-        loads, bids
-            What it is about: those at each of these loads, at this end of the runs and without other rules.
-        a_part_may
-            See `experiments.campaigns.Scope`.
-        """
-        claim = Claim(
-            text=text if self.end == "drain" else f"{text}, if runs are cut at the last submission",
-            source=source,
-            number=number,
-            ours=ours,
-            measure=measure,
-            effect=None,
-            to_decide=DECIDE,
-            note=note,
-            judged=enough_jobs(self.results),
-            scope=Scope(
-                at_each={"end": (self.end,), "rule": (PLAIN,), "load": loads},
-                along={"bid": bids},
-                a_part_may=a_part_may,
-            ),
-            **bounds,  # type: ignore[arg-type]  # names of bounds
-        )
-        try:
-            found = cells()
-        except NotMeasuredError:
-            found = {}
-        if not found:
-            return replace(claim, note=_MISSING)
-        name, effect, members = everywhere(found, claim.bounds())
-        among = f", {name}" if members == 1 else f", at each of {members}; shown: {name}"
-        return replace(claim, effect=effect, measure=f"{measure}{among}")
+_GROWS: Final = 0.5
+"""By how much a mean SLR grows that is said to increase: a quarter of the earliest initial deadline, SLR 2."""
 
 
 def _one_more(effect: Effect) -> Effect:
     """Return a number of others that are ahead as a rank."""
     low, high = (None if end is None else end + 1.0 for end in (effect.low, effect.high))
     return replace(effect, estimate=effect.estimate + 1.0, low=low, high=high)
+
+
+def _number(found: StudyResults, more: Sequence[Values]) -> Measured | None:
+    """Return how many of several means are above 0; None if one of them was not measured."""
+    members, _ = members_of(found, {str(k): values for k, values in enumerate(more)})
+    return partial(number_above_zero, list(members.values())) if members else None
+
+
+def ahead(found: StudyResults, bid: str, end: str, load: float) -> Measured | None:
+    """Return how many of the other nine bids have more value at a load; None if not all were run."""
+    own = found.value("value", bid, end, load=load)
+    return _number(found, [found.value("value", other, end, load=load) - own for other in TEN_BIDS if other != bid])
+
+
+def rank(found: StudyResults, bid: str, end: str, load: float) -> Measured | None:
+    """Return the rank of a bid by its mean value at a load, 1 for the largest; bids that are equal share the best."""
+    others = ahead(found, bid, end, load)
+    return None if others is None else lambda members: _one_more(others(members))
+
+
+def _by_load(
+    measured: Callable[[StudyResults, str, str, float], Measured | None],
+    found: StudyResults,
+    said: Sentence,
+    on: Sequence[str],
+) -> Family:
+    """Return what is measured of a bid at each load that was run; nothing if it was not measured at one."""
+    (bid,), (end,) = names_of(said.compared.of), on
+    each = {at(load): measured(found, bid, end, load) for load in found.run_along(said.compared, "load", end)}
+    known = {where: measure for where, measure in each.items() if measure is not None}
+    return known if len(known) == len(each) else {}
+
+
+def _losing_more(found: StudyResults, said: Sentence, on: Sequence[str]) -> Family:
+    """Return how many bids lose more value than one does, between two loads."""
+    (bid,), (end,), (low, high) = names_of(said.compared.of), on, map(float, map(str, said.compared.along["load"]))
+    falls = {
+        name: found.value("value", name, end, load=low) - found.value("value", name, end, load=high)
+        for name in TEN_BIDS
+    }
+    number = _number(found, [falls[name] - falls[bid] for name in TEN_BIDS if name != bid])
+    return {} if number is None else {at(high): number}
+
+
+def _bend(column: str, found: StudyResults, said: Sentence, on: Sequence[str]) -> dict[str, Values]:
+    """Return the change from the second load to the third, less that from the first to the second."""
+    (bid,), (end,), levels = names_of(said.compared.of), on, said.compared.along["load"]
+    before, bend, after = (found.value(column, bid, end, load=load) for load in levels)
+    return {at(float(str(levels[1]))): (after - bend) - (bend - before)}
+
+
+def _range(column: str, times: float, found: StudyResults, said: Sentence, on: Sequence[str]) -> dict[str, Values]:
+    """Return the largest of some bids' values less so many times the least, at each load."""
+    (end,), bids = on, names_of(said.compared.of)
+    ranges = {}
+    for load in found.run_along(said.compared, "load", end):
+        values = pd.concat([found.value(column, bid, end, load=load) for bid in bids], axis=1)
+        ranges[at(load)] = values.max(axis=1, skipna=False) - times * values.min(axis=1, skipna=False)
+    return ranges
+
+
+def _across_tenths(found: StudyResults, said: Sentence, on: Sequence[str]) -> dict[str, Values]:
+    """Return the largest mean SLR of the tenths by execution time over the least."""
+    (bid,), (end,) = names_of(said.compared.of), on
+    slr = pd.concat([found.value(f"slr_{tenth}", bid, end, load=FIGURE_7) for tenth in TENTHS], axis=1)
+    return {at(FIGURE_7): slr.max(axis=1, skipna=False) / slr.min(axis=1, skipna=False)}
+
+
+def _growth(found: StudyResults, said: Sentence, on: Sequence[str]) -> dict[str, Values]:
+    """Return by how much more than a margin the SLR of the longest tenth grows, and how much less that of others."""
+    (bid,), (end,), members = names_of(said.compared.of), on, dict[str, Values]()
+    for tenth in (*TENTHS[:8], TENTHS[-1]):
+        high, low = (found.value(f"slr_{tenth}", bid, end, load=load) for load in (FIGURE_7, LOWEST_LOAD))
+        members[f"tenth {tenth}"] = (high - low) - _GROWS if tenth == TENTHS[-1] else _GROWS - (high - low)
+    return members
+
+
+def _largest_first(found: StudyResults, said: Sentence, on: Sequence[str]) -> dict[str, Values]:
+    """Return the starved share of the largest tenth by volume less that of each other."""
+    (bid,), (end,) = names_of(said.compared.of), on
+    each = {tenth: found.value(f"volume_starved_{tenth}", bid, end, load=HIGHEST_LOAD) for tenth in TENTHS}
+    return {f"tenth {tenth}": each[TENTHS[-1]] - each[tenth] for tenth in TENTHS[:-1]}
+
+
+def _slr_of_short(most_starved: float, found: StudyResults, said: Sentence, on: Sequence[str]) -> dict[str, Values]:
+    """Return the SLR of the shorter half under a bid less that under each other, where not too many of them starve."""
+    (bid,), (end,), members = names_of(said.compared.of), on, dict[str, Values]()
+    for tenth in TENTHS[:5]:
+        for other in found.there(names_of(said.compared.against), end):
+            slr, starved = (found.value(f"{what}_{tenth}", other, end, load=FIGURE_7) for what in ("slr", "starved"))
+            less = found.value(f"slr_{tenth}", bid, end, load=FIGURE_7) - slr
+            # A tenth of which none finishes under a policy has no SLR there.
+            if less.empty or (less.notna().all() and starved.mean() <= most_starved):
+                members[f"{other}, tenth {tenth}"] = less
+    return members
+
+
+MEASURES: Final[dict[str, OwnMeasure]] = {
+    "across tenths": _across_tenths,
+    "ahead": partial(_by_load, ahead),
+    "bend of starved": partial(_bend, "starved"),
+    "bend of value": partial(_bend, "value"),
+    "growth": _growth,
+    "largest first": _largest_first,
+    "losing more": _losing_more,
+    "range of starved": partial(_range, "starved", 10.0),
+    "range of value": partial(_range, "value", 1.0),
+    "rank": partial(_by_load, rank),
+    "slr of short": partial(_slr_of_short, 1.0),
+    "slr of short, mostly finished": partial(_slr_of_short, 0.5),
+}
+"""The measures by the names that rows have for them."""

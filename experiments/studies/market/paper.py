@@ -5,20 +5,23 @@ References
 See `experiments.studies.market.study`. The paper has seven figures, no tables, and its numbers are in its sentences.
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.families import largest
+from experiments.campaigns.families import combined, largest
+from experiments.campaigns.judging import Values, members_of
 from experiments.campaigns.paper import Element, Paper, PrintedNumber
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect
-from experiments.studies.market.measures import HIGHEST_LOAD, LOWEST_LOAD, MarketResults, NotMeasuredError, at
+from experiments.studies.market.measures import rank
+from experiments.studies.market.results import MarketResults
+from experiments.studies.market.settings import HIGHEST_LOAD, LOADS, LOWEST_LOAD, PLAIN, at
 from experiments.workflow_inputs import parse_clusters
-from simmodels.ground.numbers import Floats
+from simmodels.policies.bids import TEN_BIDS
 
 PAPER: Final = Paper(
     authors="A. Burkimsher and L. Soares Indrusiak",
@@ -108,10 +111,10 @@ def printed_numbers(results: Results) -> pd.DataFrame:
     One row per number, and per end of the runs where that matters: columns ``paper, what, end, said, printed, ours,
     low, high, difference``; the interval is of 95 %. Missing is what was not run, and a load that there is not.
     """
-    rows = [_row(printed, "", value) for printed, value in _settings(results)]
+    rows, found = [_row(printed, "", value) for printed, value in _settings(results)], MarketResults(results)
     for end in results.factors["end"]:
         if end is not None:
-            rows += [_row(printed, str(end), effect) for printed, effect in _measured(MarketResults(results, str(end)))]
+            rows += [_row(printed, str(end), effect) for printed, effect in _measured(found, str(end))]
     return pd.DataFrame(rows)
 
 
@@ -135,7 +138,7 @@ def _row(printed: PrintedNumber, end: str, ours: Effect | float | None) -> dict[
 def _settings(results: Results) -> Iterator[tuple[PrintedNumber, float | None]]:
     """Hand out the numbers of the experimental method."""
     table = results.table
-    auctioned = table if table.empty else table[table["rule"] == "plain"]
+    auctioned = table if table.empty else table[table["rule"] == PLAIN]
     clusters = parse_clusters(str(results.parameters["clusters"]))
     yield WORKLOADS, float(auctioned["replication"].nunique()) if len(auctioned) else None
     yield JOBS, float(str(results.parameters["jobs"]))
@@ -149,86 +152,73 @@ def _settings(results: Results) -> Iterator[tuple[PrintedNumber, float | None]]:
         yield printed, float(rows["effective_load"].mean()) if loads else None
 
 
-def _measured(found: MarketResults) -> Iterator[tuple[PrintedNumber, Effect | None]]:
+def _measured(found: MarketResults, end: str) -> Iterator[tuple[PrintedNumber, Effect | None]]:
     """Hand out the numbers of the results."""
 
-    def tried(made: Callable[[], Effect]) -> Effect | None:
-        try:
-            return made()
-        except NotMeasuredError:
-            return None
+    def mean(values: "Values | None") -> Effect | None:
+        members = {} if values is None else members_of(found, {"": values})[0]
+        return members[""](1) if members else None
 
-    def mean(values: Callable[[], Floats]) -> Effect | None:
-        return tried(lambda: found.mean(values())(1))
-
-    yield BEST_AT_70, tried(lambda: largest({bid: found.mean(found.value(bid, LOWEST_LOAD)) for bid in found.bids()}))
-    for load in found.loads(high=1.09):
-        named = _printed("section VI, fig. 4", f"rank of EDF in value at {at(load)}", 2)
-        yield named, tried(partial(_second, found, load))
-    yield PVR_FIRST, tried(lambda: leads_up_to(found, "PVR"))
-    yield PVD_EQUALS, mean(lambda: crossing(found, "PVR", "PVD"))
-    yield PVD_LESS, mean(lambda: found.value("PVR", HIGHEST_LOAD) - found.value("PVD", HIGHEST_LOAD))
-    yield INCOMPLETE, mean(lambda: found.starved("PVR", HIGHEST_LOAD))
-
-
-def _second(found: MarketResults, load: float) -> Effect:
-    return found.rank("value", "EDF", load)(1)
+    best, _ = members_of(found, {bid: found.value("value", bid, end, load=LOWEST_LOAD) for bid in TEN_BIDS})
+    yield BEST_AT_70, largest(best) if best else None
+    for load in run_loads(found, end):
+        if load < PVR_FIRST.numbers[0]:
+            second = rank(found, "EDF", end, load)
+            named = _printed("section VI, fig. 4", f"rank of EDF in value at {at(load)}", 2)
+            yield named, None if second is None else second(1)
+    yield PVR_FIRST, leads_up_to(found, "PVR", end)
+    yield PVD_EQUALS, mean(crossing(found, "PVR", "PVD", end))
+    pvr, pvd = (found.value("value", bid, end, load=HIGHEST_LOAD) for bid in ("PVR", "PVD"))
+    yield PVD_LESS, mean(pvr - pvd)
+    yield INCOMPLETE, mean(found.value("starved", "PVR", end, load=HIGHEST_LOAD))
 
 
-def leads_up_to(found: MarketResults, bid: str) -> Effect:
+def run_loads(found: MarketResults, end: str) -> list[float]:
+    """Return those of the paper's loads that were run, rising."""
+    return [load for load in found.levels("load", end) if load in LOADS]
+
+
+def leads_up_to(found: MarketResults, bid: str, end: str) -> Effect | None:
     """Return the highest load up to which a bid has the most value at each load that was run.
 
     It is at least the highest one up to which it surely leads, at most the highest one up to which it may, by intervals
-    of all differences that hold together; an end of 0 says that it is not even so at the lowest load.
-
-    Raises
-    ------
-    NotMeasuredError
-        It does not lead at the lowest load; or a bid was not run.
+    of all differences that hold together; an end of 0 says that it is not even so at the lowest load. None if it does
+    not lead there, or a bid was not run.
     """
-    loads, others = found.loads(), found.bids(bid)
-    count = len(loads) * len(others)
-    at_loads = [
-        [found.mean(found.value(bid, load) - found.value(other, load))(count) for other in others] for load in loads
-    ]
+    others = [other for other in TEN_BIDS if other != bid]
+    ahead = {
+        f"{load} {other}": found.value("value", bid, end, load=load) - found.value("value", other, end, load=load)
+        for load, other in product(run_loads(found, end), others)
+    }
+    members, _ = members_of(found, ahead)
+    if not members:
+        return None
 
-    def up_to(ahead: Callable[[Effect], float | None]) -> float | None:
+    def up_to(values: Sequence[float]) -> float:
         last = 0.0
-        for load, effects in zip(loads, at_loads, strict=True):
-            ends = [ahead(effect) for effect in effects]
-            if any(end is None for end in ends):
-                return None
-            if any(end is not None and end < 0 for end in ends):
-                return last
+        for load, least in zip(run_loads(found, end), np.reshape(values, (-1, len(others))).min(axis=1), strict=True):
+            if least < 0:
+                break
             last = load
         return last
 
-    leads = up_to(lambda effect: effect.estimate)
-    if not leads:
-        raise NotMeasuredError(f"{bid} does not have the most value at the lowest load")
-    return Effect(
-        leads, up_to(lambda effect: effect.low), up_to(lambda effect: effect.high), at_loads[0][0].replications
-    )
+    found_up_to = combined([measured(len(members)) for measured in members.values()], up_to)
+    return found_up_to if found_up_to.estimate else None
 
 
-def crossing(found: MarketResults, of: str, against: str) -> Floats:
-    """Return the load at which a bid that was ahead of another falls to its value: float64[workloads].
+def crossing(found: MarketResults, of: str, against: str, end: str) -> "Values | None":
+    """Return the load at which a bid that was ahead of another falls to its value; None if in a workload it never does.
 
     Between two loads the values are taken to lie on a straight line.
-
-    Raises
-    ------
-    NotMeasuredError
-        In a workload it never does.
     """
-    loads = np.array(found.loads())
-    if len(loads) < 2:
-        raise NotMeasuredError("of one load there is no crossing")
-    ahead = np.column_stack([found.value(of, load) - found.value(against, load) for load in loads])
+    loads = np.array(run_loads(found, end))
+    each = [found.value("value", of, end, load=load) - found.value("value", against, end, load=load) for load in loads]
+    if len(loads) < 2 or any(values.empty for values in each):
+        return None
+    ahead = np.column_stack(each)
     crossed = (ahead[:, :-1] > 0) & (ahead[:, 1:] <= 0)
     if not crossed.any(axis=1).all():
-        raise NotMeasuredError("they do not cross")
+        return None
     rows, k = np.arange(len(ahead)), crossed.argmax(axis=1)
     before, after = ahead[rows, k], ahead[rows, k + 1]
-    at: Floats = loads[k] + before / (before - after) * (loads[k + 1] - loads[k])
-    return at
+    return pd.Series(loads[k] + before / (before - after) * (loads[k + 1] - loads[k]), index=each[0].index)

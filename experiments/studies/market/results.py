@@ -7,16 +7,20 @@ own (over one, where the runs are cut at the last submission).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 import pandas as pd
 
+from experiments.campaigns.cell import REPLICATION
+from experiments.campaigns.claims import Scope
+from experiments.campaigns.judging import Evidence, Member, StudyResults, Values
 from experiments.campaigns.results import Results
+from experiments.campaigns.sentences import Compared, Point, Sentence, names_of
 from experiments.campaigns.statistics import Effect
-
-PLAIN: Final = "plain"
-ALONE: Final = "alone"
-TENTHS: Final = tuple(range(1, 11))
+from experiments.studies.market.measures import MEASURES
+from experiments.studies.market.settings import ALONE, PLAIN, TENTHS, at
+from simmodels.policies.bids import TEN_BIDS
 
 _ORDER: Final = ("PVR", "P-SLR", "EDF", "SRTF", "PVDSQ", "PVD", "PV", "FIFO", "Random", "LRTF")
 _DRAIN: Final[Mapping[float, tuple[Sequence[float], Sequence[float]]]] = {
@@ -214,3 +218,80 @@ def conclusions(results: Results) -> list[str]:
             f"by {best_row['value: change']:+.3f}, with {best_row['bid']} at load {100.0 * best_row['load']:g} %."
         )
     return found
+
+
+_NOT_RUN: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
+
+
+class MarketResults(StudyResults):
+    """What was measured at each end of the runs: of the bids at loads, a value a workload."""
+
+    order = TEN_BIDS
+    measures = MEASURES
+    leave_out = False
+    missing = "not all that it is about was run, or finished"
+    centre: Mapping[str, Any] = MappingProxyType({})
+    subjects = ("drain", "submit")
+
+    def __init__(self, results: Results) -> None:
+        super().__init__(results)
+        self.judged = enough_jobs(results)
+        self._tables: dict[tuple[str, str], pd.DataFrame] = {}
+
+    def table(self, measure: str, end: str) -> pd.DataFrame:
+        """Return a measure at an end of the runs, see `grid`."""
+        if (measure, end) not in self._tables:
+            self._tables[measure, end] = grid(self.results, measure, end)
+        return self._tables[measure, end]
+
+    def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401
+        """Return a measure under a bid at a load, a value a workload; empty if it was not run."""
+        table, where = self.table(column, subject), (moved["load"], alternative)
+        return table[where].astype(float) if len(table) and where in table.columns else _NOT_RUN
+
+    def ran(self, bid: str, end: str) -> bool:
+        """Return whether a bid was run."""
+        return bid in self.table("value", end).columns.get_level_values("bid")
+
+    def levels(self, factor: str, subject: str) -> list[float]:
+        """Return the loads that were run, rising."""
+        return sorted(set(self.table("value", subject).columns.get_level_values(factor)))
+
+    def there(self, alternatives: Sequence[str], subject: str) -> Sequence[str]:
+        """Return those of the bids that were run."""
+        return [bid for bid in alternatives if self.ran(bid, subject)]
+
+    def scope(self, said: Sentence, on: Sequence[str]) -> Scope:
+        """Return what a sentence is about: bids at each of its loads, at its end of the runs, without other rules."""
+        moved = self.moved(said.compared)
+        return Scope(at_each={"end": on, "rule": (PLAIN,), **moved}, along={"bid": self.named(said.compared)})
+
+    def text(self, said: Sentence, on: Sequence[str]) -> str:
+        """Return a sentence with the end of the runs."""
+        return said.text if on == ("drain",) else f"{said.text}, if runs are cut at the last submission"
+
+    def measure(self, said: Sentence) -> str:
+        """Return what is measured, in words: ``value: PVR less another``, or ``starved under PVR``."""
+        of, against = names_of(said.compared.of), names_of(said.compared.against)
+        less = f": {of[0]} less {against[0] if len(against) == 1 else 'another'}" if against else f" under {of[0]}"
+        return said.measure or f"{names_of(said.compared.values)[0]}{less}"
+
+    def at(self, point: Point) -> str:
+        """Return a load as it is named."""
+        return at(float(str(point["load"])))
+
+    def step(self, factor: str, one: Any, other: Any) -> str:  # noqa: ANN401, ARG002  a step goes by where it ends
+        """Return a step between loads as it is named."""
+        return at(other)
+
+    def called(self, compared: Compared, member: Member, several: frozenset[str]) -> str:
+        """Return the name of a member: the bids and the tenth that differ, and the load."""
+        parts = [getattr(member, side) for side in ("of", "against") if side in several]
+        if not isinstance(compared.values, str):
+            parts.append(f"tenth {member.column.rpartition('_')[2]}")
+        return ", ".join([*parts, *([member.along] if compared.against or "along" in several or not parts else [])])
+
+    def shown(self, found: Evidence) -> tuple[str, str]:
+        """Return which member decides, added to what is measured."""
+        several = f", at each of {found.members}; shown: {found.member}"
+        return several if found.members > 1 else f", {found.member}", ""

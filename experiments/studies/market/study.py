@@ -19,11 +19,9 @@ from experiments.campaigns.claims import Claim, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.studies.market.claims import make_claims
-from experiments.studies.market.measures import LOADS
 from experiments.studies.market.paper import ELEMENTS, PAPER, printed_numbers
 from experiments.studies.market.results import (
-    ALONE,
-    PLAIN,
+    MarketResults,
     against_prototype,
     alone,
     by_decile,
@@ -31,6 +29,7 @@ from experiments.studies.market.results import (
     by_rule,
     conclusions,
 )
+from experiments.studies.market.settings import ALONE, LOADS, PLAIN
 from experiments.workflow_inputs import parse_clusters
 from simmodels.engine import Engine
 from simmodels.errors import ImpossibleJobError, RequestError, must_be, require_known
@@ -200,7 +199,7 @@ class Market(Study):
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper at each end of the runs, and ours."""
-        return in_scope(make_claims(results), results)
+        return in_scope(make_claims(MarketResults(results)), results)
 
 
 def _rule_loads(loads: Sequence[Any]) -> tuple[Any, ...]:
