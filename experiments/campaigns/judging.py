@@ -343,7 +343,7 @@ def claim_on(found: StudyResults, said: Sentence, on: Sequence[str]) -> Claim:
     )
 
 
-def claims_of(found: StudyResults, sentences: Iterable[Sentence], *subjects: str) -> Iterator[Claim]:
+def judge(found: StudyResults, sentences: Iterable[Sentence], *subjects: str) -> Iterator[Claim]:
     """Hand out the claims that sentences make.
 
     Parameters

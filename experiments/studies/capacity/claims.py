@@ -1,4 +1,4 @@
-"""The claims of the paper on variable capacity, a row a sentence; those of ours are weaker or sharper than the paper's.
+"""The claims of the paper on variable capacity, one row per sentence; ours are weaker or sharper than the paper's.
 
 A sentence on "all", "each" or "always" is judged as `experiments.campaigns.families.everywhere` says; the comparison
 that decides stands beside it.
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from experiments.campaigns.claims import Claim
-from experiments.campaigns.judging import claims_of
+from experiments.campaigns.judging import judge
 from experiments.campaigns.sentences import Compared, How, Sentence
 from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
 from experiments.studies.capacity.paper import PRINTED
@@ -440,7 +440,7 @@ METRICS: Final = (
 
 def make_claims(found: CapacityResults) -> Iterator[Claim]:
     """Hand out the claims: those about all workloads, then workload by workload."""
-    yield from claims_of(found, OVERALL)
+    yield from judge(found, OVERALL)
     for rows in (STANDING, (*GOODPUT, *METRICS)):
         for workload in found.workloads:
-            yield from claims_of(found, rows, workload)
+            yield from judge(found, rows, workload)

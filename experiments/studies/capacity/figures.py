@@ -64,7 +64,7 @@ FIGURES: Final = (
     Boxes("extended: queues on the same machines", "workload", tuple(_LABELS), queues=True),
     Boxes("extended: notice, drain and checkpoints", "change"),
 )
-"""The figures, a row each."""
+"""The figures, one row each."""
 
 
 def draw_figures(found: CapacityResults) -> dict[str, Figure]:

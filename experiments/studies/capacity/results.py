@@ -138,7 +138,7 @@ class CapacityResults(StudyResults):
         return _NOTHING if part is None or column not in part else part[column].astype(float)
 
     def scope(self, said: Sentence, on: Sequence[str]) -> Scope:
-        """Return what of the paper's design a sentence is about: the centre, but for what its row moves."""
+        """Return what of the paper's design a sentence is about: the centre, except for what its row moves."""
         of = WORKLOADS if said.together else (said.than_on, *on) if said.than_on else on
         held = {name: (CENTRE[name],) for name in ("change", "cores_per_machine", "jobs_per_week")}
         swept = {name: (CENTRE[name],) for name in SWEPT} | self.moved(said.compared)

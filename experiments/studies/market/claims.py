@@ -1,4 +1,4 @@
-"""The claims of the market study: what the paper says of its results, a row a sentence, and then ours.
+"""The claims of the market study: what the paper says of its results, one row per sentence, and then ours.
 
 The paper does not say whether an experiment ends when all jobs are done or with the last submission: all of its
 sentences are judged at both ends. Where it has a word and no number, the claim says which margin stands for the word.
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from experiments.campaigns.claims import Claim
-from experiments.campaigns.judging import claims_of
+from experiments.campaigns.judging import judge
 from experiments.campaigns.sentences import Compared, Sentence
 from experiments.studies.market.results import MarketResults
 from experiments.studies.market.settings import FIGURE_7, HIGHEST_LOAD, LEADING, LOWEST_LOAD, TENTHS, loads
@@ -447,5 +447,5 @@ def make_claims(found: MarketResults) -> Iterator[Claim]:
     """Hand out the paper's sentences, judged at each end of the runs, and then ours."""
     for end in found.subjects:
         other = OUR_SLR if found.ran("P-SLR:plain", end) else PLAIN_SLR
-        yield from claims_of(found, (sentence for sentence in SENTENCES if sentence is not other), end)
-    yield from claims_of(found, OURS)
+        yield from judge(found, (sentence for sentence in SENTENCES if sentence is not other), end)
+    yield from judge(found, OURS)

@@ -74,7 +74,7 @@ def _bend(column: str, found: StudyResults, said: Sentence, on: Sequence[str]) -
 
 
 def _range(column: str, times: float, found: StudyResults, said: Sentence, on: Sequence[str]) -> dict[str, Values]:
-    """Return the largest of some bids' values less so many times the least, at each load."""
+    """Return the largest of some bids' values less a multiple of the least, at each load."""
     (end,), bids = on, names_of(said.compared.of)
     ranges = {}
     for load in found.run_along(said.compared, "load", end):

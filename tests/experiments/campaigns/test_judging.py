@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from experiments.campaigns.claims import Claim, Scope
-from experiments.campaigns.judging import Evidence, Family, StudyResults, Values, claims_of
+from experiments.campaigns.judging import Evidence, Family, StudyResults, Values, judge
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared, Sentence
 from experiments.campaigns.statistics import Effect
@@ -55,7 +55,7 @@ class Made(StudyResults):
 
 def judged(compared: Compared, loads: tuple[int, ...] = LOADS, **more: Any) -> list[Claim]:  # noqa: ANN401  any field
     found = Made(Results(table=pd.DataFrame(), factors={"load": loads}))
-    return list(claims_of(found, [Sentence("it is so", "section 1 (V2)", compared, "what it is", **more)]))
+    return list(judge(found, [Sentence("it is so", "section 1 (V2)", compared, "what it is", **more)]))
 
 
 @pytest.mark.parametrize(
