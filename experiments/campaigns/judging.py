@@ -1,6 +1,6 @@
 """Judging: the evaluator that makes claims of sentences and a study's results.
 
-A study tells by a subclass of `StudyResults` what a value is, and adds what no column has. The scope of a claim
+A study says by a subclass of `StudyResults` what a value is, and adds what no column has. The scope of a claim
 follows from its row, and is written nowhere else.
 """
 
@@ -194,7 +194,7 @@ def exponential(effect: Effect) -> Effect:
 
 
 def by_replication(family: Mapping[Any, Values]) -> pd.DataFrame:
-    """Return a column a member and a row a replication: the mean within it, NaN where it lacks a value."""
+    """Return one column per member and one row per replication: the mean within it, NaN where it lacks a value."""
     columns: dict[Any, Values] = {}
     for name, each in family.items():
         grouped = each.groupby(level=REPLICATION)
