@@ -1,206 +1,118 @@
-"""The options that commands of the command line share."""
+"""Option: how a field of a request is given on the command line.
 
-import copy
-import functools
-import inspect
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+A request is a dataclass, and each of its options is defined once: as a field with a type, a default, a mark and a
+description, which is that of the docstring. `experiments.cli.derive` makes the options of commands of it, and makes the
+request of what was given.
+"""
 
-import typer
-
-if TYPE_CHECKING:
-    from experiments.inputs import WorkloadFile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final
 
 IN: Final = "What goes in"
 POLICY: Final = "Which policy decides"
+WHERE: Final = "Where it runs"
+SUPPLY: Final = "Machines that are switched on and off"
+FLOWS: Final = "Workflows (with --workflows)"
+DESIGN: Final = "What is run"
 RUN: Final = "How it is run"
 OUT: Final = "What comes out"
 """Panels of the help."""
 
 
-def of(
-    panel: str,
-    metavar: str,
-    help_: str,
-    default: str | None = None,
-    *,
-    flags: tuple[str, ...] = (),
-    known: str | Sequence[str] = (),
-    **more: Any,  # noqa: ANN401  those of typer
-) -> Any:  # noqa: ANN401  what typer makes
-    """Return an option of a panel.
+@dataclass(frozen=True, slots=True)
+class Option:
+    """The mark of a field that is an option.
 
     Parameters
     ----------
     panel
-        The panel of the help.
+        The panel of the help; "" for an argument, which has no name.
     metavar
-        What stands for its value.
-    help_
-        What is said of it.
+        What stands for its value; by default what its type says.
     default
         In words, what it is without it; None where the default itself is shown, if there is one.
     flags
-        Its names; by default that of the parameter.
+        Its names; by default that of the field, with hyphens and without the unit.
     known
         The values that a shell completes, or what `experiments.choices.names_of` calls them.
-    more
-        More of `typer.Option`.
+    parse
+        From the text that was given to the value; by default what its type says.
+    help
+        What is said of it; by default what the docstring of its request says.
     """
-    if default is not None:
-        more["show_default"] = default
-    if known:
-        more["autocompletion"] = completion(known)
-    return typer.Option(*flags, metavar=metavar, rich_help_panel=panel, help=help_, **more)
+
+    panel: str
+    metavar: str | None = None
+    default: str | None = None
+    flags: tuple[str, ...] = ()
+    known: str | Sequence[str] = ()
+    parse: Callable[[str], Any] | None = None
+    help: str = ""
 
 
-def completion(known: str | Sequence[str]) -> Callable[[str], list[str]]:
-    """Return what completes a name, or the last of several between commas, in a shell.
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The mark of a field that is a request itself, a part of the whole; needed only where more is to be said of it.
 
     Parameters
     ----------
-    known
-        The names, or what `experiments.choices.names_of` calls them.
-    """
-
-    def complete(incomplete: str) -> list[str]:
-        from experiments.choices import names_of  # noqa: PLC0415  the help does not wait for the models
-
-        before, comma, last = incomplete.rpartition(",")
-        names = names_of(known) if isinstance(known, str) else known
-        return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
-
-    return complete
-
-
-def flag(panel: str, help_: str, *names: str) -> Any:  # noqa: ANN401  what typer makes
-    """Return an option of a panel that is given or not."""
-    return typer.Option(*names, rich_help_panel=panel, help=help_)
-
-
-def file(help_: str) -> Any:  # noqa: ANN401  what typer makes
-    """Return the option of a file that a command writes."""
-    return of(OUT, "FILE", help_)
-
-
-_LOG: Final = of(
-    IN,
-    "FILE",
-    "A log in the Standard Workload Format, what Slurm's sacct --parsable2 prints, a table with one row per job "
-    "(.csv, .parquet), a Batsim workload (.json), or a slice of Borg's trace; plain, .gz, .bz2 or .xz.",
-    flags=("--workload", "-w"),
-)
-Workload = Annotated[Path, _LOG]
-MaybeWorkload = Annotated[Path | None, _LOG]
-Cores = Annotated[int | None, of(IN, "N", "The cores of the machine.", "what the file says")]
-Clean = Annotated[
-    list[str] | None,
-    of(IN, "FILTER,...", "Drop or repair jobs by filters; see schedlab list filters.", known="filters"),
-]
-Partition = Annotated[
-    list[str] | None,
-    of(IN, "NAME,...", "Only jobs of these partitions, where they have cores of their own: --cores.", "all"),
-]
-Queue = Annotated[
-    list[str] | None,
-    of(IN, "NAME,...", "Only jobs of these queues, where they have cores of their own: --cores.", "all"),
-]
-Timezone = Annotated[
-    str | None, of(IN, "ZONE", "The time zone of the times that sacct printed, such as Europe/Berlin.", "UTC")
-]
-DropOversized = Annotated[bool, flag(IN, "Leave out, and count, jobs wider than the machine.", "--drop-oversized")]
-Flops = Annotated[float | None, of(IN, "X", "The speed of a core, in flop/s, for Batsim profiles that need it.")]
-Backfilling = Annotated[
-    str,
-    of(
-        POLICY,
-        "NAME",
-        "none, greedy, easy or conservative; see schedlab list backfillings.",
-        flags=("--backfilling", "-b"),
-        known="backfillings",
-    ),
-]
-WarmJobs = Annotated[
-    int, of(POLICY, "N", "The first N jobs are scheduled first come, first served, and left out of the metrics.")
-]
-Engine = Annotated[
-    str,
-    of(RUN, "auto|simpy|compiled", "Which engine simulates; all give the same schedule.", known="engines"),
-]
-Seed = Annotated[int, of(RUN, "N", "The seed of all random numbers.")]
-Validate = Annotated[bool, flag(RUN, "Check that each schedule is legal.", "--validate")]
-Tau = Annotated[float, of(RUN, "SECONDS", "The bound of the bounded slowdown.")]
-Force = Annotated[bool, flag(OUT, "Overwrite files in the folder that schedlab has not written there.", "--force")]
-Json = Annotated[bool, flag(OUT, "Print one JSON object to stdout instead of tables.", "--json")]
-
-
-def workload_file(
-    *,
-    workload: Workload,
-    cores: Cores = None,
-    clean: Clean = None,
-    drop_oversized: DropOversized = False,
-    partition: Partition = None,
-    queue: Queue = None,
-    timezone: Timezone = None,
-    flops_per_s: Flops = None,
-) -> "WorkloadFile":
-    """Return the log that these options ask for: the options of every command that reads one."""
-    from experiments.inputs import WorkloadFile, parts  # noqa: PLC0415  the help does not wait for the models
-
-    return WorkloadFile(
-        path=workload,
-        cores=cores,
-        filters=parts(clean),
-        drop_oversized=drop_oversized,
-        partitions=parts(partition),
-        queues=parts(queue),
-        timezone=timezone,
-        flops_per_s=flops_per_s,
-    )
-
-
-_OF_LOGS: Final = tuple(inspect.signature(workload_file).parameters.values())
-OF_LOGS: Final = tuple(each for each in _OF_LOGS if each.name != "workload")
-"""The options that say what is made of a log."""
-
-
-def takes_log(
-    *, clean: str | None = None, without: Collection[str] = ()
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return what makes a command of a function with a parameter ``log``, a `WorkloadFile`: one with its options.
-
-    Parameters
-    ----------
-    clean
-        The filters that are applied unless others are given; None for none.
+    only
+        The fields that are options here; empty for all.
     without
-        The options that the command does not have.
+        Those that are none here.
+    defaults
+        Other values of some of its options, by field, where none is given.
+    otherwise
+        What else to do where it is left out and an option of it is given.
     """
-    taken = [each for each in _OF_LOGS if each.name not in without]
 
-    def with_options(command: Callable[..., int]) -> Callable[..., int]:
-        @functools.wraps(command)
-        def called(**given: Any) -> int:  # noqa: ANN401  what the command line says
-            asked = {each.name: given.pop(each.name) for each in taken}
-            if asked["clean"] is None and clean is not None:
-                asked["clean"] = [clean]
-            return command(log=workload_file(**asked), **given)
-
-        own = inspect.signature(command)
-        others = [each for each in own.parameters.values() if each.name != "log"]
-        said = [_cleaned_by(each, clean) if each.name == "clean" and clean is not None else each for each in taken]
-        called.__signature__ = own.replace(parameters=[*said, *others])  # type: ignore[attr-defined]  # read by inspect
-        called.__annotations__ = {each.name: each.annotation for each in (*said, *others)}  # read by typer
-        return called
-
-    return with_options
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    otherwise: str = ""
 
 
-def _cleaned_by(parameter: inspect.Parameter, filters: str) -> inspect.Parameter:
-    """Return the option ``--clean`` with these filters as its default."""
-    kind, option = get_args(parameter.annotation)
-    shown = copy.copy(option)
-    shown.show_default = filters
-    return parameter.replace(annotation=Annotated[kind, shown])
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The mark of a field that maps the names of options of the models to what was given for them.
+
+    Parameters
+    ----------
+    kinds
+        The classes of options: of queues, placers and auctions.
+    panels
+        The panel of each.
+    """
+
+    kinds: tuple[type[Any], ...]
+    panels: tuple[str, ...]
+
+
+def flag_of(name: str) -> str:
+    """Return what the command line calls a field."""
+    return f"--{name.removesuffix('_s').replace('_', '-')}"
+
+
+SHARED: Final = object()
+"""The mark of a field whose option, of the same name, another part of the request defines."""
+
+Seed = Annotated[int, Option(RUN, help="The seed of all random numbers.")]
+Scale = Annotated[
+    str,
+    Option(DESIGN, "NAME", known=("smoke", "small", "paper"), help="The size of the design: smoke, small or paper."),
+]
+Workers = Annotated[
+    int | None,
+    Option(RUN, "N", "one per core", ("--workers", "-j"), help="The number of processes; 0: none but this one."),
+]
+StudyEngine = Annotated[
+    str | None,
+    Option(
+        RUN, "auto|simpy|compiled", "auto", ("--engine",),
+        help="The engine of a study's simulations; all give the same rows.",
+    ),
+]  # fmt: skip
+Tau = Annotated[float, Option(RUN, "SECONDS", help="The bound of the bounded slowdown.")]
+Force = Annotated[bool, Option(OUT, help="Overwrite files in the folder that schedlab has not written there.")]
+Json = Annotated[bool, Option(OUT, help="Print one JSON object to stdout instead of tables.")]

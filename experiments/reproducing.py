@@ -16,7 +16,18 @@ from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, run
 from experiments.campaigns.study import Study
-from experiments.cli_output import DONE, FAILED, INTERRUPTED, is_quiet, print_error, print_json, print_note, print_table
+from experiments.cli.output import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    command_line,
+    is_quiet,
+    print_error,
+    print_json,
+    print_note,
+    print_table,
+)
+from experiments.cli.reproduce import Reproduce
 from experiments.inputs import reason
 from experiments.outputs import made_folder
 from simmodels.errors import RequestError
@@ -73,24 +84,15 @@ class Reproduced:
         return [(element, element.among(files)) for element in self.study.elements]
 
 
-def reproduce(
-    *,
-    scale: str,
-    seed: int,
-    logs: Sequence[str],
-    borg: Sequence[str],
-    engine: str | None,
-    workers: int | None,
-    out: Path,
-    command: Sequence[str],
-    force: bool,
-    json: bool,
-) -> int:
+def reproduce(asked: Reproduce) -> int:
     """Run the studies of all papers, write their reports and a page that links them; return the exit status."""
-    chosen = {name: settings_of(name, scale, logs=logs, borg=borg, engine=engine) for name in PAPERS}
+    scale, out = asked.scale, asked.out
+    chosen = {
+        name: settings_of(name, scale, logs=asked.workload, borg=asked.borg, engine=asked.engine) for name in PAPERS
+    }
     for name in PAPERS:
         find_study(name, chosen[name]).design(scale)  # what is out of range is refused before hours are spent
-    for path in (*logs, *borg):
+    for path in (*asked.workload, *asked.borg):
         read_whole(Path(path))
     found = []
     for name in PAPERS:
@@ -99,12 +101,12 @@ def reproduce(
             name,
             out=out / find_class(name).name,
             scale=scale,
-            seed=seed,
-            workers=workers,
+            seed=asked.seed,
+            workers=asked.workers,
             chosen=chosen[name],
-            command=command,
+            command=command_line(),
             quiet=is_quiet(),
-            force=force,
+            force=asked.force,
         )
         if campaign.interrupted:
             print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
@@ -115,9 +117,9 @@ def reproduce(
         report = write_report(campaign) if campaign.done else None
         wall_s = sum(float(each["wall_s"]) for each in campaign.store.history())
         found.append(Reproduced(study, _paper_of(type(study)), campaign, report, wall_s))
-    _write_index(out, found, scale=scale, seed=seed, command=command)
-    if json:
-        print_json(_answer(found, out, scale=scale, seed=seed))
+    _write_index(out, found, scale=scale, seed=asked.seed, command=command_line())
+    if asked.json:
+        print_json(_answer(found, out, scale=scale, seed=asked.seed))
     else:
         _show(found, scale)
     print_note(f"wrote {out / INDEX}, and a report for each paper beside it")

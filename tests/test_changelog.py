@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from experiments.cli import late_command
+from experiments.cli.main import command_named
 
 _TEXT: Final = (Path(__file__).resolve().parent.parent / "CHANGELOG.md").read_text("utf-8")
 _RENAMED: Final = _TEXT.split("### Renamed\n")[1].split("\n### ")[0]
@@ -52,7 +52,9 @@ def test_old_names_are_gone_unless_it_says_that_they_stay_and_new_names_are_ther
 
 
 def test_the_options_of_the_command_line_are_as_the_table_says() -> None:
-    options = {option for name in ("simulate", "compare") for each in late_command(name).params for option in each.opts}
+    options = {
+        option for name in ("simulate", "compare") for each in command_named(name).params for option in each.opts
+    }
     old, new = (
         {option for row in _ROWS for option in re.findall(r"--[a-z-]+", row[side])}
         - {"--set", "--heuristics", "--json"}

@@ -1,281 +1,177 @@
-"""Commands: what ``simulate``, ``compare`` and ``demo`` do, once their options are read."""
+"""``compare`` and ``demo``: several policies on one scenario, as a table, files and figures."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
+from typing import Annotated, Final
 
 from experiments.calibration import sentences_of
-from experiments.cli_output import DONE, FAILED, Steps, print_error, print_json, print_line, print_note, print_table
-from experiments.comparing import JOBS, calibration_of, compare, logged_cell, run_all, steps, summary
-from experiments.dates import instant_of
+from experiments.cli.demo import Demo
+from experiments.cli.derive import command
+from experiments.cli.output import Steps, command_line, print_json, print_line, print_table
+from experiments.cli.simulate import (
+    HOW,
+    WORK,
+    about,
+    answer_of,
+    close,
+    read,
+    remark_left_out,
+    require_outputs,
+    title_of,
+    write,
+)
+from experiments.comparing import JOBS, calibration_of, compare, logged_cell, run_all, steps
 from experiments.demo import ORDERS, demo_workload
-from experiments.gantt_boxes import MOST_PANELS
-from experiments.inputs import count_of
-from experiments.outputs import Outputs, drawn_window, made_folder, require_folder, require_writable
-from experiments.policy import Policy, chosen_policies
+from experiments.option import OUT, POLICY, Force, Group, Json, Option
+from experiments.outputs import Outputs, made_folder, require_folder
+from experiments.policy import HEURISTICS, ROUTERS, Kind, chosen_policies
 from experiments.scenario import Scenario, ScenarioRequest
 from experiments.setup import Cell, Setup
-from experiments.tables import comparison_table, metrics_table
-from simmodels.errors import RequestError, must_be
-from simmodels.ground.durations import duration
-from simmodels.ground.numbers import as_integer
-from simmodels.policies.priority import Priority
-from simmodels.units import HOUR
+from experiments.tables import comparison_table
+from simmodels.errors import RequestError
 from workloads.swf import write_swf
 
-_OF_CURVES: Final = ("area", "factor", "deadline", "soft_deadline")
 
-# -- simulate ---------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare:
+    """What `compare` is asked.
 
+    Parameters
+    ----------
+    orders
+        Orders: names (see schedlab list orders), or yours as path/to/file.py:name or path/to/fit.toml.
+    bids
+        Or bids of workflows: names (see schedlab list bids), or yours.
+    out
+        The folder of tables, figures and provenance.
+    """
 
-def simulate(asked: ScenarioRequest, setup: Setup, policy: Policy, wanted: Outputs, *, json: bool) -> int:
-    """Run a scenario under one policy, write the files asked for, print the metrics; return the exit status."""
-    setup.require([policy])
-    _require_outputs(asked, setup, [policy], wanted)
-    data = {name: setup.options.get(name, default) for name, default in (("ccr", 0.2), ("tick_s", 1.0))}
-    outputs = wanted.of_one(rigid=asked.folder is None, data=data)
-    failed: dict[Path, str] = {}
-    with Steps(2 + len(outputs)) as shown:
-        shown.begin("reading the workload")
-        scenario = asked.read()
-        _check(scenario, setup, [policy], wanted)
-        for line in scenario.notes:
-            shown.print_note(line)
-        if warning := _tie_warning(policy.priority, scenario):
-            shown.print_warning(warning)
-        shown.begin(policy.name)
-        cell = setup.run(scenario, policy)
-        if cell.schedule is not None:
-            _remark_left_out([cell], scenario, shown)
-            failed = _write(outputs, cell.schedule, shown)
-    files = [path for path in outputs if cell.schedule is not None and path not in failed]
-    if json:
-        print_json({**_about(scenario, setup, [policy]), **_answer(cell), "files": [str(path) for path in files]})
-    elif cell.schedule is not None:
-        print_table(_title(scenario, setup, [policy]), metrics_table(cell.metrics, tau_s=setup.tau_s))
-    if cell.error is not None:
-        print_error(f"{policy.kind} {policy.name!r} failed: {cell.error}")
-    for path in files:
-        print_note(f"wrote {path}")
-    for path, text in failed.items():
-        print_error(f"{path} was not written: {text}")
-    return FAILED if failed or cell.error is not None else DONE
-
-
-def _write(outputs: Mapping[Path, Callable[[Any, Path], None]], made: object, shown: Steps) -> dict[Path, str]:
-    """Write files; return what could not be made of this outcome, each with the reason: the others are kept."""
-    failed = {}
-    for path, write in outputs.items():
-        shown.begin(f"writing {path.name}")
-        try:
-            write(made, path)
-        except RequestError as error:
-            failed[path] = str(error)
-    return failed
-
-
-def _require_outputs(asked: ScenarioRequest, setup: Setup, policies: Sequence[Policy], wanted: Outputs) -> None:
-    """Refuse files that cannot be written, or made of what is asked for."""
-    require_writable(wanted.paths, sources=(*asked.paths, *setup.files(policies)))
-    if wanted.graph is not None and asked.folder is None:
-        raise RequestError("--graph has no effect without workflows", "add --workflows FOLDER")
-    if wanted.batsim is not None and asked.folder is not None:
-        raise RequestError("Batsim's table is one of rigid jobs", "omit --batsim-out or --workflows")
-
-
-def _check(scenario: Scenario, setup: Setup, policies: Sequence[Policy], wanted: Outputs) -> None:
-    """Refuse what does not go together with what was read."""
-    setup.check(scenario, policies)
-    numbers = [workflow.job_id for workflow in scenario.workload.workflows]
-    if wanted.graph is not None and wanted.graph_job not in numbers:
-        raise RequestError(
-            must_be("--graph-job", f"a workflow from {min(numbers)} to {max(numbers)}", wanted.graph_job)
-        )
-    panels = len(policies) * (1 if scenario.on is None else len(scenario.on))
-    if wanted.gantt is not None:
-        as_integer("the number of panels of a Gantt chart", panels, 1, MOST_PANELS)
-    start_s, end_s = drawn_window(*wanted.window)
-    submit_s = scenario.workload.submit_s
-    low, high = scenario.window_s or (float(submit_s.min(initial=np.inf)), np.inf)
-    if (start_s is not None and start_s >= high) or (end_s is not None and end_s <= low):
-        raise RequestError(
-            "the drawing window lies outside what is simulated",
-            f"choose --draw-from and --draw-to from {low:.10g} s to {high:.10g} s",
-        )
-
-
-def _tie_warning(bid: Priority | None, scenario: Scenario) -> str:
-    """Return a warning of a bid that looks at value curves where no job loses value: all tasks bid the same."""
-    workflows = scenario.workload.workflows
-    asked = [name for name in (() if bid is None else bid.needs) if name in _OF_CURVES]
-    if bid is None or not asked or not workflows:
-        return ""
-    if any(workflow.curve.points[-1][0] < math.inf for workflow in workflows):
-        return ""
-    return (
-        f"{bid.name} looks at the {asked[0].replace('_', ' ')} of a job's value, and no job here ever loses any: tasks "
-        "may all bid the same, and go in order of submission; --curve says when jobs lose value"
+    orders: Annotated[tuple[str, ...] | None, Option(POLICY, "ORDER,...", flags=("--orders", "-o"), known="orders")] = (
+        None
     )
+    heuristics: Annotated[
+        tuple[str, ...] | None,
+        Option(POLICY, known="heuristics", help=f"Or heuristics on machines: {', '.join(HEURISTICS)}."),
+    ] = None
+    bids: Annotated[tuple[str, ...] | None, Option(POLICY, "BID,...", known="bids")] = None
+    routers: Annotated[
+        tuple[str, ...] | None, Option(POLICY, known="routers", help=f"Or routers: {', '.join(ROUTERS)}.")
+    ] = None
+    scenario: ScenarioRequest
+    setup: Setup
+    outputs: Annotated[Outputs, Group(only=("attempts_out", "gantt", "draw_from_s", "draw_to_s"))]
+    out: Annotated[Path | None, Option(OUT, "FOLDER")] = None
+    force: Force = False
+    json: Json = False
 
 
-def _remark_left_out(cells: Sequence[Cell], scenario: Scenario, shown: Steps) -> None:
-    """Say how many jobs did not take part in a window."""
-    if scenario.window_s is None:
-        return
-    work = scenario.workload
-    begin, end = (instant_of(work, each) for each in scenario.window_s)
-    unknown = int((~scenario.workload.known()).sum())  # which are counted where the log is introduced
-    left_out = {cell.policy.name: _left_out(cell) - unknown for cell in cells if cell.schedule is not None}
-    for count in sorted(set(left_out.values()) - {0}):
-        alike = len(set(left_out.values())) == 1
-        under = "" if alike else f" ({', '.join(name for name in left_out if left_out[name] == count)})"
-        shown.print_warning(f"{count_of(count, 'job')} did not take part from {begin} to {end}{under}")
-
-
-def _left_out(cell: Cell) -> int:
-    return 0 if cell.schedule is None else int(str(cell.schedule.about.get("left_out", 0)))
-
-
-# -- compare and demo -------------------------------------------------------------------------------
-
-
-def compare_policies(
-    asked: ScenarioRequest,
-    setup: Setup,
-    policies: Sequence[Policy],
-    wanted: Outputs,
-    *,
-    out: Path | None,
-    command: Sequence[str],
-    force: bool,
-    json: bool,
-) -> int:
+def compare_policies(asked: Compare) -> int:
     """Run a scenario under several policies, write what was asked for, print a table; return the exit status."""
+    setup, wanted, out = asked.setup, asked.outputs, asked.out
+    lists: dict[Kind, tuple[str, ...] | None] = {
+        "order": asked.orders, "heuristic": asked.heuristics, "bid": asked.bids, "router": asked.routers
+    }  # fmt: skip
+    given = {kind: listed for kind, listed in lists.items() if listed is not None}
+    if len(given) != 1:
+        what = f"{len(given)} lists of policies exclude each other" if given else "there is nothing to compare"
+        raise RequestError(what, "give one of --orders, --heuristics, --bids and --routers")
+    ((kind, listed),) = given.items()
+    policies = chosen_policies(kind, listed)
+    for name in sorted({name for each in policies for name in each.options} & setup.options.keys()):
+        what = f"--{name.replace('_', '-')} and --{kind}s exclude each other"
+        raise RequestError(what, "omit one of them")
+    request = asked.scenario.under([{**setup.options, **each.options} for each in policies])
     setup.require(policies)
-    _require_outputs(asked, setup, policies, wanted)
-    outputs = wanted.of_several(policies[0].kind)
+    require_outputs(request, setup, policies, wanted)
+    outputs = wanted.of_several(kind)
     if out is not None:
         require_folder(out)
     with Steps(1 + len(outputs) + steps(policies)) as shown:
-        shown.begin("reading the workload")
-        scenario = asked.read()
-        _check(scenario, setup, policies, wanted)
-        for line in scenario.notes:
-            shown.print_note(line)
-        for policy in policies:
-            if warning := _tie_warning(policy.priority, scenario):
-                shown.print_warning(warning)
+        scenario = read(request, setup, policies, wanted, shown)
         if out is None:
             files: tuple[str, ...] = ()
             cells = run_all(scenario, policies, setup, shown.begin)
             logged = logged_cell(scenario, setup, cells)
         else:
-            provenance = {"command": list(command), "file": None if asked.log is None else str(asked.log.path)}
+            provenance = {"command": command_line(), "file": None if request.log is None else str(request.log.path)}
             made = compare(
-                scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=force
+                scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=asked.force
             )
             cells, files, logged = made.cells, made.files, made.logged
-        _remark_left_out(cells, scenario, shown)
+        remark_left_out(cells, scenario, shown)
         schedules = {cell.policy.name: cell.schedule for cell in cells if cell.schedule is not None}
-        failed = _write(outputs, schedules, shown) if schedules else {}
+        failed = write(outputs, schedules, shown) if schedules else {}
     written = [path for path in outputs if schedules and path not in failed]
-    status = _report(scenario, setup, cells, out, files, written, logged=logged, json=json)
-    for path, text in failed.items():
-        print_error(f"{path} was not written: {text}")
-    return FAILED if failed else status
+    _print(scenario, setup, cells, out, files, written, logged=logged, json=asked.json)
+    return close(cells, written, failed, _wrote(out, files))
 
 
-def demo(*, jobs: int, cores: int, seed: int, out: Path, command: Sequence[str], force: bool, json: bool) -> int:
+def demo(asked: Demo) -> int:
     """Run a generated workload under five orders, write what came of it, print a table; return the exit status."""
-    setup, chosen = Setup(seed=seed, validate=True), chosen_policies("order", ORDERS)
+    setup, chosen, out = Setup(seed=asked.seed, validate=True), chosen_policies("order", ORDERS), asked.out
     require_folder(out)
     with Steps(1 + steps(chosen)) as shown:
         shown.begin("generating the workload")
-        workload = demo_workload(jobs=jobs, cores=cores, seed=seed)
+        workload = demo_workload(jobs=asked.jobs, cores=asked.cores, seed=asked.seed)
         shown.print_note(
             f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores, of Lublin and Feitelson's model"
         )
         write_swf(workload, made_folder(out) / "workload.swf.gz")
         scenario = Scenario(workload=workload, where=f"{workload.max_cores:,} cores")
-        provenance = {"command": list(command)}
-        made = compare(scenario, chosen, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=force)
-    return _report(scenario, setup, made.cells, out, made.files, [], json=json)
+        provenance = {"command": command_line()}
+        made = compare(
+            scenario, chosen, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=asked.force
+        )
+    _print(scenario, setup, made.cells, out, made.files, json=asked.json)
+    return close(made.cells, (), {}, _wrote(out, made.files))
 
 
-def _report(
+def _print(
     scenario: Scenario,
     setup: Setup,
     cells: Sequence[Cell],
     out: Path | None,
     files: Sequence[str],
-    more: Sequence[Path],
+    more: Sequence[Path] = (),
     *,
     logged: Cell | None = None,
     json: bool,
-) -> int:
-    """Print what came of a comparison; return the exit status."""
-    failed = [cell for cell in cells if cell.error is not None]
+) -> None:
+    """Print what came of a comparison."""
+    policies = [cell.policy for cell in cells]
     calibration = None if logged is None else calibration_of(cells)
     if json:
         answer = {
-            **_about(scenario, setup, [cell.policy for cell in cells]),
+            **about(scenario, setup, policies),
             **({} if logged is None else {"as_logged": logged.metrics}),
             **({} if calibration is None else {"calibration": calibration.table()}),
-            "cells": [_answer(cell) for cell in cells],
+            "cells": [answer_of(cell) for cell in cells],
         }
         print_json({**answer, "out": None if out is None else str(out), "files": [*files, *map(str, more)]})
-    else:
-        rows = cells if logged is None else [logged, *cells]
-        print_table(_title(scenario, setup, [cell.policy for cell in cells]), comparison_table(rows))
-        if calibration is not None:
-            first = f"{cells[0].policy.name} (the first is taken for what you have)"
-            for sentence in sentences_of(calibration, scenario.workload, first):
-                print_line(sentence)
-    for cell in failed:
-        print_error(f"{cell.policy.kind} {cell.policy.name!r} failed: {cell.error}")
-    if out is not None:
-        names = [name for name in files if not name.startswith(JOBS)]
-        print_note(f"wrote {', '.join(names)} and {len(files) - len(names)} tables of jobs to {out}")
-    for path in more:
-        print_note(f"wrote {path}")
-    return FAILED if failed else DONE
+        return
+    rows = cells if logged is None else [logged, *cells]
+    print_table(title_of(scenario, setup, policies), comparison_table(rows))
+    if calibration is not None:
+        first = f"{policies[0].name} (the first is taken for what you have)"
+        for sentence in sentences_of(calibration, scenario.workload, first):
+            print_line(sentence)
 
 
-def _title(scenario: Scenario, setup: Setup, policies: Sequence[Policy]) -> str:
-    """Return the title of a table: what, where, and how, as far as that is the same for all policies."""
-    parts = [scenario.workload.name, scenario.where, *([policies[0].name] if len(policies) == 1 else [])]
-    shared = setup.shared(policies)
-    others = [name for name in ("bid", "order") if policies[0].kind != name]
-    parts += [str(shared[name]) for name in others if shared.get(name) not in {None, "FCFS"}]
-    backfilling, second = shared.get("backfilling"), shared.get("backfill_order")
-    if backfilling is not None:
-        parts.append(f"{backfilling} backfilling" if backfilling != "none" else "no backfilling")
-        parts[-1] += f" by {second}" if second is not None else ""
-    if isinstance(threshold_s := shared.get("threshold_s"), float):
-        parts.append(f"threshold {duration(threshold_s, HOUR)}")
-    return ", ".join(parts)
+def _wrote(out: Path | None, files: Sequence[str]) -> str:
+    """Return what was written to the folder of a comparison."""
+    names = [name for name in files if not name.startswith(JOBS)]
+    return "" if out is None else f"{', '.join(names)} and {len(files) - len(names)} tables of jobs to {out}"
 
 
-def _about(scenario: Scenario, setup: Setup, policies: Sequence[Policy]) -> Mapping[str, object]:
-    """Return what was run, and how, for JSON."""
-    about: dict[str, object] = {"workload": summary(scenario.workload)}
-    if scenario.on is not None:
-        about["clusters"] = [
-            {"name": site.name, "cores": site.size, "kind": site.kind, "machines": site.machines}
-            for site in scenario.on
-        ]
-        about["where"] = scenario.where
-    if scenario.window_s is not None:
-        about["window_s"] = scenario.window_s
-    return {**about, "setup": setup.shared(policies)}
-
-
-def _answer(cell: Cell) -> Mapping[str, object]:
-    """Return what came of a policy, for JSON."""
-    answer: dict[str, object] = {cell.policy.kind: cell.policy.name}
-    if cell.error is not None or cell.schedule is None:
-        return answer | {"error": cell.error}
-    return answer | {"rules": cell.schedule.about, "left_out": _left_out(cell), "metrics": cell.metrics}
+COMMAND: Final = command(
+    Compare,
+    compare_policies,
+    name="compare",
+    examples=(
+        "schedlab compare --workload log.swf --orders FCFS,SAF,WFP3",
+        "schedlab compare --workload log.swf --orders FCFS,SAF --threshold 40h --out results/orders",
+        "schedlab compare --workload log.swf --clusters 2x64 --routers RoundRobin,EarliestStart --drop-oversized",
+    ),
+    common=(*WORK, "orders", "heuristics", "bids", "routers", *HOW, "out", "gantt", "json", "quiet"),
+)

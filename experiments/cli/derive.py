@@ -1,183 +1,213 @@
-"""Options of the command line that are those of queues, placers and auctions, as these define them."""
+"""Commands made of requests: their options, as the fields define them, and the request of what was given.
 
-import functools
+A command is a request and what answers it. It imports nothing of the models unless its request does, so that the help
+is there at once.
+"""
+
 import inspect
-import re
-import types
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Annotated, Any, Final, get_args
 
 import typer
 
-from experiments.cli_options import POLICY, completion
-from experiments.cli_output import print_note
-from experiments.inputs import named_priority, parts
-from simmodels.errors import RequestError, must_be
-from simmodels.ground.durations import duration, seconds
-from simmodels.policies.auction_options import AuctionOptions
-from simmodels.policies.checkpoints import Checkpoints
-from simmodels.policies.options import Options
-from simmodels.policies.placement_options import PlacementOptions
-from simmodels.policies.priority import Priority
-from simmodels.policies.queue_options import QueueOptions
-from simmodels.units import HOUR
-from simmodels.workload import Workload
+from experiments.cli.help import Command, command_of
+from experiments.cli.options import WHOLE, Derived, accepted_by, derived_of, marked, parameter_name
+from experiments.cli.output import cli_command
+from experiments.option import FLOWS, IN, OUT, POLICY, RUN, SHARED, SUPPLY, WHERE, Group, Models, Option, flag_of
+from simmodels.ground.docstrings import descriptions
 
-PANELS: Final[Mapping[type[Options], str]] = {
-    QueueOptions: "Options of a queue",
-    PlacementOptions: "Options of a placer (with --heuristic)",
-    AuctionOptions: "Options of an auction (with --bid)",
-}
-_CHOSEN_BY: Final[Mapping[type[Options], str]] = {PlacementOptions: "--heuristic", AuctionOptions: "--bid"}
-_POLICIES: Final = ("order", "bid")
-"""What names the policy itself, and so stands before its options."""
-_SHORT: Final = {"order": "-o", "backfilling": "-b"}
-_OWN: Final = ("heuristic",)
-"""What the commands ask for by an option of their own."""
+PANELS: Final = (IN, POLICY, WHERE, SUPPLY, FLOWS, "", RUN, OUT)
+"""The panels of a long help, from above; "" stands for all others, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """An option of the command line that is one of queues, placers or auctions.
+# -- options ----------------------------------------------------------------------------------------
+
+
+def derived(request: type, group: Group = WHOLE, taken: set[str] | None = None) -> Iterator[Derived]:
+    """Hand out the options of a request, and of those that are a part of it.
 
     Parameters
     ----------
-    name
-        Its name there.
-    parameter
-        It, as typer reads it from a signature.
-    parse
-        From what the command line gives to what `simmodels.simulate` takes.
-    """
-
-    name: str
-    parameter: inspect.Parameter
-    parse: Callable[[Any], Any]
-
-
-def derived(taken: Collection[str] = (), kinds: Collection[type[Options]] = tuple(PANELS)) -> dict[str, Derived]:
-    """Return the options of queues, placers and auctions, by the name of the command line's parameter.
-
-    Parameters
-    ----------
+    request
+        A dataclass.
+    group
+        Which of its options there are.
     taken
-        Short names that a command has for an option of its own.
-    kinds
-        Whose options.
+        The names of options before these, to which theirs are added.
     """
-    found: dict[str, Derived] = {}
-    for kind in kinds:
-        known = {each.name for each in found.values()}
-        for each in _of(kind, {*_OWN, *known}, taken, kinds):
-            found[each.parameter.name] = each
-    return found
-
-
-def _of(
-    kind: type[Options], without: set[str], taken: Collection[str], kinds: Collection[type[Options]]
-) -> Iterator[Derived]:
-    """Return the options of a class of options, one of several that a command has."""
-    types_of = {each.name: _plain(each.type) for each in fields(kind)}
-    for name, default, choices, said in kind.described():
-        of = types_of[name]
-        if name in without or of in {Checkpoints, Workload}:
+    said = descriptions(request)
+    taken = set() if taken is None else taken
+    for each in fields(request):
+        kind, mark, optional = marked(each.type)
+        if each.name in group.without or (group.only and each.name not in group.only):
             continue
-        timed = name.endswith("_s")
-        flag = _flag(name)
-        accepted, metavar, parse = _accepted(name, of, timed=timed)
-        # What other classes of options call the same is one option, too: their choices and defaults are named beside.
-        defaults, values = [_shown(default, timed=timed)], [str(each) for each in choices if each is not None]
-        for other in kinds:
-            for also, its, more, _ in other.described():
-                if other is not kind and also == name:
-                    values += [str(each) for each in more if each is not None and str(each) not in values]
-                    if _shown(its) != _shown(default):
-                        defaults.append(f"{_shown(its)} with {_CHOSEN_BY[other]}")
-        flags = [f"{flag}/--no-{flag[2:]}"] if of is bool else [flag]
-        flags += [_SHORT[name]] if name in _SHORT and _SHORT[name] not in taken else []
-        option = typer.Option(
-            *flags,
-            metavar="|".join(values) or metavar,
-            rich_help_panel=POLICY if name in _POLICIES else PANELS[kind],
-            help=_plainly(said, whole=bool(choices)),
-            show_default="; ".join(defaults) if any(defaults) else False,
-            autocompletion=completion(f"{'bid' if name == 'bid' else 'order'}s" if of is Priority else values),
+        found: Iterator[Derived]
+        if isinstance(mark, Group):
+            found = (_optional(one) if optional else one for one in derived(kind, mark, taken))
+        elif isinstance(mark, Models):
+            from experiments.cli.models import options_of_models  # noqa: PLC0415  the help does not wait for the models
+
+            found = options_of_models(mark, taken)
+        elif isinstance(mark, Option):
+            shown = group.defaults.get(each.name, mark.default)
+            option = replace(mark, default=shown, help=mark.help or said.get(each.name, ""))
+            found = iter([derived_of(each.name, kind, option, each.default)])
+        else:
+            continue
+        for one in found:
+            taken |= set(_option(one).param_decls or ())
+            yield one
+
+
+def _optional(one: Derived) -> Derived:
+    """Return an option of a part of a request that may be left out."""
+    parameter = one.parameter
+    if parameter.default is not inspect.Parameter.empty:
+        return one
+    given, option = get_args(parameter.annotation)
+    return replace(one, parameter=parameter.replace(default=None, annotation=Annotated[given | None, option]))
+
+
+# -- requests ---------------------------------------------------------------------------------------
+
+
+def made(request: type, given: Mapping[str, Any], group: Group = WHOLE) -> Any:  # noqa: ANN401  a request
+    """Return the request of what the command line gives.
+
+    Parameters
+    ----------
+    request
+        Its class.
+    given
+        What was given, by the names of the parameters of `derived`; None or False for what was not.
+    group
+        Which of its options there are.
+
+    Raises
+    ------
+    RequestError
+        A text stands for no value, or a part of the request is not asked for, and options of it are.
+    """
+    values: dict[str, Any] = {}
+    for each in fields(request):
+        kind, mark, optional = marked(each.type)
+        if isinstance(mark, Group):
+            part = _part(kind, given, mark, optional=optional)
+            if part is not None:
+                values[each.name] = part
+        elif isinstance(mark, Models):
+            from experiments.cli.models import options_of_models  # noqa: PLC0415  the help does not wait for the models
+
+            named = {one.parameter.name: one for one in options_of_models(mark)}
+            values[each.name] = {
+                one.name: one.parse(given[name]) for name, one in named.items() if given[name] is not None
+            }
+        elif mark is SHARED:
+            text = given.get(parameter_name(flag_of(each.name)))
+            if _is_given(text):
+                values[each.name] = accepted_by(flag_of(each.name), each.name, kind)[2](text)
+        elif isinstance(mark, Option):
+            one = derived_of(each.name, kind, mark)
+            text = given.get(one.parameter.name)
+            text = text if _is_given(text) else group.defaults.get(each.name)
+            if text is not None:
+                values[each.name] = one.parse(text)
+    return request(**values)
+
+
+def _part(kind: type, given: Mapping[str, Any], mark: Group, *, optional: bool) -> Any:  # noqa: ANN401  a request
+    """Return a part of a request; None if it may be left out and nothing of it is given."""
+    options = list(derived(kind, mark))
+    said = [each for each in options if _is_given(given[each.parameter.name])]
+    if optional and not said:
+        return None
+    needed = [each for each in options if each.parameter.default is inspect.Parameter.empty]
+    for each in needed:
+        if given[each.parameter.name] is None:
+            from simmodels.errors import RequestError  # noqa: PLC0415  the help does not wait for the models
+
+            add = ", ".join(filter(None, [f"add {each.flag} {_option(each).metavar}", mark.otherwise]))
+            raise RequestError(f"{said[0].flag} has no effect without {each.flag}", add)
+    return made(kind, given, mark)
+
+
+def _is_given(value: object) -> bool:
+    """Return whether the command line gives a value; a flag that is not given is False."""
+    return value is not None and value is not False
+
+
+def _option(one: Derived) -> Any:  # noqa: ANN401  typer's type is not public
+    """Return what typer makes an option of."""
+    return one.parameter.annotation.__metadata__[0]
+
+
+# -- commands ---------------------------------------------------------------------------------------
+
+
+def command(
+    request: type,
+    answer: str | Callable[[Any], int],
+    *,
+    name: str,
+    examples: Sequence[str],
+    common: Sequence[str] = (),
+) -> Any:  # noqa: ANN401  a command of click
+    """Return the command that asks for a request.
+
+    Parameters
+    ----------
+    request
+        The class of the request.
+    answer
+        What is done with it, and returns the exit status; or where that is, as ``module:name``, imported when it is
+        called.
+    name, examples
+        The name of the command, and command lines that a test runs.
+    common
+        The parameters that ``--help`` shows, in this order, where ``--help-all`` shows them all; empty for all.
+    """
+    options = list(derived(request))
+    if common:
+        options.sort(
+            key=lambda each: (_place(each.panel, PANELS, PANELS.index("")), _place(each.parameter.name, common))
         )
-        kept = inspect.Parameter(
-            flag[2:].replace("-", "_"),
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[accepted | None, option],
-        )
-        yield Derived(name, kept, parse)
+
+    def called(**given: Any) -> int:  # noqa: ANN401  what the command line says
+        given.pop("help_all", None)
+        done: Any = pkgutil.resolve_name(answer) if isinstance(answer, str) else answer
+        status: int = done(made(request, given))
+        return status
+
+    called.__name__ = name
+    parameters = [each.parameter for each in options] + ([_HELP_ALL] if common else [])
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect.signature
+    app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+    shape = command_of(common) if common else Command
+    app.command(name, cls=shape, epilog="\n".join(examples))(cli_command(called))
+    return typer.main.get_command(app)
 
 
-def _plain(kind: Any) -> Any:  # noqa: ANN401  a type, or what typing makes of some
-    """Return a type without None."""
-    if get_origin(kind) in {Union, types.UnionType}:
-        (kind,) = [part for part in get_args(kind) if part is not type(None)]
-    return kind
+def _place(name: str, order: Sequence[str], other: int | None = None) -> int:
+    """Return where a name stands in an order; one that is not in it, at `other` or after all."""
+    return order.index(name) if name in order else len(order) if other is None else other
 
 
-def _accepted(name: str, of: Any, *, timed: bool) -> tuple[Any, str | None, Callable[[Any], Any]]:  # noqa: ANN401
-    """Return the type that the command line accepts, its metavar, and what makes the option's value of it."""
-    if of is Priority:
-        return str, name.upper().split("_")[-1], lambda text: named_priority(text, "bid" if name == "bid" else "order")
-    if timed:
-        return str, "TIME", lambda text: _seconds(name, text)
-    if of in {int, float}:
-        return of, "N" if of is int else "X", of
-    if of is bool:
-        return bool, None, bool
-    if get_origin(of) is tuple:
-        return str, "N,N,...", lambda text: _numbers(name, text)
-    return str, None, str
+def _help_all(context: typer.Context, asked: bool) -> bool:  # noqa: FBT001  typer calls it
+    """Show all options and stop."""
+    if asked:
+        context.params["help_all"] = True
+        typer.echo(context.get_help())
+        raise typer.Exit
+    return asked
 
 
-def _seconds(name: str, text: str) -> float:
-    """Return a time in seconds; warn of a threshold that was meant in hours, perhaps."""
-    found = seconds(text, _flag(name))
-    if name == "threshold_s" and 0 < found < HOUR and text.strip()[-1:].isdigit():
-        print_note(f"{_flag(name)} {text} is {duration(found)}; write {text}h for hours, or {text}s to mean seconds")
-    return found
-
-
-def _numbers(name: str, text: str) -> tuple[int, ...]:
-    """Return whole numbers that are separated by commas."""
-    try:
-        return tuple(int(part) for part in parts(text))
-    except ValueError:
-        what = must_be(f"--{name.replace('_', '-')}", "integers separated by commas", text)
-        raise RequestError(what) from None
-
-
-def _plainly(said: str, *, whole: bool) -> str:
-    """Return a description, or its first sentence, without the marks of a docstring, with options as they are here."""
-    plain = re.sub(r"`simmodels\.(orders|bids)`", r"see schedlab list \1", said)
-    plain = re.sub(r" \(`simmodels\.\w+`\)|, see `simmodels\.\w+`|; see `simmodels\.[\w.]+`", "", plain)
-    plain = re.sub(r"``(\w+)=False``", lambda found: f"--no-{found[1]}", plain)
-    plain = re.sub(r"`(\w+)`", lambda found: _flag(found[1]) if found[1] in _names() else found[1], plain)
-    plain = plain.replace("`", "").replace('"', "")
-    sentence = plain if whole else plain.split(". ")[0]
-    return sentence if sentence.endswith(".") else f"{sentence}."
-
-
-def _flag(name: str) -> str:
-    """Return what the command line calls an option."""
-    return f"--{name.removesuffix('_s').replace('_', '-')}"
-
-
-@functools.cache
-def _names() -> frozenset[str]:
-    """Return the names of all options."""
-    return frozenset(each.name for kind in PANELS for each in fields(kind))
-
-
-def _shown(default: object, *, timed: bool = False) -> str:
-    """Return a default as the help shows it; "" for what need not be shown."""
-    if default is None or default is False:
-        return ""
-    if default is True:
-        return "yes"
-    return duration(default, HOUR) if timed and isinstance(default, float) else str(default)
+_HELP_ALL: Final = inspect.Parameter(
+    "help_all",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, typer.Option("--help-all", callback=_help_all, is_eager=True, help="Show all options and exit.")
+    ],
+)

@@ -1,67 +1,209 @@
-"""``forecast``: its options, among them those of queues."""
+"""``forecast``: when a job will start, and how certain that is."""
 
-import inspect
-import sys
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Final
 
-from experiments import cli_options as options
-from experiments.cli_derived import Derived, derived
-from experiments.cli_help import Command, examples
-from experiments.cli_options import of
-from experiments.cli_output import cli_command
-from experiments.cli_simulate import commands_app
-from experiments.inputs import WorkloadFile
+import numpy as np
+
+from experiments.cli.derive import command
+from experiments.cli.output import DONE, command_line, print_json, print_line, print_note
+from experiments.dates import instant_of
+from experiments.forecasting import Futures, Present
+from experiments.inputs import WorkloadFile, count_of, notes_of
+from experiments.option import Json, Models, Option, Seed
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.durations import seconds, span
+from simmodels.ground.numbers import as_integer
 from simmodels.policies.queue_options import QueueOptions
+from simmodels.units import HOUR
+from simmodels.workload import Workload
+from workloads.swf import zone_of
 
-__all__ = ["commands_app"]  # with `forecast` entered: see `cli.late_command`
+_PANEL: Final = "What is asked"
+_LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+_MOST_FUTURES: Final = 100_000
 
-_ASKED: Final = "What is asked"
-_QUEUE: Final[dict[str, Derived]] = derived(kinds=(QueueOptions,))
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What `forecast` is asked.
+
+    Parameters
+    ----------
+    at
+        The time of the forecast: since the log's zero (40d), or a date.
+    job
+        A job that waits at this time.
+    new
+        Or a job submitted at this time, such as 16,4h.
+    user
+        The user of the new job, for orders that depend on it.
+    futures
+        The number of futures drawn.
+    """
+
+    log: WorkloadFile
+    at: Annotated[str, Option(_PANEL, "TIME")]
+    job: Annotated[int | None, Option(_PANEL, "ID")] = None
+    new: Annotated[str | None, Option(_PANEL, "CORES,LIMIT")] = None
+    user: Annotated[int | None, Option(_PANEL)] = None
+    futures: Annotated[int, Option(_PANEL)] = 1000
+    options: Annotated[Mapping[str, Any], Models((QueueOptions,), ("Options of a queue",))]
+    seed: Seed = 0
+    json: Json = False
 
 
-@options.takes_log()
-def _own(
-    *,
-    log: WorkloadFile,
-    at: Annotated[str, of(_ASKED, "TIME", "The time of the forecast: since the log's zero (40d), or a date.")],
-    job: Annotated[int | None, of(_ASKED, "ID", "A job that waits at this time.")] = None,
-    new: Annotated[str | None, of(_ASKED, "CORES,LIMIT", "Or a job submitted at this time, such as 16,4h.")] = None,
-    user: Annotated[int | None, of(_ASKED, "N", "The user of the new job, for orders that depend on it.")] = None,
-    futures: Annotated[int, of(_ASKED, "N", "The number of futures drawn.")] = 1000,
-    seed: options.Seed = 0,
-    json: options.Json = False,
-    **given: Any,  # noqa: ANN401  options of the queue
-) -> int:
-    """Forecast when a job will start, from the queue at one time and futures drawn from the log's past."""
-    from experiments import forecast_answer  # noqa: PLC0415  the help does not wait for the models
+def forecast(asked: Forecast) -> int:
+    """Say when a job will start; return the exit status."""
+    job, new, user, futures = asked.job, asked.new, asked.user, asked.futures
+    if (job is None) == (new is None):
+        what = "there is no job to forecast" if job is None else "--job and --new exclude each other"
+        raise RequestError(what, "give --job ID or --new CORES,LIMIT")
+    if user is not None and new is None:
+        raise RequestError("--user has no effect on --job", "omit it: the log says the user of a job")
+    as_integer("--futures", futures, 1, _MOST_FUTURES)
+    log = asked.log.read()
+    for line in notes_of(log.counts):
+        print_note(line)
+    log = log.take(np.argsort(log.submit_s, kind="stable"))
+    at_s = _instant(asked.at, log)
+    cores = log.max_cores or 1
+    chosen = QueueOptions.checked(**asked.options)
+    if user is not None and not any("user" in order.needs for order in chosen.both):
+        raise RequestError(
+            f"--user has no effect under {chosen.order.name}", "omit it, or choose an order that names the user"
+        )
+    present = Futures(log, cores=cores, options=chosen, seed=asked.seed).go_to(at_s)
+    workers = os.cpu_count() or 1
+    answer: dict[str, object]
+    if job is not None:
+        place = present.place_of(job)
+        one = _Asked(
+            f"job {job}", int(present.snapshot.jobs.cores[place]), float(present.snapshot.jobs.estimate_s[place])
+        )
+        found = present.forecast(job, futures=futures, workers=workers)
+        by_limits_h = (present.by_limits(job) - at_s) / HOUR
+        compared = f"If all ran as long as their limits, and no further job came: in {span(by_limits_h)}."
+        answer = {"by_limits_h": by_limits_h}
+    else:
+        one = _new(str(new), cores)
+        user_id = -1 if user is None else user
+        found, shorter = (
+            present.forecast_new(one.cores, limit_s, user=user_id, futures=futures, workers=workers)
+            for limit_s in (one.limit_s, one.limit_s / 2)
+        )
+        earlier_h = float(np.median(found.starts_s - shorter.starts_s)) / HOUR
+        way = "earlier" if earlier_h > 0 else "later"
+        sooner = f"{span(abs(earlier_h))} {way}" if earlier_h else "no earlier"
+        compared = f"With a limit of {span(one.limit_s / 2 / HOUR)} it would start {sooner} (median)."
+        answer = {"earlier_with_half_the_limit_h": earlier_h}
+    waits_h = {level: wait_s / HOUR for level, wait_s in zip(_LEVELS, found.waits_s(*_LEVELS), strict=True)}
+    said = [_state(present, cores, str(chosen.about()["order"])), _when(one, waits_h, futures), compared]
+    if not present.past.weeks:
+        said.append("No further jobs come in these futures: less than a week of the log has passed.")
+    if asked.json:
+        about = {
+            **chosen.about(),
+            "counts": dict(log.counts),
+            "workload": log.name,
+            "command": command_line(),
+            "at_s": at_s,
+            "job": job,
+            "cores": one.cores,
+        }
+        waits = {f"{100 * level:g} %": wait_h for level, wait_h in waits_h.items()}
+        print_json(
+            {**about, "limit_h": one.limit_s / HOUR, "futures": futures, "seed": asked.seed, "waits_h": waits, **answer}
+            | {"findings": said}
+        )
+    else:
+        for sentence in said:
+            print_line(sentence)
+    return DONE
 
-    return forecast_answer.forecast(
-        log,
-        at=at,
-        job=job,
-        new=new,
-        user=user,
-        futures=futures,
-        options={_QUEUE[name].name: _QUEUE[name].parse(value) for name, value in given.items() if value is not None},
-        seed=seed,
-        command=["schedlab", *sys.argv[1:]],
-        json=json,
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The job that is asked about."""
+
+    name: str
+    cores: int
+    limit_s: float
+
+
+def _state(present: Present, cores: int, order: str) -> str:
+    """Say what waits and what runs."""
+    runs = ~np.isnan(present.snapshot.start_s)
+    used = int(present.snapshot.jobs.cores[runs].sum())
+    return (
+        f"At {span(present.at_s / HOUR)} of {present.past.log.name}, under {order}: {count_of(int(runs.sum()), 'job')} "
+        f"on {used:,} of {cores:,} cores, and {count_of(int((~runs).sum()), 'job')} waiting."
     )
 
 
-def _with_queue(function: Any) -> Any:  # noqa: ANN401  typer reads the signature
-    """Return a command with the options of the function and those of queues."""
-    own = [each for each in inspect.signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
-    at = next(place for place, each in enumerate(own) if each.name == "seed")
-    function.__signature__ = inspect.Signature([*own[:at], *(each.parameter for each in _QUEUE.values()), *own[at:]])
-    return cli_command(function)
+def _when(one: _Asked, waits_h: Mapping[float, float], futures: int) -> str:
+    """Say when the job starts."""
+    least, low, middle, high, most = (span(waits_h[level]) for level in _LEVELS)
+    asks = f"{count_of(one.cores, 'core')} with a limit of {span(one.limit_s / HOUR)}"
+    return (
+        f"{one.name.capitalize()}, of {asks}, starts in {middle}: the median of {count_of(futures, 'future')}. In half "
+        f"of them it starts in {low} to {high}, in 90 of 100 in {least} to {most}."
+    )
 
 
-commands_app.command(
-    "forecast",
-    cls=Command,
-    epilog=examples(
+def _instant(text: str, log: Workload) -> float:
+    """Return an instant, in seconds since the log's zero: a duration, or a date if the log says when it began.
+
+    Raises
+    ------
+    RequestError
+        It is neither, or not within the log.
+    """
+    try:
+        date = datetime.fromisoformat(text) if "-" in text else None
+    except ValueError:
+        date = None
+    if date is None:
+        at_s = seconds(text, "--at")
+    else:
+        if log.start_unix_s is None:
+            raise RequestError(f"--at {text}: {log.name} does not say when it began", "give a time since its zero")
+        at_s = date.replace(tzinfo=date.tzinfo or zone_of(log)).timestamp() - log.start_unix_s
+    first_s, last_s = float(log.submit_s.min()), float(log.submit_s.max())
+    if not first_s <= at_s <= last_s:
+        raise RequestError(
+            f"--at {text} is not within {log.name}",
+            f"choose a time from {instant_of(log, first_s)} to {instant_of(log, last_s)}",
+        )
+    return at_s
+
+
+def _new(text: str, cores: int) -> _Asked:
+    """Return a new job, from ``16,4h``.
+
+    Raises
+    ------
+    RequestError
+        The text is no such job, or it is wider than the machine.
+    """
+    width, comma, limit = text.partition(",")
+    if not comma or not width.strip().isdecimal() or not 1 <= int(width) <= cores:
+        raise RequestError(must_be("--new", f"CORES,LIMIT, such as 16,4h, with 1 to {cores:,} cores", text))
+    limit_s = seconds(limit, "the limit of --new")
+    if limit_s <= 0:
+        raise RequestError(must_be("--new", "CORES,LIMIT with a limit > 0", text))
+    return _Asked("a new job", int(width), limit_s)
+
+
+COMMAND: Final = command(
+    Forecast,
+    forecast,
+    name="forecast",
+    examples=(
         "schedlab forecast --workload log.swf --at 1d --new 16,4h",
         "schedlab forecast --workload log.swf --at 1d --new 16,4h --order SAF --futures 200 --json",
     ),
-)(_with_queue(_own))
+)

@@ -1,331 +1,234 @@
-"""``simulate`` and ``compare``: their options, which are those of the models, and what is asked for by them."""
+"""``simulate``: any work on any clusters under one policy; and what `compare` says of a simulation, too."""
 
-import inspect
-import sys
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-import typer
+import numpy as np
 
-from experiments import cli_options as options
-from experiments import commands
-from experiments.cli_derived import PANELS, Derived, derived
-from experiments.cli_help import command_of, examples
-from experiments.cli_options import IN, OUT, POLICY, RUN, flag, of
-from experiments.cli_output import cli_command
-from experiments.cli_request import Asked
-from experiments.inputs import named_priority, parts
-from experiments.outputs import Outputs, parse_power
-from experiments.policy import AUCTION, HEURISTICS, ROUTERS, Kind, Policy, chosen_policies, policy
-from simmodels.errors import RequestError
-from simmodels.ground.durations import seconds
+from experiments.cli.derive import command
+from experiments.cli.output import DONE, FAILED, Steps, print_error, print_json, print_note, print_table
+from experiments.comparing import summary
+from experiments.dates import instant_of
+from experiments.gantt_boxes import MOST_PANELS
+from experiments.inputs import count_of, named_priority
+from experiments.option import Json
+from experiments.outputs import Outputs, require_writable
+from experiments.policy import AUCTION, Policy, policy_of
+from experiments.scenario import Scenario, ScenarioRequest
+from experiments.setup import Cell, Setup
+from experiments.tables import metrics_table
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.durations import duration
+from simmodels.ground.numbers import as_integer
+from simmodels.policies.priority import Priority
+from simmodels.units import HOUR
 
-WHERE: Final = "Where it runs"
-SUPPLY: Final = "Machines that are switched on and off"
-FLOWS: Final = "Workflows (with --workflows)"
-_PANELS: Final = (IN, POLICY, WHERE, SUPPLY, FLOWS, *PANELS.values(), RUN, OUT)
-"""The panels of the help, from above."""
-_WORK: Final = ("workload", "workflows", "cores", "clean", "drop_oversized")
-_SINGLE: Final = ("order", "heuristic", "bid", "router")
-_SEVERAL: Final = ("orders", "heuristics", "bids", "routers")
-_HOW: Final = ("backfilling", "threshold", "clusters", "cores_per_machine", "seed", "validate")
-_COMMON: Final = (*_WORK, *_SINGLE, *_HOW, "jobs_out", "figure", "gantt", "view", "json", "quiet")
-_COMMON_OF_COMPARE: Final = (*_WORK, *_SEVERAL, *_HOW, "out", "gantt", "json", "quiet")
-_LISTED: Final = (*_COMMON_OF_COMPARE, *_COMMON)
-"""The options that ``--help`` shows, in this order; ``--help-all`` shows all."""
-
-commands_app = typer.Typer()
+WORK: Final = ("workload", "workflows", "cores", "clean", "drop_oversized")
+HOW: Final = ("backfilling", "threshold", "clusters", "cores_per_machine", "seed", "validate")
+"""The options that the short help shows."""
+_OF_CURVES: Final = ("area", "factor", "deadline", "soft_deadline")
 
 
-def command(function: Callable[..., int]) -> Callable[..., None]:
-    """Return a command of the options of `_shared`, of those of the models, and of its own, which are its parameters.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulate:
+    """What `simulate` is asked."""
 
-    Parameters
-    ----------
-    function
-        Takes an `Asked`, and its own options.
-    """
-    own = [each for each in inspect.signature(function).parameters.values() if each.name != "asked"]
-    shared = [*inspect.signature(_shared).parameters.values(), *options.OF_LOGS]
-    models: dict[str, Derived] = derived([name for each in own for name in _option(each).param_decls or ()])
-
-    def called(**given: Any) -> int:  # noqa: ANN401  what the command line says
-        words = {each.name.rstrip("_"): given.pop(each.name) for each in shared}
-        values = {name: given.pop(name) for name in models}
-        chosen = {models[name].name: models[name].parse(value) for name, value in values.items() if value is not None}
-        for kind in ("heuristic", "router"):
-            if words[kind] is not None:
-                own_options = policy(kind, words[kind]).options
-                for name in sorted(own_options.keys() & chosen.keys()):
-                    what = f"--{kind} {words[kind]} sets --{name.replace('_', '-')} itself"
-                    raise RequestError(what, "omit one of them")
-                chosen |= own_options
-        if words["rebalance"] is not None:
-            chosen["rebalance_s"] = seconds(words["rebalance"], "--rebalance")
-        return function(Asked(words, chosen), **given)
-
-    parameters = [*own, *shared, *(each.parameter for each in models.values())]
-    called.__name__, called.__doc__ = function.__name__, function.__doc__
-    parameters.sort(key=lambda each: (_PANELS.index(_panel(each)), _rank(each.name)))
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect.signature
-    return cli_command(called)
+    scenario: ScenarioRequest
+    setup: Setup
+    outputs: Outputs
+    json: Json = False
 
 
-def _panel(parameter: inspect.Parameter) -> str:
-    """Return in which panel of the help a parameter stands."""
-    return str(_option(parameter).rich_help_panel or RUN)
+def simulate(asked: Simulate) -> int:
+    """Run a scenario under one policy, write the files asked for, print the metrics; return the exit status."""
+    request, setup, wanted, named = asked.scenario, asked.setup, asked.outputs, {"order", "router", "forward"}
+    if request.log is None and asked.setup.heuristic is None and not named & setup.options.keys():
+        bid = setup.options.get("bid", named_priority("PVR", "bid"))  # workflows bid, unless another policy is named
+        setup = replace(setup, options={**setup.options, "bid": bid})
+    main = _main(setup)
+    request = request.under([{**setup.options, **main.options}])
+    setup.require([main])
+    require_outputs(request, setup, [main], wanted)
+    data = {name: setup.options.get(name, default) for name, default in (("ccr", 0.2), ("tick_s", 1.0))}
+    outputs = wanted.of_one(rigid=request.folder is None, data=data)
+    failed: dict[Path, str] = {}
+    with Steps(2 + len(outputs)) as shown:
+        scenario = read(request, setup, [main], wanted, shown)
+        shown.begin(main.name)
+        cell = setup.run(scenario, main)
+        if cell.schedule is not None:
+            remark_left_out([cell], scenario, shown)
+            failed = write(outputs, cell.schedule, shown)
+    files = [path for path in outputs if cell.schedule is not None and path not in failed]
+    if asked.json:
+        print_json({**about(scenario, setup, [main]), **answer_of(cell), "files": [str(path) for path in files]})
+    elif cell.schedule is not None:
+        print_table(title_of(scenario, setup, [main]), metrics_table(cell.metrics, tau_s=setup.tau_s))
+    return close([cell], files, failed)
 
 
-def _rank(name: str) -> int:
-    """Return where a parameter stands in its panel: the common ones first."""
-    return _LISTED.index(name) if name in _LISTED else len(_LISTED)
+def _main(setup: Setup) -> Policy:
+    """Return the policy that gives a simulation its name: what stands foremost."""
+    options = setup.options
+    if "router" in options or options.get("forward"):
+        return policy_of("router", options.get("router", AUCTION))
+    if "bid" in options:
+        return policy_of("bid", options["bid"])
+    if setup.heuristic is not None:
+        return policy_of("heuristic", setup.heuristic)
+    return policy_of("order", options.get("order", "FCFS"))
 
 
-def _option(parameter: inspect.Parameter) -> Any:  # noqa: ANN401  typer's type is not public
-    """Return the option that a parameter is annotated with."""
-    return parameter.annotation.__metadata__[0]
+# -- what `compare` does, too -----------------------------------------------------------------------
 
 
-def _help_all(context: typer.Context, asked: bool) -> bool:  # noqa: FBT001  typer calls it
-    """Show all options and stop."""
-    if asked:
-        context.params["help_all"] = True
-        typer.echo(context.get_help())
-        raise typer.Exit
-    return asked
+def read(request: ScenarioRequest, setup: Setup, policies: Sequence[Policy], wanted: Outputs, shown: Steps) -> Scenario:
+    """Return the scenario that is asked for, and say what came in."""
+    shown.begin("reading the workload")
+    scenario = request.read()
+    _check(scenario, setup, policies, wanted)
+    for line in scenario.notes:
+        shown.print_note(line)
+    for each in policies:
+        if warning := _tie_warning(each.priority, scenario):
+            shown.print_warning(warning)
+    return scenario
 
 
-def _shared(
-    *,
-    workload: options.MaybeWorkload = None,
-    workflows: Annotated[
-        Path | None, of(IN, "FOLDER", "A folder of workflows: WfFormat (.json) or Pegasus DAX (.xml, .dax).")
-    ] = None,
-    heuristic: Annotated[
-        str | None,
-        of(
-            POLICY,
-            "NAME",
-            f"What places jobs on machines; see schedlab list heuristics: {', '.join(HEURISTICS)}.",
-            "a queue",
-            known="heuristics",
-        ),
-    ] = None,
-    router: Annotated[
-        str | None,
-        of(
-            POLICY,
-            "NAME",
-            f"How jobs are sent to several clusters; see schedlab list routers: {', '.join(ROUTERS)}.",
-            known="routers",
-        ),
-    ] = None,
-    rebalance: Annotated[
-        str | None,
-        of(POLICY, "TIME", "How often the router Auction offers waiting jobs again.", "never"),
-    ] = None,
-    kind: Annotated[
-        str | None, of(FLOWS, "KIND", "The kind of cluster that all tasks need.", "what the files say")
-    ] = None,
-    curve: Annotated[
-        str | None,
-        of(
-            FLOWS,
-            "SLR:SLR",
-            "The value of a workflow falls from the first schedule length ratio to zero at the second.",
-            "what the files say, or never",
-        ),
-    ] = None,
-    load: Annotated[
-        float | None, of(FLOWS, "PART", "Submit workflows at this load, a share of all cores.", "all at once")
-    ] = None,
-    gap: Annotated[str | None, of(FLOWS, "TIME", "Submit workflows at this interval, instead of at a load.")] = None,
-    poisson: Annotated[bool, flag(FLOWS, "Submit workflows at random intervals of that mean.", "--poisson")] = False,
-    jobs: Annotated[
-        int | None, of(FLOWS, "N", "The number of workflows to draw from the folder, at random.", "each file once")
-    ] = None,
-    clusters: Annotated[
-        str | None,
-        of(
-            WHERE,
-            "NxCORES:KIND,...",
-            "The clusters, such as 3x1000:Kind1,2000; a cluster without a kind accepts any task.",
-            "one of --cores, or of 64 for workflows",
-        ),
-    ] = None,
-    cores_per_machine: Annotated[
-        int | None, of(WHERE, "N", "Clusters consist of machines with this many cores.", "pools of cores")
-    ] = None,
-    from_: Annotated[
-        str | None,
-        of(
-            WHERE,
-            "TIME",
-            "Where the simulated interval begins, such as 7d.",
-            "the first submission",
-            flags=("--from",),
-        ),
-    ] = None,
-    until: Annotated[str | None, of(WHERE, "TIME", "Where the simulated interval ends.", "the last submission")] = None,
-    walk: Annotated[
-        str | None,
-        of(SUPPLY, "MEAN:RADIUS:PERIOD", "The number of machines is a random walk, such as 24:8:20min."),
-    ] = None,
-    series: Annotated[
-        Path | None, of(SUPPLY, "FILE", "Or it follows a table in CSV: times, then power or numbers of nodes.")
-    ] = None,
-    column: Annotated[
-        str | None, of(SUPPLY, "NAME", "The column of the table; several are added: A+B.", "the only one there is")
-    ] = None,
-    per_machine: Annotated[
-        float | None, of(SUPPLY, "X", "What a machine needs, in the unit of the series.", "1")
-    ] = None,
-    min_machines: Annotated[int | None, of(SUPPLY, "N", "Lower limit of the number of machines.", "0")] = None,
-    max_machines: Annotated[
-        int | None, of(SUPPLY, "N", "Upper limit of the number of machines.", "what the series allows")
-    ] = None,
-    series_from: Annotated[
-        str | None, of(SUPPLY, "TIME", "Offset into the series at which the simulated interval begins.", "0")
-    ] = None,
-    repeat: Annotated[bool, flag(SUPPLY, "Start the series again at its end.", "--repeat")] = False,
-    notice: Annotated[str | None, of(SUPPLY, "TIME", "Advance notice given of each change.", "0")] = None,
-    mode: Annotated[
-        str | None,
-        of(SUPPLY, "kill|drain|checkpoint", "What happens to jobs on machines that are switched off.", "kill"),
-    ] = None,
-    checkpoint_cost: Annotated[
-        str | None, of(SUPPLY, "TIME", "The time it takes to write a checkpoint.", "no checkpoints; on notice 0")
-    ] = None,
-    checkpoint_every: Annotated[
-        str | None, of(SUPPLY, "TIME", "The work between two checkpoints.", "only on notice")
-    ] = None,
-    restart: Annotated[str, of(SUPPLY, "TIME", "The time it takes to restart from a checkpoint.")] = "0",
-    reference: Annotated[
-        Path | None,
-        of(SUPPLY, "FILE", "Jobs from whose lengths the risk of each target is estimated.", "the week before --from"),
-    ] = None,
-    engine: options.Engine = "auto",
-    seed: options.Seed = 0,
-    validate: options.Validate = False,
-    tau: options.Tau = 10.0,
-    attempts_out: Annotated[Path | None, options.file("The table of all attempts: .csv or .parquet.")] = None,
-    gantt: Annotated[Path | None, options.file("The Gantt chart, one panel per cluster: .svg, .png or .pdf.")] = None,
-    draw_from: Annotated[
-        str | None, of(OUT, "TIME", "Where the figures begin: 3600, 12h, 30d.", "the first submission")
-    ] = None,
-    draw_to: Annotated[str | None, of(OUT, "TIME", "Where the figures end.", "the last event")] = None,
-    json: options.Json = False,
-    help_all: Annotated[
-        bool,
-        typer.Option("--help-all", callback=_help_all, is_eager=True, help="Show all options and exit."),
-    ] = False,
-) -> None:
-    """Say which options both commands have."""
+def close(cells: Sequence[Cell], files: Sequence[Path], failed: Mapping[Path, str], wrote: str = "") -> int:
+    """Say what failed and what was written; return the exit status."""
+    wrong = [cell for cell in cells if cell.error is not None]
+    for cell in wrong:
+        print_error(f"{cell.policy.kind} {cell.policy.name!r} failed: {cell.error}")
+    for text in (*filter(None, [wrote]), *map(str, files)):
+        print_note(f"wrote {text}")
+    for path, text in failed.items():
+        print_error(f"{path} was not written: {text}")
+    return FAILED if failed or wrong else DONE
 
 
-@commands_app.command(
-    cls=command_of(_COMMON),
-    epilog=examples(
+def write(outputs: Mapping[Path, Callable[[Any, Path], None]], made: object, shown: Steps) -> dict[Path, str]:
+    """Write files; return what could not be made of this outcome, each with the reason: the others are kept."""
+    failed = {}
+    for path, write in outputs.items():
+        shown.begin(f"writing {path.name}")
+        try:
+            write(made, path)
+        except RequestError as error:
+            failed[path] = str(error)
+    return failed
+
+
+def require_outputs(asked: ScenarioRequest, setup: Setup, policies: Sequence[Policy], wanted: Outputs) -> None:
+    """Refuse files that cannot be written, or made of what is asked for."""
+    require_writable(wanted.paths, sources=(*asked.paths, *setup.files(policies)))
+    if wanted.graph is not None and asked.folder is None:
+        raise RequestError("--graph has no effect without workflows", "add --workflows FOLDER")
+    if wanted.batsim_out is not None and asked.folder is not None:
+        raise RequestError("Batsim's table is one of rigid jobs", "omit --batsim-out or --workflows")
+
+
+def _check(scenario: Scenario, setup: Setup, policies: Sequence[Policy], wanted: Outputs) -> None:
+    """Refuse what does not go together with what was read."""
+    setup.check(scenario, policies)
+    numbers = [workflow.job_id for workflow in scenario.workload.workflows]
+    if wanted.graph is not None and wanted.graph_job not in numbers:
+        raise RequestError(
+            must_be("--graph-job", f"a workflow from {min(numbers)} to {max(numbers)}", wanted.graph_job)
+        )
+    panels = len(policies) * (1 if scenario.on is None else len(scenario.on))
+    if wanted.gantt is not None:
+        as_integer("the number of panels of a Gantt chart", panels, 1, MOST_PANELS)
+    start_s, end_s = wanted.draw_from_s, wanted.draw_to_s
+    submit_s = scenario.workload.submit_s
+    low, high = scenario.window_s or (float(submit_s.min(initial=np.inf)), np.inf)
+    if (start_s is not None and start_s >= high) or (end_s is not None and end_s <= low):
+        raise RequestError(
+            "the drawing window lies outside what is simulated",
+            f"choose --draw-from and --draw-to from {low:.10g} s to {high:.10g} s",
+        )
+
+
+def _tie_warning(bid: Priority | None, scenario: Scenario) -> str:
+    """Return a warning of a bid that looks at value curves where no job loses value: all tasks bid the same."""
+    workflows = scenario.workload.workflows
+    asked = [name for name in (() if bid is None else bid.needs) if name in _OF_CURVES]
+    if bid is None or not asked or not workflows:
+        return ""
+    if any(workflow.curve.points[-1][0] < math.inf for workflow in workflows):
+        return ""
+    return (
+        f"{bid.name} looks at the {asked[0].replace('_', ' ')} of a job's value, and no job here ever loses any: tasks "
+        "may all bid the same, and go in order of submission; --curve says when jobs lose value"
+    )
+
+
+def remark_left_out(cells: Sequence[Cell], scenario: Scenario, shown: Steps) -> None:
+    """Say how many jobs did not take part in a window."""
+    if scenario.window_s is None:
+        return
+    work = scenario.workload
+    begin, end = (instant_of(work, each) for each in scenario.window_s)
+    unknown = int((~scenario.workload.known()).sum())  # which are counted where the log is introduced
+    left_out = {cell.policy.name: _left_out(cell) - unknown for cell in cells if cell.schedule is not None}
+    for count in sorted(set(left_out.values()) - {0}):
+        alike = len(set(left_out.values())) == 1
+        under = "" if alike else f" ({', '.join(name for name in left_out if left_out[name] == count)})"
+        shown.print_warning(f"{count_of(count, 'job')} did not take part from {begin} to {end}{under}")
+
+
+def _left_out(cell: Cell) -> int:
+    return 0 if cell.schedule is None else int(str(cell.schedule.about.get("left_out", 0)))
+
+
+def title_of(scenario: Scenario, setup: Setup, policies: Sequence[Policy]) -> str:
+    """Return the title of a table: what, where, and how, as far as that is the same for all policies."""
+    parts = [scenario.workload.name, scenario.where, *([policies[0].name] if len(policies) == 1 else [])]
+    shared = setup.shared(policies)
+    others = [name for name in ("bid", "order") if policies[0].kind != name]
+    parts += [str(shared[name]) for name in others if shared.get(name) not in {None, "FCFS"}]
+    backfilling, second = shared.get("backfilling"), shared.get("backfill_order")
+    if backfilling is not None:
+        parts.append(f"{backfilling} backfilling" if backfilling != "none" else "no backfilling")
+        parts[-1] += f" by {second}" if second is not None else ""
+    if isinstance(threshold_s := shared.get("threshold_s"), float):
+        parts.append(f"threshold {duration(threshold_s, HOUR)}")
+    return ", ".join(parts)
+
+
+def about(scenario: Scenario, setup: Setup, policies: Sequence[Policy]) -> Mapping[str, object]:
+    """Return what was run, and how, for JSON."""
+    found: dict[str, object] = {"workload": summary(scenario.workload)}
+    if scenario.on is not None:
+        found["clusters"] = [
+            {"name": site.name, "cores": site.size, "kind": site.kind, "machines": site.machines}
+            for site in scenario.on
+        ]
+        found["where"] = scenario.where
+    if scenario.window_s is not None:
+        found["window_s"] = scenario.window_s
+    return {**found, "setup": setup.shared(policies)}
+
+
+def answer_of(cell: Cell) -> Mapping[str, object]:
+    """Return what came of a policy, for JSON."""
+    answer: dict[str, object] = {cell.policy.kind: cell.policy.name}
+    if cell.error is not None or cell.schedule is None:
+        return answer | {"error": cell.error}
+    return answer | {"rules": cell.schedule.about, "left_out": _left_out(cell), "metrics": cell.metrics}
+
+
+COMMAND: Final = command(
+    Simulate,
+    simulate,
+    name="simulate",
+    examples=(
         "schedlab simulate --workload log.swf --order SAF",
         "schedlab simulate --workload log.swf --order SAF --threshold 40h --jobs-out jobs.csv --gantt gantt.svg",
         "schedlab simulate --workload log.swf --heuristic FirstFit --cores-per-machine 32",
     ),
+    common=(*WORK, "order", "heuristic", "bid", "router", *HOW, "jobs_out", "figure", "gantt", "view", "json", "quiet"),
 )
-@command
-def simulate(
-    asked: Asked,
-    *,
-    jobs_out: Annotated[
-        Path | None, options.file("The table of jobs: .csv, .parquet, or (of a log) .swf (.swf.gz, ...).")
-    ] = None,
-    tasks_out: Annotated[Path | None, options.file("The table of tasks of workflows: .csv or .parquet.")] = None,
-    batsim_out: Annotated[Path | None, options.file("The table of jobs in Batsim's format (.csv), for evalys.")] = None,
-    figure: Annotated[Path | None, options.file("Cores in use and queue over time: .svg, .png or .pdf.")] = None,
-    graph: Annotated[Path | None, options.file("The graph of a workflow, by rank: .svg, .png or .pdf.")] = None,
-    graph_job: Annotated[int | None, of(OUT, "N", "The workflow whose graph is drawn.", "0")] = None,
-    view: Annotated[Path | None, options.file("A page to pan, zoom and search the Gantt chart: .html.")] = None,
-    trace: Annotated[
-        Path | None, options.file("A trace for ui.perfetto.dev: .json (Chrome's format) or .pftrace, also with .gz.")
-    ] = None,
-    power: Annotated[
-        str | None, of(OUT, "W:W", "The trace counts power: watts of a machine that is on, of a core in use.")
-    ] = None,
-) -> int:
-    """Simulate a log, workflows, or both under one policy, and print the metrics."""
-    words, chosen = asked.words, asked.chosen
-    if words["workload"] is None and not {"order", "heuristic", "router", "forward"} & chosen.keys():
-        chosen.setdefault("bid", named_priority("PVR", "bid"))  # workflows bid, unless another policy is named
-    wanted = Outputs(
-        jobs=jobs_out, tasks=tasks_out, attempts=words["attempts_out"], batsim=batsim_out, gantt=words["gantt"],
-        figure=figure, graph=graph, graph_job=graph_job, view=view, trace=trace,
-        power=None if power is None else parse_power(power), window=(words["draw_from"], words["draw_to"]),
-    )  # fmt: skip
-    main = _main(chosen, words["heuristic"])
-    return commands.simulate(asked.scenario([main]), asked.setup(), main, wanted, json=words["json"])
-
-
-def _main(chosen: Mapping[str, Any], heuristic: str | None) -> Policy:
-    """Return the policy that gives a simulation its name: what stands foremost."""
-    if "router" in chosen or chosen.get("forward"):
-        return policy("router", chosen.get("router", AUCTION))
-    if "bid" in chosen:
-        return policy("bid", chosen["bid"])
-    return policy("order", chosen.get("order", "FCFS")) if heuristic is None else policy("heuristic", heuristic)
-
-
-@commands_app.command(
-    cls=command_of(_COMMON_OF_COMPARE),
-    epilog=examples(
-        "schedlab compare --workload log.swf --orders FCFS,SAF,WFP3",
-        "schedlab compare --workload log.swf --orders FCFS,SAF --threshold 40h --out results/orders",
-        "schedlab compare --workload log.swf --clusters 2x64 --routers RoundRobin,EarliestStart --drop-oversized",
-    ),
-)
-@command
-def compare(
-    asked: Asked,
-    *,
-    orders: Annotated[
-        list[str] | None,
-        of(
-            POLICY,
-            "ORDER,...",
-            "Orders: names (see schedlab list orders), or yours as path/to/file.py:name or path/to/fit.toml.",
-            flags=("--orders", "-o"),
-            known="orders",
-        ),
-    ] = None,
-    heuristics: Annotated[
-        list[str] | None,
-        of(POLICY, "NAME,...", f"Or heuristics on machines: {', '.join(HEURISTICS)}.", known="heuristics"),
-    ] = None,
-    bids: Annotated[
-        list[str] | None,
-        of(POLICY, "BID,...", "Or bids of workflows: names (see schedlab list bids), or yours.", known="bids"),
-    ] = None,
-    routers: Annotated[
-        list[str] | None, of(POLICY, "NAME,...", f"Or routers: {', '.join(ROUTERS)}.", known="routers")
-    ] = None,
-    out: Annotated[Path | None, of(OUT, "FOLDER", "The folder of tables, figures and provenance.")] = None,
-    force: options.Force = False,
-) -> int:
-    """Simulate a log, workflows, or both under several policies, and compare them: table, files, figures."""
-    words, chosen = asked.words, asked.chosen
-    lists: dict[Kind, list[str] | None] = {"order": orders, "heuristic": heuristics, "bid": bids, "router": routers}
-    given = {kind: parts(texts) for kind, texts in lists.items() if texts is not None}
-    if len(given) != 1:
-        what = f"{len(given)} lists of policies exclude each other" if given else "there is nothing to compare"
-        raise RequestError(what, "give one of --orders, --heuristics, --bids and --routers")
-    ((kind, listed),) = given.items()
-    policies = chosen_policies(kind, listed)
-    for name in sorted({name for each in policies for name in each.options} & chosen.keys()):
-        what = f"--{name.replace('_', '-')} and --{kind}s exclude each other"
-        raise RequestError(what, "omit one of them")
-    wanted = Outputs(
-        attempts=words["attempts_out"], gantt=words["gantt"], window=(words["draw_from"], words["draw_to"])
-    )
-    return commands.compare_policies(
-        asked.scenario(policies), asked.setup(), policies, wanted,
-        out=out, command=["schedlab", *sys.argv[1:]], force=force, json=words["json"],
-    )  # fmt: skip

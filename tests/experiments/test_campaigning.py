@@ -13,7 +13,7 @@ from experiments import campaigning
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.running import Shard
 from experiments.campaigns.study import Study
-from experiments.cli import main
+from experiments.cli.main import main
 from experiments.studies.advice import Advice
 from simmodels.errors import RequestError, SimModelsError
 

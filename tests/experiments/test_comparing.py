@@ -13,7 +13,7 @@ from rich.console import Console
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli import main
+from experiments.cli.main import main
 from experiments.comparing import calibration_of, compare, run_all, steps
 from experiments.policy import chosen_policies
 from experiments.scenario import Scenario

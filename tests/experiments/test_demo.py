@@ -7,7 +7,7 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli import main
+from experiments.cli.main import main
 from experiments.demo import ORDERS, demo_workload
 
 

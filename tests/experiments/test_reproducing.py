@@ -9,7 +9,7 @@ import pytest
 
 from experiments import reproducing
 from experiments.campaigns.finding import find_class
-from experiments.cli import main
+from experiments.cli.main import main
 from experiments.reproducing import PAPERS, reference, settings_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reproduction.md"

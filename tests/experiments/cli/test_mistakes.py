@@ -11,7 +11,7 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from experiments.campaigns.finding import STUDIES
-from experiments.cli import main
+from experiments.cli.main import main
 from simmodels.policies import registry
 from simmodels.policies.orders import TWELVE_ORDERS
 
