@@ -13,6 +13,8 @@ from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions
 from simmodels.policies.queue_options import QueueOptions
 
+BAR = "\\|"
+_FLAG = re.compile(r"(?<![`\w-])--[a-z][\w-]*")
 _MARK = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
 _OPTIONS: Mapping[type[Options], tuple[str, str]] = {
     QueueOptions: ("Of a queue", "`simulate`, `QueueScheduler`."),
@@ -62,7 +64,7 @@ def _of_command(name: str, known: dict[tuple[str, ...], str]) -> Iterator[str]:
             panels.setdefault(title, []).append(row)
     for panel, rows in panels.items():
         yield from ("", f"**{panel}**", "", "| option | is |", "| --- | --- |")
-        yield from (f"| `{_cell(' '.join(flags.split()))}` | {_cell(text)} |" for flags, text in rows)
+        yield from (f"| `{' '.join(flags.split()).replace('|', BAR)}` | {_cell(text)} |" for flags, text in rows)
     for other, flags in shared.items():
         yield from ("", f"As in [{other}](#{other}): {', '.join(flags)}.")
 
@@ -80,7 +82,7 @@ def options() -> str:
 
 def _cell(text: str) -> str:
     """Return a text as a cell of a table."""
-    return text.replace("|", "\\|")
+    return _FLAG.sub(r"`\g<0>`", text).replace("|", BAR)
 
 
 MADE: Mapping[str, Callable[[], str]] = {"commands": commands, "options": options}
