@@ -96,7 +96,7 @@ def reproduce(asked: Reproduce) -> int:
         read_whole(Path(path))
     found = []
     for name in PAPERS:
-        print_note(f"{name}: {_paper_of(find_class(name))}")
+        print_note(f"{name}: {paper_of(find_class(name))}")
         campaign = run(
             name,
             out=out / find_class(name).name,
@@ -116,7 +116,7 @@ def reproduce(asked: Reproduce) -> int:
         study = campaign.plan.study
         report = write_report(campaign) if campaign.done else None
         wall_s = sum(float(each["wall_s"]) for each in campaign.store.history())
-        found.append(Reproduced(study, _paper_of(type(study)), campaign, report, wall_s))
+        found.append(Reproduced(study, paper_of(type(study)), campaign, report, wall_s))
     _write_index(out, found, scale=scale, seed=asked.seed, command=command_line())
     if asked.json:
         print_json(_answer(found, out, scale=scale, seed=asked.seed))
@@ -153,34 +153,7 @@ def settings_of(
     return chosen
 
 
-def reference() -> str:
-    """Return the table of ``docs/reference/reproduction.md``: each figure and table of each paper, and where it is."""
-    lines = [
-        "# Reproduction",
-        "",
-        "Each figure and table of the four papers: the command that makes it, the file in the campaign's folder",
-        "(`results/STUDY`; `*` stands for any text, such as the name of a log), and what was compared in the runs of",
-        "the pages of results. Made from the studies by `experiments.reproducing.reference`, and tested against them.",
-        "What became of the papers' claims is on those pages: [regression](../results/regression.md),",
-        "[selection](../results/selection.md), [market](../results/market.md), [capacity](../results/capacity.md). The",
-        "report of a run says how the paper's sentences on each figure and table are judged there.",
-        "",
-        "All four at once: `python -m experiments reproduce --scale paper --workload LOG,... --borg SLICE,...`",
-    ]
-    for name in PAPERS:
-        study = find_class(name)
-        paper = _paper_of(study)
-        lines += ["", f"## {name}", "", f"{paper} <{paper.url}>", ""]
-        lines += ["| paper | shows | command | file | compared |", "| --- | --- | --- | --- | --- |"]
-        for element in study.elements:
-            needs = f" {element.needs}" if element.needs else ""
-            line = f"`run {name} --scale paper{needs}`"
-            cells = (element.number, element.shows, line, f"`{element.file}`", element.why)
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _paper_of(study: type[Study]) -> Paper:
+def paper_of(study: type[Study]) -> Paper:
     """Return the paper of a study that has one."""
     if study.paper is None:
         raise RequestError(f"study {study.name} reproduces no paper")

@@ -6,8 +6,10 @@ The text lives in no file: it is made when the site is built, of what the progra
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from experiments.campaigns.finding import find_class
 from experiments.cli.help import HELP, named, said_of
 from experiments.cli.main import COMMANDS, command_named
+from experiments.reproducing import PAPERS, paper_of
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions
@@ -80,9 +82,25 @@ def options() -> str:
     return "\n".join(lines)
 
 
+def reproduction() -> str:
+    """Return each figure and table of each paper, and where it is."""
+    lines = list[str]()
+    for name in PAPERS:
+        study = find_class(name)
+        paper = paper_of(study)
+        lines += ["", f"## {name}", "", f"{paper} <{paper.url}>", ""]
+        lines += ["| paper | shows | command | file | compared |", "| --- | --- | --- | --- | --- |"]
+        for element in study.elements:
+            needs = f" {element.needs}" if element.needs else ""
+            line = f"`schedlab run {name} --scale paper{needs}`"
+            cells = (element.number, element.shows, line, f"`{element.file}`", element.why)
+            lines.append("| " + " | ".join(cell.replace("|", BAR) for cell in cells) + " |")
+    return "\n".join(lines)
+
+
 def _cell(text: str) -> str:
     """Return a text as a cell of a table."""
     return _FLAG.sub(r"`\g<0>`", text).replace("|", BAR)
 
 
-MADE: Mapping[str, Callable[[], str]] = {"commands": commands, "options": options}
+MADE: Mapping[str, Callable[[], str]] = {"commands": commands, "options": options, "reproduction": reproduction}

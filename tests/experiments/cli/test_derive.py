@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
+from experiments.campaigns.finding import find_class
 from experiments.cli.derive import command, derived, made
 from experiments.option import SHARED, Group, Option
 from simmodels.errors import RequestError
@@ -110,9 +111,10 @@ def test_the_reference_has_every_option_of_every_command(monkeypatch: pytest.Mon
 
     from experiments.cli.main import COMMANDS, command_named  # noqa: PLC0415
 
-    page = generated.with_tables("<!-- made: commands -->\n<!-- made: options -->")
+    page = generated.with_tables("<!-- made: commands -->\n<!-- made: options -->\n<!-- made: reproduction -->")
     for name in (name for about in COMMANDS.values() for name in about):
         section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
         assert all(f"{max(each.opts, key=len)}" in section for each in command_named(name).params), name
+    assert page.count("| `schedlab run regression --scale paper") == len(find_class("regression").elements)
     for option in ("threshold_s", "pack_size", "admission"):
         assert f"| `{option}` | " in page

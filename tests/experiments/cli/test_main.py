@@ -533,7 +533,7 @@ WRONG = {
     "compare -w log.swf --orders SAF,mine.py:weight": "an order names mass, and job 1 has no such number",
     "simulate -w log.swf --cores-per-machine 0": "--cores-per-machine must be an integer from 1 to 2**53 (got 0)",
     "simulate -w log.swf --cores-per-machine 5": "the cores of cluster 'machines' must be a multiple of",
-    "simulate -w log.swf --load 1": "--load has no effect without workflows; add --workflows FOLDER",
+    "simulate -w log.swf --load 1": "--load has no effect without --workflows; add --workflows FOLDER",
     "simulate -w log.swf --graph g.png": "--graph has no effect without workflows; add --workflows FOLDER",
     "compare -w log.swf --orders , --out o": "there are no orders to compare; give at least one",
     "compare -w log.swf --orders SPF,SPT --out o": "order 'SPF' is given twice",
