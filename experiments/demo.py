@@ -11,7 +11,7 @@ JOBS: Final = 10_000
 CORES: Final = 256
 
 
-def demo_workload(*, jobs: int = JOBS, cores: int = CORES, seed: int = 0) -> Workload:
+def demo_workload(*, jobs: int = JOBS, cores: int = CORES, load: float | None = None, seed: int = 0) -> Workload:
     """Return jobs of the Lublin-Feitelson model with the estimates of Tsafrir's: they look like a real log.
 
     Parameters
@@ -20,6 +20,8 @@ def demo_workload(*, jobs: int = JOBS, cores: int = CORES, seed: int = 0) -> Wor
         How many, >= 1.
     cores
         The cores of the machine, >= 2.
+    load
+        The offered load; None for that of the model.
     seed
         An integer >= 0: the same seed gives the same workload.
 
@@ -32,4 +34,4 @@ def demo_workload(*, jobs: int = JOBS, cores: int = CORES, seed: int = 0) -> Wor
     ----------
     See `workloads.lublin` and `workloads.tsafrir_estimates`.
     """
-    return tsafrir_estimates(lublin(jobs=jobs, cores=cores, seed=seed, name=f"lublin-{cores}"), seed=seed)
+    return tsafrir_estimates(lublin(jobs=jobs, cores=cores, load=load, seed=seed, name=f"lublin-{cores}"), seed=seed)

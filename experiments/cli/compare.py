@@ -113,7 +113,7 @@ def demo(asked: Demo) -> int:
     require_folder(out)
     with Steps(1 + steps(chosen)) as shown:
         shown.begin("generating the workload")
-        workload = demo_workload(jobs=asked.jobs, cores=asked.cores, seed=asked.seed)
+        workload = demo_workload(jobs=asked.jobs, cores=asked.cores, load=asked.load, seed=asked.seed)
         shown.print_note(
             f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores, of Lublin and Feitelson's model"
         )

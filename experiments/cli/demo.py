@@ -18,12 +18,15 @@ class Demo:
         The number of jobs.
     cores
         The cores of the machine.
+    load
+        The load of the workload, a share of all cores, such as 0.9.
     out
         The folder of tables, figures and provenance.
     """
 
     jobs: Annotated[int, Option(IN)] = 10_000
     cores: Annotated[int, Option(IN)] = 256
+    load: Annotated[float | None, Option(IN, "PART", "that of the model")] = None
     seed: Seed = 0
     out: Annotated[Path, Option(OUT, "FOLDER")] = Path("results/demo")
     force: Force = False

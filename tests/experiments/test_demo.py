@@ -32,11 +32,14 @@ def test_the_demo_compares_five_orders_and_leaves_all_of_it_in_a_folder(
 def test_the_demo_as_json_is_one_object(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["schedlab", "demo", "--jobs", "50", "--out", str(tmp_path), "--json"])
+    words = ["schedlab", "demo", "--jobs", "50", "--load", "0.9", "--out", str(tmp_path), "--json"]
+    monkeypatch.setattr("sys.argv", words)
     assert main() == 0
     reported = json.loads(capsys.readouterr().out)
     assert [cell["order"] for cell in reported["cells"]] == list(ORDERS)
     assert reported["workload"]["jobs"] == 50
+    made = wl.read_swf(tmp_path / "workload.swf.gz")
+    assert np.array_equal(made.submit_s, demo_workload(jobs=50, load=0.9).submit_s)
 
 
 def test_the_workload_of_the_demo_looks_real_and_keeps_a_machine_busy() -> None:
