@@ -15,7 +15,7 @@ from experiments.inputs import reason
 from experiments.option import OUT, Option
 from simmodels.energy import Power
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.files import replacing, write_csv
+from simmodels.ground.files import ending_of, replacing, write_csv
 from simmodels.schedule import Schedule
 from workloads.batsim_jobs import write_batsim_jobs
 from workloads.files import COMPRESSIONS
@@ -38,30 +38,13 @@ _JOBS: Final[dict[str, Writer]] = {
 
 
 def jobs_writer(path: Path) -> Writer:
-    """Return what writes a schedule's table of jobs, by the name's ending.
-
-    Raises
-    ------
-    RequestError
-        The name ends otherwise.
-    """
-    for ending, write in _JOBS.items():
-        if path.name.lower().endswith(ending):
-            return write
-    raise RequestError(must_be("the jobs file's name", f"one that ends in {', '.join(_JOBS)}", str(path)))
+    """Return what writes a schedule's table of jobs, by the name's ending, or refuse the name."""
+    return _JOBS[ending_of(path, _JOBS, "the jobs file's name")]
 
 
 def table_writer(path: Path, made: Callable[[Made], pd.DataFrame]) -> Callable[[Made, Path], None]:
-    """Return what writes a table that is made of something, by the name's ending.
-
-    Raises
-    ------
-    RequestError
-        The name ends otherwise than in .csv or .parquet.
-    """
-    ending = path.suffix.lower()
-    if ending not in _TABLES:
-        raise RequestError(must_be("the table's name", f"one that ends in {', '.join(_TABLES)}", str(path)))
+    """Return what writes a table that is made of something, by the name's ending, or refuse the name."""
+    ending = ending_of(path, _TABLES, "the table's name")
 
     def write(of: Made, path: Path) -> None:
         table = made(of)
@@ -75,20 +58,7 @@ def table_writer(path: Path, made: Callable[[Made], pd.DataFrame]) -> Callable[[
 
 
 def figure_writer(path: Path, draw: Callable[[Made], "Figure"]) -> Callable[[Made, Path], None]:
-    """Return what draws something to a file.
-
-    Parameters
-    ----------
-    path
-        The file, for its ending.
-    draw
-        Makes the figure.
-
-    Raises
-    ------
-    RequestError
-        The name ends otherwise than a figure's may.
-    """
+    """Return what draws something to a file, by the name's ending, or refuse the name."""
     from experiments import drawing  # noqa: PLC0415  matplotlib is slow to import: only where it draws
 
     drawing.format_of(path)
@@ -96,31 +66,25 @@ def figure_writer(path: Path, draw: Callable[[Made], "Figure"]) -> Callable[[Mad
 
 
 def view_writer(path: Path) -> Writer:
-    """Return what writes a schedule as a page to pan, zoom and search.
-
-    Raises
-    ------
-    RequestError
-        The name does not end in ``.html``.
-    """
+    """Return what writes a schedule as a page to pan, zoom and search, or refuse the name."""
     from experiments.viewer import view  # noqa: PLC0415  it imports matplotlib, which is slow to import
 
-    view.require_html(path)
+    ending_of(path, [view.SUFFIX], "the page's name")
     return view.write_view
 
 
 def trace_writer(path: Path, power: Power | None) -> Writer:
-    """Return what writes a schedule as a trace for Perfetto or Chrome, by the name's ending.
-
-    Raises
-    ------
-    RequestError
-        The name ends otherwise than a trace's may.
-    """
+    """Return what writes a schedule as a trace for Perfetto or Chrome, by the name's ending, or refuse the name."""
     from experiments.viewer import trace, trace_formats  # noqa: PLC0415  it imports matplotlib, which is slow to import
 
     trace_formats.trace_writer(path)
     return lambda schedule, path: trace.write_trace(schedule, path, power=power)
+
+
+def batsim_writer(path: Path) -> Writer:
+    """Return what writes a schedule as Batsim's ``jobs.csv``, or refuse the name."""
+    ending_of(path, [".csv"], "the name of Batsim's table of jobs")
+    return write_batsim_jobs
 
 
 def parse_power(text: str) -> Power:
@@ -136,19 +100,6 @@ def parse_power(text: str) -> Power:
     except ValueError:
         raise RequestError(must_be("--power", "watts of a machine and of a core, as in 120:8", text)) from None
     return Power(machine_w, core_w)
-
-
-def batsim_writer(path: Path) -> Writer:
-    """Return what writes a schedule as Batsim's ``jobs.csv``.
-
-    Raises
-    ------
-    RequestError
-        The name does not end in ``.csv``.
-    """
-    if path.suffix.lower() != ".csv":
-        raise RequestError(must_be("the name of Batsim's table of jobs", "one that ends in .csv", str(path)))
-    return write_batsim_jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

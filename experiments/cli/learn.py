@@ -17,8 +17,8 @@ from experiments.inputs import WorkloadFile, named_priority, notes_of
 from experiments.learning import LearningSettings
 from experiments.option import OUT, Json, Option
 from experiments.outputs import require_writable
-from simmodels.errors import RequestError, must_be
 from simmodels.ground.cards import number
+from simmodels.ground.files import ending_of
 from simmodels.ground.toml_json import SUFFIXES
 from simmodels.learning.regression import Fit
 from simmodels.logged import AS_LOGGED
@@ -47,8 +47,7 @@ class Learn:
 def learn(asked: Learn) -> int:
     """Learn an order from a log, write it to a file, say how it does on windows held out; return the exit status."""
     log, lesson, out = asked.log, asked.settings, asked.out
-    if not out.name.lower().endswith(SUFFIXES):
-        raise RequestError(must_be("the fit's name", f"one that ends in {', '.join(SUFFIXES)}", str(out)))
+    ending_of(out, SUFFIXES, "the fit's name")
     require_writable([out], sources=[log.path])
     with Steps(3 + len(AGAINST)) as shown:
         shown.begin("reading the workload")
