@@ -22,7 +22,6 @@ from experiments.cli.simulate import (
     write,
 )
 from experiments.comparing import JOBS, calibration_of, compare, logged_cell, run_all, steps
-from experiments.demo import ORDERS, demo_workload
 from experiments.option import OUT, POLICY, Force, Group, Json, Option
 from experiments.outputs import Outputs, made_folder, require_folder
 from experiments.policy import HEURISTICS, ROUTERS, Kind, chosen_policies
@@ -30,7 +29,13 @@ from experiments.scenario import Scenario, ScenarioRequest
 from experiments.setup import Cell, Setup
 from experiments.tables import comparison_table
 from simmodels.errors import RequestError
+from simmodels.workload import Workload
+from workloads.lublin import lublin
 from workloads.swf import write_swf
+from workloads.tsafrir import tsafrir_estimates
+
+ORDERS: Final = ("FCFS", "SPF", "SAF", "WFP3", "F2")
+"""What the demo compares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +112,19 @@ def compare_policies(asked: Compare) -> int:
     return close(cells, written, failed, _wrote(out, files))
 
 
+def demo_workload(asked: Demo) -> Workload:
+    """Return jobs of the Lublin-Feitelson model with the estimates of Tsafrir's: they look like a real log."""
+    jobs = lublin(asked.jobs, asked.cores, load=asked.load, seed=asked.seed, name=f"lublin-{asked.cores}")
+    return tsafrir_estimates(jobs, seed=asked.seed)
+
+
 def demo(asked: Demo) -> int:
     """Run a generated workload under five orders, write what came of it, print a table; return the exit status."""
     setup, chosen, out = Setup(seed=asked.seed, validate=True), chosen_policies("order", ORDERS), asked.out
     require_folder(out)
     with Steps(1 + steps(chosen)) as shown:
         shown.begin("generating the workload")
-        workload = demo_workload(jobs=asked.jobs, cores=asked.cores, load=asked.load, seed=asked.seed)
+        workload = demo_workload(asked)
         shown.print_note(
             f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores, of Lublin and Feitelson's model"
         )
