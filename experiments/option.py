@@ -79,14 +79,11 @@ class Models:
 
     Parameters
     ----------
-    kinds
-        The classes of options: of queues, placers and auctions.
     panels
-        The panel of each.
+        The panel of each class of options: of queues, placers and auctions.
     """
 
-    kinds: tuple[type[Any], ...]
-    panels: tuple[str, ...]
+    panels: Mapping[type[Any], str]
 
 
 def flag_of(name: str) -> str:

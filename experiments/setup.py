@@ -91,7 +91,7 @@ class Setup:
         ),
     ] = None
     rebalance_s: Annotated[float | None, Option(POLICY, default="never")] = None
-    options: Annotated[Mapping[str, Any], Models(tuple(PANELS), tuple(PANELS.values()))] = field(default_factory=dict)
+    options: Annotated[Mapping[str, Any], Models(PANELS)] = field(default_factory=dict)
     engine: Annotated[Engine, Option(RUN)] = "auto"
     seed: Seed = 0
     validate: Annotated[bool, Option(RUN)] = False

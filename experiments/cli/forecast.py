@@ -51,7 +51,7 @@ class Forecast:
     new: Annotated[str | None, Option(_PANEL, "CORES,LIMIT")] = None
     user: Annotated[int | None, Option(_PANEL)] = None
     futures: Annotated[int, Option(_PANEL)] = 1000
-    options: Annotated[Mapping[str, Any], Models((QueueOptions,), ("Options of a queue",))]
+    options: Annotated[Mapping[str, Any], Models({QueueOptions: "Options of a queue"})]
     seed: Seed = 0
     json: Json = False
 

@@ -1,6 +1,5 @@
 """Options of the command line that are those of queues, placers and auctions, as these define them."""
 
-import functools
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields
@@ -21,12 +20,8 @@ from simmodels.policies.queue_options import QueueOptions
 from simmodels.units import HOUR
 from simmodels.workload import Workload
 
-_KINDS: Final[Mapping[type[Options], str]] = {
-    QueueOptions: "",
-    PlacementOptions: " with --heuristic",
-    AuctionOptions: " with --bid",
-}
-"""The classes of options, and what chooses them."""
+_CHOSEN_BY: Final[Mapping[type[Options], str]] = {PlacementOptions: "--heuristic", AuctionOptions: "--bid"}
+_NAMES: Final = {each.name for kind in (QueueOptions, PlacementOptions, AuctionOptions) for each in fields(kind)}
 _POLICIES: Final = ("order", "bid")
 """What names the policy itself, and so stands before its options."""
 _SHORT: Final = {"order": "-o", "backfilling": "-b"}
@@ -45,12 +40,12 @@ def options_of_models(models: Models, taken: Collection[str] = ()) -> Iterator[D
         Short names that the command has for an option of its own.
     """
     known = set(_OWN)
-    for kind, panel in zip(models.kinds, models.panels, strict=True):
+    for kind, panel in models.panels.items():
         types_of = {each.name: plain_type(each.type) for each in fields(kind)}
         for name, default, choices, said in kind.described():
             if name not in known and types_of[name] not in {Checkpoints, Workload}:
                 known.add(name)
-                yield _derived(name, types_of[name], default, choices, said, panel, models.kinds, taken)
+                yield _derived(name, types_of[name], default, choices, said, panel, models.panels, taken)
 
 
 def _derived(
@@ -73,7 +68,7 @@ def _derived(
             if also == name:
                 values += [str(each) for each in more if each is not None and str(each) not in values]
                 if shown_default(its) != shown_default(default):
-                    shown.append(f"{shown_default(its)}{_KINDS[other]}")
+                    shown.append(f"{shown_default(its)} with {_CHOSEN_BY[other]}")
     flags = [f"{flag}/--no-{flag[2:]}"] if kind is bool else [flag]
     flags += [_SHORT[name]] if name in _SHORT and _SHORT[name] not in taken else []
     option = Option(
@@ -120,15 +115,9 @@ def _said(said: str, *, whole: bool) -> str:
     plain = re.sub(r"`simmodels\.(orders|bids)`", r"see schedlab list \1", said)
     plain = re.sub(r" \(`simmodels\.\w+`\)|, see `simmodels\.\w+`|; see `simmodels\.[\w.]+`", "", plain)
     plain = re.sub(r"``(\w+)=False``", lambda found: f"--no-{found[1]}", plain)
-    plain = re.sub(r"`(\w+)`", lambda found: flag_of(found[1]) if found[1] in _names() else found[1], plain)
+    plain = re.sub(r"`(\w+)`", lambda found: flag_of(found[1]) if found[1] in _NAMES else found[1], plain)
     plain = plain.replace("`", "").replace('"', "")
     return plainly(plain if whole else plain.split(". ")[0])
-
-
-@functools.cache
-def _names() -> frozenset[str]:
-    """Return the names of all options."""
-    return frozenset(each.name for kind in _KINDS for each in fields(kind))
 
 
 def _shown(name: str, default: object) -> str:
