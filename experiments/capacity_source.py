@@ -28,7 +28,7 @@ class CapacitySource:
     Parameters
     ----------
     walk
-        The number of machines is a random walk, such as 24:8:20min.
+        The number of machines is a random walk, such as 24:8:20min; each cluster has one of its own.
     series
         Or it follows a table in CSV: times, then power or numbers of nodes.
     column
@@ -44,9 +44,10 @@ class CapacitySource:
     repeat
         Start the series again at its end.
     notice_s
-        Advance notice given of each change.
+        Advance notice given of each change; after it, machines to be switched off accept no new jobs.
     mode
-        What happens to jobs on machines that are switched off.
+        What happens to jobs on machines that are switched off: they are killed, end first, or write a checkpoint, for
+        which the notice must be long enough.
 
     Raises
     ------

@@ -69,7 +69,8 @@ class WorkloadFile:
     drop_oversized
         Leave out, and count, jobs wider than the machine.
     partitions
-        Only jobs of these partitions, where they have cores of their own: --cores.
+        Only jobs of these partitions, where they have cores of their own (--cores); jobs that compete for the same
+        cores belong in one replay.
     queues
         Only jobs of these queues, where they have cores of their own: --cores.
     timezone

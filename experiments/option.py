@@ -101,7 +101,13 @@ Scale = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    Option(RUN, "N", "one per core", ("--workers", "-j"), help="The number of processes; 0: none but this one."),
+    Option(
+        RUN,
+        "N",
+        "one per core",
+        ("--workers", "-j"),
+        help="The number of processes; 0: none but this one, in which a debugger can stop in a cell.",
+    ),
 ]
 StudyEngine = Annotated[
     str | None,

@@ -75,7 +75,7 @@ class ScenarioRequest:
     cores_per_machine
         Clusters consist of machines with this many cores.
     from_s
-        Where the simulated interval begins, such as 7d.
+        Where the simulated interval begins, such as 7d; jobs submitted before that would still run are running then.
     until_s
         Where the simulated interval ends.
     capacity_source

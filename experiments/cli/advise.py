@@ -16,7 +16,8 @@ class Advise:
     Parameters
     ----------
     current
-        The order that the cluster has now; auto infers it from the waits in the log.
+        The policy that the cluster has now: an order with EASY backfilling, FCFS without backfilling (or with greedy or
+        conservative backfilling), or auto, which infers it from the waits in the log.
     node_cores
         The cores of a node, for the size factor of Slurm's priority.
     out

@@ -34,7 +34,7 @@ class Forecast:
     Parameters
     ----------
     at
-        The time of the forecast: since the log's zero (40d), or a date.
+        The time of the forecast: since the log's zero (40d), or a date (2026-11-24T12:00, in the log's time zone).
     job
         A job that waits at this time.
     new

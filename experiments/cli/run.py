@@ -15,9 +15,10 @@ class Run:
     Parameters
     ----------
     study
-        A name (see schedlab list studies), or a file: my_study.py, my_study.toml.
+        A name (see schedlab list studies), or a file: my_study.py (my_study.py:Class if it has several), my_study.toml.
     workload
-        The log, or logs, of a study that needs some: --set workload=FILE,...
+        The log, or logs, of a study that needs some: --set workload=FILE,...; cross takes --set log=FILE, borg=,
+        workflow_files= and series= instead.
     variant
         The variants of a study that has some: --set variant=NAME,...
     chosen
@@ -29,7 +30,8 @@ class Run:
     shard
         Run only the I-th of N parts of the cells.
     cell_timeout_s
-        The time limit of a cell; a longer one is stopped and recorded as failed.
+        The time limit of a cell; a longer one is stopped and recorded as failed. The first one on a machine may compile
+        for 20 s. Not with --workers 0.
     out
         The campaign's folder; cells that are done there are not run again.
     """
