@@ -3,7 +3,7 @@
 import sys
 
 try:
-    from experiments.cli import main
+    from experiments.cli.main import main
 
     sys.exit(main())
 except KeyboardInterrupt:  # while the command line itself was being imported

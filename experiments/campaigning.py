@@ -16,10 +16,13 @@ from experiments.campaigns.finding import find_study
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, Shard, opened, run
 from experiments.campaigns.study import Study
-from experiments.cli_output import (
+from experiments.cli.advise import Advise
+from experiments.cli.new import New
+from experiments.cli.output import (
     DONE,
     FAILED,
     INTERRUPTED,
+    command_line,
     is_quiet,
     print_error,
     print_json,
@@ -28,7 +31,9 @@ from experiments.cli_output import (
     print_table,
     print_warning,
 )
-from experiments.inputs import WorkloadFile, reason
+from experiments.cli.report import Report as ReportRequest
+from experiments.cli.run import Run
+from experiments.inputs import reason
 from simmodels.errors import RequestError, must_be
 
 _STYLES = {"holds": "green", "fails": "red"}
@@ -38,36 +43,26 @@ _TAKEN = {"Cell", "Claim", "Results", "Scale", "Study", "True", "False", "None"}
 _MORE = re.compile(r"[#\n\r]")
 
 
-def run_study(
-    study: str,
-    *,
-    settings: Sequence[str],
-    workloads: Sequence[str] | None = None,
-    workers: int | None,
-    dask: str | None,
-    **options: Any,  # noqa: ANN401  those of _run
-) -> int:
+def run_study(asked: Run) -> int:
     """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
-    chosen = _chosen(settings, _texts(find_study(study)) if settings else ())
-    if workers is not None and dask is not None:
+    named = {"variant": asked.variant, "engine": asked.engine}
+    settings = [*asked.chosen, *(f"{name}={value}" for name, value in named.items() if value is not None)]
+    chosen = _chosen(settings, _texts(find_study(asked.study)) if settings else ())
+    if asked.workers is not None and asked.dask is not None:
         raise RequestError("--workers and --dask exclude each other", "omit --workers: dask has workers of its own")
-    if workloads is not None:
-        if not workloads:  # as an empty variable of a script gives it: not what the study would take itself
+    files = asked.workload
+    if files is not None:
+        if not files:  # as an empty variable of a script gives it: not what the study would take itself
             raise RequestError("--workload has no file", "give --workload FILE,..., or omit it")
         if "workload" in chosen:
             raise RequestError("--workload and --set workload= exclude each other", "omit one of them")
-        chosen["workload"] = list(workloads) if len(workloads) > 1 else workloads[0]
-    return _run(study, chosen, workers=workers, dask=dask, **options)
+        chosen["workload"] = list(files) if len(files) > 1 else files[0]
+    return _run(asked.study, chosen, asked)
 
 
-def advise(
-    log: WorkloadFile,
-    *,
-    current: str,
-    node_cores: int,
-    **options: Any,  # noqa: ANN401  those of _run
-) -> int:
+def advise(asked: Advise) -> int:
     """Say which order and threshold would have been best on a log; return the exit status."""
+    log = asked.log
     chosen = {
         "workload": str(log.path),
         "cores": log.cores,
@@ -75,58 +70,47 @@ def advise(
         "partition": ",".join(log.partitions),
         "queue": ",".join(log.queues),
         "timezone": log.timezone,
-        "current": current,
-        "node_cores": node_cores,
+        "current": asked.current,
+        "node_cores": asked.node_cores,
     }
-    return _run("advice", chosen, dask=None, shard="1/1", retry_failed=True, **options)
+    return _run("advice", chosen, asked)
 
 
-def _run(
-    study: str,
-    chosen: dict[str, Any],
-    *,
-    scale: str,
-    seed: int,
-    workers: int | None,
-    dask: str | None,
-    shard: str,
-    retry_failed: bool,
-    cell_timeout_s: float | None = None,
-    out: Path | None,
-    command: Sequence[str],
-    force: bool,
-    json: bool,
-) -> int:
+def _run(study: str, chosen: dict[str, Any], asked: Run | Advise) -> int:
     """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
-    part = Shard.parse(shard)
-    folder = out if out is not None else Path("results") / find_study(study, chosen).name
+    only_for_run: dict[str, Any] = {"retry_failed": True}
+    if isinstance(asked, Run):
+        only_for_run = {
+            "dask": asked.dask,
+            "shard": Shard.parse(asked.shard),
+            "retry_failed": asked.retry_failed,
+            "cell_timeout_s": asked.cell_timeout_s,
+        }
+    folder = asked.out if asked.out is not None else Path("results") / find_study(study, chosen).name
     campaign = run(
         study,
         out=folder,
-        scale=scale,
-        seed=seed,
-        workers=workers,
-        dask=dask,
-        shard=part,
-        retry_failed=retry_failed,
-        cell_timeout_s=cell_timeout_s,
+        scale=asked.scale,
+        seed=asked.seed,
+        workers=asked.workers,
         chosen=chosen,
-        command=command,
+        command=command_line(),
         quiet=is_quiet(),
-        force=force,
+        force=asked.force,
+        **only_for_run,
     )
     cells = len(campaign.plan.cells)
     ended = campaign.done + len(campaign.failed) == cells and not campaign.interrupted
     _report_damage(campaign)
     report = write_report(campaign) if ended and campaign.done else None
-    if json:
+    if asked.json:
         print_json(_answer(campaign, report))
     elif report is not None:
         _show(campaign, report)
     print_note(
         f"{campaign.plan.study.name}: {campaign.done:,} of {cells:,} cells are done, {campaign.run:,} run just now"
     )
-    _report_failures(campaign, retried=retry_failed)
+    _report_failures(campaign, retried=only_for_run["retry_failed"])
     if report is not None:
         print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
     if campaign.interrupted:
@@ -137,12 +121,13 @@ def _run(
     return FAILED if campaign.failed else DONE
 
 
-def report_on(folder: Path, *, study: str | None, trust: bool, json: bool) -> int:
+def report_on(asked: ReportRequest) -> int:
     """Report on a campaign as it is; return the exit status."""
-    campaign = opened(folder, study=study, trust=trust)
+    folder = asked.folder
+    campaign = opened(folder, study=asked.study, trust=asked.trust)
     _report_damage(campaign)
     report = write_report(campaign)
-    if json:
+    if asked.json:
         print_json(_answer(campaign, report))
     else:
         _show(campaign, report)
@@ -154,8 +139,9 @@ def report_on(folder: Path, *, study: str | None, trust: bool, json: bool) -> in
     return FAILED if campaign.failed or campaign.damaged else DONE
 
 
-def new_study(name: str, *, toml: bool) -> int:
+def new_study(asked: New) -> int:
     """Write the skeleton of a study; return the exit status."""
+    name, toml = asked.name, asked.toml
     if not _STUDY_NAME.fullmatch(name):
         raise RequestError(must_be("the name of a study", "of letters, digits and _, with a letter first", name))
     class_name = "".join(part.capitalize() for part in name.split("_"))

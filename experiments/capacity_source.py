@@ -1,17 +1,16 @@
-"""Capacity source: how many machines there are over time, and how jobs write checkpoints, as the options say."""
+"""Capacity source: how many machines there are over time, as the options say."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
+from experiments.option import SUPPLY, Option, flag_of
 from simmodels.capacity import CAPACITY_MODES, Capacity, Mode
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import seconds
 from simmodels.ground.numbers import MOST, as_integer
-from simmodels.policies.checkpoints import Checkpoints
 from workloads.capacities import capacity_from, capacity_walk, read_series
 
 _WALK: Final = re.compile(r"\s*([0-9]{1,6})\s*:\s*([0-9]{1,6})\s*:([^:]+)")
@@ -29,17 +28,26 @@ class CapacitySource:
     Parameters
     ----------
     walk
-        ``MEAN:RADIUS:PERIOD``, or None.
-    series, column
-        The file of a series, or None; and which column of it.
-    per_machine, min_machines, max_machines
-        As `per_machine`, `least` and `most` of `workloads.capacity_from`.
+        The number of machines is a random walk, such as 24:8:20min; each cluster has one of its own.
+    series
+        Or it follows a table in CSV: times, then power or numbers of nodes.
+    column
+        The column of the table; several are added: A+B.
+    per_machine
+        What a machine needs, in the unit of the series.
+    min_machines
+        Lower limit of the number of machines.
+    max_machines
+        Upper limit of the number of machines.
     series_from_s
-        The offset into the series at which the window begins.
+        Offset into the series at which the simulated interval begins.
     repeat
-        Whether the series starts again where it ends.
-    notice_s, mode
-        As in `simmodels.CapacityChange`.
+        Start the series again at its end.
+    notice_s
+        Advance notice given of each change; after it, machines to be switched off accept no new jobs.
+    mode
+        What happens to jobs on machines that are switched off: they are killed, end first, or write a checkpoint, for
+        which the notice must be long enough.
 
     Raises
     ------
@@ -47,16 +55,16 @@ class CapacitySource:
         Both a walk and a series are given, or none; or an option is out of range.
     """
 
-    walk: str | None = None
-    series: Path | None = None
-    column: str | None = None
-    per_machine: float = 1.0
-    min_machines: int = 0
-    max_machines: int | None = None
-    series_from_s: float = 0.0
-    repeat: bool = False
-    notice_s: float = 0.0
-    mode: Mode = "kill"
+    walk: Annotated[str | None, Option(SUPPLY, "MEAN:RADIUS:PERIOD")] = None
+    series: Annotated[Path | None, Option(SUPPLY)] = None
+    column: Annotated[str | None, Option(SUPPLY, "NAME", "the only one there is")] = None
+    per_machine: Annotated[float, Option(SUPPLY)] = 1.0
+    min_machines: Annotated[int, Option(SUPPLY)] = 0
+    max_machines: Annotated[int | None, Option(SUPPLY, default="what the series allows")] = None
+    series_from_s: Annotated[float, Option(SUPPLY)] = 0.0
+    repeat: Annotated[bool, Option(SUPPLY)] = False
+    notice_s: Annotated[float, Option(SUPPLY)] = 0.0
+    mode: Annotated[Mode, Option(SUPPLY)] = "kill"
 
     def __post_init__(self) -> None:
         """Check the options, before anything is read."""
@@ -68,8 +76,7 @@ class CapacitySource:
         as_integer("--min-machines", self.min_machines, 0, most)
         without = [name for name, default in _OF_SERIES.items() if getattr(self, name) != default]
         if self.walk is not None and without:
-            option = f"--{without[0].removesuffix('_s').replace('_', '-')}"
-            raise RequestError(f"{option} has no effect on --walk", "give --series instead, or omit it")
+            raise RequestError(f"{flag_of(without[0])} has no effect on --walk", "give --series instead, or omit it")
         self._walk()
 
     @property
@@ -149,20 +156,3 @@ class CapacitySource:
             what = must_be(f"the machines of {self.series}", f"at most {_MOST}", made.machines.max())
             raise RequestError(what, "use --per-machine X or --max-machines N")
         return made, {"blank lines": table.attrs["counts"]["blank lines"]}
-
-
-def made_checkpoints(cost: str | None, every: str | None, restart: str) -> Checkpoints | None:
-    """Return how jobs write checkpoints, as the options say; None if they say nothing.
-
-    Raises
-    ------
-    RequestError
-        A time is none, or checkpoints are asked for and their cost is not.
-    """
-    restart_s = seconds(restart, "--restart")
-    if cost is None:
-        if every is not None or restart_s:
-            raise RequestError("--checkpoint-every and --restart need a checkpoint cost", "add --checkpoint-cost TIME")
-        return None
-    every_s = math.inf if every is None else seconds(every, "--checkpoint-every")
-    return Checkpoints(interval_s=every_s, cost_s=seconds(cost, "--checkpoint-cost"), restart_s=restart_s)

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from experiments.calibration import Calibration, calibrate
-from experiments.cli_output import plain
 from experiments.outputs import made_folder, made_part, require_no_link, require_own, write_json
 from experiments.policy import Policy, chosen_policies
 from experiments.scenario import Scenario
@@ -168,7 +167,7 @@ def compare(
         "failed": comparison.failed,
         "files": list(comparison.files),
     }
-    write_json(plain(about), folder / PROVENANCE)
+    write_json(about, folder / PROVENANCE)
     return comparison
 
 

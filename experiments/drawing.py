@@ -26,10 +26,10 @@ from matplotlib.ticker import (
 )
 
 from experiments.dates import date_of
-from simmodels.errors import RequestError, must_be, printable
+from simmodels.errors import RequestError, printable
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration, as_seconds
-from simmodels.ground.files import replacing
+from simmodels.ground.files import ending_of, replacing
 from simmodels.schedule import Schedule
 from simmodels.units import DAY, HOUR, MINUTE, SECOND
 from simmodels.workload import Workload
@@ -237,10 +237,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     RequestError
         The name ends otherwise.
     """
-    kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        raise RequestError(must_be("the figure's name", f"one that ends in .{', .'.join(FORMATS)}", os.fspath(path)))
-    return kind
+    return ending_of(path, [f".{kind}" for kind in FORMATS], "the figure's name").removeprefix(".")
 
 
 def save(figure: mpl_figure.Figure, path: str | os.PathLike[str]) -> None:

@@ -13,12 +13,13 @@ from pathlib import Path
 from site import getusersitepackages
 from traceback import walk_tb
 from types import CodeType, ModuleType
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.option import IN, Option
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be, require_known, with_article
 from simmodels.ground.files import open_regular
 from simmodels.ground.numbers import MOST, as_integer
@@ -63,24 +64,28 @@ def parts(texts: str | Sequence[str] | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadFile:
-    """A file with a workload, and what is to be made of it.
+    """A file with a workload, and what is to be made of it: the options of every command that reads one.
 
     Parameters
     ----------
     path
-        A file of any format that `workloads.read` knows, of rigid jobs.
+        A log in the Standard Workload Format, what Slurm's sacct --parsable2 prints, a table with one row per job
+        (.csv, .parquet), a Batsim workload (.json), or a slice of Borg's trace; plain, .gz, .bz2 or .xz.
     cores
-        The size of the machine; None for the one that the file says.
+        The cores of the machine.
     filters
-        The filters of `workloads.clean` to apply, in this order.
+        Drop or repair jobs by filters; see schedlab list filters.
     drop_oversized
-        Whether jobs wider than the machine are left out, and counted, instead of refused.
-    flops_per_s
-        What a core computes per second, for the profiles of Batsim that need it.
-    partitions, queues
-        Only jobs of these are kept: by name or number, as the log has them. Empty for all.
+        Leave out, and count, jobs wider than the machine.
+    partitions
+        Only jobs of these partitions, where they have cores of their own (--cores); jobs that compete for the same
+        cores belong in one replay.
+    queues
+        Only jobs of these queues, where they have cores of their own: --cores.
     timezone
-        Of the times that Slurm's accounting prints, such as ``Europe/Berlin``; None for none.
+        The time zone of the times that sacct printed, such as Europe/Berlin.
+    flops_per_s
+        The speed of a core, in flop/s, for Batsim profiles that need it.
 
     Raises
     ------
@@ -88,19 +93,32 @@ class WorkloadFile:
         `cores` is below 1, or beyond `MOST`.
     """
 
-    path: Path
-    cores: int | None = None
-    filters: tuple[str, ...] = ()
-    drop_oversized: bool = False
-    flops_per_s: float | None = None
-    partitions: tuple[str, ...] = ()
-    queues: tuple[str, ...] = ()
-    timezone: str | None = None
+    path: Annotated[Path, Option(IN, flags=("--workload", "-w"))]
+    cores: Annotated[int | None, Option(IN, default="what the file says")] = None
+    filters: Annotated[tuple[str, ...], Option(IN, "FILTER,...", flags=("--clean",), known="filters")] = ()
+    drop_oversized: Annotated[bool, Option(IN)] = False
+    partitions: Annotated[tuple[str, ...], Option(IN, default="all", flags=("--partition",))] = ()
+    queues: Annotated[tuple[str, ...], Option(IN, default="all", flags=("--queue",))] = ()
+    timezone: Annotated[str | None, Option(IN, "ZONE", "UTC")] = None
+    flops_per_s: Annotated[float | None, Option(IN, "X", flags=("--flops-per-s",))] = None
 
     def __post_init__(self) -> None:
         """Check the machine's size."""
         if self.cores is not None:
             as_integer("cores", self.cores, 1)
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Any], **more: Any) -> "WorkloadFile":  # noqa: ANN401  fields
+        """Return the file that the parameters of a study ask for, which are named as the options; and more fields."""
+        return cls(
+            path=Path(str(asked["workload"])),
+            cores=asked.get("cores"),
+            filters=parts(asked.get("clean")),
+            partitions=parts(asked.get("partition")),
+            queues=parts(asked.get("queue")),
+            timezone=asked.get("timezone"),
+            **more,
+        )
 
     def read(self) -> Workload:
         """Return the workload, ready to run: cleaned as asked, its ``max_cores`` the machine's size.

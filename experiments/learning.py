@@ -1,28 +1,19 @@
 """Learning: an order fitted to trials on one part of a log, and how it does on the rest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Annotated, Final, get_args
 
 import numpy as np
-from rich import box
-from rich.table import Table
 
-from experiments.calibration import doubt_of_limits
-from experiments.campaigns.statistics import Effect, bootstrap
-from experiments.cli_output import DONE, Steps, print_json, print_note, print_table
-from experiments.inputs import WorkloadFile, named_priority, notes_of
-from experiments.outputs import require_writable
+from experiments.option import POLICY, Option, Seed, Tau
 from experiments.studies.windows import windows
-from experiments.tables import number
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_integer, as_number
-from simmodels.ground.toml_json import SUFFIXES
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial, require_form
 from simmodels.learning.trials import Estimator, Progress, score_jobs
-from simmodels.logged import AS_LOGGED, logged_wait_s
+from simmodels.logged import logged_wait_s
 from simmodels.metrics import bounded_slowdown
 from simmodels.policies.polynomial import as_terms
 from simmodels.policies.priority import Priority
@@ -31,8 +22,23 @@ from simmodels.simulate import simulate
 from simmodels.units import DAY
 from simmodels.workload import Workload
 
-AGAINST: Final = ("FCFS", "SAF", "F2")
 _MEASURE: Final = "mean_bounded_slowdown"
+_PANEL: Final = "How it is learned"
+
+
+def parse_form(text: str) -> str | tuple[str, ...]:
+    """Return the form that a text names: a name, or monomials such as ``1,p,q,pq``."""
+    parts = tuple(part.strip() for part in text.split(","))
+    return parts if len(parts) > 1 or _is_monomial(text) else text
+
+
+def _is_monomial(text: str) -> bool:
+    """Return whether a text is one monomial."""
+    try:
+        as_terms([text])
+    except RequestError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,29 +48,37 @@ class LearningSettings:
     Parameters
     ----------
     form
-        One of the forms LIN, QDR, CUB and QUA, or monomials such as ``("1", "p", "pq")``.
-    estimator, pairs, trials
-        How scores are made; see `simmodels.score_jobs` and `simmodels.draw_pairs`.
+        The polynomial to fit: lin, qdr, cub, qua, or monomials such as 1,p,q,pq.
+    estimator
+        How the score of a job is estimated from its trials.
+    pairs
+        The number of pairs of job sets.
+    trials
+        The number of trials of each pair.
     learn_on
-        Which part of the log's windows, from its beginning, is learned from; in (0, 1).
+        The share of the log, from its beginning, to learn from.
     window_days
-        How long a window is.
-    backfilling, warm_jobs, tau_s
-        How the windows held out are run; see `simmodels.simulate`. The first `warm_jobs` do not count.
+        The length of the windows held out for the test.
+    backfilling
+        How the windows held out are run; see schedlab list backfillings.
+    warm_jobs
+        The first N jobs are scheduled first come, first served, and left out of the metrics.
     seed
-        The seed of pairs and trials.
+        The seed of all random numbers.
+    tau_s
+        The bound of the bounded slowdown.
     """
 
-    form: str | Sequence[str] = "LIN"
-    estimator: Estimator = "stratified"
-    pairs: int = 440
-    trials: int = 32_768
-    learn_on: float = 0.5
-    window_days: float = 15.0
-    backfilling: Backfilling = "easy"
-    warm_jobs: int = 16
-    tau_s: float = 10.0
-    seed: int = 0
+    form: Annotated[str | tuple[str, ...], Option(_PANEL, "FORM", "lin", parse=parse_form)] = "LIN"
+    estimator: Annotated[Estimator, Option(_PANEL)] = "stratified"
+    pairs: Annotated[int, Option(_PANEL)] = 440
+    trials: Annotated[int, Option(_PANEL)] = 32_768
+    learn_on: Annotated[float, Option(_PANEL, "PART")] = 0.5
+    window_days: Annotated[float, Option(_PANEL, "DAYS")] = 15.0
+    backfilling: Annotated[Backfilling, Option(POLICY, flags=("--backfilling", "-b"))] = "easy"
+    warm_jobs: Annotated[int, Option(POLICY)] = 16
+    seed: Seed = 0
+    tau_s: Tau = 10.0
 
     def __post_init__(self) -> None:
         """Check everything, before a log is read."""
@@ -126,134 +140,3 @@ class LearningSettings:
             if ended.any():
                 found[place] = bounded_slowdown(wait_s[ended], executed_s[ended], self.tau_s).mean()
         return found
-
-
-def learning_settings(*, form: str, **options: Any) -> LearningSettings:  # noqa: ANN401  LearningSettings says what they are
-    """Return the lesson that options ask for; a form is a name, or monomials such as ``1,p,q,pq``."""
-    parts = tuple(part.strip() for part in form.split(","))
-    return LearningSettings(form=parts if len(parts) > 1 or _is_monomial(form) else form, **options)
-
-
-def _is_monomial(text: str) -> bool:
-    """Return whether a text is one monomial."""
-    try:
-        as_terms([text])
-    except RequestError:
-        return False
-    return True
-
-
-def learn(log: WorkloadFile, lesson: LearningSettings, *, out: Path, command: Sequence[str], json: bool) -> int:
-    """Learn an order from a log, write it to a file, say how it does on windows held out; return the exit status."""
-    if not out.name.lower().endswith(SUFFIXES):
-        raise RequestError(must_be("the fit's name", f"one that ends in {', '.join(SUFFIXES)}", str(out)))
-    require_writable([out], sources=[log.path])
-    with Steps(3 + len(AGAINST)) as shown:
-        shown.begin("reading the workload")
-        workload = log.read()
-        shown.print_note(f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores")
-        for line in notes_of(workload.counts):
-            shown.print_note(f"  {line}")
-        jobs, held_out = lesson.parts(workload)
-        shown.begin(f"{lesson.pairs:,} pairs of {lesson.trials:,} trials")
-        fit = lesson.fit(jobs)
-        orders = [fit.order, *map(named_priority, AGAINST)]
-        found = {}
-        for order in orders:
-            shown.begin(order.name)
-            found[order.name] = lesson.slowdowns(held_out, order)
-        fit.write(out)
-    logged = lesson.logged(held_out)
-    as_it_was = None if np.isnan(logged).any() else float(np.median(logged))
-    judged = {name: _judged(found[fit.name], values, lesson.seed) for name, values in found.items()}
-    findings = [_sentence(fit, jobs), _verdict(judged, fit.name, len(held_out))]
-    findings += filter(None, [doubt_of_limits(workload)])
-    if json:
-        answer = {name: {"median": median, **_as_json(effect)} for name, (median, effect) in judged.items()}
-        document = {**fit.to_document(), "windows": len(held_out), "orders": answer, "findings": findings}
-        if as_it_was is not None:
-            document["as_logged"] = {"median": as_it_was}
-        print_json({"workload": workload.name, "command": list(command), "file": str(out), **document})
-    else:
-        print_table(f"{fit.name}: {fit}", _terms(fit))
-        title = f"median AVGbsld of {len(held_out)} windows held out, {lesson.backfilling} backfilling"
-        print_table(title, _orders(judged, fit.name, as_it_was))
-        for sentence in findings:
-            print_note(sentence)
-    print_note(f"wrote {out}; use it as --order {out}")
-    return DONE
-
-
-_Judged = Mapping[str, tuple[float, Effect | None]]
-
-
-def _judged(mine: np.ndarray, others: np.ndarray, seed: int) -> tuple[float, Effect | None]:
-    """Return the median of an order, and that of log10 of how many times mine is of it; None for my own."""
-    same = mine is others
-    return float(np.median(others)), None if same else bootstrap(np.log10(mine / others), statistic="median", seed=seed)
-
-
-def _times(effect: Effect) -> tuple[float, float | None, float | None]:
-    """Return how many times, with its interval."""
-    low, high = (None if end is None else 10.0**end for end in (effect.low, effect.high))
-    return 10.0**effect.estimate, low, high
-
-
-def _as_json(effect: Effect | None) -> Mapping[str, Any]:
-    return {} if effect is None else dict(zip(("times", "low", "high"), _times(effect), strict=True))
-
-
-def _terms(fit: Fit) -> Table:
-    """Return the coefficients as a table."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for heading in ("term", "coefficient", "standard error", "by pair", "VIF (paper)", "VIF (centred)"):
-        table.add_column(heading, justify="left" if heading == "term" else "right")
-    errors = zip(fit.standard_error, fit.error_by_pair, strict=True)
-    factors = zip(fit.vif_paper, fit.vif_centred, strict=True)
-    for term, theta, both, two in zip(fit.terms, fit.theta, errors, factors, strict=True):
-        shown = ["" if error is None else f"{error:.2g}" for error in both]
-        table.add_row(term, f"{theta:.6g}", *shown, *("" if factor is None else number(factor) for factor in two))
-    return table
-
-
-def _orders(judged: _Judged, mine: str, as_it_was: float | None) -> Table:
-    """Return how the orders do as a table, after what the log itself records."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("order")
-    for heading in ("median AVGbsld", f"{mine} as a multiple", "interval (95 %)"):
-        table.add_column(heading, justify="right")
-    if as_it_was is not None:
-        table.add_row(AS_LOGGED, number(as_it_was), "", "")
-    for name, (median, effect) in judged.items():
-        if effect is None:
-            table.add_row(name, number(median), "", "")
-            continue
-        times, low, high = _times(effect)
-        interval = "too few windows" if low is None or high is None else f"{number(low)} to {number(high)}"
-        table.add_row(name, number(median), number(times), interval)
-    return table
-
-
-def _sentence(fit: Fit, jobs: Workload) -> str:
-    """Say what was learned from how much."""
-    return (
-        f"Learned from the first {len(jobs):,} jobs: {fit.rows:,} scores, mean absolute error {fit.mae:.3g}, condition "
-        f"number {fit.condition:.3g}."
-    )
-
-
-def _verdict(judged: _Judged, mine: str, count: int) -> str:
-    """Say against which orders the one that was learned does better, and how sure that is."""
-    said: dict[str, list[str]] = {"better than": [], "worse than": [], "not clearly different from": []}
-    for name, (_, effect) in judged.items():
-        if effect is None:
-            continue
-        low, high = effect.low, effect.high
-        kind = "not clearly different from"
-        if low is not None and high is not None and high < 0:
-            kind = "better than"
-        elif low is not None and high is not None and low > 0:
-            kind = "worse than"
-        said[kind].append(name)
-    parts = [f"{kind} {', '.join(names)}" for kind, names in said.items() if names]
-    return f"On {count} windows held out, {mine} is {'; '.join(parts)}."

@@ -1,20 +1,21 @@
 """Outputs: the files that a command was asked for, refused before any work if they cannot be written."""
 
 import json
+import math
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import pandas as pd
 
 from experiments.inputs import reason
+from experiments.option import OUT, Option
 from simmodels.energy import Power
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.durations import seconds
-from simmodels.ground.files import replacing, write_csv
+from simmodels.ground.files import ending_of, replacing, write_csv
 from simmodels.schedule import Schedule
 from workloads.batsim_jobs import write_batsim_jobs
 from workloads.files import COMPRESSIONS
@@ -37,30 +38,13 @@ _JOBS: Final[dict[str, Writer]] = {
 
 
 def jobs_writer(path: Path) -> Writer:
-    """Return what writes a schedule's table of jobs, by the name's ending.
-
-    Raises
-    ------
-    RequestError
-        The name ends otherwise.
-    """
-    for ending, write in _JOBS.items():
-        if path.name.lower().endswith(ending):
-            return write
-    raise RequestError(must_be("the jobs file's name", f"one that ends in {', '.join(_JOBS)}", str(path)))
+    """Return what writes a schedule's table of jobs, by the name's ending, or refuse the name."""
+    return _JOBS[ending_of(path, _JOBS, "the jobs file's name")]
 
 
 def table_writer(path: Path, made: Callable[[Made], pd.DataFrame]) -> Callable[[Made, Path], None]:
-    """Return what writes a table that is made of something, by the name's ending.
-
-    Raises
-    ------
-    RequestError
-        The name ends otherwise than in .csv or .parquet.
-    """
-    ending = path.suffix.lower()
-    if ending not in _TABLES:
-        raise RequestError(must_be("the table's name", f"one that ends in {', '.join(_TABLES)}", str(path)))
+    """Return what writes a table that is made of something, by the name's ending, or refuse the name."""
+    ending = ending_of(path, _TABLES, "the table's name")
 
     def write(of: Made, path: Path) -> None:
         table = made(of)
@@ -73,38 +57,8 @@ def table_writer(path: Path, made: Callable[[Made], pd.DataFrame]) -> Callable[[
     return write
 
 
-def drawn_window(draw_from: str | None, draw_to: str | None) -> tuple[float | None, float | None]:
-    """Return the window that figures show, in seconds, as the options say.
-
-    Raises
-    ------
-    RequestError
-        A time is none, or the window is empty.
-    """
-    start_s = None if draw_from is None else seconds(draw_from, "--draw-from")
-    end_s = None if draw_to is None else seconds(draw_to, "--draw-to")
-    if start_s is not None and end_s is not None and not start_s < end_s:
-        raise RequestError(
-            f"the window from {start_s:g} s to {end_s:g} s is empty", "choose --draw-from before --draw-to"
-        )
-    return start_s, end_s
-
-
 def figure_writer(path: Path, draw: Callable[[Made], "Figure"]) -> Callable[[Made, Path], None]:
-    """Return what draws something to a file.
-
-    Parameters
-    ----------
-    path
-        The file, for its ending.
-    draw
-        Makes the figure.
-
-    Raises
-    ------
-    RequestError
-        The name ends otherwise than a figure's may.
-    """
+    """Return what draws something to a file, by the name's ending, or refuse the name."""
     from experiments import drawing  # noqa: PLC0415  matplotlib is slow to import: only where it draws
 
     drawing.format_of(path)
@@ -112,31 +66,25 @@ def figure_writer(path: Path, draw: Callable[[Made], "Figure"]) -> Callable[[Mad
 
 
 def view_writer(path: Path) -> Writer:
-    """Return what writes a schedule as a page to pan, zoom and search.
-
-    Raises
-    ------
-    RequestError
-        The name does not end in ``.html``.
-    """
+    """Return what writes a schedule as a page to pan, zoom and search, or refuse the name."""
     from experiments.viewer import view  # noqa: PLC0415  it imports matplotlib, which is slow to import
 
-    view.require_html(path)
+    ending_of(path, [view.SUFFIX], "the page's name")
     return view.write_view
 
 
 def trace_writer(path: Path, power: Power | None) -> Writer:
-    """Return what writes a schedule as a trace for Perfetto or Chrome, by the name's ending.
-
-    Raises
-    ------
-    RequestError
-        The name ends otherwise than a trace's may.
-    """
+    """Return what writes a schedule as a trace for Perfetto or Chrome, by the name's ending, or refuse the name."""
     from experiments.viewer import trace, trace_formats  # noqa: PLC0415  it imports matplotlib, which is slow to import
 
     trace_formats.trace_writer(path)
     return lambda schedule, path: trace.write_trace(schedule, path, power=power)
+
+
+def batsim_writer(path: Path) -> Writer:
+    """Return what writes a schedule as Batsim's ``jobs.csv``, or refuse the name."""
+    ending_of(path, [".csv"], "the name of Batsim's table of jobs")
+    return write_batsim_jobs
 
 
 def parse_power(text: str) -> Power:
@@ -154,51 +102,58 @@ def parse_power(text: str) -> Power:
     return Power(machine_w, core_w)
 
 
-def batsim_writer(path: Path) -> Writer:
-    """Return what writes a schedule as Batsim's ``jobs.csv``.
-
-    Raises
-    ------
-    RequestError
-        The name does not end in ``.csv``.
-    """
-    if path.suffix.lower() != ".csv":
-        raise RequestError(must_be("the name of Batsim's table of jobs", "one that ends in .csv", str(path)))
-    return write_batsim_jobs
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
     """The files that a command was asked for.
 
     Parameters
     ----------
-    jobs, tasks, attempts, batsim
-        Tables.
-    gantt, figure, graph
-        Figures: the Gantt chart, cores and queue over time, a workflow's graph.
+    jobs_out
+        The table of jobs: .csv, .parquet, or (of a log) .swf (.swf.gz, ...).
+    tasks_out
+        The table of tasks of workflows: .csv or .parquet.
+    batsim_out
+        The table of jobs in Batsim's format (.csv), for evalys.
+    attempts_out
+        The table of all attempts: .csv or .parquet.
+    gantt
+        The Gantt chart, one panel per cluster: .svg, .png or .pdf.
+    figure
+        Cores in use and queue over time: .svg, .png or .pdf.
+    graph
+        The graph of a workflow, by rank: .svg, .png or .pdf.
     graph_job
-        The number of the workflow to draw.
-    view, trace
-        The page to pan, zoom and search; the trace for Perfetto.
+        The workflow whose graph is drawn.
+    view
+        A page to pan, zoom and search the Gantt chart: .html.
+    trace
+        A trace for ui.perfetto.dev: .json (Chrome's format) or .pftrace, also with .gz.
     power
-        What machines draw, for the trace's counter.
-    window
-        The texts of --draw-from and --draw-to.
+        The trace counts power: watts of a machine that is on, of a core in use.
+    draw_from_s
+        Where the figures begin: 3600, 12h, 30d.
+    draw_to_s
+        Where the figures end.
+
+    Raises
+    ------
+    RequestError
+        The window that figures show is empty, or what says something of a file stands without it.
     """
 
-    jobs: Path | None = None
-    tasks: Path | None = None
-    attempts: Path | None = None
-    batsim: Path | None = None
-    gantt: Path | None = None
-    figure: Path | None = None
-    graph: Path | None = None
-    graph_job: int | None = None
-    view: Path | None = None
-    trace: Path | None = None
-    power: Power | None = None
-    window: tuple[str | None, str | None] = (None, None)
+    jobs_out: Annotated[Path | None, Option(OUT)] = None
+    tasks_out: Annotated[Path | None, Option(OUT)] = None
+    batsim_out: Annotated[Path | None, Option(OUT)] = None
+    attempts_out: Annotated[Path | None, Option(OUT)] = None
+    gantt: Annotated[Path | None, Option(OUT)] = None
+    figure: Annotated[Path | None, Option(OUT)] = None
+    graph: Annotated[Path | None, Option(OUT)] = None
+    graph_job: Annotated[int | None, Option(OUT, default="0")] = None
+    view: Annotated[Path | None, Option(OUT)] = None
+    trace: Annotated[Path | None, Option(OUT)] = None
+    power: Annotated[Power | None, Option(OUT, "W:W", parse=parse_power)] = None
+    draw_from_s: Annotated[float | None, Option(OUT, default="the first submission")] = None
+    draw_to_s: Annotated[float | None, Option(OUT, default="the last event")] = None
 
     def __post_init__(self) -> None:
         """Refuse what says something of a file that is not asked for."""
@@ -206,28 +161,20 @@ class Outputs:
             raise RequestError("--graph-job has no effect without a graph", "add --graph FILE")
         if self.power is not None and self.trace is None:
             raise RequestError("--power has no effect without a trace", "add --trace FILE")
-        if self.window != (None, None) and self.gantt is None and self.figure is None:
+        start_s, end_s = self.draw_from_s, self.draw_to_s
+        if (start_s is not None or end_s is not None) and self.gantt is None and self.figure is None:
             raise RequestError(
                 "--draw-from and --draw-to have no effect without a figure", "add --gantt FILE or --figure FILE"
             )
-        if self.graph_job is None:
-            object.__setattr__(self, "graph_job", 0)
+        if start_s is not None and end_s is not None and not start_s < end_s:
+            raise RequestError(
+                f"the window from {start_s:g} s to {end_s:g} s is empty", "choose --draw-from before --draw-to"
+            )
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """Return the files."""
-        found = (
-            self.jobs,
-            self.tasks,
-            self.attempts,
-            self.batsim,
-            self.gantt,
-            self.figure,
-            self.graph,
-            self.view,
-            self.trace,
-        )
-        return tuple(path for path in found if path is not None)
+        return tuple(path for each in fields(self) if isinstance(path := getattr(self, each.name), Path))
 
     def of_one(self, *, rigid: bool, data: Mapping[str, float]) -> dict[Path, Writer]:
         """Return what writes each file for one schedule; refuse what cannot be written.
@@ -242,28 +189,20 @@ class Outputs:
         Raises
         ------
         RequestError
-            A name ends otherwise than it may, or the window is none.
+            A name ends otherwise than it may.
         """
-        start_s, end_s = drawn_window(*self.window)
-        found: dict[Path, Writer] = {}
-        if self.jobs is not None:
-            found[self.jobs] = jobs_writer(self.jobs) if rigid else table_writer(self.jobs, lambda made: made.jobs)
-        if self.tasks is not None:
-            found[self.tasks] = table_writer(self.tasks, lambda made: made.tasks)
-        if self.attempts is not None:
-            found[self.attempts] = table_writer(self.attempts, lambda made: made.runs)
-        if self.batsim is not None:
-            found[self.batsim] = batsim_writer(self.batsim)
-        for path, name in ((self.gantt, "gantt"), (self.figure, "utilisation_and_queue")):
-            if path is not None:
-                found[path] = figure_writer(path, _drawing(name, start_s, end_s))
-        if self.graph is not None:
-            found[self.graph] = figure_writer(self.graph, _graph(self.graph_job or 0, data))
-        if self.view is not None:
-            found[self.view] = view_writer(self.view)
-        if self.trace is not None:
-            found[self.trace] = trace_writer(self.trace, self.power)
-        return found
+        writers: tuple[tuple[Path | None, Callable[[Path], Writer]], ...] = (
+            (self.jobs_out, jobs_writer if rigid else lambda path: table_writer(path, lambda made: made.jobs)),
+            (self.tasks_out, lambda path: table_writer(path, lambda made: made.tasks)),
+            (self.attempts_out, lambda path: table_writer(path, lambda made: made.runs)),
+            (self.batsim_out, batsim_writer),
+            (self.gantt, lambda path: figure_writer(path, self._drawing("gantt"))),
+            (self.figure, lambda path: figure_writer(path, self._drawing("utilisation_and_queue"))),
+            (self.graph, lambda path: figure_writer(path, _graph(self.graph_job or 0, data))),
+            (self.view, view_writer),
+            (self.trace, lambda path: trace_writer(path, self.power)),
+        )
+        return {path: writer(path) for path, writer in writers if path is not None}
 
     def of_several(self, kind: str) -> dict[Path, Callable[[Mapping[str, Schedule], Path], None]]:
         """Return what writes each file for several schedules by name: all attempts, the Gantt chart.
@@ -273,25 +212,23 @@ class Outputs:
         RequestError
             As `of_one`.
         """
-        start_s, end_s = drawn_window(*self.window)
         found: dict[Path, Any] = {}
-        if self.attempts is not None:
-            found[self.attempts] = table_writer(self.attempts, lambda made: _attempts(kind, made))
+        if self.attempts_out is not None:
+            found[self.attempts_out] = table_writer(self.attempts_out, lambda made: _attempts(kind, made))
         if self.gantt is not None:
-            found[self.gantt] = figure_writer(self.gantt, _drawing("gantt", start_s, end_s))
+            found[self.gantt] = figure_writer(self.gantt, self._drawing("gantt"))
         return found
 
+    def _drawing(self, name: str) -> Callable[[Any], "Figure"]:
+        """Return what draws a figure of this name of `experiments.figures`, in the window that was asked for."""
 
-def _drawing(name: str, start_s: float | None, end_s: float | None) -> Callable[[Any], "Figure"]:
-    """Return what draws a figure of this name of `experiments.figures`."""
+        def draw(made: object) -> "Figure":
+            from experiments import figures  # noqa: PLC0415  matplotlib is slow to import
 
-    def draw(made: object) -> "Figure":
-        from experiments import figures  # noqa: PLC0415  matplotlib is slow to import
+            figure: Figure = getattr(figures, name)(made, start_s=self.draw_from_s, end_s=self.draw_to_s)
+            return figure
 
-        figure: Figure = getattr(figures, name)(made, start_s=start_s, end_s=end_s)
-        return figure
-
-    return draw
+        return draw
 
 
 def _graph(job_id: int, data: Mapping[str, float]) -> Callable[[Schedule], "Figure"]:
@@ -437,6 +374,19 @@ def _require_folder(folder: Path, what: str) -> None:
 
 
 def write_json(content: Mapping[str, object], path: str | os.PathLike[str]) -> None:
-    """Write a JSON object, whole or not at all."""
+    """Write a JSON object, as `plain` makes it, whole or not at all."""
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", "utf-8")
+        temporary.write_text(json.dumps(plain(content), indent=2, allow_nan=False) + "\n", "utf-8")
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  JSON is any of its kinds
+    """Return a value as JSON holds it: numbers that are not finite are null."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -69,7 +69,7 @@ class Policy:
         return re.sub(r"[^\w.+-]", "_", self.name).lstrip(".")
 
 
-def policy(kind: Kind, given: str | Priority) -> Policy:
+def policy_of(kind: Kind, given: str | Priority) -> Policy:
     """Return the policy of a name, or of an order or bid.
 
     Orders and bids may also be ``path/to/file.py:name`` or ``path/to/fit.toml``. Heuristics are those of
@@ -97,14 +97,14 @@ def policy(kind: Kind, given: str | Priority) -> Policy:
 
 
 def chosen_policies(kind: Kind, given: Sequence[str | Priority | Policy]) -> tuple[Policy, ...]:
-    """Return the policies of these names, each once; see `policy`.
+    """Return the policies of these names, each once; see `policy_of`.
 
     Raises
     ------
     UnknownNameError, RequestError
         A name is unknown, there is none, or two policies have the same name or would go into the same file.
     """
-    found = tuple(each if isinstance(each, Policy) else policy(kind, each) for each in given)
+    found = tuple(each if isinstance(each, Policy) else policy_of(kind, each) for each in given)
     if not found:
         raise RequestError(f"there are no {kind}s to compare", "give at least one")
     files: dict[str, str] = {}

@@ -16,7 +16,18 @@ from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, run
 from experiments.campaigns.study import Study
-from experiments.cli_output import DONE, FAILED, INTERRUPTED, is_quiet, print_error, print_json, print_note, print_table
+from experiments.cli.output import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    command_line,
+    is_quiet,
+    print_error,
+    print_json,
+    print_note,
+    print_table,
+)
+from experiments.cli.reproduce import Reproduce
 from experiments.inputs import reason
 from experiments.outputs import made_folder
 from simmodels.errors import RequestError
@@ -73,38 +84,29 @@ class Reproduced:
         return [(element, element.among(files)) for element in self.study.elements]
 
 
-def reproduce(
-    *,
-    scale: str,
-    seed: int,
-    logs: Sequence[str],
-    borg: Sequence[str],
-    engine: str | None,
-    workers: int | None,
-    out: Path,
-    command: Sequence[str],
-    force: bool,
-    json: bool,
-) -> int:
+def reproduce(asked: Reproduce) -> int:
     """Run the studies of all papers, write their reports and a page that links them; return the exit status."""
-    chosen = {name: settings_of(name, scale, logs=logs, borg=borg, engine=engine) for name in PAPERS}
+    scale, out = asked.scale, asked.out
+    chosen = {
+        name: settings_of(name, scale, logs=asked.workload, borg=asked.borg, engine=asked.engine) for name in PAPERS
+    }
     for name in PAPERS:
         find_study(name, chosen[name]).design(scale)  # what is out of range is refused before hours are spent
-    for path in (*logs, *borg):
+    for path in (*asked.workload, *asked.borg):
         read_whole(Path(path))
     found = []
     for name in PAPERS:
-        print_note(f"{name}: {_paper_of(find_class(name))}")
+        print_note(f"{name}: {paper_of(find_class(name))}")
         campaign = run(
             name,
             out=out / find_class(name).name,
             scale=scale,
-            seed=seed,
-            workers=workers,
+            seed=asked.seed,
+            workers=asked.workers,
             chosen=chosen[name],
-            command=command,
+            command=command_line(),
             quiet=is_quiet(),
-            force=force,
+            force=asked.force,
         )
         if campaign.interrupted:
             print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
@@ -114,10 +116,10 @@ def reproduce(
         study = campaign.plan.study
         report = write_report(campaign) if campaign.done else None
         wall_s = sum(float(each["wall_s"]) for each in campaign.store.history())
-        found.append(Reproduced(study, _paper_of(type(study)), campaign, report, wall_s))
-    _write_index(out, found, scale=scale, seed=seed, command=command)
-    if json:
-        print_json(_answer(found, out, scale=scale, seed=seed))
+        found.append(Reproduced(study, paper_of(type(study)), campaign, report, wall_s))
+    _write_index(out, found, scale=scale, seed=asked.seed, command=command_line())
+    if asked.json:
+        print_json(_answer(found, out, scale=scale, seed=asked.seed))
     else:
         _show(found, scale)
     print_note(f"wrote {out / INDEX}, and a report for each paper beside it")
@@ -151,31 +153,7 @@ def settings_of(
     return chosen
 
 
-def reference() -> str:
-    """Return the table of ``docs/reference/reproduction.md``: each figure and table of each paper, and where it is."""
-    lines = [
-        "# Reproduction",
-        "",
-        "Each figure and table of the four papers, the inputs that it needs, and its file in the campaign's folder",
-        "(`results/STUDY`; `*` stands for any text, such as the name of a log). Made from the studies by",
-        "`experiments.reproducing.reference`, and tested against them. What became of the papers' claims is on the",
-        "pages of results, and in the report of each run. All four at once:",
-        "`schedlab reproduce --scale paper --workload LOG,... --borg SLICE,...`",
-    ]
-    for name in PAPERS:
-        study = find_class(name)
-        paper = _paper_of(study)
-        lines += ["", f"## {name}", "", f"{paper} <{paper.url}>", ""]
-        lines += [f"`schedlab run {name} --scale paper`, with what is needed; [results](../results/{name}.md).", ""]
-        lines += ["| paper | shows | needs | file |", "| --- | --- | --- | --- |"]
-        for element in study.elements:
-            needs = f"`{element.needs}`" if element.needs else ""
-            cells = (element.number, element.shows, needs, f"`{element.file}`")
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _paper_of(study: type[Study]) -> Paper:
+def paper_of(study: type[Study]) -> Paper:
     """Return the paper of a study that has one."""
     if study.paper is None:
         raise RequestError(f"study {study.name} reproduces no paper")

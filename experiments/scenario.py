@@ -1,9 +1,9 @@
 """Scenario: what is simulated, on which clusters, in which window, as a request asks for it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from experiments.calibration import doubt_of_limits, doubt_of_size
 from experiments.capacity_source import CapacitySource
 from experiments.dates import instant_of
 from experiments.inputs import WorkloadFile, count_of, notes_of
-from experiments.workflow_inputs import WorkflowFolder
+from experiments.on_machines import TARGETED
+from experiments.option import SHARED, SUPPLY, WHERE, Group, Option
+from experiments.workflow_inputs import WorkflowFolder, parse_clusters
 from simmodels.capacity import Capacity
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_integer
@@ -69,25 +71,31 @@ class ScenarioRequest:
     log, folder
         The file of a log, the folder of workflows; one of them at least.
     clusters
-        The clusters; None for one, of the size that the log says or `cores` of `log`.
+        The clusters, such as 3x1000:Kind1,2000; a cluster without a kind accepts any task.
     cores_per_machine
-        The cores of each machine; None for pools of cores.
+        Clusters consist of machines with this many cores.
+    from_s
+        Where the simulated interval begins, such as 7d; jobs submitted before that would still run are running then.
+    until_s
+        Where the simulated interval ends.
     capacity_source
         How many machines of each cluster there are over time; None: all, always.
-    checkpoints
-        How jobs write them, or None.
-    window
-        The texts of --from and --until in seconds, or None.
+    checkpoint_cost_s
+        The time it takes to write a checkpoint.
+    checkpoint_every_s
+        The work between two checkpoints.
+    restart_s
+        The time it takes to restart from a checkpoint.
+    reference
+        Jobs from whose lengths the risk of each target is estimated.
+    seed
+        Of walks.
     one_scheduler
         Whether all jobs go to one queue or placer; only then can there be a window.
     inside
         Whether each job must fit into one machine.
-    reference
-        The file of jobs like those to come; None for those of the week before the window.
     targeted
-        Whether somebody asks for these.
-    seed
-        Of walks.
+        Whether somebody asks for the jobs of the reference.
 
     Raises
     ------
@@ -95,21 +103,27 @@ class ScenarioRequest:
         The parts do not go together.
     """
 
-    log: WorkloadFile | None = None
+    log: Annotated[WorkloadFile | None, Group(otherwise="or choose where workflows run with --clusters")] = None
     folder: WorkflowFolder | None = None
-    clusters: tuple[ClusterSpec, ...] | None = None
-    cores_per_machine: int | None = None
+    clusters: Annotated[
+        tuple[ClusterSpec, ...] | None,
+        Option(WHERE, "NxCORES:KIND,...", "one of --cores, or of 64 for workflows", parse=parse_clusters),
+    ] = None
+    cores_per_machine: Annotated[int | None, Option(WHERE, default="pools of cores")] = None
+    from_s: Annotated[float | None, Option(WHERE, default="the first submission")] = None
+    until_s: Annotated[float | None, Option(WHERE, default="the last submission")] = None
     capacity_source: CapacitySource | None = None
-    checkpoints: Checkpoints | None = None
-    window: tuple[float | None, float | None] = (None, None)
+    checkpoint_cost_s: Annotated[float | None, Option(SUPPLY, default="no checkpoints; on notice 0")] = None
+    checkpoint_every_s: Annotated[float | None, Option(SUPPLY, default="only on notice")] = None
+    restart_s: Annotated[float, Option(SUPPLY)] = 0.0
+    reference: Annotated[Path | None, Option(SUPPLY, default="the week before --from")] = None
+    seed: Annotated[int, SHARED] = 0
     one_scheduler: bool = True
     inside: bool = False
-    reference: Path | None = None
     targeted: bool = False
-    seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check what can be checked before anything is read."""
+        """Check what can be checked before anything is read, and whatever the policies are."""
         if self.log is None and self.folder is None:
             raise RequestError("there is nothing to simulate", "give --workload FILE or --workflows FOLDER")
         cores = self.log.cores if self.log is not None else None
@@ -124,14 +138,43 @@ class ScenarioRequest:
         ):
             if given is not None and size is None:
                 raise RequestError(f"{option} needs machines", "add --cores-per-machine N")
-        if self.reference is not None and not self.targeted:
+        self._check_checkpoints()
+
+    def under(self, policies: Collection[Mapping[str, Any]]) -> "ScenarioRequest":
+        """Return what is simulated under policies, each with all its options, as `simmodels.simulate` takes them.
+
+        Raises
+        ------
+        RequestError
+            It does not go together with them.
+        """
+        heuristics = {options.get("heuristic") for options in policies}
+        found = replace(
+            self,
+            one_scheduler=not any({"bid", "router", "forward"} & options.keys() for options in policies),
+            inside=bool(heuristics - {None}),
+            targeted=not heuristics.isdisjoint(TARGETED),
+        )
+        if found.reference is not None and not found.targeted:
             raise RequestError(
                 "--reference has no effect", "choose a heuristic with targets (TargetStretch, TargetAsap, ...)"
             )
-        if self.window != (None, None) and not self.windowed:
+        if (found.from_s, found.until_s) != (None, None) and not found.windowed:
             what = "--from and --until do not go with workflows, a bid or a router"
             raise RequestError(what, "simulate a log alone, in one queue or by one placer")
-        self._check_checkpoints()
+        return found
+
+    @property
+    def checkpoints(self) -> Checkpoints | None:
+        """Return how jobs write checkpoints; None where nothing is said of it."""
+        cost_s, every_s = self.checkpoint_cost_s, self.checkpoint_every_s
+        if cost_s is None:
+            if every_s is not None or self.restart_s:
+                what = "--checkpoint-every and --restart need a checkpoint cost"
+                raise RequestError(what, "add --checkpoint-cost TIME")
+            return None
+        interval_s = np.inf if every_s is None else every_s
+        return Checkpoints(interval_s=interval_s, cost_s=cost_s, restart_s=self.restart_s)
 
     def _check_checkpoints(self) -> None:
         """Refuse checkpoints that would never be written."""
@@ -148,7 +191,7 @@ class ScenarioRequest:
     def windowed(self) -> bool:
         """Whether a window is simulated: of a log alone, in one queue or by one placer."""
         alone = self.folder is None and self.one_scheduler
-        return alone and (self.capacity_source is not None or self.window != (None, None))
+        return alone and (self.capacity_source is not None or (self.from_s, self.until_s) != (None, None))
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -315,7 +358,7 @@ class ScenarioRequest:
 
     def _window(self, log: Workload) -> tuple[float, float]:
         """Return the window: by default from the first submission (but of jobs that ran before) to the last one."""
-        begin, end = self.window
+        begin, end = self.from_s, self.until_s
         ran = log.extras["running"].astype(bool) if "running" in log.extras else np.zeros(len(log), np.bool_)
         submit_s = log.submit_s if ran.all() else log.submit_s[~ran]
         found = (float(submit_s.min()) if begin is None else begin, float(submit_s.max()) + 1 if end is None else end)

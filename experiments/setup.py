@@ -4,13 +4,14 @@ import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import pandas as pd
 
 from experiments.inputs import describe_error
 from experiments.on_machines import TARGETED
-from experiments.policy import Policy
+from experiments.option import POLICY, RUN, Models, Option, Seed, Tau, flag_of
+from experiments.policy import HEURISTICS, ROUTERS, Kind, Policy, policy_of
 from experiments.scenario import Scenario
 from simmodels.engine import Engine, require_engine
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be
@@ -27,6 +28,12 @@ from simmodels.simulate import policies_of, simulate
 from simmodels.site import Site
 from simmodels.workload import Workload
 
+PANELS: Final[Mapping[type[Options], str]] = {
+    QueueOptions: "Options of a queue",
+    PlacementOptions: "Options of a placer (with --heuristic)",
+    AuctionOptions: "Options of an auction (with --bid)",
+}
+"""The panels of the help with the options of the models."""
 KINDS: Final[Mapping[type[Options], str]] = {
     QueueOptions: "a queue",
     PlacementOptions: "a placer (heuristic)",
@@ -40,31 +47,70 @@ class Setup:
 
     Parameters
     ----------
+    heuristic
+        What places jobs on machines; see schedlab list heuristics.
+    router
+        How jobs are sent to several clusters; see schedlab list routers.
+    rebalance_s
+        How often the router Auction offers waiting jobs again.
     options
-        Options of queues, placers and auctions, by name, as `simmodels.simulate` takes them.
-    engine, seed
-        As there.
+        Options of queues, placers and auctions, by name, as `simmodels.simulate` takes them; with those that the three
+        before stand for.
+    engine
+        Which engine simulates; all give the same schedule.
+    seed
+        The seed of all random numbers.
+    validate
+        Check that each schedule is legal.
     tau_s
         The bound of the bounded slowdowns, in seconds, > 0.
-    validate
-        Whether each schedule is proved legal.
 
     Raises
     ------
     UnknownNameError, RequestError
-        A value is out of range.
+        A value is out of range, or the heuristic or router is given with an option that it sets itself.
     """
 
-    options: Mapping[str, Any] = field(default_factory=dict)
-    engine: Engine = "auto"
-    seed: int = 0
-    tau_s: float = 10.0
-    validate: bool = False
+    heuristic: Annotated[
+        str | None,
+        Option(
+            POLICY,
+            "NAME",
+            "a queue",
+            known="heuristics",
+            help=f"What places jobs on machines; see schedlab list heuristics: {', '.join(HEURISTICS)}.",
+        ),
+    ] = None
+    router: Annotated[
+        str | None,
+        Option(
+            POLICY,
+            "NAME",
+            known="routers",
+            help=f"How jobs are sent to several clusters; see schedlab list routers: {', '.join(ROUTERS)}.",
+        ),
+    ] = None
+    rebalance_s: Annotated[float | None, Option(POLICY, default="never")] = None
+    options: Annotated[Mapping[str, Any], Models(PANELS)] = field(default_factory=dict)
+    engine: Annotated[Engine, Option(RUN)] = "auto"
+    seed: Seed = 0
+    validate: Annotated[bool, Option(RUN)] = False
+    tau_s: Tau = 10.0
 
     def __post_init__(self) -> None:
         """Check the values, before anything is run."""
         require_engine(self.engine, self.seed)
         object.__setattr__(self, "tau_s", as_seconds("tau_s", self.tau_s, above=0))
+        chosen = dict(self.options)
+        words: Mapping[Kind, str | None] = {"heuristic": self.heuristic, "router": self.router}
+        for kind, name in words.items():
+            own = {} if name is None else policy_of(kind, name).options
+            for option in sorted(own.keys() & chosen.keys()):
+                raise RequestError(f"--{kind} {name} sets {flag_of(option)} itself", "omit one of them")
+            chosen |= own
+        if self.rebalance_s is not None:
+            chosen["rebalance_s"] = self.rebalance_s
+        object.__setattr__(self, "options", chosen)
 
     def require(self, policies: Collection[Policy]) -> None:
         """Refuse options that none of the policies has, or that are out of range.

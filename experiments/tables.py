@@ -10,6 +10,7 @@ from rich.text import Text
 
 from experiments.campaigns.hours import is_duration
 from experiments.setup import Cell
+from simmodels.ground.cards import number
 from simmodels.logged import AS_LOGGED
 from simmodels.metrics import STATISTICS
 from simmodels.units import HOUR
@@ -32,16 +33,6 @@ _SHOWN: Final = {
     "max_bounded_slowdown": "max\nbsld",
     "utilisation": "used\n(%)",
 }
-
-
-def number(value: float, *, whole: bool = False) -> str:
-    """Return a number to four digits, or to the unit if it has more; thousands set apart; - for none."""
-    if not math.isfinite(value):
-        return "-"
-    if whole or value == 0 or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    digits = max(0, 3 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{min(digits, 4)}f}"
 
 
 _OF_WORKFLOWS: Final = {
@@ -88,7 +79,7 @@ def metrics_table(metrics: Mapping[str, float], *, tau_s: float) -> Table:
         table.add_row("value (% of the most)", number(100 * metrics["value"]))
         table.add_row("starved or unfinished (%)", number(100 * metrics["starved"]))
         for name in _COUNTS if not rigid else _COUNTS[1:]:  # rigid jobs are jobs, too
-            table.add_row(name.replace("_", " "), number(metrics[name], whole=True))
+            table.add_row(name.replace("_", " "), number(metrics[name]))
         table.add_section()
     _add_machine(table, metrics)
     return table
@@ -99,19 +90,19 @@ def _add_machine(table: Table, metrics: Mapping[str, float]) -> None:
     table.add_row(Text("of the machine", style="bold"))
     if "mean_wait_s" in metrics:
         table.add_row("utilisation (%)", number(100 * metrics["utilisation"]))
-        longest = number(metrics["max_queue_length"], whole=True)
+        longest = number(metrics["max_queue_length"])
         table.add_row("queue length (jobs)", number(metrics["mean_queue_length"]), "", "", longest)
         table.add_row("throughput (jobs/h)", number(metrics["throughput_jobs_per_hour"]))
         for name in ("killed", "unfinished"):
             if metrics[name]:
-                table.add_row(f"{name} (jobs)", number(metrics[name], whole=True))
+                table.add_row(f"{name} (jobs)", number(metrics[name]))
     else:
         table.add_row("load (%)", number(100 * metrics["effective_load"]))
     table.add_row("makespan (h)", _shown("makespan_s", metrics))
     if "goodput" in metrics:
         for name in ("goodput", "aborted", "idle"):
             table.add_row(f"{name} (%)", number(100 * metrics[name]))
-        table.add_row("attempts interrupted", number(metrics["kills"], whole=True))
+        table.add_row("attempts interrupted", number(metrics["kills"]))
 
 
 def comparison_table(cells: Sequence[Cell]) -> Table:
@@ -184,7 +175,7 @@ def _columns(cell: Cell) -> Mapping[str, str]:
 def _shown(name: str, metrics: Mapping[str, float]) -> str:
     """Return a figure of merit as a table shows it: times in hours, shares in per cent."""
     unit = 1 / HOUR if is_duration(name) else 100 if name in _SHARES else 1
-    return number(metrics[name] * unit, whole=name in {"kills", "unfinished"})
+    return number(metrics[name] * unit)
 
 
 def listing(headings: str, rows: Sequence[Sequence[str]]) -> Table:

@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
+from experiments.option import FLOWS, IN, SHARED, Option
 from simmodels.curve import ValueCurve
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import MOST, as_number
@@ -64,27 +65,26 @@ def parse_curve(text: str) -> ValueCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowFolder:
-    """A folder of workflows, and how they are submitted.
+    """A folder of workflows, and how they are submitted: with neither a load nor a gap, all at 0.
 
     Parameters
     ----------
     path
-        Files in WfFormat (``.json``) or Pegasus DAX (``.xml``, ``.dax``), plain or compressed.
-    jobs
-        How many are drawn from them at random, one submitted after the other; None: each once, in random order.
+        A folder of workflows: WfFormat (.json) or Pegasus DAX (.xml, .dax).
+    kind
+        The kind of cluster that all tasks need.
+    curve
+        The value of a workflow falls from the first schedule length ratio to zero at the second.
     load
-        The offered load, as a share of all cores.
+        Submit workflows at this load, a share of all cores.
     gap_s
-        The time from one submission to the next, in seconds; it and `load` exclude each other. With neither of them
-        all workflows are submitted at 0.
+        Submit workflows at this interval, instead of at a load.
     poisson
-        Whether gaps are random, with the mean that `load` or `gap_s` says.
+        Submit workflows at random intervals of that mean.
+    jobs
+        The number of workflows to draw from the folder, at random.
     tick_s
         Runtimes and submissions are whole multiples of this, in seconds.
-    kind
-        The kind of cluster that all tasks need; None for what the files say.
-    curve
-        What the jobs are worth by their SLR; None for what the files say, else all, whenever they are done.
     seed
         The seed of what is drawn.
 
@@ -94,15 +94,17 @@ class WorkflowFolder:
         `load` with `gap_s`; or a number of jobs, or random gaps, with neither of them.
     """
 
-    path: Path
-    jobs: int | None = None
-    load: float | None = None
-    gap_s: float | None = None
-    poisson: bool = False
-    tick_s: float = SECOND
-    kind: str | None = None
-    curve: ValueCurve | None = None
-    seed: int = 0
+    path: Annotated[Path, Option(IN, "FOLDER", flags=("--workflows",))]
+    kind: Annotated[str | None, Option(FLOWS, "KIND", "what the files say")] = None
+    curve: Annotated[ValueCurve | None, Option(FLOWS, "SLR:SLR", "what the files say, or never", parse=parse_curve)] = (
+        None
+    )
+    load: Annotated[float | None, Option(FLOWS, "PART", "all at once")] = None
+    gap_s: Annotated[float | None, Option(FLOWS)] = None
+    poisson: Annotated[bool, Option(FLOWS)] = False
+    jobs: Annotated[int | None, Option(FLOWS, default="each file once")] = None
+    tick_s: Annotated[float, SHARED] = SECOND
+    seed: Annotated[int, SHARED] = 0
 
     def __post_init__(self) -> None:
         """Check that it is known when they are submitted."""

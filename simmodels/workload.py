@@ -624,7 +624,7 @@ class Workload(Guided):
             raise RequestError(f"a table of jobs must have the columns {listed(_NEEDED)} (got {has})")
         rows = np.size(columns["submit_s"])
         given = columns.get("estimate_s")
-        if given is not None and given.dtype.kind in "fO" and (none := pd.isna(given)).any():
+        if given is not None and given.dtype.kind in {"f", "O"} and (none := pd.isna(given)).any():
             asked, runtime_s = _limits(given, none), _column("runtime_s", columns["runtime_s"])
             found, filled_in = estimates(asked, runtime_s, columns.get("partition"))
             columns |= {"estimate_s": np.where(none, found, asked), REQUESTED: asked}

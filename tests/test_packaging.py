@@ -97,7 +97,7 @@ def test_the_metadata_says_what_pyproject_says(wheel: Path) -> None:
     needed = {line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line}
     assert needed == set(project["dependencies"])
     assert {section: dict(commands[section]) for section in commands.sections()} == {
-        "console_scripts": {"schedlab": "experiments.cli:main"},
+        "console_scripts": {"schedlab": "experiments.cli.main:main"},
         "simmodels": project["entry-points"]["simmodels"],
     }
 

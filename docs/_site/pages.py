@@ -4,6 +4,7 @@
 - README, CONTRIBUTING and CHANGELOG of the checkout become pages too, and links to them lead there.
 - A link to another file of the checkout becomes plain text: the checkout has no public address.
 - A DOI or a number of arXiv becomes a link.
+- ``<!-- made: ... -->`` becomes what `generated` makes of the definitions.
 - ``<!-- test: ... -->`` is a mark for the tests (tests/test_docs.py), and leaves no trace.
 """
 
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from generated import with_tables
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
@@ -90,7 +92,7 @@ def read(_app: Sphinx, docname: str, source: list[str]) -> None:
     file = SHOWN.get(docname, DOCS / f"{docname}.md")
     if not file.exists():
         return  # reStructuredText, which no checkout shows
-    text = file.read_text("utf-8")
+    text = with_tables(file.read_text("utf-8"))
     source[0] = "".join(
         part if is_code else _MARK.sub("", relinked(part, file, docname)) for part, is_code in parts(text)
     )

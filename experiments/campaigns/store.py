@@ -33,9 +33,8 @@ from experiments.campaigns.backends import KEPT
 from experiments.campaigns.batches import CELL, OURS, ROW, Failure, parquet, table_of
 from experiments.campaigns.cell import REPLICATION, Cell
 from experiments.campaigns.fingerprint import digest
-from experiments.cli_output import plain
 from experiments.inputs import reason
-from experiments.outputs import made_folder, made_part
+from experiments.outputs import made_folder, made_part, plain
 from simmodels.errors import FileFormatError, RequestError, StoppedError, brief
 from simmodels.ground.files import remove_leftovers, replacing
 from simmodels.ground.numbers import MOST

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,7 +13,7 @@ from experiments.calibration import calibrate, share_without_limits
 from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study, require_integer
-from experiments.inputs import WorkloadFile, parts
+from experiments.inputs import WorkloadFile
 from experiments.studies.advice_answer import Doubt, Worse, lines_of, worse_for
 from experiments.studies.advice_front import front, front_figure, front_table
 from experiments.studies.advice_policies import (
@@ -108,17 +107,7 @@ class Advice(Study):
         of = {**self.parameters, **self.chosen}
         if not of["workload"]:
             raise RequestError("there is no log to advise on", "add --workload FILE")
-        filters, partitions, queues = (parts(str(of[name])) for name in ("clean", "partition", "queue"))
-        file = WorkloadFile(
-            path=Path(of["workload"]),
-            cores=of["cores"],
-            filters=filters,
-            drop_oversized=True,
-            partitions=partitions,
-            queues=queues,
-            timezone=of["timezone"],
-        )
-        return file.read()
+        return WorkloadFile.of(of, drop_oversized=True).read()
 
     def inputs(self, scale: str) -> Mapping[str, Any]:  # noqa: ARG002  the same at all scales
         """Return the log."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 from experiments.campaigns.cell import Cell, Rows, Value
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study, require_integer
-from experiments.inputs import WorkloadFile, named_priority, parts
+from experiments.inputs import WorkloadFile, named_priority
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, require_known
 from simmodels.ground.files import open_regular
@@ -100,11 +99,7 @@ class Replay(Study):
 
     def _log(self, design: Design) -> Workload:
         """Return the log, read once."""
-        clean = str(_one(design, "clean") or "")
-        cores = _one(design, "cores")
-        file = WorkloadFile(
-            path=Path(str(_one(design, "workload"))), cores=None if cores is None else int(cores), filters=parts(clean)
-        )
+        file = WorkloadFile.of({name: _one(design, name) for name in ("workload", "cores", "clean")})
         if file not in self._logs:
             self._logs[file] = file.read()
         return self._logs[file]

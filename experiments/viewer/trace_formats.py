@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
-from simmodels.errors import RequestError, must_be, printable
-from simmodels.ground.files import replacing
+from simmodels.errors import printable
+from simmodels.ground.files import ending_of, replacing
 from simmodels.version import __version__
 
 Value = int | float | str
@@ -77,18 +77,15 @@ def trace_writer(path: str | os.PathLike[str]) -> Callable[[EventTrace, Path], N
     RequestError
         The name ends otherwise than in .json, .json.gz, .pftrace or .pftrace.gz.
     """
-    name = os.fspath(path).lower()
-    for ending, packed in _FORMATS.items():
-        if name.endswith((ending, f"{ending}.gz")):
+    endings = [f"{ending}{packed}" for ending in _FORMATS for packed in ("", ".gz")]
+    made = _FORMATS[ending_of(path, endings, "the trace's name").removesuffix(".gz")]
 
-            def write(trace: EventTrace, path: Path, made: Callable[[EventTrace], Iterator[bytes]] = packed) -> None:
-                with _opened(path) as file:
-                    for part in made(trace):
-                        file.write(part)
+    def write(trace: EventTrace, path: Path) -> None:
+        with _opened(path) as file:
+            for part in made(trace):
+                file.write(part)
 
-            return write
-    endings = ", ".join(f"{ending}, {ending}.gz" for ending in _FORMATS)
-    raise RequestError(must_be("the trace's name", f"one that ends in {endings}", os.fspath(path)))
+    return write
 
 
 @contextmanager

@@ -15,9 +15,8 @@ from experiments.gantt import LOWEST, simulated_window
 from experiments.gantt_boxes import KINDS, Boxes, Panel, boxes_of, heights_of
 from experiments.inputs import parts_of
 from experiments.viewer.packing import Packed
-from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
-from simmodels.ground.files import as_path, replacing
+from simmodels.ground.files import ending_of, replacing
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.schedule import OUTCOMES, Schedule
 from simmodels.units import HOUR
@@ -61,22 +60,10 @@ def write_view(schedule: Schedule, path: str | os.PathLike[str], *, title: str |
     >>> from experiments.viewer.view import write_view
     >>> write_view(sm.simulate({"submit_s": [0, 1], "runtime_s": [10, 5], "cores": [2, 1]}, cores=2), "out.html")
     """
-    require_html(path)
+    ending_of(path, [SUFFIX], "the page's name")
     content = view_page(as_instance("schedule", schedule, Schedule), title=title)
     with replacing(path) as temporary:
         temporary.write_text(content, "utf-8")
-
-
-def require_html(path: str | os.PathLike[str]) -> None:
-    """Refuse a page's name that does not end in .html.
-
-    Raises
-    ------
-    RequestError
-        It does not.
-    """
-    if as_path(path).suffix.lower() != SUFFIX:
-        raise RequestError(must_be("the page's name", f"one that ends in {SUFFIX}", os.fspath(path)))
 
 
 def view_page(schedule: Schedule, *, title: str | None = None) -> str:

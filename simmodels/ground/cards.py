@@ -4,6 +4,7 @@ Text has the colour of its surroundings, so that cards read well on a light and 
 are two of Okabe and Ito (2008), which are distinct for all common kinds of colour vision.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
@@ -187,17 +188,19 @@ def sliced(time_s: Floats, value: Floats, window_s: tuple[float, float]) -> Floa
     return np.asarray(np.diff(found) / np.diff(edges), np.float64)
 
 
-def number(value: float, digits: int = 3) -> str:
-    """Return a number as a card shows it: thousands set apart, and none where there is none.
+def number(value: float) -> str:
+    """Return a number as cards, tables and reports show it: to four digits; to the unit from a thousand on.
 
     Examples
     --------
-    >>> number(12345.6), number(0.123456), number(float("nan"))
-    ('12,346', '0.123', 'none')
+    >>> number(12345.6), number(0.123456), number(7.0), number(0.00001234), number(float("nan"))
+    ('12,346', '0.1235', '7', '1.234e-05', 'none')
     """
     if not np.isfinite(value):
         return "none" if np.isnan(value) else str(value)
-    return f"{value:,.0f}" if abs(value) >= 10**digits - 0.5 or value == int(value) else f"{value:.{digits}g}"
+    if value == int(value) or abs(value) >= 999.95:
+        return f"{value:,.0f}"
+    return f"{value:.4g}" if abs(value) < 0.1 else f"{value:.{3 - math.floor(math.log10(abs(value)))}f}"
 
 
 def share(value: float) -> str:

@@ -6,7 +6,7 @@ import platform
 import re
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -81,6 +81,30 @@ def as_path(value: object) -> Path:
     if isinstance(value, str | os.PathLike):
         return Path(value)
     raise RequestError(must_be("path", "the path of a file", value))
+
+
+def ending_of(path: str | os.PathLike[str], endings: Iterable[str], what: str) -> str:
+    """Return which of some endings a file's name has, whatever its case.
+
+    Parameters
+    ----------
+    path
+        The file.
+    endings
+        The endings, such as ``.csv``.
+    what
+        What the error calls the name: ``the table's name``.
+
+    Raises
+    ------
+    RequestError
+        It has none of them.
+    """
+    known = tuple(endings)
+    for ending in known:
+        if as_path(path).name.lower().endswith(ending):
+            return ending
+    raise RequestError(must_be(what, f"one that ends in {', '.join(known)}", os.fspath(path)))
 
 
 def write_csv(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:

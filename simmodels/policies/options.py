@@ -12,6 +12,7 @@ from operator import or_
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args, get_origin
 
 from simmodels.errors import require_known
+from simmodels.ground.docstrings import descriptions
 from simmodels.ground.durations import Duration
 from simmodels.policies.naming import Given
 from simmodels.policies.priority import Priority
@@ -69,19 +70,11 @@ class Options:
     @classmethod
     def described(cls) -> Iterator[tuple[str, object, tuple[Any, ...], str]]:
         """Return name, default, choices and description of each option; the description is that of the docstring."""
-        said: dict[str, list[str]] = {}
-        found: list[str] = []
-        for line in inspect.cleandoc(cls.__doc__ or "").splitlines():
-            if line and not line.startswith(" "):
-                found = []
-                for name in line.split(", "):
-                    said[name] = found
-            elif line:
-                found.append(line.strip())
+        said = descriptions(cls)
         choices = cls.choices()
         for each in fields(cls):
             default = None if each.default is MISSING else getattr(each.default, "name", each.default)
-            yield each.name, default, choices.get(each.name, ()), " ".join(said.get(each.name, ()))
+            yield each.name, default, choices.get(each.name, ()), said.get(each.name, "")
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """Return the options with some changed, by name; refuse as `checked` does.

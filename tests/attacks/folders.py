@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from experiments.cli import main
+from experiments.cli.main import main
 from tests.attacks.attack import Broken, Case
 from tests.attacks.flips import NAME, write_study
 

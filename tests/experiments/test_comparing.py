@@ -13,7 +13,7 @@ from rich.console import Console
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli import main
+from experiments.cli.main import main
 from experiments.comparing import calibration_of, compare, run_all, steps
 from experiments.policy import chosen_policies
 from experiments.scenario import Scenario
@@ -323,8 +323,8 @@ def test_the_table_is_in_hours_and_has_changes_against_the_first_policy(trace: s
     ]
     table = comparison_table(cells)
     mean, used = ([str(cell) for cell in table.columns[place].cells] for place in (1, -1))
-    assert mean == ["2.000 ", "1.000*\n-50 % ", "1.990 \n-0.5 % ", "4.000 \n+100 % "]
-    assert used == ["50.00 ", "50.00 \n0 % ", "60.00*\n+20 % ", "50.00 \n0 % "]
+    assert mean == ["2 ", "1*\n-50 % ", "1.990 \n-0.5 % ", "4 \n+100 % "]
+    assert used == ["50 ", "50 \n0 % ", "60*\n+20 % ", "50 \n0 % "]
     assert str(table.caption) == "* the best; below each figure: its change against FCFS"
 
 
@@ -332,25 +332,6 @@ def test_nothing_is_the_best_where_all_are_equal(trace: sm.Workload) -> None:
     cells = run_all(Scenario(workload=trace), chosen_policies("order", ["FCFS"]), Setup()) * 2
     texts = [str(cell) for column in comparison_table(cells).columns for cell in column.cells]
     assert not any("*" in text for text in texts)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (math.nan, "-"),
-        (0.00123, "0.0012"),
-        (0.5, "0.5000"),
-        (1.0, "1.000"),
-        (99.999, "100.00"),
-        (123.456, "123.5"),
-        (1234.5, "1,234"),
-        (1e7, "10,000,000"),
-        (-12.345, "-12.35"),
-    ],
-)
-def test_a_number_has_four_digits_or_all_before_the_point(value: float, text: str) -> None:
-    assert number(value) == text
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import simmodels as sm
 import workloads as wl
 from experiments.campaigns import run
 from experiments.campaigns.report import write_report
-from experiments.cli import app
-from experiments.forecast_answer import _instant
+from experiments.cli.forecast import _instant
+from experiments.cli.main import app
 from experiments.forecasting import Futures
 from experiments.inputs import named_priority
 from simmodels.policies.queue_options import QueueOptions

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli import app
+from experiments.cli.main import app
 from experiments.inputs import WorkloadFile
 from simmodels.errors import RequestError, UnknownNameError
 

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli import app
-from experiments.learning import AGAINST, LearningSettings, learning_settings
+from experiments.cli.learn import AGAINST
+from experiments.cli.main import app
+from experiments.learning import LearningSettings, parse_form
 from experiments.studies.windows import windows
 from simmodels.errors import RequestError
 
@@ -146,5 +147,5 @@ def test_a_lesson_without_two_windows_is_refused(log: sm.Workload) -> None:
 
 
 def test_one_monomial_is_a_form_too() -> None:
-    assert learning_settings(form="pq").form == ("pq",)
-    assert learning_settings(form="qua").form == "qua"
+    assert parse_form("pq") == ("pq",)
+    assert parse_form("qua") == "qua"

@@ -11,7 +11,7 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli import main
+from experiments.cli.main import main
 from experiments.scenario import NO_LENGTH
 
 Run = Callable[..., tuple[int, str, str]]

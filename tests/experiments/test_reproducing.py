@@ -1,4 +1,4 @@
-"""The four papers with one command: what is run on which files, the page, and the table of the reference."""
+"""The four papers with one command: what is run on which files, and the page."""
 
 import json
 import sys
@@ -9,10 +9,9 @@ import pytest
 
 from experiments import reproducing
 from experiments.campaigns.finding import find_class
-from experiments.cli import main
-from experiments.reproducing import PAPERS, reference, settings_of
+from experiments.cli.main import main
+from experiments.reproducing import PAPERS, settings_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reproduction.md"
 STUDY = """
 from experiments.campaigns import Claim, Element, Paper, Scale, Study
 
@@ -142,8 +141,3 @@ def test_each_study_names_its_paper_and_each_figure_and_table_of_it(name: str) -
     assert numbers
     assert len(set(numbers)) == len(numbers), "each once"
     assert all(element.why and element.shows and "/" in element.file for element in study.elements)
-
-
-def test_the_reference_is_what_the_studies_say() -> None:
-    make = "python -c 'from experiments.reproducing import reference; print(reference(), end=\"\")'"
-    assert reference() == PAGE.read_text("utf-8"), f"docs/reference/reproduction.md is made by: {make}"

@@ -11,7 +11,7 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli import main
+from experiments.cli.main import main
 from experiments.figures import save
 from experiments.gantt import gantt
 from experiments.graph_drawing import graph_by_rank
@@ -98,7 +98,7 @@ def test_a_bid_of_ones_own_is_taken_from_a_file(run: Run, tmp_path: Path) -> Non
 
 
 WRONG = {
-    "--workflows flows --cores 9": "--cores is an option of logs, not of --workflows; omit it",
+    "--workflows flows --cores 9": "--cores has no effect without --workload; add --workload FILE, or choose where",
     "--workflows none": "the folder cannot be read",
     "--workflows flows": "needs",  # more cores than the default cluster has, or a kind
     "--workflows flows --clusters 2y8": "clusters must be HOW-MANYxCORES:KIND, such as 3x1000:Kind1 (got '2y8')",

@@ -16,7 +16,7 @@ import workloads as wl
 from experiments.campaigns import run
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import Campaign
-from experiments.cli_output import print_json
+from experiments.cli.output import print_json
 from experiments.studies.advice import Advice
 from experiments.studies.advice_front import front, front_table
 from experiments.studies.advice_policies import schedule_of

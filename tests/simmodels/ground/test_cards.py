@@ -105,9 +105,11 @@ def test_a_chart_is_well_formed_whatever_it_shows(chart: str) -> None:
 
 
 def test_numbers_are_short_and_what_is_not_there_is_none() -> None:
-    assert [number(each) for each in (0, 7.0, 1234.5, 0.00123, np.nan, np.inf)] == (
-        ["0", "7", "1,234", "0.00123", "none", "inf"]
-    )
+    texts = {
+        0: "0", 7.0: "7", 0.5: "0.5000", 99.999: "100.00", 123.456: "123.5", 1234.5: "1,234", 1e7: "10,000,000",
+        -12.345: "-12.35", 0.00123: "0.00123", np.nan: "none", np.inf: "inf",
+    }  # fmt: skip
+    assert {value: number(value) for value in texts} == texts
     assert [duration(each) for each in (0.5, 3600.0, 86400 * 40.0, np.nan)] == ["0.5 s", "1 h", "40 d", "none"]
     assert [share(each) for each in (0.5, np.nan)] == ["50.0 %", "none"]
     assert card("a & b", {"c": "<d>"}).count("&lt;d&gt;") == 1

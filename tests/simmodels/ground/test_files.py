@@ -14,9 +14,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simmodels.errors import printable
+from simmodels.errors import RequestError, printable
 from simmodels.ground import files
-from simmodels.ground.files import open_regular, remove_leftovers, replacing, write_csv
+from simmodels.ground.files import ending_of, open_regular, remove_leftovers, replacing, write_csv
 
 
 @pytest.fixture
@@ -248,3 +248,14 @@ def test_numbers_of_a_table_stay_as_they_are(tmp_path: Path) -> None:
         "2,,-1,+2.5e3,b,2020-01-02,True",
         "-3,-inf,'=1,'-1-1,'@a,,'-",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"), [("a.CSV", ".csv"), ("b.swf.gz", ".swf.gz"), ("c.tar.gz", None), ("d", None)]
+)
+def test_the_ending_of_a_name_is_one_of_those_that_are_known_or_refused(name: str, ending: str | None) -> None:
+    if ending is None:
+        with pytest.raises(RequestError, match=r"the table's name must be one that ends in \.csv, \.swf\.gz \(got"):
+            ending_of(name, (".csv", ".swf.gz"), "the table's name")
+    else:
+        assert ending_of(name, (".csv", ".swf.gz"), "the table's name") == ending

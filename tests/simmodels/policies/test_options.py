@@ -1,7 +1,5 @@
 """The options of queues, placers and auctions: described where they are defined, and in the reference the same."""
 
-from pathlib import Path
-
 import pytest
 
 from simmodels.errors import RequestError, UnknownNameError
@@ -11,22 +9,7 @@ from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.queue_options import QueueOptions
 from tests import option_types
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "options.md"
 HEURISTICS = ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap")
-
-
-def table(kind: type[Options]) -> str:
-    """Return the table of the reference, made of the definitions."""
-    lines = ["| option | default | what it says |", "| --- | --- | --- |"]
-    for name, default, _, text in kind.described():
-        shown = "" if name == "heuristic" else f"`{default!r}`"
-        lines.append(f"| `{name}` | {shown} | {text.replace('``', '`')} |")
-    return "\n".join(lines)
-
-
-@pytest.mark.parametrize("kind", [QueueOptions, AuctionOptions, PlacementOptions])
-def test_the_reference_has_each_option_as_it_is_defined(kind: type[Options]) -> None:
-    assert table(kind) in PAGE.read_text(), f"docs/reference/options.md must have:\n{table(kind)}"
 
 
 @pytest.mark.parametrize("kind", [QueueOptions, AuctionOptions, PlacementOptions])

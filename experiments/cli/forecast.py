@@ -1,17 +1,19 @@
-"""``forecast``: the command, and its answer."""
+"""``forecast``: when a job will start, and how certain that is."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 
-from experiments.cli_output import DONE, print_json, print_line, print_note
+from experiments.cli.derive import command
+from experiments.cli.output import DONE, command_line, print_json, print_line, print_note
 from experiments.dates import instant_of
 from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
+from experiments.option import Json, Models, Option, Seed
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import seconds, span
 from simmodels.ground.numbers import as_integer
@@ -20,42 +22,61 @@ from simmodels.units import HOUR
 from simmodels.workload import Workload
 from workloads.swf import zone_of
 
+_PANEL: Final = "What is asked"
 _LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST_FUTURES: Final = 100_000
 
 
-def forecast(
-    file: WorkloadFile,
-    *,
-    at: str,
-    job: int | None,
-    new: str | None,
-    user: int | None,
-    futures: int,
-    options: Mapping[str, Any],
-    seed: int,
-    command: Sequence[str],
-    json: bool,
-) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What `forecast` is asked.
+
+    Parameters
+    ----------
+    at
+        The time of the forecast: since the log's zero (40d), or a date (2026-11-24T12:00, in the log's time zone).
+    job
+        A job that waits at this time.
+    new
+        Or a job submitted at this time, such as 16,4h.
+    user
+        The user of the new job, for orders that depend on it.
+    futures
+        The number of futures drawn.
+    """
+
+    log: WorkloadFile
+    at: Annotated[str, Option(_PANEL, "TIME")]
+    job: Annotated[int | None, Option(_PANEL, "ID")] = None
+    new: Annotated[str | None, Option(_PANEL, "CORES,LIMIT")] = None
+    user: Annotated[int | None, Option(_PANEL)] = None
+    futures: Annotated[int, Option(_PANEL)] = 1000
+    options: Annotated[Mapping[str, Any], Models({QueueOptions: "Options of a queue"})]
+    seed: Seed = 0
+    json: Json = False
+
+
+def forecast(asked: Forecast) -> int:
     """Say when a job will start; return the exit status."""
+    job, new, user, futures = asked.job, asked.new, asked.user, asked.futures
     if (job is None) == (new is None):
         what = "there is no job to forecast" if job is None else "--job and --new exclude each other"
         raise RequestError(what, "give --job ID or --new CORES,LIMIT")
     if user is not None and new is None:
         raise RequestError("--user has no effect on --job", "omit it: the log says the user of a job")
     as_integer("--futures", futures, 1, _MOST_FUTURES)
-    log = file.read()
+    log = asked.log.read()
     for line in notes_of(log.counts):
         print_note(line)
     log = log.take(np.argsort(log.submit_s, kind="stable"))
-    at_s = _instant(at, log)
+    at_s = _instant(asked.at, log)
     cores = log.max_cores or 1
-    chosen = QueueOptions.checked(**options)
+    chosen = QueueOptions.checked(**asked.options)
     if user is not None and not any("user" in order.needs for order in chosen.both):
         raise RequestError(
             f"--user has no effect under {chosen.order.name}", "omit it, or choose an order that names the user"
         )
-    present = Futures(log, cores=cores, options=chosen, seed=seed).go_to(at_s)
+    present = Futures(log, cores=cores, options=chosen, seed=asked.seed).go_to(at_s)
     workers = os.cpu_count() or 1
     answer: dict[str, object]
     if job is not None:
@@ -83,19 +104,19 @@ def forecast(
     said = [_state(present, cores, str(chosen.about()["order"])), _when(one, waits_h, futures), compared]
     if not present.past.weeks:
         said.append("No further jobs come in these futures: less than a week of the log has passed.")
-    if json:
+    if asked.json:
         about = {
             **chosen.about(),
             "counts": dict(log.counts),
             "workload": log.name,
-            "command": list(command),
+            "command": command_line(),
             "at_s": at_s,
             "job": job,
             "cores": one.cores,
         }
         waits = {f"{100 * level:g} %": wait_h for level, wait_h in waits_h.items()}
         print_json(
-            {**about, "limit_h": one.limit_s / HOUR, "futures": futures, "seed": seed, "waits_h": waits, **answer}
+            {**about, "limit_h": one.limit_s / HOUR, "futures": futures, "seed": asked.seed, "waits_h": waits, **answer}
             | {"findings": said}
         )
     else:
@@ -175,3 +196,14 @@ def _new(text: str, cores: int) -> _Asked:
     if limit_s <= 0:
         raise RequestError(must_be("--new", "CORES,LIMIT with a limit > 0", text))
     return _Asked("a new job", int(width), limit_s)
+
+
+COMMAND: Final = command(
+    Forecast,
+    forecast,
+    name="forecast",
+    examples=(
+        "schedlab forecast --workload log.swf --at 1d --new 16,4h",
+        "schedlab forecast --workload log.swf --at 1d --new 16,4h --order SAF --futures 200 --json",
+    ),
+)

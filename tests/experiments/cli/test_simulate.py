@@ -13,8 +13,8 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli import late_command, main
-from experiments.cli_derived import PANELS
+from experiments.cli.main import command_named, main
+from experiments.setup import PANELS
 from experiments.viewer.trace import write_trace
 from experiments.viewer.view import view_page
 from simmodels.policies.checkpoints import Checkpoints
@@ -198,7 +198,7 @@ def test_each_cluster_has_a_walk_of_its_own(run: Run) -> None:
 def test_the_command_line_has_every_option_of_the_models() -> None:
     own = {"heuristic", "reference"}  # by which the commands say more than an option
     for name in ("simulate", "compare"):
-        flags = {flag for param in late_command(name).params for flag in (*param.opts, *param.secondary_opts)}
+        flags = {flag for param in command_named(name).params for flag in (*param.opts, *param.secondary_opts)}
         for kind in PANELS:
             for each in fields(kind):
                 if each.name not in own and "Checkpoints" not in str(each.type):

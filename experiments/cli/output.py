@@ -4,7 +4,6 @@ import contextlib
 import functools
 import inspect
 import json
-import math
 import os
 import re
 import signal
@@ -21,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from experiments.cli_options import OUT, flag
+from experiments.option import OUT
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -38,7 +37,9 @@ _OPTION: Final = inspect.Parameter(
     "quiet",
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
-    annotation=Annotated[bool, flag(OUT, "Print results, warnings and errors only.", "--quiet", "-q")],
+    annotation=Annotated[
+        bool, typer.Option("--quiet", "-q", rich_help_panel=OUT, help="Print results, warnings and errors only.")
+    ],
 )
 """What `cli_command` adds to the options of each command."""
 
@@ -90,6 +91,11 @@ def cli_command(command: Callable[..., int]) -> Callable[..., None]:
         parameters=[*own.parameters.values(), _OPTION], return_annotation=None
     )
     return answered
+
+
+def command_line() -> list[str]:
+    """Return the command that runs, as provenance has it."""
+    return ["schedlab", *sys.argv[1:]]
 
 
 def is_quiet() -> bool:
@@ -313,17 +319,6 @@ def print_line(sentence: str) -> None:
 
 def print_json(answer: Mapping[str, object]) -> None:
     """Print one JSON object to stdout."""
+    from experiments.outputs import plain  # noqa: PLC0415  the help does not wait for the models
+
     typer.echo(json.dumps(plain(answer), indent=2, allow_nan=False))
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401  JSON is any of its kinds
-    """Return a value as JSON holds it: numbers that are not finite are null."""
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(part) for part in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)

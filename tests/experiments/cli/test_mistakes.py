@@ -10,7 +10,7 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli import main
+from experiments.cli.main import main
 from experiments.studies import STUDIES
 from simmodels.policies import registry
 from simmodels.policies.orders import TWELVE_ORDERS
@@ -72,7 +72,7 @@ MISTAKES = {
     "compare -w log.swf --orders FCFS --heuristics EASY": "2 lists of policies exclude each other; give one of "
     "--orders, --heuristics, --bids and --routers",
     "simulate -w log.swf --clusters 2x32 --cores 3": "--cores and --clusters exclude each other; omit one of them",
-    "simulate -w log.swf --jobs 0": "--jobs has no effect without workflows; add --workflows FOLDER",
+    "simulate -w log.swf --jobs 0": "--jobs has no effect without --workflows; add --workflows FOLDER",
     "forecast -w log.swf --at 1d": "there is no job to forecast; give --job ID or --new CORES,LIMIT",
     "forecast -w log.swf --at 1d --job 1 --new 4,1h": "--job and --new exclude each other; give --job ID or "
     "--new CORES,LIMIT",

@@ -13,16 +13,12 @@ import typer
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli import app, late_command, main
-from experiments.cli_options import OF_LOGS
+from experiments.cli.derive import derived
+from experiments.cli.main import app, command_named, main
+from experiments.inputs import WorkloadFile
 
-LATE = ("simulate", "compare", "forecast")
 GROUP: Any = typer.main.get_command(app)
-COMMANDS = {
-    name: late_command(name) if name in LATE else command
-    for name, command in GROUP.commands.items()
-    if not command.hidden
-}
+COMMANDS = {name: command_named(name) for name in GROUP.commands}
 FULL = ("reproduce",)
 """The commands whose examples take minutes."""
 
@@ -133,7 +129,7 @@ def test_quiet_prints_results_warnings_and_errors_only(
     quiet = capsys.readouterr()
     assert (quiet.out, quiet.err) == (loud.out, "")
     with monkeypatch.context() as patched:
-        patched.setattr("experiments.commands._tie_warning", lambda *_: "all bid the same")
+        patched.setattr("experiments.cli.simulate._tie_warning", lambda *_: "all bid the same")
         assert run(f"{words} -q", monkeypatch) == 0
     assert capsys.readouterr().err == "all bid the same\n"
     assert run("schedlab simulate --workload none.swf -q", monkeypatch) == 2
@@ -173,7 +169,7 @@ def test_bash_completes_commands_options_and_values(
 
 @pytest.mark.parametrize("name", ["simulate", "compare", "learn", "forecast", "advise"])
 def test_the_options_of_a_log_are_the_same_in_each_command(name: str) -> None:
-    wanted = {"workload", *(each.name for each in OF_LOGS)} - (
+    wanted = {each.parameter.name for each in derived(WorkloadFile)} - (
         {"drop_oversized", "flops_per_s"} if name == "advise" else set()
     )
     own, first = ({each.name: each for each in COMMANDS[command].params} for command in (name, "learn"))

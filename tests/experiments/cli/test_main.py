@@ -15,18 +15,18 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments import choices, cli_list
+from experiments import choices
 from experiments.campaigns.finding import listed
-from experiments.cli import main
+from experiments.cli.main import main
 from experiments.on_machines import FIVE, QUEUES
 from experiments.policy import HEURISTICS, ROUTERS
-from experiments.tables import number
 from simmodels.engine import Engine
+from simmodels.ground.cards import number
 from simmodels.model import RouterName
 from simmodels.policies.placement_options import Heuristic
 from simmodels.policies.queue_options import Backfilling, Decide, Overrun
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 class Answer(NamedTuple):
@@ -81,7 +81,7 @@ def started(*words: str, cwd: Path, **more: object) -> subprocess.Popen[str]:
 
 
 def test_the_help_waits_for_neither_models_nor_plots() -> None:
-    code = "import sys, experiments.cli; print({'simmodels', 'numba', 'pandas', 'matplotlib'} & set(sys.modules))"
+    code = "import sys, experiments.cli.main; print({'simmodels', 'numba', 'pandas', 'matplotlib'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
@@ -105,10 +105,10 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_it_with_its_own_status(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(**_: object) -> int:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli_list, "list_choices", interrupted)
+    monkeypatch.setattr("experiments.cli.list.print_table", interrupted)
     assert run("list") == (130, "", "error: interrupted\n")
 
 
@@ -125,7 +125,7 @@ def test_an_interrupt_where_no_error_can_be_raised_ends_it_a_moment_later(
         return 0
 
     for wait_s in (60.0, 0.0):  # it goes on, or is done at once
-        monkeypatch.setattr(cli_list, "list_choices", lambda wait_s=wait_s, **_: interrupted(wait_s))
+        monkeypatch.setattr("experiments.cli.list.print_table", lambda *_, wait_s=wait_s: interrupted(wait_s))
         assert run("list") == (130, "", "error: interrupted\n")
 
 
@@ -143,7 +143,7 @@ def begun(*args, **kwargs):
 
 
 setattr(module, name, begun)
-from experiments.cli import main
+from experiments.cli.main import main
 
 sys.exit(main())
 """
@@ -509,7 +509,6 @@ WRONG = {
     "compare -w log.swf --heuristics EASY --backfilling none": "--backfilling and --heuristics exclude each other",
     "compare -w log.swf --routers Auctoin": "unknown router 'Auctoin'; did you mean Auction?",
     "compare -w log.swf --routers Auction --rebalance x": "--rebalance must be a number of seconds, or one with a unit",
-    "machines -w log.swf --cores-per-machine 8": "there is no command machines any more; use compare",
     "simulate -w log.swf --distance 3": "distance has no effect on FCFS; use it with a placer (heuristic)",
     "simulate -w log.swf --ccr 0.3": "ccr has no effect on FCFS; use it with an auction (bid)",
     "simulate -w log.swf --clusters 2x32 --router RoundRobin --ccr 0.3": "ccr without workflows; leave it out, or add",
@@ -536,7 +535,7 @@ WRONG = {
     "compare -w log.swf --orders SAF,mine.py:weight": "an order names mass, and job 1 has no such number",
     "simulate -w log.swf --cores-per-machine 0": "--cores-per-machine must be an integer from 1 to 2**53 (got 0)",
     "simulate -w log.swf --cores-per-machine 5": "the cores of cluster 'machines' must be a multiple of",
-    "simulate -w log.swf --load 1": "--load has no effect without workflows; add --workflows FOLDER",
+    "simulate -w log.swf --load 1": "--load has no effect without --workflows; add --workflows FOLDER",
     "simulate -w log.swf --graph g.png": "--graph has no effect without workflows; add --workflows FOLDER",
     "compare -w log.swf --orders , --out o": "there are no orders to compare; give at least one",
     "compare -w log.swf --orders SPF,SPT --out o": "order 'SPF' is given twice",

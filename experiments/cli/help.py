@@ -91,7 +91,7 @@ def _options(shown: Sequence[Any]) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for each in shown:
         title = "Arguments" if each.param_type_name == "argument" else each.rich_help_panel
-        found.setdefault(title or HELP, []).append((_named(each), " ".join(_said(each))))
+        found.setdefault(title or HELP, []).append((named(each), " ".join(said_of(each))))
     if HELP in found:
         found[HELP] = found.pop(HELP)  # last
     return found
@@ -104,7 +104,7 @@ def _folded(command: str, width: int) -> str:
     return "  " + " \\\n      ".join(lines).replace("\0", " ")
 
 
-def _named(parameter: Any) -> str:  # noqa: ANN401
+def named(parameter: Any) -> str:  # noqa: ANN401
     """Return the names of a parameter, short ones first, and the metavar of its value."""
     if parameter.param_type_name == "argument":
         return str(parameter.metavar or parameter.name.upper())
@@ -116,7 +116,7 @@ def _named(parameter: Any) -> str:  # noqa: ANN401
     return names if parameter.is_flag else f"{names} {parameter.metavar or ''}"
 
 
-def _said(parameter: Any) -> Iterator[str]:  # noqa: ANN401
+def said_of(parameter: Any) -> Iterator[str]:  # noqa: ANN401
     """Return what is said of a parameter: its help, whether it is required, its default."""
     yield parameter.help or ""
     if parameter.required:

@@ -1,0 +1,213 @@
+"""Commands made of requests: their options, as the fields define them, and the request of what was given.
+
+A command is a request and what answers it. It imports nothing of the models unless its request does, so that the help
+is there at once.
+"""
+
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Annotated, Any, Final, get_args
+
+import typer
+
+from experiments.cli.help import Command, command_of
+from experiments.cli.options import WHOLE, Derived, accepted_by, derived_of, marked, parameter_name
+from experiments.cli.output import cli_command
+from experiments.option import FLOWS, IN, OUT, POLICY, RUN, SHARED, SUPPLY, WHERE, Group, Models, Option, flag_of
+from simmodels.ground.docstrings import descriptions
+
+PANELS: Final = (IN, POLICY, WHERE, SUPPLY, FLOWS, "", RUN, OUT)
+"""The panels of a long help, from above; "" stands for all others, in their order."""
+
+
+# -- options ----------------------------------------------------------------------------------------
+
+
+def derived(request: type, group: Group = WHOLE, taken: set[str] | None = None) -> Iterator[Derived]:
+    """Hand out the options of a request, and of those that are a part of it.
+
+    Parameters
+    ----------
+    request
+        A dataclass.
+    group
+        Which of its options there are.
+    taken
+        The names of options before these, to which theirs are added.
+    """
+    said = descriptions(request)
+    taken = set() if taken is None else taken
+    for each in fields(request):
+        kind, mark, optional = marked(each.type)
+        if each.name in group.without or (group.only and each.name not in group.only):
+            continue
+        found: Iterator[Derived]
+        if isinstance(mark, Group):
+            found = (_optional(one) if optional else one for one in derived(kind, mark, taken))
+        elif isinstance(mark, Models):
+            from experiments.cli.models import options_of_models  # noqa: PLC0415  the help does not wait for the models
+
+            found = options_of_models(mark, taken)
+        elif isinstance(mark, Option):
+            shown = group.defaults.get(each.name, mark.default)
+            option = replace(mark, default=shown, help=mark.help or said.get(each.name, ""))
+            found = iter([derived_of(each.name, kind, option, each.default)])
+        else:
+            continue
+        for one in found:
+            taken |= set(_option(one).param_decls or ())
+            yield one
+
+
+def _optional(one: Derived) -> Derived:
+    """Return an option of a part of a request that may be left out."""
+    parameter = one.parameter
+    if parameter.default is not inspect.Parameter.empty:
+        return one
+    given, option = get_args(parameter.annotation)
+    return replace(one, parameter=parameter.replace(default=None, annotation=Annotated[given | None, option]))
+
+
+# -- requests ---------------------------------------------------------------------------------------
+
+
+def made(request: type, given: Mapping[str, Any], group: Group = WHOLE) -> Any:  # noqa: ANN401  a request
+    """Return the request of what the command line gives.
+
+    Parameters
+    ----------
+    request
+        Its class.
+    given
+        What was given, by the names of the parameters of `derived`; None or False for what was not.
+    group
+        Which of its options there are.
+
+    Raises
+    ------
+    RequestError
+        A text stands for no value, or a part of the request is not asked for, and options of it are.
+    """
+    values: dict[str, Any] = {}
+    for each in fields(request):
+        kind, mark, optional = marked(each.type)
+        if isinstance(mark, Group):
+            part = _part(kind, given, mark, optional=optional)
+            if part is not None:
+                values[each.name] = part
+        elif isinstance(mark, Models):
+            from experiments.cli.models import options_of_models  # noqa: PLC0415  the help does not wait for the models
+
+            named = {one.parameter.name: one for one in options_of_models(mark)}
+            values[each.name] = {
+                one.name: one.parse(given[name]) for name, one in named.items() if given[name] is not None
+            }
+        elif mark is SHARED:
+            text = given.get(parameter_name(flag_of(each.name)))
+            if _is_given(text):
+                values[each.name] = accepted_by(flag_of(each.name), each.name, kind)[2](text)
+        elif isinstance(mark, Option):
+            one = derived_of(each.name, kind, mark)
+            text = given.get(one.parameter.name)
+            text = text if _is_given(text) else group.defaults.get(each.name)
+            if text is not None:
+                values[each.name] = one.parse(text)
+    return request(**values)
+
+
+def _part(kind: type, given: Mapping[str, Any], mark: Group, *, optional: bool) -> Any:  # noqa: ANN401  a request
+    """Return a part of a request; None if it may be left out and nothing of it is given."""
+    options = list(derived(kind, mark))
+    said = [each for each in options if _is_given(given[each.parameter.name])]
+    if optional and not said:
+        return None
+    needed = [each for each in options if each.parameter.default is inspect.Parameter.empty]
+    for each in needed:
+        if given[each.parameter.name] is None:
+            from simmodels.errors import RequestError  # noqa: PLC0415  the help does not wait for the models
+
+            add = ", ".join(filter(None, [f"add {each.flag} {_option(each).metavar}", mark.otherwise]))
+            raise RequestError(f"{said[0].flag} has no effect without {each.flag}", add)
+    return made(kind, given, mark)
+
+
+def _is_given(value: object) -> bool:
+    """Return whether the command line gives a value; a flag that is not given is False."""
+    return value is not None and value is not False
+
+
+def _option(one: Derived) -> Any:  # noqa: ANN401  typer's type is not public
+    """Return what typer makes an option of."""
+    return one.parameter.annotation.__metadata__[0]
+
+
+# -- commands ---------------------------------------------------------------------------------------
+
+
+def command(
+    request: type,
+    answer: str | Callable[[Any], int],
+    *,
+    name: str,
+    examples: Sequence[str],
+    common: Sequence[str] = (),
+) -> Any:  # noqa: ANN401  a command of click
+    """Return the command that asks for a request.
+
+    Parameters
+    ----------
+    request
+        The class of the request.
+    answer
+        What is done with it, and returns the exit status; or where that is, as ``module:name``, imported when it is
+        called.
+    name, examples
+        The name of the command, and command lines that a test runs.
+    common
+        The parameters that ``--help`` shows, in this order, where ``--help-all`` shows them all; empty for all.
+    """
+    options = list(derived(request))
+    if common:
+        options.sort(
+            key=lambda each: (_place(each.panel, PANELS, PANELS.index("")), _place(each.parameter.name, common))
+        )
+
+    def called(**given: Any) -> int:  # noqa: ANN401  what the command line says
+        given.pop("help_all", None)
+        done: Any = pkgutil.resolve_name(answer) if isinstance(answer, str) else answer
+        status: int = done(made(request, given))
+        return status
+
+    called.__name__ = name
+    parameters = [each.parameter for each in options] + ([_HELP_ALL] if common else [])
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect.signature
+    app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+    shape = command_of(common) if common else Command
+    app.command(name, cls=shape, epilog="\n".join(examples))(cli_command(called))
+    return typer.main.get_command(app)
+
+
+def _place(name: str, order: Sequence[str], other: int | None = None) -> int:
+    """Return where a name stands in an order; one that is not in it, at `other` or after all."""
+    return order.index(name) if name in order else len(order) if other is None else other
+
+
+def _help_all(context: typer.Context, asked: bool) -> bool:  # noqa: FBT001  typer calls it
+    """Show all options and stop."""
+    if asked:
+        context.params["help_all"] = True
+        typer.echo(context.get_help())
+        raise typer.Exit
+    return asked
+
+
+_HELP_ALL: Final = inspect.Parameter(
+    "help_all",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, typer.Option("--help-all", callback=_help_all, is_eager=True, help="Show all options and exit.")
+    ],
+)

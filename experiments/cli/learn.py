@@ -1,0 +1,171 @@
+"""``learn``: an order learned from a log, and how it does on windows held out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import numpy as np
+from rich import box
+from rich.table import Table
+
+from experiments.calibration import doubt_of_limits
+from experiments.campaigns.statistics import Effect, bootstrap
+from experiments.cli.derive import command
+from experiments.cli.output import DONE, Steps, command_line, print_json, print_note, print_table
+from experiments.inputs import WorkloadFile, named_priority, notes_of
+from experiments.learning import LearningSettings
+from experiments.option import OUT, Json, Option
+from experiments.outputs import require_writable
+from simmodels.ground.cards import number
+from simmodels.ground.files import ending_of
+from simmodels.ground.toml_json import SUFFIXES
+from simmodels.learning.regression import Fit
+from simmodels.logged import AS_LOGGED
+from simmodels.workload import Workload
+
+AGAINST: Final = ("FCFS", "SAF", "F2")
+"""What the order that is learned is compared with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learn:
+    """What `learn` is asked.
+
+    Parameters
+    ----------
+    out
+        The file of the order: .toml or .json.
+    """
+
+    log: WorkloadFile
+    settings: LearningSettings
+    out: Annotated[Path, Option(OUT, "FILE")] = Path("fit.toml")
+    json: Json = False
+
+
+def learn(asked: Learn) -> int:
+    """Learn an order from a log, write it to a file, say how it does on windows held out; return the exit status."""
+    log, lesson, out = asked.log, asked.settings, asked.out
+    ending_of(out, SUFFIXES, "the fit's name")
+    require_writable([out], sources=[log.path])
+    with Steps(3 + len(AGAINST)) as shown:
+        shown.begin("reading the workload")
+        workload = log.read()
+        shown.print_note(f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores")
+        for line in notes_of(workload.counts):
+            shown.print_note(f"  {line}")
+        jobs, held_out = lesson.parts(workload)
+        shown.begin(f"{lesson.pairs:,} pairs of {lesson.trials:,} trials")
+        fit = lesson.fit(jobs)
+        orders = [fit.order, *map(named_priority, AGAINST)]
+        found = {}
+        for order in orders:
+            shown.begin(order.name)
+            found[order.name] = lesson.slowdowns(held_out, order)
+        fit.write(out)
+    logged = lesson.logged(held_out)
+    as_it_was = None if np.isnan(logged).any() else float(np.median(logged))
+    judged = {name: _judged(found[fit.name], values, lesson.seed) for name, values in found.items()}
+    findings = [_sentence(fit, jobs), _verdict(judged, fit.name, len(held_out))]
+    findings += filter(None, [doubt_of_limits(workload)])
+    if asked.json:
+        answer = {name: {"median": median, **_as_json(effect)} for name, (median, effect) in judged.items()}
+        document = {**fit.to_document(), "windows": len(held_out), "orders": answer, "findings": findings}
+        if as_it_was is not None:
+            document["as_logged"] = {"median": as_it_was}
+        print_json({"workload": workload.name, "command": command_line(), "file": str(out), **document})
+    else:
+        print_table(f"{fit.name}: {fit}", _terms(fit))
+        title = f"median AVGbsld of {len(held_out)} windows held out, {lesson.backfilling} backfilling"
+        print_table(title, _orders(judged, fit.name, as_it_was))
+        for sentence in findings:
+            print_note(sentence)
+    print_note(f"wrote {out}; use it as --order {out}")
+    return DONE
+
+
+_Judged = Mapping[str, tuple[float, Effect | None]]
+
+
+def _judged(mine: np.ndarray, others: np.ndarray, seed: int) -> tuple[float, Effect | None]:
+    """Return the median of an order, and that of log10 of how many times mine is of it; None for my own."""
+    same = mine is others
+    return float(np.median(others)), None if same else bootstrap(np.log10(mine / others), statistic="median", seed=seed)
+
+
+def _times(effect: Effect) -> tuple[float, float | None, float | None]:
+    """Return how many times, with its interval."""
+    low, high = (None if end is None else 10.0**end for end in (effect.low, effect.high))
+    return 10.0**effect.estimate, low, high
+
+
+def _as_json(effect: Effect | None) -> Mapping[str, Any]:
+    return {} if effect is None else dict(zip(("times", "low", "high"), _times(effect), strict=True))
+
+
+def _terms(fit: Fit) -> Table:
+    """Return the coefficients as a table."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for heading in ("term", "coefficient", "standard error", "by pair", "VIF (paper)", "VIF (centred)"):
+        table.add_column(heading, justify="left" if heading == "term" else "right")
+    errors = zip(fit.standard_error, fit.error_by_pair, strict=True)
+    factors = zip(fit.vif_paper, fit.vif_centred, strict=True)
+    for term, theta, both, two in zip(fit.terms, fit.theta, errors, factors, strict=True):
+        shown = ["" if error is None else f"{error:.2g}" for error in both]
+        table.add_row(term, f"{theta:.6g}", *shown, *("" if factor is None else number(factor) for factor in two))
+    return table
+
+
+def _orders(judged: _Judged, mine: str, as_it_was: float | None) -> Table:
+    """Return how the orders do as a table, after what the log itself records."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("order")
+    for heading in ("median AVGbsld", f"{mine} as a multiple", "interval (95 %)"):
+        table.add_column(heading, justify="right")
+    if as_it_was is not None:
+        table.add_row(AS_LOGGED, number(as_it_was), "", "")
+    for name, (median, effect) in judged.items():
+        if effect is None:
+            table.add_row(name, number(median), "", "")
+            continue
+        times, low, high = _times(effect)
+        interval = "too few windows" if low is None or high is None else f"{number(low)} to {number(high)}"
+        table.add_row(name, number(median), number(times), interval)
+    return table
+
+
+def _sentence(fit: Fit, jobs: Workload) -> str:
+    """Say what was learned from how much."""
+    return (
+        f"Learned from the first {len(jobs):,} jobs: {fit.rows:,} scores, mean absolute error {fit.mae:.3g}, condition "
+        f"number {fit.condition:.3g}."
+    )
+
+
+def _verdict(judged: _Judged, mine: str, count: int) -> str:
+    """Say against which orders the one that was learned does better, and how sure that is."""
+    said: dict[str, list[str]] = {"better than": [], "worse than": [], "not clearly different from": []}
+    for name, (_, effect) in judged.items():
+        if effect is None:
+            continue
+        low, high = effect.low, effect.high
+        kind = "not clearly different from"
+        if low is not None and high is not None and high < 0:
+            kind = "better than"
+        elif low is not None and high is not None and low > 0:
+            kind = "worse than"
+        said[kind].append(name)
+    parts = [f"{kind} {', '.join(names)}" for kind, names in said.items() if names]
+    return f"On {count} windows held out, {mine} is {'; '.join(parts)}."
+
+
+COMMAND: Final = command(
+    Learn,
+    learn,
+    name="learn",
+    examples=(
+        "schedlab learn --workload log.swf --pairs 40 --trials 4096 --out fit.toml",
+        "schedlab compare --workload log.swf --orders FCFS,SAF,fit.toml",
+    ),
+)

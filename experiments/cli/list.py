@@ -1,0 +1,61 @@
+"""``list``: what can be chosen by name, in words."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from experiments.cli.derive import command
+from experiments.cli.output import DONE, print_json, print_table
+from experiments.option import Json, Option
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class List:
+    """What `list` is asked.
+
+    Parameters
+    ----------
+    kind
+        orders, bids, backfillings, heuristics, ...: one kind, with formulas and sources; by default all.
+    """
+
+    kind: Annotated[str | None, Option("", "[KIND]", known="kinds")] = None
+    json: Json = False
+
+
+def list_choices(asked: List) -> int:
+    """Print what can be chosen of one kind, with all that is known of it, or of all kinds; return the exit status.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such kind.
+    """
+    from experiments.choices import CHOICES, KINDS  # noqa: PLC0415  the help does not wait for the models
+    from experiments.tables import listing  # noqa: PLC0415  the same
+    from simmodels.errors import require_known  # noqa: PLC0415  the same
+
+    kind = asked.kind
+    if kind is not None:
+        require_known("kind of choice", kind, KINDS)
+    found = {name: CHOICES[name] for name in (KINDS if kind is None else (kind,))}
+    if asked.json:
+        print_json({name: list(each.rows()) for name, each in found.items()})
+        return DONE
+    for each in found.values():
+        columns = each.columns if kind is not None else "name about"
+        rows = [[_cell(row[name]) for name in columns.split()] for row in each.rows()]
+        print_table(each.title + (each.letters if "formula" in columns else ""), listing(columns, rows))
+    return DONE
+
+
+def _cell(value: object) -> str:
+    """Return a value as a table shows it."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+COMMAND: Final = command(
+    List,
+    list_choices,
+    name="list",
+    examples=("schedlab list", "schedlab list orders", "schedlab list --json"),
+)
