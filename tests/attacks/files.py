@@ -16,7 +16,7 @@ import signal
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,7 +57,7 @@ class Reader:
     name: str
     suffix: str
     read: Callable[[Path], Any]
-    seeds: tuple[bytes, ...]
+    seeds: tuple[bytes, ...] = field(repr=False)
     check: Callable[[Any, bytes], None]
 
 
@@ -149,7 +149,7 @@ def _of_series(table: Any, data: bytes) -> None:  # noqa: ANN401  a DataFrame
 def _of_polynomial(order: sm.Polynomial, _: bytes) -> None:
     _holds(sm.Polynomial.from_json(order.to_json()) == order, "it is not read back from JSON")
     _holds(sm.Polynomial.from_toml(order.to_toml()) == order, "it is not read back from TOML")
-    order.value(sm.Job(1, 10.0, 20.0, 30.0, 4), 15.0)
+    order.key(sm.Job(1, 10.0, 20.0, 30.0, 4), 15.0)
 
 
 def _of_fit(fit: Fit, data: bytes) -> None:
@@ -269,7 +269,7 @@ def _made(folder: Path) -> dict[str, list[bytes]]:
     }  # fmt: skip
 
 
-def _readers(folder: Path) -> list[Reader]:
+def readers(folder: Path) -> list[Reader]:
     """Return all readers with their good files."""
     made = {name: tuple(seeds) for name, seeds in _made(folder).items()}
     logs = made["swf"] + made["sacct"] + made["borg"] + made["batsim"]
@@ -331,7 +331,7 @@ def _text_fault(error: SimModelsError, path: Path) -> str:
     return "is long" if len(text) > 1_500 else ""
 
 
-def _outcome(reader: Reader, path: Path) -> str:
+def outcome(reader: Reader, path: Path) -> str:
     """Read a file, and return what came of it."""
     try:
         found = reader.read(path)
@@ -363,7 +363,7 @@ def _case(number: int, seed: int, readers: list[Reader], bombs: dict[str, bytes]
         path.write_bytes(data)
         signal.setitimer(signal.ITIMER_VIRTUAL, CPU_S)
         try:
-            return f"{reader.name}: {_outcome(reader, path)}"
+            return f"{reader.name}: {outcome(reader, path)}"
         except (Exception, _HangsError) as error:
             names = ", ".join(mutate.__name__ for mutate in done)
             what = f"{reader.name} ({names}), {len(data)} bytes: {type(error).__name__}: {str(error)[:700]}"
@@ -382,8 +382,8 @@ def cases(seed: int) -> Iterator[Case]:
     """Yield the cases of a seed."""
     before, limits = signal.signal(signal.SIGVTALRM, _hangs), resource.getrlimit(resource.RLIMIT_AS)
     with tempfile.TemporaryDirectory() as folder:
-        readers = _readers(Path(folder))
-        for reader in readers:  # what is compiled or imported is so before the simulation runs
+        known = readers(Path(folder))
+        for reader in known:  # what is compiled or imported is so before the simulation runs
             path = Path(folder) / f"first{reader.suffix}"
             path.write_bytes(reader.seeds[0])
             reader.check(reader.read(path), reader.seeds[0])
@@ -393,7 +393,7 @@ def cases(seed: int) -> Iterator[Case]:
         try:
             number = 0
             while True:
-                yield _case(number, seed, readers, bombs, Path(folder))
+                yield _case(number, seed, known, bombs, Path(folder))
                 number += 1
         finally:
             resource.setrlimit(resource.RLIMIT_AS, limits)

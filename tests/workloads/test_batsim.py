@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.workload import Workload
+from tests.refused import refused
 from workloads import read_batsim
 
 DRAWN: dict[str, Any] = {
@@ -75,16 +76,15 @@ def test_computations_are_timed_by_the_speed_of_the_cores(tmp_path: Path) -> Non
     profiles = {**DRAWN["profiles"], "sums": {"type": "parallel_homogeneous", "cpu": 5e6, "com": 0}}
     path = written(tmp_path, {**DRAWN, "profiles": profiles})
     assert read_batsim(path, flops_per_s=1e6).runtime_s.tolist() == [12.5, 12.5, 5]
-    with pytest.raises(
-        FileFormatError,
-        match="the runtime of job '9', profile 'sums' depends on the cores' speed; give flops_per_s",
+    with refused(
+        "...the runtime of job '9', profile 'sums' depends on the cores' speed; give flops_per_s...", FileFormatError
     ):
         read_batsim(path)
     with pytest.raises(RequestError, match=r"flops_per_s must be a finite number > 0, or None \(got 0\)"):
         read_batsim(path, flops_per_s=0)
     profiles["sums"]["com"] = 7
-    with pytest.raises(
-        FileFormatError, match=r"com of job '9', profile 'sums' must be 0, because no network is modelled, \(got 7\)"
+    with refused(
+        "...com of job '9', profile 'sums' must be 0, because no network is modelled, (got 7)...", FileFormatError
     ):
         read_batsim(written(tmp_path, {**DRAWN, "profiles": profiles}), flops_per_s=1e6)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.workflow import Workflow
+from tests.refused import refused
 from workloads import read_dax
 
 DRAWN = """<?xml version="1.0" encoding="UTF-8"?>
@@ -136,8 +137,8 @@ def test_what_is_no_such_workflow_is_refused_with_line_and_job(tmp_path: Path, o
 def test_a_billion_laughs_end_at_the_first(tmp_path: Path) -> None:
     laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
     bomb = f'<!DOCTYPE adag [<!ENTITY l0 "ha">{laughs}]><adag><job id="a" runtime="1" name="&l9;"/></adag>'
-    with pytest.raises(
-        FileFormatError, match=r"line 1: the file must have no document type \(<!DOCTYPE>\), which can define entities"
+    with refused(
+        "...line 1: the file must have no document type (<!DOCTYPE>), which can define entities...", FileFormatError
     ):
         read_dax(written(tmp_path, bomb))
 

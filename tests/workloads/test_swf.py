@@ -16,6 +16,7 @@ from simmodels.errors import FileFormatError, RequestError
 from simmodels.schedule import Schedule
 from simmodels.simulate import simulate
 from simmodels.workload import COLUMNS, Workload
+from tests.refused import refused
 from workloads import read_swf, swf_lines, write_swf
 from workloads.swf_lines import FIELDS
 
@@ -647,14 +648,9 @@ def test_what_cannot_be_written_is_refused_and_leaves_the_old_file(tmp_path: Pat
     before = (tmp_path / "log.swf").read_bytes()
     with pytest.raises(RequestError, match="the workload is empty"):
         write_swf(jobs.head(0), tmp_path / "log.swf")
-    with pytest.raises(
-        RequestError,
-        match=r"the values of column status must be finite numbers \(got array\(\['a', 'b', 'c'\], dtype='<U1'\)\)",
-    ):
+    with refused("the values of column status must be finite numbers (got array(['a', 'b', 'c'], dtype='<U1'))"):
         write_swf(replace(jobs, extras={"status": np.array(["a", "b", "c"])}), tmp_path / "log.swf")
-    with pytest.raises(
-        RequestError, match=r"the values of column wait_s must be finite numbers \(got array\(\[ 1\.,  2\., inf\]\)\)"
-    ):
+    with refused("the values of column wait_s must be finite numbers (got array([ 1.,  2., inf]))"):
         write_swf(replace(jobs, extras={"wait_s": np.array([1, 2, math.inf])}), tmp_path / "log.swf")
     with pytest.raises(RequestError, match=r"cannot write .*nowhere"):
         write_swf(jobs, tmp_path / "nowhere" / "log.swf")
@@ -707,8 +703,5 @@ def test_a_real_log_is_read_as_by_hand(shared: Path, name: str) -> None:
 
 def test_a_field_of_a_hundred_thousand_digits_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "log.swf").write_text(f"1 0 -1 10 2\n2 0 -1 {'9' * 100_000}x 2\n")
-    with pytest.raises(
-        FileFormatError,
-        match=r"line 2: field 4 \(runtime_s\) must be a number \(got '9+\.\.\.9+x'\)",
-    ):
+    with refused("...line 2: field 4 (runtime_s) must be a number (got '9999...9999x')", FileFormatError):
         read_swf(tmp_path / "log.swf")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from experiments.campaigns import Claim, Effect, Results, Scope, in_scope
 from experiments.campaigns.claims import verdicts_on
 from simmodels.errors import RequestError, UnknownNameError
+from tests.refused import refused
 
 NAMES = ("more_than", "at_least", "less_than", "at_most")
 
@@ -118,9 +119,8 @@ def test_a_claim_says_whose_it_is_and_by_which_number() -> None:
     ],
 )
 def test_a_claim_that_cannot_be_checked_is_refused(bounds: dict[str, float], text: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with refused(text):
         claim(**bounds)
-    assert str(caught.value) == text
 
 
 @pytest.mark.parametrize(
@@ -263,6 +263,5 @@ def test_a_scope_names_factors_of_the_campaign() -> None:
     ],
 )
 def test_a_scope_that_cannot_be_is_refused(scope: dict, text: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with refused(f"...{text}..."):
         Scope(**scope)
-    assert text in str(caught.value)

@@ -13,6 +13,7 @@ from experiments.campaigns.batches import run_batch
 from experiments.campaigns.plan import Plan
 from simmodels.errors import RequestError, UnknownNameError
 from tests.experiments.campaigns.conftest import COUNTING, Write
+from tests.refused import refused
 
 SCALES = """
     from experiments.campaigns import Cell, Study
@@ -80,9 +81,7 @@ def test_a_study_that_hands_out_cells_without_end_is_refused(write: Write, monke
                 yield Cell({"kind": "a", "size": number}, 0, seed, self.design(scale).parameters)
     """
     )
-    with pytest.raises(
-        RequestError, match="study counting has more than 50 cells at scale smoke; run several campaigns"
-    ):
+    with refused("study counting has more than 50 cells at scale smoke; run several campaigns..."):
         Plan.of(write(textwrap.dedent(endless)), "smoke", 0)
 
 
@@ -124,9 +123,8 @@ def test_an_unknown_scale_is_reported(write: Write) -> None:
 )
 def test_a_study_with_cells_or_inputs_out_of_range_is_refused(body: str, message: str, write: Write) -> None:
     path = write(mine(body), "mine.py")
-    with pytest.raises(RequestError) as caught:
+    with refused(message.replace("{path}", path) + "..."):
         Plan.of(path, "smoke", 0)
-    assert str(caught.value).startswith(message.replace("{path}", path))
 
 
 def test_cells_may_have_factors_that_others_lack(write: Write) -> None:

@@ -18,6 +18,7 @@ from experiments.campaigns.statistics import (
 )
 from simmodels import streams
 from simmodels.errors import RequestError, UnknownNameError
+from tests.refused import refused
 
 FACTORS = ("order", "load")
 
@@ -89,9 +90,8 @@ def test_none_is_a_value_like_others() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused(measure: str, more: Mapping[str, object], text: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with refused(text):
         values(HAND.assign(zero=0.0, text=pd.Series(["x"] * 8, dtype=object)), measure, **more)
-    assert str(caught.value) == text
 
 
 ROWS = st.dictionaries(
@@ -211,9 +211,8 @@ def test_less_confidence_makes_a_narrower_interval() -> None:
     ],
 )
 def test_what_has_no_interval_is_refused(sample: list[float], more: Mapping[str, object], text: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with refused(text):
         bootstrap(sample, **more)
-    assert str(caught.value) == text
 
 
 def test_what_is_counted_is_exact() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from experiments.campaigns import Cell, Scale, Study
 from experiments.campaigns.study import asked, factor_values, is_text, require_integer
 from simmodels.errors import RequestError, SimModelsError, UnknownNameError
+from tests.refused import refused
 
 
 class TwoByTwo(Study):
@@ -96,10 +97,7 @@ def test_a_study_is_named_after_its_class_and_described_by_its_first_line() -> N
 
 @pytest.mark.parametrize("name", ["", ".", "a/b", "../a", "a b", "-x", "é"])
 def test_a_name_that_makes_no_folder_is_refused(name: str) -> None:
-    with pytest.raises(
-        RequestError,
-        match=r"^the name of a study must be of ASCII letters, digits, _, - and [.], with no - or [.] first",
-    ):
+    with refused("the name of a study must be of ASCII letters, digits, _, - and ., with no - or . first..."):
         study(name=name)()
 
 
@@ -153,18 +151,16 @@ def test_a_name_that_makes_no_folder_is_refused(name: str) -> None:
     ],
 )
 def test_a_study_with_a_value_out_of_range_is_refused_as_it_is_made(parts: dict[str, Any], text: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with refused(f"{text}..."):
         study(**parts)()
-    assert str(caught.value).startswith(text)
 
 
 @pytest.mark.parametrize("replications", [0, -1, 2.5, "3", True, None])
 def test_replications_are_integers_from_one_on(replications: object) -> None:
     text = f"replications must be an integer from 1 to 1000000 (got {replications!r})"
     for make in (lambda: Scale(replications=replications), lambda: TwoByTwo(replications=replications)):
-        with pytest.raises(RequestError) as caught:
+        with refused(text):
             make()
-        assert str(caught.value) == text
 
 
 @pytest.mark.parametrize("replications", [1_000_001, 10**18, 10**5000], ids=["one", "many", "digits"])
@@ -192,10 +188,9 @@ def test_a_scale_takes_mappings() -> None:
 
 @pytest.mark.parametrize("name", ["sizes", "self", "name", ""])
 def test_only_parameters_factors_and_replications_can_be_chosen(name: str) -> None:
-    with pytest.raises(UnknownNameError) as caught:
+    known = "known: base, kind, size, replications"
+    with refused(f"unknown parameter or factor of two_by_two {name!r}; ...{known}", UnknownNameError):
         TwoByTwo(**{name: 1})
-    assert str(caught.value).startswith(f"unknown parameter or factor of two_by_two {name!r}; ")
-    assert str(caught.value).endswith("known: base, kind, size, replications")
 
 
 def test_a_scale_that_is_not_there_is_reported_with_those_that_are() -> None:
@@ -238,15 +233,12 @@ def test_a_mistake_of_a_users_study_is_reported_with_its_line() -> None:
         def claims(self, _results: object) -> Iterator[float]:
             yield 1 / 0
 
-    with pytest.raises(RequestError) as caught:
+    with refused(f"claims of study mistaken: {__file__}, line ...: ZeroDivisionError: division by zero"):
         asked(Mistaken(), "claims", None)
-    assert str(caught.value).startswith(f"claims of study mistaken: {__file__}, line ")
-    assert str(caught.value).endswith(": ZeroDivisionError: division by zero")
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.0, True, "3", None])
 def test_an_integer_that_cells_take_as_it_is_is_an_int(value: object) -> None:
-    with pytest.raises(RequestError) as caught:
+    with refused(f"weeks must be an integer >= 1 (got {value!r})"):
         require_integer("weeks", value, 1)
-    assert str(caught.value) == f"weeks must be an integer >= 1 (got {value!r})"
     require_integer("weeks", 1, 1)

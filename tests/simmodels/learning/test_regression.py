@@ -17,6 +17,7 @@ from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import score_jobs
 from simmodels.policies.polynomial import FORMS, Polynomial
 from simmodels.simulate import simulate
+from tests.refused import refused
 
 
 def scores(rows: int = 300, seed: int = 1, noise: float = 0.01) -> pd.DataFrame:
@@ -170,9 +171,8 @@ def test_an_unknown_factor_is_refused() -> None:
     ],
 )
 def test_scores_that_have_no_nearest_polynomial_are_refused(changed: dict[str, Any], terms: object, text: str) -> None:
-    with pytest.raises(RequestError) as error:
+    with refused(f"{text}..."):
         fit_polynomial(scores().assign(**changed), terms)
-    assert str(error.value).startswith(text)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 4])
@@ -192,9 +192,8 @@ def test_more_rows_than_terms_are_needed(rows: int) -> None:
     ],
 )
 def test_weights_are_checked(weights: object, text: str) -> None:
-    with pytest.raises(RequestError) as error:
+    with refused(f"{text}..."):
         fit_polynomial(scores(), weights=weights)
-    assert str(error.value).startswith(text)
 
 
 def test_missing_columns_and_unknown_forms_are_refused() -> None:
