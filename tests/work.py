@@ -7,7 +7,7 @@ import numpy as np
 from simmodels.workload import COLUMNS, Workload
 
 
-def written(folder: Path, content: str | bytes, name: str) -> Path:
+def written(folder: Path, content: str | bytes, name: str = "log.swf") -> Path:
     """Write a file of a folder, and return its path."""
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
