@@ -1,6 +1,19 @@
-"""Processes: what tests and attacks look up of those that they start."""
+"""Processes: those that tests start, and what tests and attacks look up of them."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def printed_elsewhere(program: str, *arguments: str, hash_seed: int = 7) -> str:
+    """Return what a program prints in another process, with another hash seed."""
+    environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
+    command = [sys.executable, "-c", program, *arguments]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    return ended.stdout.strip()
 
 
 def session_of(leader: int) -> list[int]:

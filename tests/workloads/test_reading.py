@@ -12,6 +12,7 @@ import simmodels as sm
 import workloads as wl
 from simmodels.errors import FileFormatError, RequestError
 from tests.refused import refused
+from workloads.files import write_whole
 
 TABLE = "submit_s,runtime_s,cores\n0,10,1\n5,10,2\n"
 
@@ -33,13 +34,14 @@ def test_any_other_file_is_a_log_in_the_standard_workload_format(jobs: sm.Worklo
     assert columns(found) == columns(wl.read_swf(tmp_path / name))
 
 
-def test_what_sacct_printed_is_known_by_its_first_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["jobs.sacct", "jobs.txt", "jobs", "log.swf", "jobs.sacct.gz", "jobs.xz"])
+def test_what_sacct_printed_is_known_by_its_first_line_compressed_or_not(tmp_path: Path, name: str) -> None:
     lines = "JobID|State|Submit|Start|End|Elapsed|AllocCPUS\n"
     lines += "7|COMPLETED|2024-03-30T01:30:00|2024-03-30T01:30:05|2024-03-30T01:40:05|00:10:00|4\n"
-    (tmp_path / "jobs.txt").write_text(lines)
-    assert wl.read(tmp_path / "jobs.txt", timezone="Europe/Berlin").runtime_s.tolist() == [600.0]
-    with pytest.raises(RequestError, match=r"timezone with .*log\.swf; it is for what sacct printed"):
-        wl.read(tmp_path / "log.swf", timezone="Europe/Berlin")
+    write_whole(tmp_path / name, lines.encode())
+    assert wl.read(tmp_path / name, timezone="Europe/Berlin").runtime_s.tolist() == [600.0]
+    with pytest.raises(RequestError, match=r"timezone with .*other\.swf; it is for what sacct printed"):
+        wl.read(tmp_path / "other.swf", timezone="Europe/Berlin")
 
 
 def test_a_slice_of_borg_is_known_by_its_first_line(tmp_path: Path) -> None:

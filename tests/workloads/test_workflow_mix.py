@@ -3,8 +3,6 @@ import hashlib
 import json
 import math
 import pickle
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from simmodels.errors import RequestError
 from simmodels.streams import stream
 from simmodels.units import DAY, MINUTE
 from simmodels.workflow import Workflow
+from tests.processes import printed_elsewhere
 from workloads import MarketParameters, at_load, market_workload
 from workloads.workflow_mix import MARKET, _volumes
 from workloads.workflow_mix_draws import cut_volumes, draw_graphs, split_evenly
@@ -79,17 +78,11 @@ def test_any_workload_keeps_the_rules(jobs: int, seed: int, load: float, cores: 
 
 def test_the_same_arguments_give_the_same_jobs_also_in_another_process() -> None:
     code = (
-        "import hashlib; from workloads import market_workload;"
-        "jobs = market_workload(200, load=0.9, seed=5);"
-        "print(repr([(j.submit_s, j.runtime_s.tolist(), j.edges.tolist(), j.kind, j.curve.points) for j in jobs]))"
-    )
-    root = Path(__file__).parents[2]
-    other = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, env={"PYTHONHASHSEED": "7"}, capture_output=True, text=True, check=True
+        "from tests.workloads.test_workflow_mix import fingerprint; from workloads import market_workload;"
+        "print(fingerprint(market_workload(200, load=0.9, seed=5)))"
     )
     jobs = market_workload(200, load=0.9, seed=5)
-    ours = repr([(j.submit_s, j.runtime_s.tolist(), j.edges.tolist(), j.kind, j.curve.points) for j in jobs])
-    assert other.stdout.strip() == ours
+    assert fingerprint(jobs) == printed_elsewhere(code)
     assert fingerprint(jobs) != fingerprint(market_workload(200, load=0.9, seed=6))
 
 

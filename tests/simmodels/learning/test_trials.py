@@ -1,7 +1,4 @@
 import itertools
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,6 +20,7 @@ from simmodels.learning.lanes import WIDTH
 from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.trials import run_trials, score_jobs
 from simmodels.simulate import simulate
+from tests.processes import printed_elsewhere
 from tests.refused import refused
 from tests.slow_trial import pair_of, pairs, slow_trial
 
@@ -321,12 +319,7 @@ print(hashlib.sha256(table.to_numpy().tobytes()).hexdigest())
 
 
 def test_another_process_with_another_hash_seed_gives_the_same_bits() -> None:
-    def run(workers: int) -> str:
-        env = {**os.environ, "PYTHONHASHSEED": str(workers)}
-        command = [sys.executable, "-c", SCRIPT, str(workers)]
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
-
-    assert run(1) == run(2) != ""
+    assert printed_elsewhere(SCRIPT, "1", hash_seed=1) == printed_elsewhere(SCRIPT, "2", hash_seed=2) != ""
 
 
 # -- what is reported, and what is refused --------------------------------------------------------------

@@ -1,8 +1,6 @@
 import itertools
 import json
 import pickle
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from simmodels.policies.polynomial import FORMS, Polynomial, as_powers, as_terms
 from simmodels.simulate import simulate
 from simmodels.vocabulary import REGISTERS
 from simmodels.workload import Job, Workload
+from tests.processes import printed_elsewhere
 from tests.refused import refused
 
 MONOMIAL = 'a term must be a product of powers (0 to 16) of p, q and r such as "1", "p", "p2q" or (2, 1, 0)'
@@ -215,11 +214,8 @@ def test_other_coefficients_terms_or_names_are_another_order() -> None:
 
 def test_its_identity_is_the_same_in_another_process() -> None:
     order = Polynomial([1 / 3, -1e-9], ["1", "p2q"])
-    code = (
-        "from simmodels.policies.polynomial import Polynomial as P; print(P([1/3, -1e-9], ['1', (2, 1, 0)]).identity)"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == order.identity
+    code = "from simmodels import Polynomial; print(Polynomial([1/3, -1e-9], ['1', (2, 1, 0)]).identity)"
+    assert printed_elsewhere(code) == order.identity
 
 
 @pytest.mark.parametrize("name", ["fit.toml", "fit.json"])
