@@ -3,7 +3,10 @@
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -27,3 +30,16 @@ def session_of(leader: int) -> list[int]:
         if int(fields[2]) == leader and state not in "ZX":
             found.append(int(path.parent.name))
     return found
+
+
+def until(
+    condition: Callable[[], object], process: "subprocess.Popen[Any] | None" = None, *, may_end: bool = False
+) -> None:
+    """Wait for an event: something can be seen, or a process ended that would have to make it so, if it may."""
+    patience = time.monotonic() + 120
+    while not condition():
+        if process is not None and process.poll() is not None:
+            assert may_end, "it ended before"
+            return
+        assert time.monotonic() < patience, "it never came"
+        time.sleep(0.002)

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from experiments.campaigns.plan import Plan
+from experiments.campaigns.report import write_report
+from experiments.campaigns.running import opened
+
 Write = Callable[..., str]
 
 COUNTING = """
@@ -26,6 +30,76 @@ COUNTING = """
             effect = results.difference("found", {"kind": "b"}, {"kind": "a"})
             return [Claim(text="b is more", source="here", measure="found", effect=effect, more_than=0)]
 """
+
+
+WORKING = """
+    import os, signal, sys, threading, time
+    from experiments.campaigns import Scale, Study
+
+
+    class Working(Study):
+        parameters = {"folder": "."}
+        factors = {
+            "what": ["well", "fail", "die", "half", "wait", "long", "greedy", "unsent"],
+            "number": list(range(8)),
+        }
+        scales = {"smoke": Scale()}
+
+        def run_cell(self, cell):
+            return getattr(self, cell["what"])(cell) or {
+                "x": cell.stream("u").random(),
+                "process": os.getpid(),
+                "threads": os.environ["OMP_NUM_THREADS"],
+            }
+
+        def well(self, cell):
+            print("printed by a cell")
+
+        def fail(self, cell):
+            raise ArithmeticError("bad")
+
+        def die(self, cell):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        def half(self, cell):
+            from multiprocessing.connection import Connection
+
+            def dying(line, content):
+                os.write(line.fileno(), bytes(content)[: len(content) // 2])
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            Connection._send = dying
+
+        def greedy(self, cell):
+            import experiments.campaigns.batches as batches
+
+            parquet = batches.parquet
+
+            def refused(table):
+                batches.parquet = parquet
+                raise MemoryError("no room for the file")
+
+            batches.parquet = refused
+
+        def unsent(self, cell):
+            from experiments.campaigns.batches import Outcome
+
+            def refused(outcome, protocol):
+                del Outcome.__reduce_ex__
+                raise MemoryError("no room for the message")
+
+            Outcome.__reduce_ex__ = refused
+
+        def wait(self, cell):
+            open(os.path.join(cell["folder"], f"waits{cell['number']}"), "w").close()
+            threading.Event().wait()
+
+        def long(self, cell):
+            import ctypes
+            open(os.path.join(cell["folder"], f"waits{cell['number']}"), "w").close()
+            ctypes.PyDLL(None).sleep(3600)  # as compiled code does, it keeps Python's lock
+"""
+"""Cells that end in all the ways that cells end."""
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +130,21 @@ def write(tmp_path: Path) -> Write:
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
+
+
+def results(folder: Path) -> tuple[bytes, bytes]:
+    """Return the table of a campaign, byte for byte, as a report writes it."""
+    write_report(opened(folder, trust=True))
+    return (folder / "results.csv").read_bytes(), (folder / "results.parquet").read_bytes()
+
+
+def command(study: str, *options: str, **settings: object) -> list[str]:
+    """Return the command that runs a study at its smallest scale."""
+    values = [f"--set={name}={value}" for name, value in settings.items()]
+    return [sys.executable, "-m", "experiments", "run", study, "--scale=smoke", *values, *options]
+
+
+@pytest.fixture
+def working(write: Write, tmp_path: Path) -> Plan:
+    """Return the plan of a study whose cells end in all the ways that cells end."""
+    return Plan.of(write(WORKING, "working.py"), "smoke", 0, {"folder": str(tmp_path)})
