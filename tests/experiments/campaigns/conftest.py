@@ -8,6 +8,7 @@ import pytest
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import opened
+from experiments.campaigns.store import Store
 
 Write = Callable[..., str]
 
@@ -148,3 +149,8 @@ def command(study: str, *options: str, **settings: object) -> list[str]:
 def working(write: Write, tmp_path: Path) -> Plan:
     """Return the plan of a study whose cells end in all the ways that cells end."""
     return Plan.of(write(WORKING, "working.py"), "smoke", 0, {"folder": str(tmp_path)})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "campaign")

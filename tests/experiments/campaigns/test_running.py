@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tests.experiments.campaigns.conftest import Write, command, results
 from tests.refused import refused
 
 Run = Callable[..., Campaign]
+Ask = Callable[..., list[str]]
 
 STUDY = """
     import os
@@ -79,21 +80,15 @@ def begun(tmp_path: Path) -> int:
     return len(path.read_text("utf-8").splitlines()) if path.exists() else 0
 
 
-def ended(
-    arguments: list[str],
-    folder: Path,
-    environment: Mapping[str, str] | None = None,
-    **options: Any,  # noqa: ANN401
-) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        arguments,
-        cwd=folder,
-        env={**os.environ, **(environment or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
+def ended(words: list[str], folder: Path, **options: Any) -> "subprocess.CompletedProcess[str]":  # noqa: ANN401
+    """Run a command to its end."""
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture
+def asked(study: str, chosen: dict[str, str]) -> Ask:
+    """Return the command that runs the campaign, with these options."""
+    return lambda *options: command(study, *options, **chosen)
 
 
 # -- a run ------------------------------------------------------------------------------------------
@@ -159,19 +154,14 @@ def test_there_is_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- the same table, however it was run -------------------------------------------------------------
 
 
-def test_any_number_of_workers_and_any_hash_seed_give_the_same_bytes(
-    study: str, campaign: Run, chosen: dict[str, str], tmp_path: Path
-) -> None:
+def test_any_number_of_workers_and_any_hash_seed_give_the_same_bytes(campaign: Run, asked: Ask, tmp_path: Path) -> None:
     campaign()
     expected = results(tmp_path / "out")
     for workers, seed in (("1", "0"), ("2", "random")):
-        process = ended(
-            command(study, f"--workers={workers}", f"--out=other{workers}", **chosen),
-            tmp_path,
-            {"PYTHONHASHSEED": seed},
-        )
-        assert process.returncode == 0, process.stderr
         other = tmp_path / f"other{workers}"
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        process = ended(asked(f"--workers={workers}", f"--out={other}"), tmp_path, env=environment)
+        assert process.returncode == 0, process.stderr
         assert ((other / "results.csv").read_bytes(), (other / "results.parquet").read_bytes()) == expected
         assert {path.name for path in (other / "cells").iterdir()} != set()
 
@@ -202,33 +192,25 @@ def test_shards_one_after_the_other_give_the_same_bytes(order: tuple[int, ...], 
     assert begun(tmp_path) == 2 * CELLS
 
 
-def together(commands: list[list[str]], folder: Path) -> list["subprocess.Popen[str]"]:
+def together(commands: list[list[str]], folder: Path) -> None:
     """Run commands at the same time, to their end."""
-    processes = [
-        subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for arguments in commands
-    ]
-    for process in processes:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    for process in [subprocess.Popen(words, cwd=folder, **pipes) for words in commands]:
         _, reported = process.communicate()
         assert "Traceback" not in reported
         assert process.returncode == 0, reported
-    return processes
 
 
-def test_shards_at_the_same_time_give_the_same_bytes(
-    study: str, campaign: Run, chosen: dict[str, str], tmp_path: Path
-) -> None:
+def test_shards_at_the_same_time_give_the_same_bytes(campaign: Run, asked: Ask, tmp_path: Path) -> None:
     campaign()
-    together([command(study, "--workers=0", "--out=parts", f"--shard={n}/3", **chosen) for n in (1, 2, 3)], tmp_path)
+    together([asked("--workers=0", "--out=parts", f"--shard={n}/3") for n in (1, 2, 3)], tmp_path)
     assert results(tmp_path / "parts") == results(tmp_path / "out")
     assert begun(tmp_path) == 2 * CELLS
 
 
-def test_two_runners_of_the_same_campaign_do_no_harm(
-    study: str, campaign: Run, chosen: dict[str, str], tmp_path: Path
-) -> None:
+def test_two_runners_of_the_same_campaign_do_no_harm(campaign: Run, asked: Ask, tmp_path: Path) -> None:
     campaign()
-    together([command(study, f"--workers={n}", "--out=both", **chosen) for n in (0, 1)], tmp_path)
+    together([asked(f"--workers={n}", "--out=both") for n in (0, 1)], tmp_path)
     both = tmp_path / "both"
     assert ((both / "results.csv").read_bytes(), (both / "results.parquet").read_bytes()) == results(tmp_path / "out")
     assert results(both) == results(tmp_path / "out")
@@ -240,11 +222,10 @@ def test_two_runners_of_the_same_campaign_do_no_harm(
 
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_cells_that_fail_are_recorded_and_run_again_only_if_asked(
-    workers: str, study: str, campaign: Run, chosen: dict[str, str], tmp_path: Path
+    workers: str, campaign: Run, asked: Ask, tmp_path: Path
 ) -> None:
     (tmp_path / "fail3").touch()
-    arguments = command(study, f"--workers={workers}", "--out=out", "--json", **chosen)
-    first = ended(arguments, tmp_path)
+    first = ended(asked(f"--workers={workers}", "--out=out", "--json"), tmp_path)
     assert first.returncode == 1, first.stderr
     assert json.loads(first.stdout)["cells"] == {"planned": CELLS, "done": 20, "run": CELLS, "failed": 4}
     assert "error: cell kind a, number 3, replication 0 failed: ArithmeticError: bad 3" in first.stderr
@@ -267,12 +248,10 @@ def test_cells_that_fail_are_recorded_and_run_again_only_if_asked(
     assert results(tmp_path / "out") == results(tmp_path / "other")
 
 
-def test_a_campaign_all_of_whose_cells_fail_has_no_report_and_says_so(
-    study: str, chosen: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_campaign_all_of_whose_cells_fail_has_no_report_and_says_so(asked: Ask, tmp_path: Path) -> None:
     for number in range(6):
         (tmp_path / f"fail{number}").touch()
-    process = ended(command(study, "--workers=0", "--out=out", **chosen), tmp_path)
+    process = ended(asked("--workers=0", "--out=out"), tmp_path)
     assert process.returncode == 1
     assert "ran: 0 of 24 cells are done, 24 run just now" in process.stderr
     assert "Traceback" not in process.stderr
@@ -381,7 +360,7 @@ def test_a_folder_without_a_campaign_cannot_be_opened(tmp_path: Path) -> None:
 
 
 def test_the_cells_of_a_damaged_file_are_run_again_and_the_file_is_named(
-    study: str, campaign: Run, chosen: dict[str, str], tmp_path: Path
+    campaign: Run, asked: Ask, tmp_path: Path
 ) -> None:
     campaign()
     expected = results(tmp_path / "out")
@@ -394,7 +373,7 @@ def test_the_cells_of_a_damaged_file_are_run_again_and_the_file_is_named(
     assert looked.returncode in {1, 2}
     assert looked.stderr.startswith(f"error: {why}, and left out: its bytes are not those that were written")
     assert "Traceback" not in looked.stderr
-    process = ended(command(study, "--workers=0", f"--out={tmp_path / 'out'}", **chosen), tmp_path)
+    process = ended(asked("--workers=0", f"--out={tmp_path / 'out'}"), tmp_path)
     assert process.returncode == 0, process.stderr
     assert process.stderr.startswith(f"{why}: its bytes are not those that were written")
     assert "it is set aside, and its cells are run again" in process.stderr.splitlines()[0]
@@ -404,13 +383,10 @@ def test_the_cells_of_a_damaged_file_are_run_again_and_the_file_is_named(
 
 
 RECORDS = {
-    "empty": "",
     "an object of nothing": "{}",
-    "a list": "[]",
     "garbage": "\x00\x01",
     "other kinds": '{"state": 1, "command": {}, "begun": [], "wall_s": "x", "cells_s": null, "cells": 3}',
     "huge": '{"wall_s": 1' + 400 * "0" + "}",
-    "deep": "[" * 100_000,
     "kinds of a failure": '{"cell": [], "error": {}, "worker": 3, "traceback": null}',
 }
 
