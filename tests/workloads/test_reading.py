@@ -49,13 +49,17 @@ def test_a_slice_of_borg_is_known_by_its_first_line(tmp_path: Path) -> None:
     assert wl.read(tmp_path / "slice.txt").extras["running"].tolist() == [True, False]
 
 
-def test_a_json_file_is_a_workflow_or_a_workload_of_batsim_by_its_content(tmp_path: Path) -> None:
+def test_a_json_file_is_a_workflow_or_a_workload_of_batsim_by_its_content_and_an_xml_file_a_workflow(
+    tmp_path: Path,
+) -> None:
     flow = sm.Workflow(1, 0.0, [10.0, 20.0], 2, [(0, 1)])
     wl.write_wfformat(flow, tmp_path / "flow.json")
     found = wl.read(tmp_path / "flow.json", name="mine")
     assert (found.name, len(found.workflows), found.runtime_s.tolist()) == ("mine", 1, [10.0, 20.0])
     job = {"id": "1", "subtime": 3, "res": 2, "profile": "p"}
     batsim = {"nb_res": 4, "jobs": [job], "profiles": {"p": {"type": "delay", "delay": 9}}}
+    (tmp_path / "dax.xml").write_text('<adag><job id="a" runtime="7"/></adag>')
+    assert wl.read(tmp_path / "dax.xml").runtime_s.tolist() == [7.0]
     (tmp_path / "batsim.json").write_text(json.dumps(batsim))
     assert columns(wl.read(tmp_path / "batsim.json")) == [[3.0], [9.0], [2]]
 

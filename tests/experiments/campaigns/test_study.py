@@ -104,20 +104,17 @@ def test_a_name_that_makes_no_folder_is_refused(name: str) -> None:
 # -- what is refused --------------------------------------------------------------------------------
 
 
+NAME = "the name of a parameter or factor must be of letters, digits and _, and no replication"
+
+
 @pytest.mark.parametrize(
     ("parts", "text"),
     [
         ({"factors": {"a": ()}}, "factor 'a' has no values; give at least one"),
         ({"factors": {"a": (1, 1)}}, "factor 'a' has a value twice: 1, 1; give each once"),
         ({"factors": {"a": (1, 1.0)}}, "factor 'a' has a value twice: 1, 1.0; give each once"),
-        (
-            {"factors": {"a": (1, "x")}},
-            "factor 'a' has values that are numbers and texts; give values of one kind",
-        ),
-        (
-            {"factors": {"a": (1, True)}},
-            "factor 'a' has values that are bools and numbers; give values of one kind",
-        ),
+        ({"factors": {"a": (1, "x")}}, "factor 'a' has values that are numbers and texts; give values of one kind"),
+        ({"factors": {"a": (1, True)}}, "factor 'a' has values that are bools and numbers; give values of one kind"),
         ({"factors": {"a": (math.nan,)}}, "a must be a finite number, or None (got nan)"),
         ({"factors": {"a": (math.inf,)}}, "a must be a finite number, or None (got inf)"),
         ({"factors": {"a": (2**53 + 1,)}}, "a must be an integer from -2**53 to 2**53 (got 9007199254740993)"),
@@ -127,20 +124,9 @@ def test_a_name_that_makes_no_folder_is_refused(name: str) -> None:
         ({"factors": ["a"]}, "factors of study mine must be a mapping from names (got ['a'])"),
         ({"parameters": None}, "parameters of study mine must be a mapping from names (got None)"),
         ({"parameters": {"a": [1, 2]}}, "a must be None, a bool, a number or a text (got [1, 2])"),
-        (
-            {"parameters": {"a b": 1}},
-            "the name of a parameter or factor must be of letters, digits and _, and no replication (got 'a b')",
-        ),
-        (
-            {"parameters": {"replication": 1}},
-            "the name of a parameter or factor must be of letters, digits and _, and no replication (got "
-            + repr("replication"),
-        ),
-        (
-            {"factors": {"replications": [1]}},
-            "the name of a parameter or factor must be of letters, digits and _, and no replication (got "
-            + repr("replications"),
-        ),
+        ({"parameters": {"a b": 1}}, f"{NAME} (got 'a b')"),
+        ({"parameters": {"replication": 1}}, f"{NAME} (got 'replication')"),
+        ({"factors": {"replications": [1]}}, f"{NAME} (got 'replications')"),
         ({"parameters": {"a": 1}, "factors": {"a": [1]}}, "'a' is both a parameter and a factor of mine"),
         ({"scales": {"x": Scale(parameters={"b": 1})}}, "unknown parameter of mine at scale x 'b'; known: "),
         ({"scales": {"x": Scale(factors={"b": [1]})}}, "unknown factor of mine at scale x 'b'; known: "),
@@ -223,9 +209,11 @@ def test_values_of_numpy_become_those_of_python() -> None:
 # -- what a study is asked --------------------------------------------------------------------------
 
 
-def test_by_default_there_is_nothing_to_ship_draw_or_claim() -> None:
+def test_by_default_there_is_nothing_to_ship_draw_or_claim_and_there_are_three_scales() -> None:
     one, none = TwoByTwo(), object()
     assert (dict(one.inputs("smoke")), dict(one.figures(none)), tuple(one.claims(none))) == ({}, {}, ())  # type: ignore[arg-type]
+    assert {name: scale.replications for name, scale in Study.scales.items()} == {"smoke": 2, "small": 10, "paper": 30}
+    assert Cell({}) == Cell({}, 0, 0, {})
 
 
 def test_a_mistake_of_a_users_study_is_reported_with_its_line() -> None:

@@ -19,7 +19,7 @@ from simmodels.policies.orders import BUILT_IN, TWELVE_ORDERS, find_order, order
 from simmodels.policies.registry import ORDERS
 from simmodels.simulate import simulate
 from simmodels.vocabulary import REGISTERS
-from simmodels.workload import Workload
+from simmodels.workload import Job, Workload
 from tests.naive import FORMULAS
 from tests.refused import refused
 
@@ -126,6 +126,7 @@ def test_who_goes_first(name: str, first: dict[str, float], second: dict[str, fl
 def test_an_order_can_be_called_as_the_plain_function_it_is() -> None:
     assert BUILT_IN["SAF"](estimate=3.0, cores=4.0) == 12.0
     assert BUILT_IN["SAF"](3.0, 4.0) == 12.0
+    assert BUILT_IN["RANDOM"].key(Job(1, 0.0, 1.0, 1.0, 1), 0.0) == 0.0, "a draw counts as 0"
 
 
 def test_built_in_orders_say_formula_and_source() -> None:
