@@ -149,9 +149,7 @@ JSON = st.recursive(
     st.sampled_from(["id", "subtime", "walltime", "res", "profile", "nb_res", "jobs", "profiles", "type", "delay"]),
     JSON,
 )
-def test_any_json_is_a_workload_or_one_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, key: str, value: object
-) -> None:
+def test_any_json_is_a_workload_or_one_clear_error(scratch: Path, key: str, value: object) -> None:
     content: dict[str, Any] = json.loads(json.dumps(DRAWN))
     if key in content:
         content[key] = value
@@ -159,7 +157,7 @@ def test_any_json_is_a_workload_or_one_clear_error(
         content["profiles"]["short"][key] = value
     else:
         content["jobs"][0][key] = value
-    path = written(tmp_path_factory.getbasetemp(), content)
+    path = written(scratch, content)
     try:
         jobs = read_batsim(path)
     except FileFormatError as error:

@@ -35,8 +35,8 @@ READERS = (read_swf, read_sacct, read_borg_slice, read_batsim, read_wfformat, re
 
 
 @given(st.binary(min_size=1), st.sampled_from(["", ".gz", ".bz2", ".xz", ".GZ"]))
-def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, data: bytes, suffix: str) -> None:
-    path = tmp_path_factory.getbasetemp() / f"whole{suffix}"
+def test_what_is_written_is_read_again(scratch: Path, data: bytes, suffix: str) -> None:
+    path = scratch / f"whole{suffix}"
     write_whole(path, b"x" + data)
     assert read_whole(path) == b"x" + data
 
@@ -161,14 +161,14 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32))
 def test_a_damaged_file_is_read_with_all_its_lines_or_refused_in_one_line_that_names_it(
-    tmp_path_factory: pytest.TempPathFactory, good: dict[str, Reader], name: str, seed: int
+    scratch: Path, good: dict[str, Reader], name: str, seed: int
 ) -> None:
     """As `make attack` does, with thousands of cases."""
     reader, drawn = good[name], random.Random(seed)
     data = drawn.choice(reader.seeds)
     for mutate in drawn.choices(MUTATIONS, k=drawn.choice((1, 1, 2, 3))):
         data = mutate(drawn, data)
-    outcome(reader, written(tmp_path_factory.getbasetemp(), data, f"damaged{reader.suffix}"))
+    outcome(reader, written(scratch, data, f"damaged{reader.suffix}"))
 
 
 def test_no_pipe_is_opened_to_see_what_it_is(tmp_path: Path) -> None:

@@ -49,9 +49,7 @@ def test_a_slice_of_borg_is_known_by_its_first_line(tmp_path: Path) -> None:
     assert wl.read(tmp_path / "slice.txt").extras["running"].tolist() == [True, False]
 
 
-def test_a_json_file_is_a_workflow_or_a_workload_of_batsim_by_its_content_and_an_xml_file_a_workflow(
-    tmp_path: Path,
-) -> None:
+def test_json_is_a_workflow_or_a_workload_of_batsim_by_its_content_and_xml_a_workflow(tmp_path: Path) -> None:
     flow = sm.Workflow(1, 0.0, [10.0, 20.0], 2, [(0, 1)])
     wl.write_wfformat(flow, tmp_path / "flow.json")
     found = wl.read(tmp_path / "flow.json", name="mine")

@@ -196,14 +196,14 @@ _SOME = st.sampled_from(
 
 @given(data=st.data(), strict=st.booleans(), zone=st.sampled_from([None, "Europe/Berlin"]))
 def test_a_spoilt_file_is_read_or_refused_and_all_its_lines_accounted_for(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, strict: bool, zone: str | None
+    scratch: Path, data: st.DataObject, strict: bool, zone: str | None
 ) -> None:
     steps = [{"JobID": "10.batch"}, {"JobID": "11_[1-3]", "State": "PENDING", "Start": "Unknown"}]
     text = printed({"JobName": "a"}, *steps, {"JobID": "12", "Timelimit": "UNLIMITED", "JobName": "b|c"})
     for _ in range(data.draw(st.integers(0, 4))):
         start = data.draw(st.integers(0, len(text)))
         text = text[:start] + data.draw(_SOME) + text[start + data.draw(st.integers(0, 12)) :]
-    path = written(tmp_path_factory.getbasetemp(), text.encode(), "spoilt.sacct")
+    path = written(scratch, text.encode(), "spoilt.sacct")
     with suppress(FileFormatError):
         assert_accounted_for(
             read_sacct(path, strict=strict, timezone=zone, keep=data.draw(st.sampled_from(["last", "all"])))
@@ -243,9 +243,9 @@ def of(jobs: Sequence[tuple[int, int, int, int, int]]) -> list[dict[str, str]]:
 
 @given(jobs=_JOBS)
 def test_a_workload_that_is_printed_is_read_again_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, jobs: list[tuple[int, int, int, int, int]]
+    scratch: Path, jobs: list[tuple[int, int, int, int, int]]
 ) -> None:
-    read_again = read_sacct(written(tmp_path_factory.getbasetemp(), printed(*of(jobs)), "printed.sacct"), strict=True)
+    read_again = read_sacct(written(scratch, printed(*of(jobs)), "printed.sacct"), strict=True)
     submit, wait, runtime, minutes, cores = np.array(jobs, dtype=float).T
     assert read_again.job_id.tolist() == list(range(1, len(jobs) + 1))
     np.testing.assert_array_equal(read_again.submit_s, submit - submit.min())

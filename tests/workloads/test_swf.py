@@ -160,8 +160,8 @@ def workloads(draw: st.DrawFn) -> Workload:
 
 
 @given(workloads())
-def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, jobs: Workload) -> None:
-    first, second = (tmp_path_factory.getbasetemp() / name for name in ("first.swf", "second.swf"))
+def test_what_is_written_is_read_again(scratch: Path, jobs: Workload) -> None:
+    first, second = (scratch / name for name in ("first.swf", "second.swf"))
     write_swf(jobs, first)
     once = read_swf(first)
     for name in ("job_id", "submit_s", "runtime_s", "cores", "user_id"):
@@ -176,9 +176,9 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
 
 
 @given(logs())
-def test_a_log_read_written_and_read_is_the_same(tmp_path_factory: pytest.TempPathFactory, log: bytes) -> None:
-    once = read_swf(written(tmp_path_factory.getbasetemp(), log, "once.swf"))
-    again = tmp_path_factory.getbasetemp() / "again.swf"
+def test_a_log_read_written_and_read_is_the_same(scratch: Path, log: bytes) -> None:
+    once = read_swf(written(scratch, log, "once.swf"))
+    again = scratch / "again.swf"
     write_swf(once, again)
     assert_same(read_swf(again), once)
 

@@ -125,8 +125,8 @@ def test_a_file_without_a_job_is_refused(tmp_path: Path, content: str) -> None:
 
 
 @given(logs(), st.integers(1, 200))
-def test_any_good_log_is_read_as_by_hand(tmp_path_factory: pytest.TempPathFactory, log: bytes, piece: int) -> None:
-    path = written(tmp_path_factory.getbasetemp(), log, "by_hand.swf")
+def test_any_good_log_is_read_as_by_hand(scratch: Path, log: bytes, piece: int) -> None:
+    path = written(scratch, log, "by_hand.swf")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(swf_lines, "_PIECE", piece)
         jobs = read_swf(path)
@@ -140,10 +140,8 @@ def test_any_good_log_is_read_as_by_hand(tmp_path_factory: pytest.TempPathFactor
 
 
 @given(logs(), st.integers(1, 200))
-def test_lines_read_at_once_and_one_by_one_are_the_same(
-    tmp_path_factory: pytest.TempPathFactory, log: bytes, piece: int
-) -> None:
-    path = written(tmp_path_factory.getbasetemp(), log, "two_ways.swf")
+def test_lines_read_at_once_and_one_by_one_are_the_same(scratch: Path, log: bytes, piece: int) -> None:
+    path = written(scratch, log, "two_ways.swf")
     normal = log.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     counts = {"lines with missing fields": 0, "lines with extra fields": 0}
     with pytest.MonkeyPatch.context() as patch:
@@ -200,9 +198,9 @@ ANY = {
 @pytest.mark.parametrize("contents", ANY.values(), ids=ANY)
 @given(data=st.data())
 def test_whatever_a_file_holds_it_is_a_workload_or_one_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, contents: st.SearchStrategy[bytes], data: st.DataObject
+    scratch: Path, contents: st.SearchStrategy[bytes], data: st.DataObject
 ) -> None:
-    read_or_refused(written(tmp_path_factory.getbasetemp(), data.draw(contents), "any.swf"))
+    read_or_refused(written(scratch, data.draw(contents), "any.swf"))
 
 
 @pytest.mark.parametrize(

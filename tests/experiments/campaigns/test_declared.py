@@ -221,10 +221,8 @@ def toml(value: Any) -> str:  # noqa: ANN401  what TOML has
 @example({"study": "replay", "measures": [["x"]]})
 @example({"study": "replay", "factors": {"order": [{"x": 1}]}})
 @example({"study": "replay", "scales": {"x": {"factors": {"order": {"x": 1}}}}})
-def test_whatever_a_file_says_it_is_a_study_or_one_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "fuzzed.toml"
+def test_whatever_a_file_says_it_is_a_study_or_one_clear_error(scratch: Path, content: dict[str, Any]) -> None:
+    path = scratch / "fuzzed.toml"
     path.write_text("".join(f"{key} = {toml(value)}\n" for key, value in content.items()), "utf-8")
     try:
         made = declared(path, find_class)()
@@ -235,10 +233,8 @@ def test_whatever_a_file_says_it_is_a_study_or_one_clear_error(
 
 
 @given(st.binary() | st.text().map(str.encode))
-def test_whatever_bytes_a_file_has_there_is_one_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "bytes.toml"
+def test_whatever_bytes_a_file_has_there_is_one_clear_error(scratch: Path, content: bytes) -> None:
+    path = scratch / "bytes.toml"
     path.write_bytes(content)
     with pytest.raises(FileFormatError):
         declared(path, find_class)

@@ -213,10 +213,8 @@ formulas = st.tuples(st.sampled_from(["=", "+", "-", "@", "'=", "''-"]), texts).
 
 @given(st.lists(st.one_of(texts, formulas), min_size=1))
 @example(["\ud800", "=\r"])
-def test_no_text_of_a_table_is_a_formula_and_each_can_be_read_again(
-    tmp_path_factory: pytest.TempPathFactory, names: list[str]
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "table.csv"
+def test_no_text_of_a_table_is_a_formula_and_each_can_be_read_again(scratch: Path, names: list[str]) -> None:
+    path = scratch / "table.csv"
     write_csv(pd.DataFrame({"name": pd.Series(names, dtype=object)}), path)
     with path.open(newline="", encoding="utf-8") as file:
         (head,), *rows = csv.reader(file)
