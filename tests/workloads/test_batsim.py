@@ -133,11 +133,6 @@ def test_what_is_no_such_workload_is_refused_with_job_and_profile(tmp_path: Path
         read_batsim(path)
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match="cannot be read: no such file"):
-        read_batsim(tmp_path / "nowhere.json")
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -247,23 +247,25 @@ def test_what_a_worker_cannot_do_is_reported_with_its_traceback(two: Processes) 
     assert "in run_batch" in error.__notes__[0]
 
 
+def script(folder: Path, text: str) -> "subprocess.CompletedProcess[str]":
+    """Run a script in a folder, to its end."""
+    return subprocess.run([sys.executable, text], cwd=folder, capture_output=True, text=True, check=False)
+
+
 def test_a_script_without_its_guard_learns_what_it_needs(write: Write, tmp_path: Path) -> None:
     study = write(WORKING, "working.py")
-    script = write(
-        f"from experiments.campaigns.running import run\nrun({study!r}, out='out', scale='smoke', workers=1)"
-    )
-    ended = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    asked = f"from experiments.campaigns.running import run\nrun({study!r}, out='out', scale='smoke', workers=1)"
+    ended = script(tmp_path, write(asked))
     assert ended.returncode == 1
     last = ended.stderr.splitlines()[-1]
-    assert last.startswith(
-        f"simmodels.errors.StoppedError: no worker can be started: {backends._STILLBORN} died as they began"
-    )
+    died = f"no worker can be started: {backends._STILLBORN} died as they began"
+    assert last.startswith(f"simmodels.errors.StoppedError: {died}")
     assert 'if __name__ == "__main__"' in last
     assert Store(tmp_path / "out").failed() == {}
 
 
 def test_what_a_cell_prints_is_no_answer_of_the_command(write: Write, tmp_path: Path) -> None:
-    script = write(
+    asked = write(
         f"""
         from experiments.campaigns.running import run
 
@@ -273,7 +275,7 @@ def test_what_a_cell_prints_is_no_answer_of_the_command(write: Write, tmp_path: 
         """,
         "script.py",
     )
-    ended = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ended = script(tmp_path, asked)
     assert (ended.returncode, ended.stdout) == (0, "8\n")
     assert ended.stderr.splitlines() == ["printed by a cell"] * 8
 
@@ -281,7 +283,7 @@ def test_what_a_cell_prints_is_no_answer_of_the_command(write: Write, tmp_path: 
 @pytest.mark.parametrize("at", ["begin", "after"])
 def test_an_interrupt_as_the_place_is_entered_leaves_no_process(at: str, write: Write, tmp_path: Path) -> None:
     """Neither within `begin`, nor when nobody is left to be asked to leave the backend: Python ends all the same."""
-    script = write(
+    asked = write(
         f"""
         import sys
         from experiments.campaigns import backends
@@ -302,6 +304,6 @@ def test_an_interrupt_as_the_place_is_entered_leaves_no_process(at: str, write: 
         """,
         "script.py",
     )
-    ended = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ended = script(tmp_path, asked)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout == ("[False, False]\n" if at == "begin" else "")

@@ -42,7 +42,6 @@ def effect(low: float | None, high: float | None) -> Effect:
         ({"at_least": 0, "at_most": 2}, 0, 2, "holds"),
         ({"at_least": 0, "at_most": 2}, 1, 3, "undecided"),
         ({"at_least": 0, "at_most": 2}, 2.5, 3, "fails"),
-        ({"at_least": 0, "at_most": 2}, -2, -1, "fails"),
         ({"at_least": 0, "at_most": 2}, -2, 3, "undecided"),
         ({"at_least": 1, "at_most": 1}, 1, 1, "holds"),
         ({"more_than": 1, "at_least": 2}, 1.5, 3, "undecided"),

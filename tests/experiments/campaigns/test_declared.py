@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from experiments.campaigns import Results, Study
 from experiments.campaigns.declared import declared
 from experiments.campaigns.finding import find_class, find_study
-from simmodels.errors import FileFormatError, RequestError, SimModelsError
+from simmodels.errors import FileFormatError, SimModelsError
 from tests.experiments.campaigns.conftest import Write
 from tests.refused import refused
 
@@ -173,11 +173,14 @@ def test_a_file_that_does_not_keep_to_the_format_is_refused_with_its_name(
 
 
 def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"no study can be read from .*none\.toml: no such file or directory"):
+    with refused(f"no study can be read from {tmp_path}/none.toml: no such file or directory"):
         find_study(str(tmp_path / "none.toml"))
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(FileFormatError, match=r"bytes\.toml: no TOML that can be read: it is no UTF-8"):
+    with refused(f"{tmp_path}/bytes.toml: no TOML that can be read: it is no UTF-8...", FileFormatError):
         find_study(str(tmp_path / "bytes.toml"))
+    os.mkfifo(tmp_path / "study.toml")
+    with refused("...it is a pipe; only a regular file is read"):
+        find_study(str(tmp_path / "study.toml"))
 
 
 SCALARS = (
@@ -238,9 +241,3 @@ def test_whatever_bytes_a_file_has_there_is_one_clear_error(scratch: Path, conte
     path.write_bytes(content)
     with pytest.raises(FileFormatError):
         declared(path, find_class)
-
-
-def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "study.toml")
-    with pytest.raises(RequestError, match="it is a pipe; only a regular file is read"):
-        find_study(str(tmp_path / "study.toml"))

@@ -217,12 +217,15 @@ def test_powers_beyond_whole_numbers_do_not_overflow() -> None:
 
 @pytest.mark.parametrize("name", ["fit.toml", "fit.json"])
 def test_a_file_keeps_a_fit_to_the_last_bit_and_is_an_order(tmp_path: Path, name: str) -> None:
-    for fit in (fit_polynomial(scores(), "CUB", source="here"), fit_polynomial(scores().assign(r=1.0), ["r", "p"])):
+    for fit in (
+        fit_polynomial(scores(), "CUB", source="here"),
+        fit_polynomial(scores().assign(r=1.0), ["r", "p"]),
+        fit_polynomial(scores(60).assign(pair=np.arange(60) // 6), "LIN"),
+    ):
         fit.write(tmp_path / name)
         assert Fit.read(tmp_path / name) == fit
         assert Polynomial.read(tmp_path / name) == fit.order
-        text = fit.to_toml() if name.endswith("toml") else fit.to_json()
-        assert (tmp_path / name).read_text() == text
+        assert (tmp_path / name).read_text() == (fit.to_toml() if name.endswith("toml") else fit.to_json())
 
 
 def test_a_file_that_is_an_order_only_is_no_fit(tmp_path: Path) -> None:
@@ -278,10 +281,3 @@ def test_errors_by_pair_are_larger_where_the_rows_of_a_pair_go_together() -> Non
     shared = np.random.default_rng(3).standard_normal(20)[one["pair"]]
     fit = fit_polynomial(one.assign(score=shared), ["1"], weights=np.ones(400))
     assert fit.error_by_pair[0] == pytest.approx(np.sqrt(20) * fit.standard_error[0], rel=0.05)
-
-
-def test_a_file_keeps_errors_by_pair(tmp_path: Path) -> None:
-    for table in (scores(60), scores(60).assign(pair=np.arange(60) // 6)):
-        fit = fit_polynomial(table, "LIN")
-        fit.write(tmp_path / "fit.toml")
-        assert Fit.read(tmp_path / "fit.toml") == fit

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 import workloads as wl
-from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from simmodels.errors import RequestError, UnknownNameError
 from simmodels.learning import kernel, trials
 from simmodels.learning.kernel import BLOCK, new_lanes
 from simmodels.learning.lanes import WIDTH
@@ -374,8 +374,3 @@ def test_pairs_need_numbers_of_their_own(four: Pair) -> None:
         score_jobs([four, four], 100)
     with pytest.raises(RequestError, match="no pairs are given; give at least one"):
         score_jobs([], 100)
-
-
-def test_a_pair_that_cannot_run_is_refused_before_any_trial() -> None:
-    with pytest.raises(ImpossibleJobError, match="job 2: needs 3 cores, and the machine has 2"):
-        pair_of((0, 5, 1), (1, 9, 3), initial_jobs=1, cores=2)
