@@ -43,3 +43,11 @@ def until(
             return
         assert time.monotonic() < patience, "it never came"
         time.sleep(0.002)
+
+
+def command_of(process: int) -> str:
+    """Return the command of a process, or nothing if there is no such process."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

@@ -1,13 +1,15 @@
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from experiments.campaigns.plan import Plan
 from experiments.campaigns.report import write_report
-from experiments.campaigns.running import opened
+from experiments.campaigns.running import Campaign, opened, run
 from experiments.campaigns.store import Store
 
 Write = Callable[..., str]
@@ -32,6 +34,39 @@ COUNTING = """
             return [Claim(text="b is more", source="here", measure="found", effect=effect, more_than=0)]
 """
 
+
+Run = Callable[..., Campaign]
+Ask = Callable[..., list[str]]
+
+RAN = """
+    import os
+    from pathlib import Path
+    from experiments.campaigns import Claim, Scale, Study
+
+
+    def helped(cell):
+        return {"x": cell["number"] / 7, "u": cell.stream("u").random()}
+
+
+    class Ran(Study):
+        parameters = {"folder": "."}
+        factors = {"kind": ["a", "b"], "number": list(range(6))}
+        scales = {"smoke": Scale(replications=2), "small": Scale(replications=3)}
+
+        def run_cell(self, cell):
+            folder = Path(cell["folder"])
+            with open(folder / "log.txt", "a") as log:
+                log.write(f"{cell}\\n")
+            if (folder / f"fail{cell['number']}").exists():
+                raise ArithmeticError(f"bad {cell['number']}")
+            return [helped(cell), {"set": str({"p", "q", "r", "s", "t"} & {cell["kind"], "q"}), "none": None}]
+
+        def claims(self, results):
+            effect = results.difference("x", {"kind": "b"}, {"kind": "a"})
+            return [Claim(text="equal", source="here", measure="x", effect=effect, at_least=0.0)]
+"""
+"""Cells that are written down as they begin, and fail if a file says so."""
+CELLS = 24
 
 WORKING = """
     import os, signal, sys, threading, time
@@ -154,3 +189,41 @@ def working(write: Write, tmp_path: Path) -> Plan:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "campaign")
+
+
+@pytest.fixture
+def study(write: Write) -> str:
+    return write(RAN, "ran.py")
+
+
+@pytest.fixture
+def chosen(tmp_path: Path) -> dict[str, str]:
+    return {"folder": str(tmp_path)}
+
+
+@pytest.fixture
+def campaign(study: str, chosen: dict[str, str], tmp_path: Path) -> Run:
+    """Run the campaign, in this process unless it is said otherwise."""
+
+    def ran(out: str = "out", **options: Any) -> Campaign:  # noqa: ANN401  as `run` has them
+        given = {"scale": "smoke", "workers": 0, "chosen": chosen, **options}
+        return run(study, out=tmp_path / out, **given)
+
+    return ran
+
+
+@pytest.fixture
+def asked(study: str, chosen: dict[str, str]) -> Ask:
+    """Return the command that runs the campaign, with these options."""
+    return lambda *options: command(study, *options, **chosen)
+
+
+def begun(tmp_path: Path) -> int:
+    """Return how many cells were begun so far."""
+    path = tmp_path / "log.txt"
+    return len(path.read_text("utf-8").splitlines()) if path.exists() else 0
+
+
+def ended(words: list[str], folder: Path, **options: Any) -> "subprocess.CompletedProcess[str]":  # noqa: ANN401
+    """Run a command to its end."""
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, **options)

@@ -17,7 +17,7 @@ import pytest
 from experiments.campaigns.running import opened, run
 from experiments.campaigns.store import Store
 from tests.experiments.campaigns.conftest import Write, command, results
-from tests.processes import session_of, until
+from tests.processes import command_of, session_of, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as Linux shows them")
 
@@ -96,6 +96,10 @@ def start(study: str, log: Path, tmp_path: Path) -> Iterator[Start]:
 
 def files(out: Path) -> int:
     return len(list(out.glob("cells/[!.]*.parquet")))
+
+
+def workers_of(process: Started) -> list[int]:
+    return [other for other in session_of(process.pid) if "spawn_main" in command_of(other)]
 
 
 def ran(log: Path) -> list[int]:
@@ -301,19 +305,12 @@ def test_workers_killed_at_drawn_moments_also_as_they_begin_are_no_fault_of_the_
     for _ in range(3):
         pause = time.monotonic() + drawn.uniform(0.2, 2.5)
         until(lambda: time.monotonic() > pause, process, may_end=True)  # noqa: B023  it is called at once
-        workers = [other for other in session_of(process.pid) if "spawn_main" in name_of(other)]
+        workers = workers_of(process)
         if workers:
             os.kill(drawn.choice(workers), signal.SIGKILL)
     _, reported = process.communicate()
     assert process.returncode == 0, reported
     assert results(tmp_path / "out") == undisturbed
-
-
-def name_of(process: int) -> str:
-    try:
-        return Path(f"/proc/{process}/cmdline").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
 
 
 def test_cells_that_kill_their_worker_are_found_and_do_not_stop_the_others(
@@ -382,7 +379,7 @@ def test_a_signal_while_workers_begin_leaves_no_traceback_and_no_process(
     drawn = random.Random(number)
     for _ in range(number):
         process = start("--workers=3", wait_s=10)
-        until(lambda: any("spawn_main" in name_of(other) for other in session_of(process.pid)), process, may_end=True)  # noqa: B023
+        until(lambda: workers_of(process), process, may_end=True)  # noqa: B023  it is called at once
         pause = time.monotonic() + drawn.uniform(0.0, 1.0)
         until(lambda: time.monotonic() > pause, process, may_end=True)  # noqa: B023  it is called at once
         os.killpg(process.pid, sent)

@@ -1,95 +1,22 @@
 import errno
 import json
+import math
 import os
 import resource
 import signal
 import subprocess
-import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from experiments.campaigns import running
-from experiments.campaigns.report import write_report
-from experiments.campaigns.running import Campaign, Shard, cores, opened, run
-from experiments.campaigns.store import WRITTEN, Store
-from simmodels.errors import FileFormatError, RequestError, SimModelsError, StoppedError
-from tests.experiments.campaigns.conftest import Write, command, results
+from experiments.campaigns.running import Shard, cores, opened
+from experiments.campaigns.store import Store
+from simmodels.errors import RequestError, StoppedError
+from tests.experiments.campaigns.conftest import CELLS, RAN, Ask, Run, Write, begun, command, ended, results
 from tests.refused import refused
-
-Run = Callable[..., Campaign]
-Ask = Callable[..., list[str]]
-
-STUDY = """
-    import os
-    from pathlib import Path
-    from experiments.campaigns import Claim, Scale, Study
-
-
-    def helped(cell):
-        return {"x": cell["number"] / 7, "u": cell.stream("u").random()}
-
-
-    class Ran(Study):
-        parameters = {"folder": "."}
-        factors = {"kind": ["a", "b"], "number": list(range(6))}
-        scales = {"smoke": Scale(replications=2), "small": Scale(replications=3)}
-
-        def run_cell(self, cell):
-            folder = Path(cell["folder"])
-            with open(folder / "log.txt", "a") as log:
-                log.write(f"{cell}\\n")
-            if (folder / f"fail{cell['number']}").exists():
-                raise ArithmeticError(f"bad {cell['number']}")
-            return [helped(cell), {"set": str({"p", "q", "r", "s", "t"} & {cell["kind"], "q"}), "none": None}]
-
-        def claims(self, results):
-            effect = results.difference("x", {"kind": "b"}, {"kind": "a"})
-            return [Claim(text="equal", source="here", measure="x", effect=effect, at_least=0.0)]
-"""
-CELLS = 24
-
-
-@pytest.fixture
-def study(write: Write) -> str:
-    return write(STUDY, "ran.py")
-
-
-@pytest.fixture
-def chosen(tmp_path: Path) -> dict[str, str]:
-    return {"folder": str(tmp_path)}
-
-
-@pytest.fixture
-def campaign(study: str, chosen: dict[str, str], tmp_path: Path) -> Run:
-    """Run the campaign, in this process unless it is said otherwise."""
-
-    def ran(out: str = "out", **options: Any) -> Campaign:  # noqa: ANN401  as `run` has them
-        given = {"scale": "smoke", "workers": 0, "chosen": chosen, **options}
-        return run(study, out=tmp_path / out, **given)
-
-    return ran
-
-
-def begun(tmp_path: Path) -> int:
-    """Return how many cells were begun so far."""
-    path = tmp_path / "log.txt"
-    return len(path.read_text("utf-8").splitlines()) if path.exists() else 0
-
-
-def ended(words: list[str], folder: Path, **options: Any) -> "subprocess.CompletedProcess[str]":  # noqa: ANN401
-    """Run a command to its end."""
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, **options)
-
-
-@pytest.fixture
-def asked(study: str, chosen: dict[str, str]) -> Ask:
-    """Return the command that runs the campaign, with these options."""
-    return lambda *options: command(study, *options, **chosen)
-
 
 # -- a run ------------------------------------------------------------------------------------------
 
@@ -133,6 +60,8 @@ def test_a_campaign_that_is_opened_is_as_it_is(campaign: Run, tmp_path: Path) ->
     found = opened(tmp_path / "out", trust=True)
     assert (found.done, found.run, found.complete, found.changed) == (12, 0, False, False)
     assert begun(tmp_path) == 12
+    with refused("...holds no campaign: it has no manifest.json..."):
+        opened(tmp_path, trust=True)
 
 
 def test_a_run_puts_the_signals_back_and_leaves_them_alone_outside_the_main_thread(campaign: Run) -> None:
@@ -258,159 +187,23 @@ def test_a_campaign_all_of_whose_cells_fail_has_no_report_and_says_so(asked: Ask
     assert not (tmp_path / "out" / "report.html").exists()
 
 
-@pytest.mark.parametrize("limit_s", [0.0, -1.0, float("nan"), float("inf"), 1e7])
-def test_a_limit_of_a_cells_time_that_is_none_is_refused(limit_s: float, campaign: Run, tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"cell_timeout_s must be a number of seconds > 0 and <= 1e\+06 \(got"):
-        campaign(cell_timeout_s=limit_s, workers=1)
+@pytest.mark.parametrize(
+    ("limit_s", "workers", "what"),
+    [
+        *(
+            (each, 1, "must be a number of seconds > 0 and <= 1e+06 (got ...")
+            for each in (0.0, -1.0, math.nan, math.inf)
+        ),
+        (1e7, 1, "must be a number of seconds > 0 and <= 1e+06 (got ..."),
+        (1.0, 0, "has no effect with workers=0, ...; use workers=1 or more..."),
+    ],
+)
+def test_a_limit_of_a_cells_time_that_is_none_or_cannot_be_kept_is_refused(
+    limit_s: float, workers: int, what: str, campaign: Run, tmp_path: Path
+) -> None:
+    with refused(f"cell_timeout_s {what}"):
+        campaign(cell_timeout_s=limit_s, workers=workers)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_limit_of_a_cells_time_needs_a_process_that_can_be_ended(campaign: Run) -> None:
-    with pytest.raises(RequestError, match=r"cell_timeout_s has no effect with workers=0, .*; use workers=1 or more"):
-        campaign(cell_timeout_s=1.0)
-
-
-# -- folders that hold something else ---------------------------------------------------------------
-
-
-def test_a_folder_with_the_campaign_of_another_study_is_refused_and_left_as_it_is(
-    campaign: Run, write: Write, tmp_path: Path
-) -> None:
-    campaign()
-    before = (tmp_path / "out" / "manifest.json").read_bytes()
-    other = write(STUDY.replace("class Ran", "class Other"), "other.py")
-    with pytest.raises(RequestError, match="holds a campaign of study ran; choose another folder"):
-        run(other, out=tmp_path / "out", scale="smoke", workers=0)
-    assert (tmp_path / "out" / "manifest.json").read_bytes() == before
-
-
-@pytest.mark.parametrize("name", WRITTEN)
-@pytest.mark.parametrize("content", ["file", "link"])
-def test_what_no_campaign_has_written_is_not_overwritten_unless_asked(
-    name: str, content: str, campaign: Run, tmp_path: Path
-) -> None:
-    path = tmp_path / "out" / name
-    path.parent.mkdir()
-    if content == "file":
-        path.write_text('{"name": "ran", "schedlab": "1"}')
-    else:
-        path.symlink_to(tmp_path)
-    with pytest.raises(RequestError, match=rf"{name} was not written by a campaign; choose another folder, or use --f"):
-        campaign()
-    assert list(path.parent.iterdir()) == [path]
-    if name in {"cells", "failures", "runs"}:
-        what = "is a link, which is not followed" if content == "link" else "is not a folder"
-        with pytest.raises(RequestError, match=rf"{name} {what}"):
-            campaign(force=True)
-    elif content == "file":
-        assert campaign(force=True).complete
-
-
-def test_a_campaign_goes_on_without_its_manifest_and_writes_nothing_but_its_own(campaign: Run, tmp_path: Path) -> None:
-    write_report(campaign())
-    (tmp_path / "out" / "manifest.json").unlink()
-    assert campaign().run == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} <= {*WRITTEN}
-
-
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        ("", "it is no JSON..."),
-        ("[]", "it holds no JSON object..."),
-        ("{}", "it has no 'name'; remove it, and the command of the run..."),
-    ],
-)
-def test_a_manifest_that_is_none_is_reported_by_its_name(
-    content: str, what: str, campaign: Run, tmp_path: Path
-) -> None:
-    campaign()
-    path = tmp_path / "out" / "manifest.json"
-    path.write_text(content)
-    with refused(f"{path}: {what}", FileFormatError):
-        campaign()
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *((name, None) for name in ("study", "scale", "seed", "chosen", "code", "parameters", "factors", "schedlab")),
-        *(("seed", "a"), ("chosen", 3), ("study", 3), ("scale", []), ("code", 1.5), ("factors", [])),
-    ],
-)
-def test_a_manifest_that_lacks_something_or_has_something_else_is_reported(
-    name: str, value: object, campaign: Run, tmp_path: Path
-) -> None:
-    campaign()
-    path = tmp_path / "out" / "manifest.json"
-    about = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps({**about, name: value}))
-    with refused(f"{path}: its bytes are not those ...; remove it, and the command...", FileFormatError):
-        opened(tmp_path / "out", trust=True)
-    del about["digest"], about[name]
-    path.write_text(json.dumps(about if value is None else {**about, name: value}))
-    what = f"has no '{name}'" if value is None else f"has a '{name}' that is "
-    with refused(f"{path} {what}...", SimModelsError):
-        opened(tmp_path / "out", trust=True)
-
-
-def test_a_folder_without_a_campaign_cannot_be_opened(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"holds no campaign: it has no manifest\.json"):
-        opened(tmp_path, trust=True)
-
-
-def test_the_cells_of_a_damaged_file_are_run_again_and_the_file_is_named(
-    campaign: Run, asked: Ask, tmp_path: Path
-) -> None:
-    campaign()
-    expected = results(tmp_path / "out")
-    path = min((tmp_path / "out" / "cells").iterdir())
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    why = f"{tmp_path}/out/cells/{path.name} is damaged"
-    looked = ended([sys.executable, "-m", "experiments", "report", str(tmp_path / "out")], tmp_path)
-    assert looked.returncode in {1, 2}
-    assert looked.stderr.startswith(f"error: {why}, and left out: its bytes are not those that were written")
-    assert "Traceback" not in looked.stderr
-    process = ended(asked("--workers=0", f"--out={tmp_path / 'out'}"), tmp_path)
-    assert process.returncode == 0, process.stderr
-    assert process.stderr.startswith(f"{why}: its bytes are not those that were written")
-    assert "it is set aside, and its cells are run again" in process.stderr.splitlines()[0]
-    assert path.with_name(f"{path.name}.damaged").read_bytes() == content
-    assert results(tmp_path / "out") == expected
-    assert opened(tmp_path / "out", trust=True).damaged == {}
-
-
-RECORDS = {
-    "an object of nothing": "{}",
-    "garbage": "\x00\x01",
-    "other kinds": '{"state": 1, "command": {}, "begun": [], "wall_s": "x", "cells_s": null, "cells": 3}',
-    "huge": '{"wall_s": 1' + 400 * "0" + "}",
-    "kinds of a failure": '{"cell": [], "error": {}, "worker": 3, "traceback": null}',
-}
-
-
-@pytest.mark.parametrize("content", RECORDS.values(), ids=RECORDS)
-@pytest.mark.parametrize("folder", ["runs", "failures"])
-def test_a_damaged_record_is_named_and_does_not_stop_what_can_be_done_without_it(
-    folder: str, content: str, campaign: Run, tmp_path: Path
-) -> None:
-    (tmp_path / "fail3").touch()
-    campaign()
-    expected = results(tmp_path / "out")
-    path = min((tmp_path / "out" / folder).iterdir())
-    path.write_text(content)
-    found = opened(tmp_path / "out", trust=True)
-    write_report(found)
-    assert list(found.damaged) == [path]
-    assert len(found.failed) == (3 if folder == "failures" else 4)
-    assert f"{path.name} is damaged, and left out" in (tmp_path / "out" / "report.html").read_text("utf-8")
-    again = campaign()
-    assert again.damaged == {}
-    assert (again.run, len(again.failed)) == (1 if folder == "failures" else 0, 4)
-    assert path.with_name(f"{path.name}.damaged").exists()
-    assert results(tmp_path / "out") == expected
 
 
 # -- full disks -------------------------------------------------------------------------------------
@@ -490,12 +283,12 @@ def test_cells_are_run_again_if_what_they_run_has_changed(
     old: str, new: str, again: bool, write: Write, campaign: Run, tmp_path: Path
 ) -> None:
     campaign()
-    assert STUDY.count(old) == 1
-    write(STUDY.replace(old, new), "ran.py")
+    assert RAN.count(old) == 1
+    write(RAN.replace(old, new), "ran.py")
     assert opened(tmp_path / "out", trust=True).changed is again
     assert opened(tmp_path / "out", trust=True).done == CELLS
     assert campaign().run == (CELLS if again else 0)
-    write(STUDY, "ran.py")
+    write(RAN, "ran.py")
     assert campaign().run == 0  # what was run with the code of before is still there
 
 
