@@ -109,16 +109,9 @@ def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("serial_probability", -0.1),
-        ("serial_probability", 0.5),
-        ("size_low_probability", 1.1),
-        ("runtime_shape_1", 0.0),
-        ("gap_scale", math.inf),
-        ("gap_ratio", -1.0),
-        ("runtime_slope", math.nan),
-        ("size_low", math.inf),
-        ("day_start_slot", 0),
-        ("day_start_slot", 49),
+        *(("serial_probability", -0.1), ("serial_probability", 0.5), ("size_low_probability", 1.1)),
+        *(("runtime_shape_1", 0.0), ("runtime_slope", math.nan), ("size_low", math.inf)),
+        *(("gap_scale", math.inf), ("gap_ratio", -1.0), ("day_start_slot", 0), ("day_start_slot", 49)),
     ],
 )
 def test_parameters_that_make_no_distribution_are_refused(name: str, value: float) -> None:

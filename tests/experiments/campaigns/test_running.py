@@ -177,16 +177,6 @@ def test_cells_that_fail_are_recorded_and_run_again_only_if_asked(
     assert results(tmp_path / "out") == results(tmp_path / "other")
 
 
-def test_a_campaign_all_of_whose_cells_fail_has_no_report_and_says_so(asked: Ask, tmp_path: Path) -> None:
-    for number in range(6):
-        (tmp_path / f"fail{number}").touch()
-    process = ended(asked("--workers=0", "--out=out"), tmp_path)
-    assert process.returncode == 1
-    assert "ran: 0 of 24 cells are done, 24 run just now" in process.stderr
-    assert "Traceback" not in process.stderr
-    assert not (tmp_path / "out" / "report.html").exists()
-
-
 @pytest.mark.parametrize(
     ("limit_s", "workers", "what"),
     [

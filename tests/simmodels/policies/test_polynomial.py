@@ -62,23 +62,8 @@ def test_a_monomial_can_be_said_in_several_ways(term: object, expected: tuple[in
 @pytest.mark.parametrize(
     "term",
     [
-        "",
-        "  ",
-        "2",
-        "x",
-        "p-1",
-        "p+q",
-        "p2x",
-        "p17",
-        "p9p9",
-        "p0x",
-        "p100",
-        "sqrt p",
-        (1, 2),
-        (1, -1, 0),
-        (17, 0, 0),
-        3.0,
-        (1.5, 0, 0),
+        *("", "  ", "2", "x", "p-1", "p+q", "p2x", "p17", "p9p9", "p0x", "p100", "sqrt p"),
+        *((1, 2), (1, -1, 0), (17, 0, 0), 3.0, (1.5, 0, 0)),
     ],
 )
 def test_what_is_no_monomial_is_refused(term: object) -> None:
