@@ -142,20 +142,21 @@ def test_a_job_that_ended_has_run_whatever_its_end(tmp_path: Path, state: str, s
     assert (jobs.runtime_s[0], jobs.extras["status"][0], jobs.extras["state"][0]) == (3600, status, state)
 
 
-def test_a_job_may_run_for_no_time(tmp_path: Path) -> None:
-    assert read(tmp_path, {"Elapsed": "00:00:00"}).runtime_s.tolist() == [0]
-
-
-def test_time_suspended_is_no_runtime(tmp_path: Path) -> None:
-    suspended = {"Elapsed": "00:50:00", "Suspended": "00:10:00"}
-    assert read(tmp_path, suspended).runtime_s.tolist() == [3000]
-    text = printed(suspended, columns=[*[name for name in USUAL if name != "Elapsed"], "Suspended"])
-    assert read_sacct(written(tmp_path, text)).runtime_s.tolist() == [3000]
-
-
-def test_elapsed_seconds_go_before_other_ways_to_say_it(tmp_path: Path) -> None:
-    jobs = read(tmp_path, {"ElapsedRaw": "3601"}, {"JobID": "11", "ElapsedRaw": ""})
-    assert jobs.runtime_s.tolist() == [3601, 3600]
+@pytest.mark.parametrize(
+    ("record", "runtime_s"),
+    [
+        ({"Elapsed": "00:00:00"}, 0),
+        ({"Elapsed": "00:50:00", "Suspended": "00:10:00"}, 3000),
+        ({"Elapsed": "", "Suspended": "00:10:00"}, 3000),
+        ({"ElapsedRaw": "3601"}, 3601),
+        ({"ElapsedRaw": ""}, 3600),
+    ],
+    ids=["none", "suspended", "from start to end", "elapsed seconds", "no elapsed seconds"],
+)
+def test_a_runtime_is_what_elapsed_or_else_from_start_to_end_but_for_time_suspended(
+    tmp_path: Path, record: Mapping[str, str], runtime_s: float
+) -> None:
+    assert read(tmp_path, record).runtime_s.tolist() == [runtime_s]
 
 
 # -- cores, limits, memory, users -------------------------------------------------------------------
