@@ -155,6 +155,10 @@ def test_a_filter_may_leave_nothing() -> None:
     assert len(clean(log((0, -1, 9, 2, 2)), "strong")) == 0
 
 
+def test_where_one_size_is_mended_others_stay_however_small_beside_the_other() -> None:
+    assert clean(log((0, 5, 9, -1, 3), (0, 5, 9, 3, 1)), "strong").cores.tolist() == [3, 1]
+
+
 def test_every_filter_is_registered_under_its_name_and_says_what_it_is_for() -> None:
     assert set(FILTERS) == {"runnable", "strong", "program", "regression", "published", "ends"}
     for name, chosen in FILTERS.items():
