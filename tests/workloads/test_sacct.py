@@ -76,8 +76,7 @@ def test_without_those_numbers_jobs_are_renumbered(tmp_path: Path) -> None:
 
 def test_raw_numbers_are_enough(tmp_path: Path) -> None:
     columns = ["JobIDRaw", *[name for name in USUAL if name != "JobID"]]
-    text = printed({"JobIDRaw": "9"}, {"JobIDRaw": "9.batch"}, {"JobIDRaw": "8"}, columns=columns)
-    jobs = read_sacct(written(tmp_path, text))
+    jobs = read(tmp_path, {"JobIDRaw": "9"}, {"JobIDRaw": "9.batch"}, {"JobIDRaw": "8"}, columns=columns)
     assert jobs.job_id.tolist() == [9, 8]
     assert jobs.counts["job steps"] == 1
 
@@ -175,7 +174,7 @@ def test_the_cores_allocated_count_unless_those_requested_are_asked_for(tmp_path
 def test_cores_may_be_among_the_trackable_resources(tmp_path: Path) -> None:
     columns = [*[name for name in USUAL if "CPUS" not in name], "AllocTRES", "ReqTRES"]
     tres = {"AllocTRES": "billing=6,cpu=6,energy=12,gres/gpu=1,mem=8G,node=1", "ReqTRES": "cpu=5,mem=4G,node=1"}
-    jobs = read_sacct(written(tmp_path, printed(tres, columns=columns)))
+    jobs = read(tmp_path, tres, columns=columns)
     sizes = [jobs.extras[name][0] for name in ("allocated_cores", "requested_cores", "requested_memory_mb")]
     assert sizes == [6, 5, 4096]
 
@@ -234,7 +233,7 @@ def test_users_are_numbered_by_name_and_else_by_their_numbers(tmp_path: Path) ->
     assert jobs.user_id.tolist() == [3, -1, 2, 3, 1]
     assert jobs.extras["user"].tolist() == ["zoe", "", "bob", "zoe", "ada"]
     columns = [*[name for name in USUAL if name != "User"], "UID"]
-    assert read_sacct(written(tmp_path, printed(*users, columns=columns))).user_id.tolist() == [1000] * 5
+    assert read(tmp_path, *users, columns=columns).user_id.tolist() == [1000] * 5
 
 
 # -- times ------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def test_steps_are_left_out_and_counted(tmp_path: Path) -> None:
 def test_a_missing_column_is_named_with_the_command_that_makes_it(tmp_path: Path, gone: str, reported: str) -> None:
     columns = [name for name in USUAL if name not in gone.split()]
     with pytest.raises(FileFormatError, match=reported) as caught:
-        read_sacct(written(tmp_path, printed({}, columns=columns)))
+        read(tmp_path, {}, columns=columns)
     assert caught.value.line == 1
 
 
@@ -64,9 +64,9 @@ def test_eligible_is_needed_only_if_it_counts(tmp_path: Path) -> None:
 def test_the_command_in_the_errors_makes_a_good_file(tmp_path: Path) -> None:
     names = sacct_lines.COMMAND.rpartition(" ")[2].split(",")
     raw = {"JobIDRaw": "10", "ElapsedRaw": "3600", "TimelimitRaw": "120", "Suspended": "00:00:00"}
-    jobs = read_sacct(written(tmp_path, printed(raw, columns=names)))
+    jobs = read(tmp_path, raw, columns=names)
     assert (jobs.runtime_s[0], jobs.estimate_s[0]) == (3600, 7200)
-    assert read_sacct(written(tmp_path, printed(raw, columns=names)), submit="eligible").submit_s.tolist() == [0]
+    assert read(tmp_path, raw, columns=names, submit="eligible").submit_s.tolist() == [0]
 
 
 @pytest.mark.parametrize("keep", ["last", "all"])
@@ -103,7 +103,7 @@ def test_a_bar_in_a_name_does_no_harm_in_the_last_column(tmp_path: Path, end: st
     jobs = read_sacct(written(tmp_path, text))
     assert jobs.extras["job_name"].tolist() == names
     assert jobs.job_id.tolist() == [0, 1, 2, 3, 4]
-    assert read_sacct(written(tmp_path, printed({"JobName": "a|b"}, columns=columns))).extras["job_name"] == ["a|b"]
+    assert read(tmp_path, {"JobName": "a|b"}, columns=columns).extras["job_name"] == ["a|b"]
 
 
 def test_a_bar_in_a_name_elsewhere_makes_a_bad_line(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from experiments.campaigns import Effect, bootstrap, paired
 from experiments.campaigns.statistics import (
@@ -259,10 +260,8 @@ def test_a_share_of_all_is_not_certain() -> None:
         share([])
 
 
-def means(
-    rows: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]",
-) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
-    found: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = rows.mean(axis=-2)[..., 0]
+def means(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = rows.mean(axis=-2)[..., 0]
     return found
 
 
