@@ -68,6 +68,12 @@ def shared() -> Path:
     pytest.skip(message)
 
 
+@pytest.fixture(scope="session")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for the files that hypothesis draws, each of which takes the place of the one before."""
+    return tmp_path_factory.getbasetemp()
+
+
 FLAGS = (
     "--headless=new",
     "--no-sandbox",

@@ -11,13 +11,12 @@ import json
 import lzma
 import os
 import random
-import re
 import resource
 import signal
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +30,7 @@ from simmodels.errors import SimModelsError
 from simmodels.ground.toml_json import json_text, toml_text
 from simmodels.learning.regression import Fit
 from tests.attacks.attack import Broken, Case
+from tests.attacks.mutations import MUTATIONS, flip, truncate
 from workloads.files import read_whole
 
 CASES: Final = 10_000
@@ -44,69 +44,6 @@ _PACK: Final[dict[str, Callable[[bytes], bytes]]] = {".gz": gzip.compress, ".bz2
 _FEW: Final = 20
 _PACKED: Final = 0.2
 """The share of the files that are compressed."""
-_EXTREMES: Final = (
-    b"9" * 400,
-    b"-" + b"9" * 400,
-    b"9" * 5000,
-    b"NaN",
-    b"nan",
-    b"inf",
-    b"-inf",
-    b"Infinity",
-    b"-0",
-    b"-0.0",
-    b"1e308",
-    b"-1e308",
-    b"1e-320",
-    b"1e400",
-    b"9223372036854775807",
-    b"9223372036854775808",
-    b"-9223372036854775808",
-    b"18446744073709551616",
-    b"9007199254740993",
-    b"2147483648",
-    b"0",
-    b"-1",
-    b"1.5",
-    b"1_000",
-    b"0x10",
-    b"1e5",
-    "١٢".encode(),
-    b"",
-)
-_ODD: Final = (
-    b"\0",
-    b"\x1b[31m",
-    b"\x07",
-    b"\r",
-    b"\r\n",
-    b"\x0b",
-    b"\x0c",
-    b"\x1c",
-    b"\x85",
-    b"\xff\xfe",
-    b"\xc3\x28",
-    b"\xed\xa0\x80",
-    b"\xef\xbb\xbf",
-    "\u2028".encode(),
-    "\u202e".encode(),
-    b"\\ud800",
-    b"\\u0000",
-    b"&#27;",
-    b"&bomb;",
-    b"<!DOCTYPE adag [<!ENTITY a 'x'>]>",
-    b"=1+1",
-    b"'",
-    b'"',
-    b"|",
-    b";",
-    b"#",
-    b",",
-)
-_NESTS: Final = (b"[", b"{", b'{"a":', b"<job>", b"<a>", b"(", b"a.", b"[[", b'"')
-_VALUES: Final = (b"null", b"true", b"false", b"[]", b"{}", b'""', b'"x"', b"-1", b"1.5", b"[[1]]", b'{"a": 1}')
-_NUMBER: Final = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?")
-_VALUE: Final = re.compile(rb'"[^"\n]*"|-?[0-9]+(?:\.[0-9]+)?')
 
 
 class _HangsError(BaseException):
@@ -120,7 +57,7 @@ class Reader:
     name: str
     suffix: str
     read: Callable[[Path], Any]
-    seeds: tuple[bytes, ...]
+    seeds: tuple[bytes, ...] = field(repr=False)
     check: Callable[[Any, bytes], None]
 
 
@@ -212,7 +149,7 @@ def _of_series(table: Any, data: bytes) -> None:  # noqa: ANN401  a DataFrame
 def _of_polynomial(order: sm.Polynomial, _: bytes) -> None:
     _holds(sm.Polynomial.from_json(order.to_json()) == order, "it is not read back from JSON")
     _holds(sm.Polynomial.from_toml(order.to_toml()) == order, "it is not read back from TOML")
-    order.value(sm.Job(1, 10.0, 20.0, 30.0, 4), 15.0)
+    order.key(sm.Job(1, 10.0, 20.0, 30.0, 4), 15.0)
 
 
 def _of_fit(fit: Fit, data: bytes) -> None:
@@ -332,7 +269,7 @@ def _made(folder: Path) -> dict[str, list[bytes]]:
     }  # fmt: skip
 
 
-def _readers(folder: Path) -> list[Reader]:
+def readers(folder: Path) -> list[Reader]:
     """Return all readers with their good files."""
     made = {name: tuple(seeds) for name, seeds in _made(folder).items()}
     logs = made["swf"] + made["sacct"] + made["borg"] + made["batsim"]
@@ -363,113 +300,6 @@ def _readers(folder: Path) -> list[Reader]:
     ]
 
 
-# -- mutations ----------------------------------------------------------------------------------------
-
-
-def _somewhere(rng: random.Random, data: bytes) -> int:
-    return rng.randrange(len(data) + 1)
-
-
-def _flip(rng: random.Random, data: bytes) -> bytes:
-    changed = bytearray(data)
-    for _ in range(rng.randint(1, 8)):
-        if changed:
-            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
-    return bytes(changed)
-
-
-def _insert(rng: random.Random, data: bytes) -> bytes:
-    at = _somewhere(rng, data)
-    return data[:at] + rng.randbytes(rng.randint(1, 20)) + data[at:]
-
-
-def _remove(rng: random.Random, data: bytes) -> bytes:
-    at = _somewhere(rng, data)
-    return data[:at] + data[at + rng.choice((1, 3, 30, 300)) :]
-
-
-def _truncate(rng: random.Random, data: bytes) -> bytes:
-    return data[: _somewhere(rng, data)]
-
-
-def _move_lines(rng: random.Random, data: bytes) -> bytes:
-    lines = data.splitlines(keepends=True) or [b""]
-    one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-    what = rng.randrange(4)
-    if what == 0:
-        lines[one], lines[other] = lines[other], lines[one]
-    elif what == 1:
-        lines.insert(other, lines[one])
-    elif what == 2:
-        del lines[one]
-    else:
-        lines[one] = lines[one][: _somewhere(rng, lines[one])] + b"\n"
-    return b"".join(lines)
-
-
-def _in_place(pattern: re.Pattern[bytes], texts: tuple[bytes, ...]) -> Callable[[random.Random, bytes], bytes]:
-    def put(rng: random.Random, data: bytes) -> bytes:
-        places = [found.span() for found in pattern.finditer(data)]
-        if not places:
-            return data
-        start, end = rng.choice(places)
-        return data[:start] + rng.choice(texts) + data[end:]
-
-    return put
-
-
-def _odd(rng: random.Random, data: bytes) -> bytes:
-    at = rng.choice((0, len(data), _somewhere(rng, data)))
-    return data[:at] + rng.choice(_ODD) + data[at:]
-
-
-def _huge(rng: random.Random, data: bytes) -> bytes:
-    at = _somewhere(rng, data)
-    return (
-        data[:at]
-        + rng.choice((b"x", b"9", b" ", b"\n", b"\0", b"|", b",", b"-")) * rng.choice((1000, 100_000))
-        + data[at:]
-    )
-
-
-def _nest(rng: random.Random, data: bytes) -> bytes:
-    at = _somewhere(rng, data)
-    return data[:at] + rng.choice(_NESTS) * rng.choice((3, 900, 1500, 50_000)) + data[at:]
-
-
-def _line_ends(rng: random.Random, data: bytes) -> bytes:
-    return data.replace(b"\n", rng.choice((b"\r\n", b"\r", b"\n\n", b"\n\r", b"\x0b\n", b"\xe2\x80\xa8")))
-
-
-def _encode(rng: random.Random, data: bytes) -> bytes:
-    return data.decode(errors="replace").encode(rng.choice(("utf-16", "utf-16-le", "utf-32", "utf-7", "utf-8-sig")))
-
-
-def _separate(rng: random.Random, data: bytes) -> bytes:
-    one = rng.choice((b" ", b"|", b",", b":", b"=", b"\n", b'"', b"/", b"]", b"}", b">"))
-    return data.replace(one, rng.choice((b"\t", one * 2, b"", b" ", b";")), rng.choice((1, 5, -1)))
-
-
-_MUTATIONS: Final[tuple[Callable[[random.Random, bytes], bytes], ...]] = (
-    _flip,
-    _insert,
-    _remove,
-    _truncate,
-    _move_lines,
-    _in_place(_NUMBER, _EXTREMES),
-    _in_place(_NUMBER, _EXTREMES),
-    _in_place(_VALUE, _VALUES),
-    _in_place(_VALUE, _VALUES),
-    _odd,
-    _odd,
-    _huge,
-    _nest,
-    _line_ends,
-    _encode,
-    _separate,
-)
-
-
 def _packed(rng: random.Random, data: bytes, bombs: dict[str, bytes]) -> tuple[str, bytes]:
     """Return data compressed, mostly damaged, and the suffix; seldom what unpacks to very much."""
     kind = rng.choice([*_PACK])
@@ -478,9 +308,9 @@ def _packed(rng: random.Random, data: bytes, bombs: dict[str, bytes]) -> tuple[s
     packed = _PACK[kind](data)
     how = rng.randrange(6)
     if how == 0:
-        packed = _flip(rng, packed)
+        packed = flip(rng, packed)
     elif how == 1:
-        packed = _truncate(rng, packed)
+        packed = truncate(rng, packed)
     elif how == 2:
         packed += rng.choice((b"x", packed, bytes(100), packed[:10], rng.randbytes(5)))
     elif how == 3:
@@ -501,7 +331,7 @@ def _text_fault(error: SimModelsError, path: Path) -> str:
     return "is long" if len(text) > 1_500 else ""
 
 
-def _outcome(reader: Reader, path: Path) -> str:
+def outcome(reader: Reader, path: Path) -> str:
     """Read a file, and return what came of it."""
     try:
         found = reader.read(path)
@@ -522,7 +352,7 @@ def _case(number: int, seed: int, readers: list[Reader], bombs: dict[str, bytes]
 
     def run() -> str:
         data = rng.choice(reader.seeds)
-        done = rng.choices(_MUTATIONS, k=rng.choice((1, 1, 1, 2, 3)))
+        done = rng.choices(MUTATIONS, k=rng.choice((1, 1, 1, 2, 3)))
         for mutate in done:
             data = mutate(rng, data)
         suffix = reader.suffix
@@ -533,7 +363,7 @@ def _case(number: int, seed: int, readers: list[Reader], bombs: dict[str, bytes]
         path.write_bytes(data)
         signal.setitimer(signal.ITIMER_VIRTUAL, CPU_S)
         try:
-            return f"{reader.name}: {_outcome(reader, path)}"
+            return f"{reader.name}: {outcome(reader, path)}"
         except (Exception, _HangsError) as error:
             names = ", ".join(mutate.__name__ for mutate in done)
             what = f"{reader.name} ({names}), {len(data)} bytes: {type(error).__name__}: {str(error)[:700]}"
@@ -552,8 +382,8 @@ def cases(seed: int) -> Iterator[Case]:
     """Yield the cases of a seed."""
     before, limits = signal.signal(signal.SIGVTALRM, _hangs), resource.getrlimit(resource.RLIMIT_AS)
     with tempfile.TemporaryDirectory() as folder:
-        readers = _readers(Path(folder))
-        for reader in readers:  # what is compiled or imported is so before the simulation runs
+        known = readers(Path(folder))
+        for reader in known:  # what is compiled or imported is so before the simulation runs
             path = Path(folder) / f"first{reader.suffix}"
             path.write_bytes(reader.seeds[0])
             reader.check(reader.read(path), reader.seeds[0])
@@ -563,7 +393,7 @@ def cases(seed: int) -> Iterator[Case]:
         try:
             number = 0
             while True:
-                yield _case(number, seed, readers, bombs, Path(folder))
+                yield _case(number, seed, known, bombs, Path(folder))
                 number += 1
         finally:
             resource.setrlimit(resource.RLIMIT_AS, limits)

@@ -21,7 +21,7 @@ from experiments.campaigns.report import write_report
 from experiments.campaigns.running import opened, run
 from tests.attacks.attack import Broken, Case
 from tests.attacks.flips import write_study
-from tests.processes import session_of
+from tests.processes import command_of, session_of
 
 CASES = 300
 PATIENCE_S = 120.0
@@ -157,7 +157,7 @@ def _kill(child: int, whom: str, sent: signal.Signals) -> bool:
         return True
     found = [child]
     if whom == "worker":
-        found = [process for process in session_of(child) if "spawn_main" in _command(process)]
+        found = [process for process in session_of(child) if "spawn_main" in command_of(process)]
     for process in found[:1]:
         os.kill(process, sent)
     return bool(found)
@@ -189,11 +189,3 @@ def _none_left(session: int, where: str) -> None:
                 os.kill(process, signal.SIGKILL)
             raise Broken(f"{where}: {len(left)} processes were left")
         time.sleep(0.002)
-
-
-def _command(process: int) -> str:
-    """Return the command of a process."""
-    try:
-        return Path(f"/proc/{process}/cmdline").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, RequestError
-from simmodels.workflow import Workflow
+from tests import work
+from tests.refused import refused
+from tests.work import read_or_refused
 from workloads import read_dax
 
 DRAWN = """<?xml version="1.0" encoding="UTF-8"?>
@@ -40,9 +42,7 @@ DRAWN = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def written(folder: Path, text: str | bytes) -> Path:
-    path = folder / "drawn.dax"
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
+    return work.written(folder, text, "drawn.dax")
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,11 @@ def test_options_are_those_of_the_other_reader(tmp_path: Path) -> None:
         read_dax(path, kind={"cut": "cpu"})
 
 
+NO_TYPE = "the file must have no document type (<!DOCTYPE>), which can define entities"
+LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+BOMB = f'<!DOCTYPE adag [<!ENTITY l0 "ha">{LAUGHS}]><adag><job id="a" runtime="1" name="&l9;"/></adag>'
+
+
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
@@ -96,16 +101,9 @@ def test_options_are_those_of_the_other_reader(tmp_path: Path) -> None:
         ("</adag>", "</job>", "line 23: no XML that can be read: mismatched tag"),
         (DRAWN, "<dag/>", "line 1: the root must be <adag> (got '<dag>')"),
         (DRAWN, "<adag/>", "the file has no job"),
-        (
-            "<!-- a drawn one -->",
-            '<!DOCTYPE adag [<!ENTITY x "y">]>',
-            "line 2: the file must have no document type (<!DOCTYPE>), which can define entities",
-        ),
-        (
-            "<!-- a drawn one -->",
-            '<!DOCTYPE adag SYSTEM "http://localhost/x.dtd">',
-            "line 2: the file must have no document type (<!DOCTYPE>), which can define entities",
-        ),
+        ("<!-- a drawn one -->", '<!DOCTYPE adag [<!ENTITY x "y">]>', f"line 2: {NO_TYPE}"),
+        ("<!-- a drawn one -->", '<!DOCTYPE adag SYSTEM "http://localhost/x.dtd">', f"line 2: {NO_TYPE}"),
+        (DRAWN, BOMB, f"line 1: {NO_TYPE}"),
         ('runtime="0.2"', 'runtime="&x;"', "line 15: no XML that can be read: undefined entity"),
         ('encoding="UTF-8"', 'encoding="x-none"', "no XML that can be read: "),
         ('encoding="UTF-8"', 'encoding="utf-7"', "no XML that can be read: "),
@@ -129,36 +127,8 @@ def test_options_are_those_of_the_other_reader(tmp_path: Path) -> None:
 def test_what_is_no_such_workflow_is_refused_with_line_and_job(tmp_path: Path, old: str, new: str, what: str) -> None:
     assert old in DRAWN
     path = written(tmp_path, DRAWN.replace(old, new, 1))
-    with pytest.raises(FileFormatError, match=re.escape(str(path)) + ".*" + re.escape(what)):
+    with refused(f"{path}...{what}...", FileFormatError):
         read_dax(path)
-
-
-def test_a_billion_laughs_end_at_the_first(tmp_path: Path) -> None:
-    laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
-    bomb = f'<!DOCTYPE adag [<!ENTITY l0 "ha">{laughs}]><adag><job id="a" runtime="1" name="&l9;"/></adag>'
-    with pytest.raises(
-        FileFormatError, match=r"line 1: the file must have no document type \(<!DOCTYPE>\), which can define entities"
-    ):
-        read_dax(written(tmp_path, bomb))
-
-
-def readable_or_refused(path: Path) -> None:
-    try:
-        job = read_dax(path)
-    except FileFormatError as error:
-        text = str(error)
-        assert text.startswith(str(path)), text
-    else:
-        assert isinstance(job, Workflow)
-        assert np.isfinite(job.runtime_s).all()
-
-
-@given(st.binary(max_size=6), st.integers(0, len(DRAWN)), st.integers(0, 6))
-def test_any_bytes_are_a_workflow_or_one_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, put_in: bytes, at: int, instead_of: int
-) -> None:
-    whole = DRAWN.encode()
-    readable_or_refused(written(tmp_path_factory.getbasetemp(), whole[:at] + put_in + whole[at + instead_of :]))
 
 
 VALUES = st.sampled_from(
@@ -167,13 +137,12 @@ VALUES = st.sampled_from(
 
 
 @given(st.integers(0, 60), VALUES | st.floats().map(str) | st.text(max_size=4))
-def test_any_values_are_a_workflow_or_one_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, which: int, value: str
-) -> None:
+def test_any_values_are_a_workflow_or_one_clear_error(scratch: Path, which: int, value: str) -> None:
     found = list(re.finditer(r'(?<=")[^"]*(?=")|(?<=<)\w+|(?<=>)[\d.]+(?=<)', DRAWN))
     place = found[which % len(found)]
     text = DRAWN[: place.start()] + value.replace("&", "&amp;") + DRAWN[place.end() :]
-    readable_or_refused(written(tmp_path_factory.getbasetemp(), text.encode(errors="replace")))
+    job = read_or_refused(read_dax, written(scratch, text.encode(errors="replace")))
+    assert job is None or np.isfinite(job.runtime_s).all()
 
 
 def test_every_real_workflow_is_read(shared: Path) -> None:

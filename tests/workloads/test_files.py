@@ -2,6 +2,7 @@ import bz2
 import gzip
 import lzma
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,10 +11,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simmodels.errors import FileFormatError
+from simmodels.errors import FileFormatError, printable
+from tests.attacks.files import Reader, outcome, readers
+from tests.attacks.mutations import MUTATIONS
+from tests.refused import refused
+from tests.work import written
 from workloads import files
 from workloads.arrivals import read_workflows
 from workloads.batsim import read_batsim
@@ -30,8 +35,8 @@ READERS = (read_swf, read_sacct, read_borg_slice, read_batsim, read_wfformat, re
 
 
 @given(st.binary(min_size=1), st.sampled_from(["", ".gz", ".bz2", ".xz", ".GZ"]))
-def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, data: bytes, suffix: str) -> None:
-    path = tmp_path_factory.getbasetemp() / f"whole{suffix}"
+def test_what_is_written_is_read_again(scratch: Path, data: bytes, suffix: str) -> None:
+    path = scratch / f"whole{suffix}"
     write_whole(path, b"x" + data)
     assert read_whole(path) == b"x" + data
 
@@ -40,6 +45,25 @@ def test_nothing_but_the_file_is_left(tmp_path: Path) -> None:
     write_whole(tmp_path / "log.swf.gz", b"1")
     write_whole(tmp_path / "log.swf.gz", b"2")
     assert [path.name for path in tmp_path.iterdir()] == ["log.swf.gz"]
+
+
+@pytest.mark.parametrize("packed_as", PACK)
+@pytest.mark.parametrize("suffix", ["", ".txt", ".gz", ".bz2", ".XZ"])
+def test_a_file_is_decompressed_by_its_first_bytes_whatever_its_name(
+    tmp_path: Path, packed_as: str, suffix: str
+) -> None:
+    assert read_whole(written(tmp_path, PACK[packed_as](b"some text"), f"log{suffix}")) == b"some text"
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_broken_compression_is_refused(tmp_path: Path, suffix: str) -> None:
+    whole = PACK[suffix](random.Random(1).randbytes(5000))
+    middle = len(whole) // 2
+    for broken in (whole[:middle], whole[:-3], whole[:middle] + b"\x00\xff" + whole[middle + 2 :], whole[:12]):
+        with refused(f"...: its {suffix} data are truncated or corrupt: ...", FileFormatError):
+            read_whole(written(tmp_path, broken, f"log{suffix}"))
+    with refused(f"...: its name ends in {suffix}, but it is not compressed that way", FileFormatError):
+        read_whole(written(tmp_path, b"some text", f"log{suffix}"))
 
 
 @pytest.mark.parametrize(
@@ -106,18 +130,45 @@ def test_a_second_stream_that_is_damaged_is_not_silently_lost(tmp_path: Path, su
 
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_every_reader_refuses_a_pipe_a_device_and_a_folder_at_once(
+def test_every_reader_refuses_what_is_no_file_that_can_be_read_at_once(
     tmp_path: Path, suffix: str, read: Callable[[Path], object]
 ) -> None:
     os.mkfifo(tmp_path / f"pipe{suffix}")
     (tmp_path / f"folder{suffix}").mkdir()
     for path, what in (
-        (tmp_path / f"pipe{suffix}", "it is a pipe; only a regular file is read"),
-        (tmp_path / f"folder{suffix}", "is a directory"),
-        (Path("/dev/zero"), "it is a device; only a regular file is read"),
+        (tmp_path / f"pipe{suffix}", "cannot be read: it is a pipe; only a regular file is read"),
+        (tmp_path / f"folder{suffix}", "cannot be read: is a directory"),
+        (tmp_path / f"nowhere{suffix}", "cannot be read: no such file or directory"),
+        (Path("/dev/zero"), "cannot be read: it is a device; only a regular file is read"),
+        (written(tmp_path, b"", "empty"), "the file is empty"),
+        (written(tmp_path, gzip.compress(b""), "empty.gz"), "the file is empty"),
+        (Path("zero\0byte"), "cannot be read: ..."),
     ):
-        with pytest.raises(FileFormatError, match=f"{path}: cannot be read: {what}"):
+        with refused(f"{printable(str(path))}: {what}", FileFormatError) as caught:
             read(path)
+        assert caught.value.line is None
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
+    """Return the readers that the attack on files knows, with good files of theirs."""
+    return {reader.name: reader for reader in readers(tmp_path_factory.mktemp("good"))}
+
+
+@pytest.mark.parametrize(
+    "name", ["swf", "sacct", "borg", "batsim", "wfformat", "dax", "series", "fit toml", "workload file", "study"]
+)
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32))
+def test_a_damaged_file_is_read_with_all_its_lines_or_refused_in_one_line_that_names_it(
+    scratch: Path, good: dict[str, Reader], name: str, seed: int
+) -> None:
+    """As `make attack` does, with thousands of cases."""
+    reader, drawn = good[name], random.Random(seed)
+    data = drawn.choice(reader.seeds)
+    for mutate in drawn.choices(MUTATIONS, k=drawn.choice((1, 1, 2, 3))):
+        data = mutate(drawn, data)
+    outcome(reader, written(scratch, data, f"damaged{reader.suffix}"))
 
 
 def test_no_pipe_is_opened_to_see_what_it_is(tmp_path: Path) -> None:

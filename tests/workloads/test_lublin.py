@@ -1,7 +1,5 @@
 import hashlib
 import math
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +12,12 @@ from scipy import stats
 from simmodels.errors import RequestError
 from simmodels.units import DAY, HOUR
 from simmodels.workload import COLUMNS, Workload
+from tests.processes import printed_elsewhere
 from workloads import LublinParameters, lublin, read_swf
 from workloads.lublin import ALL_JOBS, BATCH, INTERACTIVE, SLOT_S, SLOTS, _at, _turned, _weights
 
-CLASSES = pytest.mark.parametrize("chosen", [ALL_JOBS, BATCH, INTERACTIVE], ids=["all", "batch", "interactive"])
+KINDS = {"all": ALL_JOBS, "batch": BATCH, "interactive": INTERACTIVE}
+CLASSES = pytest.mark.parametrize("chosen", KINDS.values(), ids=KINDS)
 
 
 def fingerprint(jobs: Workload) -> str:
@@ -54,11 +54,7 @@ def test_the_same_arguments_give_the_same_jobs_also_in_another_process() -> None
         "w = lublin(500, 128, seed=3);"
         "print(hashlib.sha256(b''.join(getattr(w, c).tobytes() for c in COLUMNS)).hexdigest())"
     )
-    root = Path(__file__).parents[2]
-    other = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, env={"PYTHONHASHSEED": "7"}, capture_output=True, text=True, check=True
-    )
-    assert fingerprint(lublin(500, 128, seed=3)) == other.stdout.strip()
+    assert fingerprint(lublin(500, 128, seed=3)) == printed_elsewhere(code)
     assert fingerprint(lublin(500, 128, seed=3)) != fingerprint(lublin(500, 128, seed=4))
 
 
@@ -113,16 +109,9 @@ def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("serial_probability", -0.1),
-        ("serial_probability", 0.5),
-        ("size_low_probability", 1.1),
-        ("runtime_shape_1", 0.0),
-        ("gap_scale", math.inf),
-        ("gap_ratio", -1.0),
-        ("runtime_slope", math.nan),
-        ("size_low", math.inf),
-        ("day_start_slot", 0),
-        ("day_start_slot", 49),
+        *(("serial_probability", -0.1), ("serial_probability", 0.5), ("size_low_probability", 1.1)),
+        *(("runtime_shape_1", 0.0), ("runtime_slope", math.nan), ("size_low", math.inf)),
+        *(("gap_scale", math.inf), ("gap_ratio", -1.0), ("day_start_slot", 0), ("day_start_slot", 49)),
     ],
 )
 def test_parameters_that_make_no_distribution_are_refused(name: str, value: float) -> None:
@@ -135,11 +124,10 @@ def test_parameters_that_make_no_distribution_are_refused(name: str, value: floa
 MANY = 40_000
 
 
-@pytest.fixture(scope="module", params=["all", "batch", "interactive"])
+@pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)
 def sample(request: pytest.FixtureRequest) -> tuple[LublinParameters, Workload]:
     """Return the parameters and many jobs of a class."""
-    chosen = {"all": ALL_JOBS, "batch": BATCH, "interactive": INTERACTIVE}[request.param]
-    return chosen, lublin(MANY, 128, seed=11, parameters=chosen)
+    return request.param, lublin(MANY, 128, seed=11, parameters=request.param)
 
 
 def test_sizes_are_serial_powers_of_two_or_any_as_often_as_published(sample: tuple[LublinParameters, Workload]) -> None:

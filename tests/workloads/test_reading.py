@@ -11,6 +11,8 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from simmodels.errors import FileFormatError, RequestError
+from tests.refused import refused
+from workloads.files import write_whole
 
 TABLE = "submit_s,runtime_s,cores\n0,10,1\n5,10,2\n"
 
@@ -32,13 +34,14 @@ def test_any_other_file_is_a_log_in_the_standard_workload_format(jobs: sm.Worklo
     assert columns(found) == columns(wl.read_swf(tmp_path / name))
 
 
-def test_what_sacct_printed_is_known_by_its_first_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["jobs.sacct", "jobs.txt", "jobs", "log.swf", "jobs.sacct.gz", "jobs.xz"])
+def test_what_sacct_printed_is_known_by_its_first_line_compressed_or_not(tmp_path: Path, name: str) -> None:
     lines = "JobID|State|Submit|Start|End|Elapsed|AllocCPUS\n"
     lines += "7|COMPLETED|2024-03-30T01:30:00|2024-03-30T01:30:05|2024-03-30T01:40:05|00:10:00|4\n"
-    (tmp_path / "jobs.txt").write_text(lines)
-    assert wl.read(tmp_path / "jobs.txt", timezone="Europe/Berlin").runtime_s.tolist() == [600.0]
-    with pytest.raises(RequestError, match=r"timezone with .*log\.swf; it is for what sacct printed"):
-        wl.read(tmp_path / "log.swf", timezone="Europe/Berlin")
+    write_whole(tmp_path / name, lines.encode())
+    assert wl.read(tmp_path / name, timezone="Europe/Berlin").runtime_s.tolist() == [600.0]
+    with pytest.raises(RequestError, match=r"timezone with .*other\.swf; it is for what sacct printed"):
+        wl.read(tmp_path / "other.swf", timezone="Europe/Berlin")
 
 
 def test_a_slice_of_borg_is_known_by_its_first_line(tmp_path: Path) -> None:
@@ -46,13 +49,15 @@ def test_a_slice_of_borg_is_known_by_its_first_line(tmp_path: Path) -> None:
     assert wl.read(tmp_path / "slice.txt").extras["running"].tolist() == [True, False]
 
 
-def test_a_json_file_is_a_workflow_or_a_workload_of_batsim_by_its_content(tmp_path: Path) -> None:
+def test_json_is_a_workflow_or_a_workload_of_batsim_by_its_content_and_xml_a_workflow(tmp_path: Path) -> None:
     flow = sm.Workflow(1, 0.0, [10.0, 20.0], 2, [(0, 1)])
     wl.write_wfformat(flow, tmp_path / "flow.json")
     found = wl.read(tmp_path / "flow.json", name="mine")
     assert (found.name, len(found.workflows), found.runtime_s.tolist()) == ("mine", 1, [10.0, 20.0])
     job = {"id": "1", "subtime": 3, "res": 2, "profile": "p"}
     batsim = {"nb_res": 4, "jobs": [job], "profiles": {"p": {"type": "delay", "delay": 9}}}
+    (tmp_path / "dax.xml").write_text('<adag><job id="a" runtime="7"/></adag>')
+    assert wl.read(tmp_path / "dax.xml").runtime_s.tolist() == [7.0]
     (tmp_path / "batsim.json").write_text(json.dumps(batsim))
     assert columns(wl.read(tmp_path / "batsim.json")) == [[3.0], [9.0], [2]]
 
@@ -106,9 +111,8 @@ def test_a_schedule_written_as_a_table_is_a_workload_again(jobs: sm.Workload, tm
 )
 def test_a_table_that_is_none_is_refused_with_its_name(tmp_path: Path, text: str, error: str) -> None:
     (tmp_path / "log.csv").write_text(text)
-    with pytest.raises(FileFormatError) as raised:
+    with refused(f"...{error}...", FileFormatError):
         wl.read(tmp_path / "log.csv")
-    assert error in str(raised.value)
 
 
 def test_a_parquet_file_that_is_damaged_or_no_table_of_jobs_is_refused(tmp_path: Path) -> None:

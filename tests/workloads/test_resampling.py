@@ -66,6 +66,7 @@ def test_the_same_seed_and_index_give_the_same_trace_whatever_was_made_before() 
     log = log_of([(float(t), t % 7) for t in range(0, 3 * 604_800 + 1, 5_000)])
     one, other = (wl.resample(log, weeks=5, seed=1, index=2) for _ in range(2))
     assert (one.submit_s == other.submit_s).all()
+    assert (wl.resample(log, weeks=5).submit_s == wl.resample(log, weeks=5, seed=0, index=0).submit_s).all()
     assert not np.array_equal(one.submit_s, wl.resample(log, weeks=5, seed=1, index=3).submit_s)
     assert not np.array_equal(one.submit_s, wl.resample(log, weeks=5, seed=2, index=2).submit_s)
 

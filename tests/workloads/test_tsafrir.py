@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from simmodels.errors import RequestError
 from simmodels.units import HOUR, MINUTE
 from simmodels.workload import COLUMNS, Workload
+from tests.refused import refused
 from workloads import TsafrirParameters, clean, lublin, read_swf, tsafrir_estimates
 from workloads.tsafrir import COMMON_S, POPULAR, RANKS, _dealt_ranks, _round_values
 
@@ -119,11 +120,7 @@ def test_more_jobs_use_more_values(jobs: int, distinct: int) -> None:
 
 
 def test_the_head_has_the_common_values_and_round_ones() -> None:
-    assert _round_values(160 * HOUR) == [
-        160 * HOUR,
-        *COMMON_S,
-        *(hours * HOUR for hours in (50, 100, 140, 150)),
-    ]
+    assert _round_values(160 * HOUR) == [160 * HOUR, *COMMON_S, *(hours * HOUR for hours in (50, 100, 140, 150))]
     assert _round_values(18 * HOUR)[:2] == [18 * HOUR, 5 * MINUTE]
     assert len(_round_values(18 * HOUR)) == len(set(_round_values(18 * HOUR))) == POPULAR
     assert _round_values(HOUR) == [HOUR, *(5 * MINUTE * number for number in range(1, 12))]
@@ -185,63 +182,41 @@ def test_where_jobs_run_too_long_estimates_are_raised_and_counted() -> None:
     assert set(usage(made)) <= {6 * HOUR, *np.arange(5.5 * HOUR, 9 * HOUR + 1, 30)}
 
 
+MOST = "max_estimate_s must be a finite number"
+
+
 @pytest.mark.parametrize(
     ("runtimes_s", "arguments", "what"),
     [
         ([5.0, -1.0], {}, "job 2 has a runtime of -1 s; clean the workload first"),
         ([], {}, "workload 'workload' has no jobs to estimate"),
-        (
-            [5.0],
-            {"max_estimate_s": 600},
-            r"max_estimate_s must be a finite number >= 3600, the longest runtime and an hour \(got 600\)",
-        ),
-        (
-            [9999.0],
-            {"max_estimate_s": 3600},
-            r"max_estimate_s must be a finite number >= 9999, the longest runtime and an hour \(got 3600\)",
-        ),
-        (
-            [5.0],
-            {"max_estimate_s": math.nan},
-            r"max_estimate_s must be a finite number >= 3600, the longest runtime and an hour \(got nan\)",
-        ),
-        (
-            [5.0],
-            {"max_estimate_s": math.inf},
-            r"max_estimate_s must be a finite number >= 3600, the longest runtime and an hour \(got inf\)",
-        ),
+        ([5.0], {"max_estimate_s": 600}, f"{MOST} >= 3600, the longest runtime and an hour (got 600)"),
+        ([9999.0], {"max_estimate_s": 3600}, f"{MOST} >= 9999, the longest runtime and an hour (got 3600)"),
+        ([5.0], {"max_estimate_s": math.nan}, f"{MOST} >= 3600, the longest runtime and an hour (got nan)"),
         (
             [5.0],
             {"popular": {7200.0: 0.5}},
-            r"a value of popular must be a number of seconds > 0 and <= 3600 \(got 7200\.0\)",
+            "a value of popular must be a number of seconds > 0 and <= 3600 (got 7200.0)",
         ),
-        ([5.0], {"popular": {60.0: 1.5}}, r"the share of popular value 60 s must be a number from 0 to 1 \(got 1\.5\)"),
-        (
-            [5.0],
-            {"popular": {60.0: 0.7, 90.0: 0.7}},
-            r"the sum of the shares of popular must be at most 1 \(got 1\.4\)",
-        ),
+        ([5.0], {"popular": {60.0: 1.5}}, "the share of popular value 60 s must be a number from 0 to 1 (got 1.5)"),
+        ([5.0], {"popular": {60.0: 0.7, 90.0: 0.7}}, "the sum of the shares of popular must be at most 1 (got 1.4)"),
         (
             [5.0],
             {"popular": {float(x): 0.01 for x in range(1, 21)}},
-            r"popular must be at most 19 values beside the largest estimate \(got 20\)",
+            "popular must be at most 19 values beside the largest estimate (got 20)",
         ),
     ],
 )
 def test_what_cannot_be_estimated_is_refused(runtimes_s: list[float], arguments: dict[str, object], what: str) -> None:
-    with pytest.raises(RequestError, match=what):
-        tsafrir_estimates(jobs_of(runtimes_s), **arguments)  # type: ignore[arg-type]
+    with refused(what):
+        tsafrir_estimates(jobs_of(runtimes_s), **arguments)
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"head_share": 0.4},
-        {"head_share": 1.1},
-        {"head": (-14.0, -0.1, 0.0)},
-        {"tail": math.nan},
-        {"times": (0.0, -0.6)},
-        {"times": (12.0, math.inf)},
+        *({"head_share": 0.4}, {"head_share": 1.1}, {"head": (-14.0, -0.1, 0.0)}),
+        *({"tail": math.nan}, {"times": (0.0, -0.6)}, {"times": (12.0, math.inf)}),
     ],
 )
 def test_parameters_that_make_no_distribution_are_refused(arguments: dict[str, object]) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.workflow import Workflow
+from tests.work import JSON, read_or_refused
 from workloads import market_workload, read_wfformat, write_wfformat
 
 APART: dict[str, Any] = {
@@ -174,14 +175,16 @@ SPECIFIED = "workflow/specification/tasks"
 EXECUTED = "workflow/execution/tasks"
 
 
+def runs(seconds: object) -> dict[str, Any]:
+    """Return the file with another runtime of task b."""
+    return changed(APART, f"{EXECUTED}/2/runtimeInSeconds", seconds)
+
+
 @pytest.mark.parametrize(
     ("content", "what"),
     [
         ([], "the file must be a JSON object with an object workflow (got [])"),
-        (
-            {"schemaVersion": "1.5"},
-            "the file must be a JSON object with an object workflow (got {'schemaVersion': '1.5'})",
-        ),
+        ({"v": 1}, "the file must be a JSON object with an object workflow (got {'v': 1})"),
         ('{"workflow": {\n},,', "line 2: no JSON: "),
         ("", "the file is empty"),
         ({**APART, "schemaVersion": "1.2"}, "schemaVersion must be one of 1.3, 1.4, 1.5, 1.6 (got '1.2')"),
@@ -199,22 +202,10 @@ EXECUTED = "workflow/execution/tasks"
         (changed(APART, f"{EXECUTED}/2", None), "task 'b' has no runtime"),
         (changed(APART, f"{EXECUTED}/2/id", "z"), "execution.tasks[2]: there is no task 'z'"),
         (changed(APART, f"{EXECUTED}/2/id", "a"), "task 'a' must be executed once (got twice)"),
-        (
-            changed(APART, f"{EXECUTED}/2/runtimeInSeconds", "9"),
-            "runtime of task 'b' must be a finite number >= 0 (got '9')",
-        ),
-        (
-            changed(APART, f"{EXECUTED}/2/runtimeInSeconds", -1),
-            "runtime of task 'b' must be a finite number >= 0 (got -1)",
-        ),
-        (
-            changed(APART, f"{EXECUTED}/2/runtimeInSeconds", float("nan")),
-            "runtime of task 'b' must be a finite number >= 0 (got nan)",
-        ),
-        (
-            changed(APART, f"{EXECUTED}/2/runtimeInSeconds", True),
-            "runtime of task 'b' must be a finite number >= 0 (got True)",
-        ),
+        (runs("9"), "runtime of task 'b' must be a finite number >= 0 (got '9')"),
+        (runs(-1), "runtime of task 'b' must be a finite number >= 0 (got -1)"),
+        (runs(float("nan")), "runtime of task 'b' must be a finite number >= 0 (got nan)"),
+        (runs(True), "runtime of task 'b' must be a finite number >= 0 (got True)"),
         (changed(APART, f"{EXECUTED}/2/coreCount", 0), "cores of task 'b' must be a finite number > 0 (got 0)"),
         (changed(APART, f"{EXECUTED}/2/coreCount", "2"), "cores of task 'b' must be a finite number > 0 (got '2')"),
         (changed(TOGETHER, "workflow/tasks/1/name", "c"), "tasks 2 and 3 are both called 'c'; a name must be unique"),
@@ -256,10 +247,8 @@ def workflows(draw: st.DrawFn) -> Workflow:
 
 
 @given(workflows(), st.sampled_from(["job.json", "job.json.gz"]))
-def test_what_was_written_is_read_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, job: Workflow, file_name: str
-) -> None:
-    path = tmp_path_factory.getbasetemp() / file_name
+def test_what_was_written_is_read_as_it_was(scratch: Path, job: Workflow, file_name: str) -> None:
+    path = scratch / file_name
     write_wfformat(job, path)
     assert same(read_wfformat(path, tick_s=None), job)
 
@@ -304,8 +293,8 @@ def keeps_to_the_schema(content: dict[str, Any]) -> None:
 
 
 @given(workflows())
-def test_what_is_written_keeps_to_the_schema(tmp_path_factory: pytest.TempPathFactory, job: Workflow) -> None:
-    path = tmp_path_factory.getbasetemp() / "job.json"
+def test_what_is_written_keeps_to_the_schema(scratch: Path, job: Workflow) -> None:
+    path = scratch / "job.json"
     write_wfformat(job, path, description="drawn")
     content = json.loads(path.read_text())
     keeps_to_the_schema(content)
@@ -369,29 +358,9 @@ def places(content: object, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [way, *(each for key, value in inner for each in places(value, (*way, key)))]
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["a", "b", "d"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-def readable_or_refused(path: Path) -> None:
-    try:
-        job = read_wfformat(path)
-    except FileFormatError as error:
-        text = str(error)
-        assert text.startswith(str(path)), text
-    else:
-        assert isinstance(job, Workflow)
-        assert np.isfinite(job.runtime_s).all()
-
-
 @given(st.data())
-def test_any_json_is_a_workflow_or_one_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "fuzzed.json"
+def test_any_json_is_a_workflow_or_one_clear_error(scratch: Path, data: st.DataObject) -> None:
+    path = scratch / "fuzzed.json"
     write_wfformat(OURS, path)
     content = data.draw(st.sampled_from([APART, TOGETHER, json.loads(path.read_text())]))
     new = copy.deepcopy(content)
@@ -402,18 +371,8 @@ def test_any_json_is_a_workflow_or_one_clear_error(
             holder = holder[step]
         holder[last] = data.draw(JSON)
     path.write_text(json.dumps(new))
-    readable_or_refused(path)
-
-
-@given(st.binary(max_size=6), st.integers(0, 3000), st.integers(0, 6))
-def test_any_bytes_are_a_workflow_or_one_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, put_in: bytes, at: int, instead_of: int
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "fuzzed.json"
-    write_wfformat(OURS, path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:at] + put_in + whole[at + instead_of :])
-    readable_or_refused(path)
+    job = read_or_refused(read_wfformat, path)
+    assert job is None or np.isfinite(job.runtime_s).all()
 
 
 # -- real ones ----------------------------------------------------------------------------------------

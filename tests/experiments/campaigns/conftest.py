@@ -1,9 +1,16 @@
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from experiments.campaigns.plan import Plan
+from experiments.campaigns.report import write_report
+from experiments.campaigns.running import Campaign, opened, run
+from experiments.campaigns.store import Store
 
 Write = Callable[..., str]
 
@@ -26,6 +33,109 @@ COUNTING = """
             effect = results.difference("found", {"kind": "b"}, {"kind": "a"})
             return [Claim(text="b is more", source="here", measure="found", effect=effect, more_than=0)]
 """
+
+
+Run = Callable[..., Campaign]
+Ask = Callable[..., list[str]]
+
+RAN = """
+    import os
+    from pathlib import Path
+    from experiments.campaigns import Claim, Scale, Study
+
+
+    def helped(cell):
+        return {"x": cell["number"] / 7, "u": cell.stream("u").random()}
+
+
+    class Ran(Study):
+        parameters = {"folder": "."}
+        factors = {"kind": ["a", "b"], "number": list(range(6))}
+        scales = {"smoke": Scale(replications=2), "small": Scale(replications=3)}
+
+        def run_cell(self, cell):
+            folder = Path(cell["folder"])
+            with open(folder / "log.txt", "a") as log:
+                log.write(f"{cell}\\n")
+            if (folder / f"fail{cell['number']}").exists():
+                raise ArithmeticError(f"bad {cell['number']}")
+            return [helped(cell), {"set": str({"p", "q", "r", "s", "t"} & {cell["kind"], "q"}), "none": None}]
+
+        def claims(self, results):
+            effect = results.difference("x", {"kind": "b"}, {"kind": "a"})
+            return [Claim(text="equal", source="here", measure="x", effect=effect, at_least=0.0)]
+"""
+"""Cells that are written down as they begin, and fail if a file says so."""
+CELLS = 24
+
+WORKING = """
+    import os, signal, sys, threading, time
+    from experiments.campaigns import Scale, Study
+
+
+    class Working(Study):
+        parameters = {"folder": "."}
+        factors = {
+            "what": ["well", "fail", "die", "half", "wait", "long", "greedy", "unsent"],
+            "number": list(range(8)),
+        }
+        scales = {"smoke": Scale()}
+
+        def run_cell(self, cell):
+            return getattr(self, cell["what"])(cell) or {
+                "x": cell.stream("u").random(),
+                "process": os.getpid(),
+                "threads": os.environ["OMP_NUM_THREADS"],
+            }
+
+        def well(self, cell):
+            print("printed by a cell")
+
+        def fail(self, cell):
+            raise ArithmeticError("bad")
+
+        def die(self, cell):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        def half(self, cell):
+            from multiprocessing.connection import Connection
+
+            def dying(line, content):
+                os.write(line.fileno(), bytes(content)[: len(content) // 2])
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            Connection._send = dying
+
+        def greedy(self, cell):
+            import experiments.campaigns.batches as batches
+
+            parquet = batches.parquet
+
+            def refused(table):
+                batches.parquet = parquet
+                raise MemoryError("no room for the file")
+
+            batches.parquet = refused
+
+        def unsent(self, cell):
+            from experiments.campaigns.batches import Outcome
+
+            def refused(outcome, protocol):
+                del Outcome.__reduce_ex__
+                raise MemoryError("no room for the message")
+
+            Outcome.__reduce_ex__ = refused
+
+        def wait(self, cell):
+            open(os.path.join(cell["folder"], f"waits{cell['number']}"), "w").close()
+            threading.Event().wait()
+
+        def long(self, cell):
+            import ctypes
+            open(os.path.join(cell["folder"], f"waits{cell['number']}"), "w").close()
+            ctypes.PyDLL(None).sleep(3600)  # as compiled code does, it keeps Python's lock
+"""
+"""Cells that end in all the ways that cells end."""
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +166,64 @@ def write(tmp_path: Path) -> Write:
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
+
+
+def results(folder: Path) -> tuple[bytes, bytes]:
+    """Return the table of a campaign, byte for byte, as a report writes it."""
+    write_report(opened(folder, trust=True))
+    return (folder / "results.csv").read_bytes(), (folder / "results.parquet").read_bytes()
+
+
+def command(study: str, *options: str, **settings: object) -> list[str]:
+    """Return the command that runs a study at its smallest scale."""
+    values = [f"--set={name}={value}" for name, value in settings.items()]
+    return [sys.executable, "-m", "experiments", "run", study, "--scale=smoke", *values, *options]
+
+
+@pytest.fixture
+def working(write: Write, tmp_path: Path) -> Plan:
+    """Return the plan of a study whose cells end in all the ways that cells end."""
+    return Plan.of(write(WORKING, "working.py"), "smoke", 0, {"folder": str(tmp_path)})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "campaign")
+
+
+@pytest.fixture
+def study(write: Write) -> str:
+    return write(RAN, "ran.py")
+
+
+@pytest.fixture
+def chosen(tmp_path: Path) -> dict[str, str]:
+    return {"folder": str(tmp_path)}
+
+
+@pytest.fixture
+def campaign(study: str, chosen: dict[str, str], tmp_path: Path) -> Run:
+    """Run the campaign, in this process unless it is said otherwise."""
+
+    def ran(out: str = "out", **options: Any) -> Campaign:  # noqa: ANN401  as `run` has them
+        given = {"scale": "smoke", "workers": 0, "chosen": chosen, **options}
+        return run(study, out=tmp_path / out, **given)
+
+    return ran
+
+
+@pytest.fixture
+def asked(study: str, chosen: dict[str, str]) -> Ask:
+    """Return the command that runs the campaign, with these options."""
+    return lambda *options: command(study, *options, **chosen)
+
+
+def begun(tmp_path: Path) -> int:
+    """Return how many cells were begun so far."""
+    path = tmp_path / "log.txt"
+    return len(path.read_text("utf-8").splitlines()) if path.exists() else 0
+
+
+def ended(words: list[str], folder: Path, **options: Any) -> "subprocess.CompletedProcess[str]":  # noqa: ANN401
+    """Run a command to its end."""
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, **options)

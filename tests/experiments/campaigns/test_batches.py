@@ -90,6 +90,11 @@ def test_whole_numbers_beside_floats_become_floats() -> None:
     assert [type(value) for row in rows for value in row.values()] == [float, int, float, int]
 
 
+RETURNED = "what run_cell returns must be a mapping, several of them, or a DataFrame"
+NAME = "the name of a column must be a text that UTF-8 can hold"
+PLAIN = "x must be None, a bool, a number or a text"
+
+
 def rows_that_fail() -> Iterator[dict[str, int]]:
     yield {"a": 1}
     raise KeyError("x")
@@ -98,31 +103,23 @@ def rows_that_fail() -> Iterator[dict[str, int]]:
 @pytest.mark.parametrize(
     ("rows", "error", "text"),
     [
-        (None, TypeError, "what run_cell returns must be a mapping, several of them, or a DataFrame (got None)"),
-        ("abc", TypeError, "what run_cell returns must be a mapping, several of them, or a DataFrame (got 'abc')"),
-        (3.0, TypeError, "what run_cell returns must be a mapping, several of them, or a DataFrame (got 3.0)"),
+        (None, TypeError, f"{RETURNED} (got None)"),
+        ("abc", TypeError, f"{RETURNED} (got 'abc')"),
+        (3.0, TypeError, f"{RETURNED} (got 3.0)"),
         ([1], TypeError, "a row must be a mapping (got 1)"),
         (b"x", TypeError, "a row must be a mapping (got 120)"),
-        ({1: 2}, TypeError, "the name of a column must be a text that UTF-8 can hold (got 1)"),
-        ({"": 2}, TypeError, "the name of a column must be a text that UTF-8 can hold (got '')"),
-        ({"\udcff": 2}, TypeError, "the name of a column must be a text that UTF-8 can hold (got '\\udcff')"),
+        ({1: 2}, TypeError, f"{NAME} (got 1)"),
+        ({"": 2}, TypeError, f"{NAME} (got '')"),
+        ({"\udcff": 2}, TypeError, f"{NAME} (got '\\udcff')"),
         ({"size": 2}, ValueError, "a column is named 'size', as a factor or a column of the campaign is"),
         ({"replication": 2}, ValueError, "a column is named 'replication', as a factor or a column of the campaign is"),
         ({CELL: 2}, ValueError, "a column is named '_cell', as a factor or a column of the campaign is"),
-        ({"x": [1]}, TypeError, "x must be None, a bool, a number or a text (got [1])"),
-        ({"x": 1j}, TypeError, "x must be None, a bool, a number or a text (got 1j)"),
-        ({"x": b"y"}, TypeError, "x must be None, a bool, a number or a text (got b'y')"),
-        ({"x": np.zeros(2)}, TypeError, "x must be None, a bool, a number or a text (got array([0., 0.]))"),
-        (
-            {"x": np.datetime64("2020-01-01")},
-            TypeError,
-            "x must be None, a bool, a number or a text (got datetime.date(2020, 1, 1))",
-        ),
-        (
-            {"x": pd.Timestamp("2020-01-01")},
-            TypeError,
-            "x must be None, a bool, a number or a text (got Timestamp('2020-01-01 00:00:00'))",
-        ),
+        ({"x": [1]}, TypeError, f"{PLAIN} (got [1])"),
+        ({"x": 1j}, TypeError, f"{PLAIN} (got 1j)"),
+        ({"x": b"y"}, TypeError, f"{PLAIN} (got b'y')"),
+        ({"x": np.zeros(2)}, TypeError, f"{PLAIN} (got array([0., 0.]))"),
+        ({"x": np.datetime64("2020-01-01")}, TypeError, f"{PLAIN} (got datetime.date(2020, 1, 1))"),
+        ({"x": pd.Timestamp("2020-01-01")}, TypeError, f"{PLAIN} (got Timestamp('2020-01-01 00:00:00'))"),
         ({"x": 2**53 + 1}, ValueError, "x must be an integer from -2**53 to 2**53 (got 9007199254740993)"),
         ({"x": -(2**64)}, ValueError, "x must be an integer from -2**53 to 2**53 (got -18446744073709551616)"),
         ({"x": "a\udcff"}, ValueError, "x must be a text that UTF-8 can hold (got 'a\\udcff')"),
@@ -131,7 +128,7 @@ def rows_that_fail() -> Iterator[dict[str, int]]:
         ([{"x": 0.5}, {"x": 1}, {"x": "1"}], TypeError, "x is float in one row and str in another"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "the DataFrame has several columns named a; keep"),
         (pd.DataFrame({"a": [1]}, pd.Index([3], name="job")), ValueError, "the DataFrame has the index job, which no"),
-        (pd.DataFrame([[1]]), TypeError, "the name of a column must be a text that UTF-8 can hold (got 0)"),
+        (pd.DataFrame([[1]]), TypeError, f"{NAME} (got 0)"),
         (pd.Series([1, 2]), TypeError, "a row must be a mapping (got 1)"),
         (rows_that_fail(), KeyError, "'x'"),
     ],
@@ -242,10 +239,7 @@ def test_a_batch_says_what_came_of_each_cell(write: Write) -> None:
     [
         ("1 / 0", "ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)", "SystemExit: 3"),
-        (
-            "return None",
-            "TypeError: what run_cell returns must be a mapping, several of them, or a DataFrame (got None)",
-        ),
+        ("return None", f"TypeError: {RETURNED} (got None)"),
         ("return {'size': 1}", "ValueError: a column is named 'size', as a factor or a column of the campaign is"),
         ("return {'x': '\\udcff'}", "ValueError: x must be a text that UTF-8 can hold (got '\\udcff')"),
         ("cell['x']", "unknown factor or parameter 'x'; known: kind, size, base"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from experiments.campaigns import Claim, Effect, Results, Scope, in_scope
 from experiments.campaigns.claims import verdicts_on
 from simmodels.errors import RequestError, UnknownNameError
+from tests.refused import refused
 
 NAMES = ("more_than", "at_least", "less_than", "at_most")
 
@@ -41,7 +42,6 @@ def effect(low: float | None, high: float | None) -> Effect:
         ({"at_least": 0, "at_most": 2}, 0, 2, "holds"),
         ({"at_least": 0, "at_most": 2}, 1, 3, "undecided"),
         ({"at_least": 0, "at_most": 2}, 2.5, 3, "fails"),
-        ({"at_least": 0, "at_most": 2}, -2, -1, "fails"),
         ({"at_least": 0, "at_most": 2}, -2, 3, "undecided"),
         ({"at_least": 1, "at_most": 1}, 1, 1, "holds"),
         ({"more_than": 1, "at_least": 2}, 1.5, 3, "undecided"),
@@ -118,9 +118,8 @@ def test_a_claim_says_whose_it_is_and_by_which_number() -> None:
     ],
 )
 def test_a_claim_that_cannot_be_checked_is_refused(bounds: dict[str, float], text: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with refused(text):
         claim(**bounds)
-    assert str(caught.value) == text
 
 
 @pytest.mark.parametrize(
@@ -263,6 +262,5 @@ def test_a_scope_names_factors_of_the_campaign() -> None:
     ],
 )
 def test_a_scope_that_cannot_be_is_refused(scope: dict, text: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with refused(f"...{text}..."):
         Scope(**scope)
-    assert text in str(caught.value)

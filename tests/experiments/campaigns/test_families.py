@@ -70,10 +70,6 @@ def test_one_mean_alone_has_the_interval_of_the_bootstrap_and_one_of_several_a_l
     alone, among = mean_among(values, seed=5), mean_among(values, 8, seed=5)
     assert alone == bootstrap(values, seed=5)
     assert (among.estimate, among.replications, among.confidence) == (alone.estimate, 12, 1.0 - 0.05 / 8)
-    assert among.low is not None
-    assert among.high is not None
-    assert alone.low is not None
-    assert alone.high is not None
     assert among.low < alone.low < alone.high < among.high
     assert among.high - among.estimate == pytest.approx(among.estimate - among.low)
     student = stats.t.isf(0.05 / 8 / 8, 11) * values.std(ddof=1) / math.sqrt(12)
@@ -131,8 +127,6 @@ def test_the_interval_of_the_largest_of_32_equal_means_has_it(count: int) -> Non
     hits = 0
     for _ in range(30):
         found = largest(means(rng.normal(size=(count, 32))))
-        assert found.low is not None
-        assert found.high is not None
         assert found.estimate > 0
         hits += found.low <= 0.0 <= found.high
     assert hits >= 28
@@ -148,8 +142,6 @@ def test_the_interval_of_a_percentile_has_it(law: str, count: int) -> None:
     hits = 0
     for _ in range(400):
         found = percentile(getattr(rng, law)(size=count), 0.1, least=-100.0)
-        assert found.low is not None
-        assert found.high is not None
         hits += found.low <= truth <= found.high
     assert hits / 400 >= 0.93
 

@@ -1,5 +1,3 @@
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,8 +11,7 @@ from experiments.campaigns.fingerprint import cell_key, code_digest, digest, pic
 from experiments.campaigns.plan import Plan
 from simmodels.errors import RequestError
 from tests.experiments.campaigns.conftest import COUNTING, Write
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.processes import printed_elsewhere
 
 MINE = """
     import math  # a comment
@@ -197,21 +194,12 @@ def test_a_digest_distinguishes_sequences_however_they_are_cut(one: list[bytes],
 
 
 def test_names_and_digests_are_the_same_in_another_process_with_another_hash_seed(write: Write) -> None:
-    path = write()
     program = (
         "import sys; from experiments.campaigns.plan import Plan; plan = Plan.of(sys.argv[1], 'smoke', 7);"
         "print(plan.shipment.code, *plan.keys)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, path],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    plan = Plan.of(path, "smoke", 7)
-    assert done.stdout.split() == [plan.shipment.code, *plan.keys]
+    plan = Plan.of(write(), "smoke", 7)
+    assert printed_elsewhere(program, write()).split() == [plan.shipment.code, *plan.keys]
 
 
 # -- inputs -----------------------------------------------------------------------------------------

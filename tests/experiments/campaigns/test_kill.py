@@ -14,15 +14,16 @@ from typing import Any
 
 import pytest
 
-from experiments.campaigns.report import write_report
 from experiments.campaigns.running import opened, run
 from experiments.campaigns.store import Store
-from tests.processes import session_of
+from tests.experiments.campaigns.conftest import Write, command, results
+from tests.processes import command_of, session_of, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as Linux shows them")
 
-Write = Callable[..., str]
 Started = subprocess.Popen[str]
+Start = Callable[..., Started]
+Table = tuple[bytes, bytes]
 
 STUDY = """
     import os, signal, threading
@@ -62,7 +63,7 @@ def study(write: Write) -> str:
 
 
 @pytest.fixture
-def undisturbed(study: str, tmp_path: Path) -> tuple[bytes, bytes]:
+def undisturbed(study: str, tmp_path: Path) -> Table:
     chosen = {"wait_s": 0.0, "log": os.devnull}
     campaign = run(study, out=tmp_path / "undisturbed", scale="smoke", workers=0, chosen=chosen)
     assert campaign.complete
@@ -70,14 +71,13 @@ def undisturbed(study: str, tmp_path: Path) -> tuple[bytes, bytes]:
 
 
 @pytest.fixture
-def start(study: str, log: Path, tmp_path: Path) -> Iterator[Callable[..., Started]]:
+def start(study: str, log: Path, tmp_path: Path) -> Iterator[Start]:
     """Start a run by the command line, in a session of its own; at the end nothing of it may be left."""
     started: list[Started] = []
 
     def begun(*options: str, **settings: object) -> Started:
-        values = [f"--set={name}={value}" for name, value in {"log": log, **settings}.items()]
         process = subprocess.Popen(
-            [sys.executable, "-m", "experiments", "run", study, "--scale=smoke", "--out=out", *values, *options],
+            command(study, "--out=out", *options, **{"log": log, **settings}),
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -94,28 +94,12 @@ def start(study: str, log: Path, tmp_path: Path) -> Iterator[Callable[..., Start
         process.communicate()
 
 
-def until(condition: Callable[[], object], process: Started | None = None) -> None:
-    """Wait for an event: something can be seen, or the process ended that would have to make it so."""
-    patience = time.monotonic() + 120
-    while not condition():
-        if process is not None and process.poll() is not None:
-            return
-        assert time.monotonic() < patience, "it never came"
-        time.sleep(0.002)
-
-
 def files(out: Path) -> int:
     return len(list(out.glob("cells/[!.]*.parquet")))
 
 
-def results(folder: Path) -> tuple[bytes, bytes]:
-    write_report(opened(folder, trust=True))
-    return (folder / "results.csv").read_bytes(), (folder / "results.parquet").read_bytes()
-
-
-def same(folder: Path, undisturbed: tuple[bytes, bytes]) -> bool:
-    """Return whether a campaign came to the same; its parameters differ, which are in no row."""
-    return results(folder) == undisturbed
+def workers_of(process: Started) -> list[int]:
+    return [other for other in session_of(process.pid) if "spawn_main" in command_of(other)]
 
 
 def ran(log: Path) -> list[int]:
@@ -135,7 +119,7 @@ def done(out: Path) -> set[int]:
 
 
 def test_a_runner_that_is_killed_again_and_again_loses_no_more_than_what_was_under_way(
-    start: Callable[..., Started], undisturbed: tuple[bytes, bytes], study: str, log: Path, tmp_path: Path
+    start: Start, undisturbed: Table, study: str, log: Path, tmp_path: Path
 ) -> None:
     """Each time when some more files are there; no process is left behind, which `start` sees to."""
     out, kills = tmp_path / "out", 0
@@ -144,9 +128,9 @@ def test_a_runner_that_is_killed_again_and_again_loses_no_more_than_what_was_und
         target = files(out) + more
         process = start("--workers=2")
         if more:
-            until(lambda: files(out) >= target, process)  # noqa: B023  it is called at once
+            until(lambda: files(out) >= target, process, may_end=True)  # noqa: B023  it is called at once
         else:
-            until(lambda: len(ran(log)) > begun, process)  # noqa: B023  the first cell has begun
+            until(lambda: len(ran(log)) > begun, process, may_end=True)  # noqa: B023  the first cell has begun
         process.kill()
         process.wait()
         kills += process.returncode == -signal.SIGKILL
@@ -159,7 +143,7 @@ def test_a_runner_that_is_killed_again_and_again_loses_no_more_than_what_was_und
     assert run(study, out=out, scale="smoke", workers=0, chosen={"log": str(log)}).complete
     assert not set(ran(log)[begun:]) & kept
     assert sorted(set(ran(log))) == list(range(CELLS))
-    assert same(out, undisturbed)
+    assert results(out) == undisturbed
     assert not list(out.rglob(".*.parquet"))
     states = sorted(json.loads(path.read_text("utf-8"))["state"] for path in (out / "runs").iterdir())
     assert states.count("finished") == 1
@@ -168,7 +152,7 @@ def test_a_runner_that_is_killed_again_and_again_loses_no_more_than_what_was_und
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(8))
 def test_a_runner_that_is_killed_at_drawn_moments_comes_to_the_same(
-    seed: int, start: Callable[..., Started], undisturbed: tuple[bytes, bytes], log: Path, study: str, tmp_path: Path
+    seed: int, start: Start, undisturbed: Table, log: Path, study: str, tmp_path: Path
 ) -> None:
     out, drawn = tmp_path / "out", random.Random(seed)
     for _ in range(12):
@@ -181,7 +165,7 @@ def test_a_runner_that_is_killed_at_drawn_moments_comes_to_the_same(
     process = start("--workers=2")
     process.communicate()
     assert process.returncode == 0
-    assert same(out, undisturbed)
+    assert results(out) == undisturbed
 
 
 MOMENTS = """
@@ -294,12 +278,12 @@ def test_a_runner_that_is_killed_whenever_it_touches_the_disk_comes_to_the_same(
 
 
 def test_a_campaign_whose_workers_are_killed_again_and_again_comes_to_the_same(
-    start: Callable[..., Started], undisturbed: tuple[bytes, bytes], log: Path, tmp_path: Path
+    start: Start, undisturbed: Table, log: Path, tmp_path: Path
 ) -> None:
     """Whenever this many cells have begun: the worker that began the last of them, in the midst of it."""
     process = start("--workers=2")
     for begun in (1, 2, 5, 11, 20, 28, 37):
-        until(lambda: len(ran(log)) >= begun, process)  # noqa: B023  it is called at once
+        until(lambda: len(ran(log)) >= begun, process, may_end=True)  # noqa: B023  it is called at once
         worker = int(log.read_text().splitlines()[-1].split()[1])
         if worker in session_of(process.pid):
             os.kill(worker, signal.SIGKILL)
@@ -307,37 +291,30 @@ def test_a_campaign_whose_workers_are_killed_again_and_again_comes_to_the_same(
     assert process.returncode == 0, reported
     assert "Traceback" not in reported
     assert Store(tmp_path / "out").failed() == {}
-    assert same(tmp_path / "out", undisturbed)
+    assert results(tmp_path / "out") == undisturbed
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(12))
 def test_workers_killed_at_drawn_moments_also_as_they_begin_are_no_fault_of_the_cells(
-    seed: int, start: Callable[..., Started], undisturbed: tuple[bytes, bytes], tmp_path: Path
+    seed: int, start: Start, undisturbed: Table, tmp_path: Path
 ) -> None:
     """Three deaths are too few to blame a cell (four) or the start of workers (five in a row), however slow it is."""
     drawn = random.Random(seed)
     process = start("--workers=2", wait_s=0.1)
     for _ in range(3):
         pause = time.monotonic() + drawn.uniform(0.2, 2.5)
-        until(lambda: time.monotonic() > pause, process)  # noqa: B023  it is called at once
-        workers = [other for other in session_of(process.pid) if "spawn_main" in command(other)]
+        until(lambda: time.monotonic() > pause, process, may_end=True)  # noqa: B023  it is called at once
+        workers = workers_of(process)
         if workers:
             os.kill(drawn.choice(workers), signal.SIGKILL)
     _, reported = process.communicate()
     assert process.returncode == 0, reported
-    assert same(tmp_path / "out", undisturbed)
-
-
-def command(process: int) -> str:
-    try:
-        return Path(f"/proc/{process}/cmdline").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
+    assert results(tmp_path / "out") == undisturbed
 
 
 def test_cells_that_kill_their_worker_are_found_and_do_not_stop_the_others(
-    start: Callable[..., Started], undisturbed: tuple[bytes, bytes], tmp_path: Path
+    start: Start, undisturbed: Table, tmp_path: Path
 ) -> None:
     process = start("--workers=2", "--json", wait_s=0.001, killers="8 31")
     answer, reported = process.communicate()
@@ -366,8 +343,8 @@ def test_cells_that_kill_their_worker_are_found_and_do_not_stop_the_others(
 def test_a_signal_ends_a_run_cleanly_and_the_same_command_goes_on(
     sent: signal.Signals,
     everyone: bool,
-    start: Callable[..., Started],
-    undisturbed: tuple[bytes, bytes],
+    start: Start,
+    undisturbed: Table,
     log: Path,
     study: str,
     tmp_path: Path,
@@ -375,7 +352,7 @@ def test_a_signal_ends_a_run_cleanly_and_the_same_command_goes_on(
     """A terminal sends Ctrl-C to all processes of the command, as some batch systems do with SIGTERM."""
     out = tmp_path / "out"
     process = start("--workers=2", wait_s=0.05)
-    until(lambda: files(out) >= 3, process)
+    until(lambda: files(out) >= 3, process, may_end=True)
     before = done(out)
     (os.killpg if everyone else os.kill)(process.pid, sent)
     answer, reported = process.communicate()
@@ -391,20 +368,20 @@ def test_a_signal_ends_a_run_cleanly_and_the_same_command_goes_on(
     kept, begun = done(out), len(ran(log))
     assert run(study, out=out, scale="smoke", workers=0, chosen={"log": str(log), "wait_s": 0.05}).complete
     assert not set(ran(log)[begun:]) & kept
-    assert same(out, undisturbed)
+    assert results(out) == undisturbed
 
 
 @pytest.mark.parametrize("number", [2, pytest.param(12, marks=pytest.mark.full)])
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_a_signal_while_workers_begin_leaves_no_traceback_and_no_process(
-    sent: signal.Signals, number: int, start: Callable[..., Started], tmp_path: Path
+    sent: signal.Signals, number: int, start: Start, tmp_path: Path
 ) -> None:
     drawn = random.Random(number)
     for _ in range(number):
         process = start("--workers=3", wait_s=10)
-        until(lambda: any("spawn_main" in command(other) for other in session_of(process.pid)), process)  # noqa: B023
+        until(lambda: workers_of(process), process, may_end=True)  # noqa: B023  it is called at once
         pause = time.monotonic() + drawn.uniform(0.0, 1.0)
-        until(lambda: time.monotonic() > pause, process)  # noqa: B023  it is called at once
+        until(lambda: time.monotonic() > pause, process, may_end=True)  # noqa: B023  it is called at once
         os.killpg(process.pid, sent)
         _, reported = process.communicate()
         assert process.returncode == 130
@@ -434,7 +411,7 @@ def test_a_runner_that_is_killed_takes_cells_in_compiled_code_with_it(write: Wri
     process: subprocess.Popen[Any] = subprocess.Popen(
         [sys.executable, "-m", "experiments", "run", study, *options], cwd=tmp_path, start_new_session=True
     )
-    until((tmp_path / "begun").exists, process)
+    until((tmp_path / "begun").exists, process, may_end=True)
     process.kill()
     process.wait()
     until(lambda: not session_of(process.pid))

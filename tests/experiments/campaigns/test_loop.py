@@ -20,6 +20,7 @@ from experiments.campaigns.progress import Counting
 from experiments.campaigns.store import Store
 from experiments.campaigns.workers import CellTimeoutError
 from simmodels.errors import RequestError, StoppedError
+from tests.refused import refused
 
 Write = Callable[..., str]
 
@@ -138,8 +139,20 @@ def run(plan: Plan, where: Backend, folder: Path) -> tuple[Store, Counting]:
     return store, counting
 
 
-def failed(store: Store, plan: Plan) -> set[Any]:
-    return {plan.cells[plan.keys.index(key)]["number"] for key in store.failed()}
+def failed(store: Store, plan: Plan) -> dict[Any, str]:
+    """Return the errors of the cells that failed, by their numbers."""
+    return {plan.cells[plan.keys.index(key)]["number"]: about["error"] for key, about in store.failed().items()}
+
+
+def assert_lost(lost: set[int], error: str, ran: tuple[Store, Counting], plan: Plan, undisturbed: pd.DataFrame) -> None:
+    """Check that these cells failed for this reason, that another did as always, and that no row of others is lost."""
+    store, counting = ran
+    found = failed(store, plan)
+    assert found.keys() == lost | {13}
+    assert all(error in found[number] for number in lost)
+    assert (counting.done, counting.failed) == (CELLS, len(lost) + 1)
+    expected = undisturbed[~undisturbed["number"].isin(lost)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), expected)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -149,7 +162,7 @@ def test_the_table_is_the_same_whatever_the_order_in_which_batches_end(
     where = Shuffling(plan.shipment, seed=seed, workers=1 + seed)
     store, counting = run(plan, where, tmp_path / "shuffled")
     assert (counting.done, counting.failed) == (CELLS, 1)
-    assert failed(store, plan) == {13}
+    assert failed(store, plan).keys() == {13}
     assert sorted(number for numbers in where.sent for number in numbers) == list(range(CELLS))
     pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), undisturbed)
 
@@ -170,15 +183,9 @@ def test_a_cell_that_kills_its_worker_is_found_and_no_other_is_taken_for_it(
 ) -> None:
     where = Shuffling(plan.shipment, seed=5)
     where.killers, where.all_die = killers, all_die
-    store, counting = run(plan, where, tmp_path / "killed")
-    assert failed(store, plan) == killers | {13}
-    assert (counting.done, counting.failed) == (CELLS, len(killers) + 1)
+    ran = run(plan, where, tmp_path / "killed")
     assert where.restarts > 0
-    for key, about in store.failed().items():
-        if plan.cells[plan.keys.index(key)]["number"] in killers:
-            assert "its worker died while it ran alone" in about["error"]
-    expected = undisturbed[~undisturbed["number"].isin(killers)].reset_index(drop=True)
-    pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), expected)
+    assert_lost(killers, "its worker died while it ran alone", ran, plan, undisturbed)
 
 
 @pytest.mark.parametrize("all_die", [False, True])
@@ -190,7 +197,7 @@ def test_cells_whose_worker_was_killed_by_others_are_run_again(
     where.all_die, where.deaths = all_die, dict(deaths)
     store, _ = run(plan, where, tmp_path / "killed")
     assert not any(where.deaths.values())
-    assert failed(store, plan) == {13}
+    assert failed(store, plan).keys() == {13}
     pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), undisturbed)
 
 
@@ -206,14 +213,9 @@ def test_a_cell_of_which_no_file_can_be_made_is_found_and_does_not_stop_the_othe
                 raise MemoryError("no room")
             return super()._run(jobs)
 
-    store, counting = run(plan, Small(plan.shipment, seed=3), tmp_path / "out")
-    assert failed(store, plan) == greedy | {13}
-    assert (counting.done, counting.failed) == (CELLS, len(greedy) + 1)
-    for key, about in store.failed().items():
-        if plan.cells[plan.keys.index(key)]["number"] in greedy:
-            assert about["error"] == "what came of it was lost though it ran alone: MemoryError: no room"
-    expected = undisturbed[~undisturbed["number"].isin(greedy)].reset_index(drop=True)
-    pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), expected)
+    ran = run(plan, Small(plan.shipment, seed=3), tmp_path / "out")
+    error = "what came of it was lost though it ran alone: MemoryError: no room"
+    assert_lost(greedy, error, ran, plan, undisturbed)
 
 
 def test_a_cell_that_takes_what_it_needs_to_be_written_is_found_unless_nothing_can_be_written(
@@ -241,11 +243,9 @@ def test_a_cell_that_takes_what_it_needs_to_be_written_is_found_unless_nothing_c
     monkeypatch.setattr(Store, "add", added)
     monkeypatch.setattr(Store, "write", written)
     store, _ = run(plan, InProcess(plan.shipment), tmp_path / "out")
-    assert failed(store, plan) == {13, 20}
+    assert failed(store, plan).keys() == {13, 20}
     unwritable.append(f"failures/{key}.json")
-    with pytest.raises(
-        StoppedError, match=r"the cell \(number 20, replication 0\) failed, .*; cannot write; what was fi"
-    ):
+    with refused("...the cell (number 20, replication 0) failed, ...; cannot write; what was fi...", StoppedError):
         run(plan, InProcess(plan.shipment), tmp_path / "other")
 
 
@@ -260,12 +260,9 @@ def test_a_cell_that_runs_too_long_fails_and_those_with_it_are_run_again(
             return super()._run(jobs)
 
     where = Limited(plan.shipment)
-    store, counting = run(plan, where, tmp_path / "out")
-    assert failed(store, plan) == {0, 13, 30, 31}
-    assert (counting.done, counting.failed) == (CELLS, 4)
+    ran = run(plan, where, tmp_path / "out")
     assert [number for numbers in where.sent for number in numbers].count(30) == 1
-    expected = undisturbed[~undisturbed["number"].isin({0, 30, 31})].reset_index(drop=True)
-    pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), expected)
+    assert_lost({0, 30, 31}, "it ran longer than the 2.5 s that a cell may take", ran, plan, undisturbed)
 
 
 def test_a_worker_that_says_nothing_is_mentioned_and_then_only_after_twice_as_long(

@@ -23,9 +23,10 @@ RESULTS = Results(
 EMPTY = Results(table=pd.DataFrame(), factors={"order": ("FCFS",)})
 
 
-def test_measures_are_the_numbers_that_are_no_factors() -> None:
+def test_measures_are_the_numbers_that_are_no_factors_and_a_notebook_shows_the_first() -> None:
     assert RESULTS.measures == ("wait",)
     assert EMPTY.measures == ()
+    assert "mean of wait" in RESULTS._repr_html_()
 
 
 def test_rows_are_chosen_by_any_column() -> None:

@@ -1,113 +1,27 @@
 import errno
 import json
+import math
 import os
 import resource
 import signal
 import subprocess
-import sys
 import threading
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from experiments.campaigns import running
-from experiments.campaigns.report import write_report
-from experiments.campaigns.running import Campaign, Shard, cores, opened, run
-from experiments.campaigns.store import WRITTEN, Store
-from simmodels.errors import FileFormatError, RequestError, StoppedError
-
-Write = Callable[..., str]
-
-STUDY = """
-    import os
-    from pathlib import Path
-    from experiments.campaigns import Claim, Scale, Study
-
-
-    def helped(cell):
-        return {"x": cell["number"] / 7, "u": cell.stream("u").random()}
-
-
-    class Ran(Study):
-        parameters = {"folder": "."}
-        factors = {"kind": ["a", "b"], "number": list(range(6))}
-        scales = {"smoke": Scale(replications=2), "small": Scale(replications=3)}
-
-        def run_cell(self, cell):
-            folder = Path(cell["folder"])
-            with open(folder / "log.txt", "a") as log:
-                log.write(f"{cell}\\n")
-            if (folder / f"fail{cell['number']}").exists():
-                raise ArithmeticError(f"bad {cell['number']}")
-            return [helped(cell), {"set": str({"p", "q", "r", "s", "t"} & {cell["kind"], "q"}), "none": None}]
-
-        def claims(self, results):
-            effect = results.difference("x", {"kind": "b"}, {"kind": "a"})
-            return [Claim(text="equal", source="here", measure="x", effect=effect, at_least=0.0)]
-"""
-CELLS = 24
-
-
-@pytest.fixture
-def study(write: Write) -> str:
-    return write(STUDY, "ran.py")
-
-
-@pytest.fixture
-def chosen(tmp_path: Path) -> dict[str, str]:
-    return {"folder": str(tmp_path)}
-
-
-@pytest.fixture
-def campaign(study: str, chosen: dict[str, str], tmp_path: Path) -> Callable[..., Campaign]:
-    """Run the campaign, in this process unless it is said otherwise."""
-
-    def ran(out: str = "out", **options: Any) -> Campaign:  # noqa: ANN401  as `run` has them
-        given = {"scale": "smoke", "workers": 0, "chosen": chosen, **options}
-        return run(study, out=tmp_path / out, **given)
-
-    return ran
-
-
-def begun(tmp_path: Path) -> int:
-    """Return how many cells were begun so far."""
-    path = tmp_path / "log.txt"
-    return len(path.read_text("utf-8").splitlines()) if path.exists() else 0
-
-
-def results(folder: Path) -> tuple[bytes, bytes]:
-    write_report(opened(folder, trust=True))
-    return (folder / "results.csv").read_bytes(), (folder / "results.parquet").read_bytes()
-
-
-def command(study: str, *options: str, **settings: object) -> list[str]:
-    values = [f"--set={name}={value}" for name, value in settings.items()]
-    return [sys.executable, "-m", "experiments", "run", study, "--scale=smoke", *values, *options]
-
-
-def ended(
-    arguments: list[str],
-    folder: Path,
-    environment: Mapping[str, str] | None = None,
-    **options: Any,  # noqa: ANN401
-) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        arguments,
-        cwd=folder,
-        env={**os.environ, **(environment or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
-
+from experiments.campaigns.running import Shard, cores, opened
+from experiments.campaigns.store import Store
+from simmodels.errors import RequestError, StoppedError
+from tests.experiments.campaigns.conftest import CELLS, RAN, Ask, Run, Write, begun, command, ended, results
+from tests.refused import refused
 
 # -- a run ------------------------------------------------------------------------------------------
 
 
-def test_a_run_does_all_cells_and_the_next_none(campaign: Callable[..., Campaign], tmp_path: Path) -> None:
+def test_a_run_does_all_cells_and_the_next_none(campaign: Run, tmp_path: Path) -> None:
     first = campaign(command=["schedlab", "run"])
     assert (first.run, first.done, first.complete, first.failed, first.interrupted) == (CELLS, CELLS, True, {}, False)
     assert first.results().done == first.results().cells == CELLS
@@ -123,7 +37,7 @@ def test_a_run_does_all_cells_and_the_next_none(campaign: Callable[..., Campaign
     assert {"numpy", "pyarrow", "python", "schedlab"} <= set(about["versions"])
 
 
-def test_more_replications_run_only_what_is_new(campaign: Callable[..., Campaign], tmp_path: Path) -> None:
+def test_more_replications_run_only_what_is_new(campaign: Run, tmp_path: Path) -> None:
     campaign()
     larger = campaign(scale="small")
     assert (larger.run, larger.done) == (12, 36)
@@ -132,7 +46,7 @@ def test_more_replications_run_only_what_is_new(campaign: Callable[..., Campaign
     assert (again.run, again.done, again.complete) == (0, CELLS, True)
 
 
-def test_another_seed_runs_all_again_and_leaves_the_others(campaign: Callable[..., Campaign], tmp_path: Path) -> None:
+def test_another_seed_runs_all_again_and_leaves_the_others(campaign: Run, tmp_path: Path) -> None:
     campaign()
     before = results(tmp_path / "out")
     assert campaign(seed=1).run == CELLS
@@ -141,25 +55,22 @@ def test_another_seed_runs_all_again_and_leaves_the_others(campaign: Callable[..
     assert results(tmp_path / "out") == before
 
 
-def test_a_campaign_that_is_opened_is_as_it_is(campaign: Callable[..., Campaign], tmp_path: Path) -> None:
+def test_a_campaign_that_is_opened_is_as_it_is(campaign: Run, tmp_path: Path) -> None:
     campaign(shard="1/2")
     found = opened(tmp_path / "out", trust=True)
     assert (found.done, found.run, found.complete, found.changed) == (12, 0, False, False)
     assert begun(tmp_path) == 12
+    with refused("...holds no campaign: it has no manifest.json..."):
+        opened(tmp_path, trust=True)
 
 
-def test_a_run_outside_the_main_thread_leaves_signals_alone(campaign: Callable[..., Campaign]) -> None:
+def test_a_run_puts_the_signals_back_and_leaves_them_alone_outside_the_main_thread(campaign: Run) -> None:
     before, done = signal.getsignal(signal.SIGTERM), []
     thread = threading.Thread(target=lambda: done.append(campaign().done))
     thread.start()
     thread.join()
     assert done == [CELLS]
-    assert signal.getsignal(signal.SIGTERM) is before
-
-
-def test_a_run_puts_the_signals_back(campaign: Callable[..., Campaign]) -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    campaign()
+    campaign("here")
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -172,19 +83,14 @@ def test_there_is_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- the same table, however it was run -------------------------------------------------------------
 
 
-def test_any_number_of_workers_and_any_hash_seed_give_the_same_bytes(
-    study: str, campaign: Callable[..., Campaign], chosen: dict[str, str], tmp_path: Path
-) -> None:
+def test_any_number_of_workers_and_any_hash_seed_give_the_same_bytes(campaign: Run, asked: Ask, tmp_path: Path) -> None:
     campaign()
     expected = results(tmp_path / "out")
     for workers, seed in (("1", "0"), ("2", "random")):
-        process = ended(
-            command(study, f"--workers={workers}", f"--out=other{workers}", **chosen),
-            tmp_path,
-            {"PYTHONHASHSEED": seed},
-        )
-        assert process.returncode == 0, process.stderr
         other = tmp_path / f"other{workers}"
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        process = ended(asked(f"--workers={workers}", f"--out={other}"), tmp_path, env=environment)
+        assert process.returncode == 0, process.stderr
         assert ((other / "results.csv").read_bytes(), (other / "results.parquet").read_bytes()) == expected
         assert {path.name for path in (other / "cells").iterdir()} != set()
 
@@ -200,16 +106,14 @@ def test_shards_have_each_cell_once(shards: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/3", "a/b", "1.0/2", "1 / 2"])
-def test_what_is_no_shard_is_refused(text: str, campaign: Callable[..., Campaign], tmp_path: Path) -> None:
+def test_what_is_no_shard_is_refused(text: str, campaign: Run, tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="shard must be i/n with 1 <= i <= n, such as 3/100"):
         campaign(shard=text)
     assert begun(tmp_path) == 0
 
 
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 1, 2)])
-def test_shards_one_after_the_other_give_the_same_bytes(
-    order: tuple[int, ...], campaign: Callable[..., Campaign], tmp_path: Path
-) -> None:
+def test_shards_one_after_the_other_give_the_same_bytes(order: tuple[int, ...], campaign: Run, tmp_path: Path) -> None:
     campaign()
     for number in order:
         assert campaign("parts", shard=f"{number}/3").run == CELLS // 3
@@ -217,33 +121,25 @@ def test_shards_one_after_the_other_give_the_same_bytes(
     assert begun(tmp_path) == 2 * CELLS
 
 
-def together(commands: list[list[str]], folder: Path) -> list["subprocess.Popen[str]"]:
+def together(commands: list[list[str]], folder: Path) -> None:
     """Run commands at the same time, to their end."""
-    processes = [
-        subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for arguments in commands
-    ]
-    for process in processes:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    for process in [subprocess.Popen(words, cwd=folder, **pipes) for words in commands]:
         _, reported = process.communicate()
         assert "Traceback" not in reported
         assert process.returncode == 0, reported
-    return processes
 
 
-def test_shards_at_the_same_time_give_the_same_bytes(
-    study: str, campaign: Callable[..., Campaign], chosen: dict[str, str], tmp_path: Path
-) -> None:
+def test_shards_at_the_same_time_give_the_same_bytes(campaign: Run, asked: Ask, tmp_path: Path) -> None:
     campaign()
-    together([command(study, "--workers=0", "--out=parts", f"--shard={n}/3", **chosen) for n in (1, 2, 3)], tmp_path)
+    together([asked("--workers=0", "--out=parts", f"--shard={n}/3") for n in (1, 2, 3)], tmp_path)
     assert results(tmp_path / "parts") == results(tmp_path / "out")
     assert begun(tmp_path) == 2 * CELLS
 
 
-def test_two_runners_of_the_same_campaign_do_no_harm(
-    study: str, campaign: Callable[..., Campaign], chosen: dict[str, str], tmp_path: Path
-) -> None:
+def test_two_runners_of_the_same_campaign_do_no_harm(campaign: Run, asked: Ask, tmp_path: Path) -> None:
     campaign()
-    together([command(study, f"--workers={n}", "--out=both", **chosen) for n in (0, 1)], tmp_path)
+    together([asked(f"--workers={n}", "--out=both") for n in (0, 1)], tmp_path)
     both = tmp_path / "both"
     assert ((both / "results.csv").read_bytes(), (both / "results.parquet").read_bytes()) == results(tmp_path / "out")
     assert results(both) == results(tmp_path / "out")
@@ -255,11 +151,10 @@ def test_two_runners_of_the_same_campaign_do_no_harm(
 
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_cells_that_fail_are_recorded_and_run_again_only_if_asked(
-    workers: str, study: str, campaign: Callable[..., Campaign], chosen: dict[str, str], tmp_path: Path
+    workers: str, campaign: Run, asked: Ask, tmp_path: Path
 ) -> None:
     (tmp_path / "fail3").touch()
-    arguments = command(study, f"--workers={workers}", "--out=out", "--json", **chosen)
-    first = ended(arguments, tmp_path)
+    first = ended(asked(f"--workers={workers}", "--out=out", "--json"), tmp_path)
     assert first.returncode == 1, first.stderr
     assert json.loads(first.stdout)["cells"] == {"planned": CELLS, "done": 20, "run": CELLS, "failed": 4}
     assert "error: cell kind a, number 3, replication 0 failed: ArithmeticError: bad 3" in first.stderr
@@ -282,218 +177,30 @@ def test_cells_that_fail_are_recorded_and_run_again_only_if_asked(
     assert results(tmp_path / "out") == results(tmp_path / "other")
 
 
-def test_a_campaign_all_of_whose_cells_fail_has_no_report_and_says_so(
-    study: str, chosen: dict[str, str], tmp_path: Path
-) -> None:
-    for number in range(6):
-        (tmp_path / f"fail{number}").touch()
-    process = ended(command(study, "--workers=0", "--out=out", **chosen), tmp_path)
-    assert process.returncode == 1
-    assert "ran: 0 of 24 cells are done, 24 run just now" in process.stderr
-    assert "Traceback" not in process.stderr
-    assert not (tmp_path / "out" / "report.html").exists()
-
-
-@pytest.mark.parametrize("limit_s", [0.0, -1.0, float("nan"), float("inf"), 1e7])
-def test_a_limit_of_a_cells_time_that_is_none_is_refused(
-    limit_s: float, campaign: Callable[..., Campaign], tmp_path: Path
-) -> None:
-    with pytest.raises(RequestError, match=r"cell_timeout_s must be a number of seconds > 0 and <= 1e\+06 \(got"):
-        campaign(cell_timeout_s=limit_s, workers=1)
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_limit_of_a_cells_time_needs_a_process_that_can_be_ended(campaign: Callable[..., Campaign]) -> None:
-    with pytest.raises(RequestError, match=r"cell_timeout_s has no effect with workers=0, .*; use workers=1 or more"):
-        campaign(cell_timeout_s=1.0)
-
-
-# -- folders that hold something else ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("force", [False, True])
-@pytest.mark.parametrize("manifest", ["sealed", "of an earlier version", "damaged"])
-def test_a_folder_with_the_campaign_of_another_study_is_refused_and_left_as_it_is(
-    manifest: str, force: bool, campaign: Callable[..., Campaign], write: Write, tmp_path: Path
-) -> None:
-    campaign()
-    path = tmp_path / "out" / "manifest.json"
-    what = "holds a campaign of study ran; choose another folder"
-    if manifest == "of an earlier version":  # without digests, which is no reason to ask for --force
-        for each in (path, *(tmp_path / "out" / "runs").iterdir()):
-            about = json.loads(each.read_text("utf-8"))
-            del about["digest"]
-            each.write_text(json.dumps(about))
-        assert campaign().complete
-    elif manifest == "damaged":
-        path.write_text(path.read_text("utf-8").replace('"ran"', '"run"'))
-        what = "its bytes are not those that were written"
-    before = path.read_bytes()
-    other = write(STUDY.replace("class Ran", "class Other"), "other.py")
-    with pytest.raises((RequestError, FileFormatError), match=what):
-        run(other, out=tmp_path / "out", scale="smoke", workers=0, force=force)
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("name", WRITTEN)
-@pytest.mark.parametrize("content", ["file", "link"])
-def test_what_no_campaign_has_written_is_not_overwritten_unless_asked(
-    name: str, content: str, campaign: Callable[..., Campaign], tmp_path: Path
-) -> None:
-    path = tmp_path / "out" / name
-    path.parent.mkdir()
-    if content == "file":
-        path.write_text('{"name": "ran", "schedlab": "1"}')
-    else:
-        path.symlink_to(tmp_path)
-    with pytest.raises(RequestError, match=rf"{name} was not written by a campaign; choose another folder, or use --f"):
-        campaign()
-    assert list(path.parent.iterdir()) == [path]
-    if name in {"cells", "failures", "runs"}:
-        what = "is a link, which is not followed" if content == "link" else "is not a folder"
-        with pytest.raises(RequestError, match=rf"{name} {what}"):
-            campaign(force=True)
-    elif content == "file":
-        assert campaign(force=True).complete
-
-
-def test_an_empty_folder_is_nobodys(campaign: Callable[..., Campaign], tmp_path: Path) -> None:
-    (tmp_path / "out" / "cells").mkdir(parents=True)
-    assert campaign().complete
-
-
-def test_a_campaign_goes_on_without_its_manifest_and_writes_nothing_but_its_own(
-    campaign: Callable[..., Campaign], tmp_path: Path
-) -> None:
-    write_report(campaign())
-    (tmp_path / "out" / "manifest.json").unlink()
-    assert campaign().run == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} <= {*WRITTEN}
-
-
-@pytest.mark.parametrize("content", ["", "garbage", "[]", "\x00\x01", '{"name": "ran"'])
-def test_a_manifest_that_is_none_is_reported_by_its_name(
-    content: str, campaign: Callable[..., Campaign], tmp_path: Path
-) -> None:
-    campaign()
-    (tmp_path / "out" / "manifest.json").write_text(content)
-    for ask in (campaign, lambda: opened(tmp_path / "out", trust=True)):
-        with pytest.raises(FileFormatError, match=r"manifest\.json: it (is no JSON|holds no JSON object)"):
-            ask()
-
-
-def test_a_folder_whose_manifest_names_no_study_is_reported_by_the_file(
-    campaign: Callable[..., Campaign], tmp_path: Path
-) -> None:
-    campaign()
-    (tmp_path / "out" / "manifest.json").write_text("{}")
-    with pytest.raises(
-        FileFormatError, match=r"manifest\.json: it has no 'name'; remove it, and the command of the run"
-    ):
-        campaign()
-
-
-@pytest.mark.parametrize("missing", ["study", "scale", "seed", "chosen", "code", "parameters", "factors", "schedlab"])
-def test_a_manifest_that_lacks_something_is_reported(
-    missing: str, campaign: Callable[..., Campaign], tmp_path: Path
-) -> None:
-    campaign()
-    path = tmp_path / "out" / "manifest.json"
-    about = json.loads(path.read_text("utf-8"))
-    del about[missing], about["digest"]
-    path.write_text(json.dumps(about))
-    with pytest.raises(RequestError, match=rf"manifest\.json has no '{missing}'"):
-        opened(tmp_path / "out", trust=True)
-
-
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("seed", "a"), ("seed", None), ("chosen", 3), ("study", 3), ("scale", []), ("code", 1.5), ("factors", [])],
+    ("limit_s", "workers", "what"),
+    [
+        *(
+            (each, 1, "must be a number of seconds > 0 and <= 1e+06 (got ...")
+            for each in (0.0, -1.0, math.nan, math.inf)
+        ),
+        (1e7, 1, "must be a number of seconds > 0 and <= 1e+06 (got ..."),
+        (1.0, 0, "has no effect with workers=0, ...; use workers=1 or more..."),
+    ],
 )
-def test_a_manifest_with_something_else_in_it_is_reported(
-    name: str, value: object, campaign: Callable[..., Campaign], tmp_path: Path
+def test_a_limit_of_a_cells_time_that_is_none_or_cannot_be_kept_is_refused(
+    limit_s: float, workers: int, what: str, campaign: Run, tmp_path: Path
 ) -> None:
-    campaign()
-    path = tmp_path / "out" / "manifest.json"
-    about = {**json.loads(path.read_text("utf-8")), name: value}
-    path.write_text(json.dumps(about))
-    with pytest.raises(
-        FileFormatError, match=r"manifest\.json: its bytes are not those .*; remove it, and the command"
-    ):
-        opened(tmp_path / "out", trust=True)
-    del about["digest"]
-    path.write_text(json.dumps(about))
-    with pytest.raises((RequestError, FileFormatError), match=rf"manifest\.json has a '{name}' that is "):
-        opened(tmp_path / "out", trust=True)
-
-
-def test_a_folder_without_a_campaign_cannot_be_opened(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"holds no campaign: it has no manifest\.json"):
-        opened(tmp_path, trust=True)
-
-
-def test_the_cells_of_a_damaged_file_are_run_again_and_the_file_is_named(
-    study: str, campaign: Callable[..., Campaign], chosen: dict[str, str], tmp_path: Path
-) -> None:
-    campaign()
-    expected = results(tmp_path / "out")
-    path = min((tmp_path / "out" / "cells").iterdir())
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    why = f"{tmp_path}/out/cells/{path.name} is damaged"
-    looked = ended([sys.executable, "-m", "experiments", "report", str(tmp_path / "out")], tmp_path)
-    assert looked.returncode in {1, 2}
-    assert looked.stderr.startswith(f"error: {why}, and left out: its bytes are not those that were written")
-    assert "Traceback" not in looked.stderr
-    process = ended(command(study, "--workers=0", f"--out={tmp_path / 'out'}", **chosen), tmp_path)
-    assert process.returncode == 0, process.stderr
-    assert process.stderr.startswith(f"{why}: its bytes are not those that were written")
-    assert "it is set aside, and its cells are run again" in process.stderr.splitlines()[0]
-    assert path.with_name(f"{path.name}.damaged").read_bytes() == content
-    assert results(tmp_path / "out") == expected
-    assert opened(tmp_path / "out", trust=True).damaged == {}
-
-
-RECORDS = {
-    "empty": "",
-    "an object of nothing": "{}",
-    "a list": "[]",
-    "garbage": "\x00\x01",
-    "other kinds": '{"state": 1, "command": {}, "begun": [], "wall_s": "x", "cells_s": null, "cells": 3}',
-    "huge": '{"wall_s": 1' + 400 * "0" + "}",
-    "deep": "[" * 100_000,
-    "kinds of a failure": '{"cell": [], "error": {}, "worker": 3, "traceback": null}',
-}
-
-
-@pytest.mark.parametrize("content", RECORDS.values(), ids=RECORDS)
-@pytest.mark.parametrize("folder", ["runs", "failures"])
-def test_a_damaged_record_is_named_and_does_not_stop_what_can_be_done_without_it(
-    folder: str, content: str, campaign: Callable[..., Campaign], tmp_path: Path
-) -> None:
-    (tmp_path / "fail3").touch()
-    campaign()
-    expected = results(tmp_path / "out")
-    path = min((tmp_path / "out" / folder).iterdir())
-    path.write_text(content)
-    found = opened(tmp_path / "out", trust=True)
-    write_report(found)
-    assert list(found.damaged) == [path]
-    assert len(found.failed) == (3 if folder == "failures" else 4)
-    assert f"{path.name} is damaged, and left out" in (tmp_path / "out" / "report.html").read_text("utf-8")
-    again = campaign()
-    assert again.damaged == {}
-    assert (again.run, len(again.failed)) == (1 if folder == "failures" else 0, 4)
-    assert path.with_name(f"{path.name}.damaged").exists()
-    assert results(tmp_path / "out") == expected
+    with refused(f"cell_timeout_s {what}"):
+        campaign(cell_timeout_s=limit_s, workers=workers)
+    assert not (tmp_path / "out").exists()
 
 
 # -- full disks -------------------------------------------------------------------------------------
 
 
 def test_a_disk_that_is_full_in_the_midst_of_a_campaign_is_reported_and_the_campaign_goes_on_later(
-    campaign: Callable[..., Campaign], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    campaign: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     write_bytes, left = Path.write_bytes, 2
 
@@ -521,7 +228,7 @@ def test_a_disk_that_is_full_in_the_midst_of_a_campaign_is_reported_and_the_camp
 
 
 def test_a_limit_on_what_may_be_written_is_reported_in_a_line_with_status_1(
-    study: str, campaign: Callable[..., Campaign], chosen: dict[str, str], tmp_path: Path
+    study: str, campaign: Run, chosen: dict[str, str], tmp_path: Path
 ) -> None:
     """As a full disk is, by the system itself: a file of cells takes more than the manifest."""
     (tmp_path / "out").mkdir()
@@ -540,35 +247,6 @@ def test_a_limit_on_what_may_be_written_is_reported_in_a_line_with_status_1(
     ]
     assert list((tmp_path / "out" / "cells").iterdir()) == []
     assert campaign().complete
-
-
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root may make a small disk")
-def test_a_disk_that_is_really_full_is_reported_and_the_campaign_goes_on_when_there_is_room(
-    study: str, campaign: Callable[..., Campaign], chosen: dict[str, str], tmp_path: Path
-) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(disk)], check=False).returncode:
-        pytest.skip("no disk can be mounted here")
-    try:
-        (disk / "filler").write_bytes(bytes(200_000))
-        process = ended(command(study, "--workers=0", "--out=disk/out", "-s", "replications=40", **chosen), tmp_path)
-        if process.returncode == 0:
-            pytest.fail("there was room")
-        assert process.returncode in {1, 2}, process.stderr
-        assert "no space left on device" in process.stderr.splitlines()[-1]
-        assert "Traceback" not in process.stderr
-        (disk / "filler").unlink()
-        subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
-        larger = {**chosen, "replications": 40}
-        assert campaign("disk/out", chosen=larger).complete
-        campaign(chosen=larger)
-        assert results(disk / "out") == results(tmp_path / "out")
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        with pytest.raises(RequestError, match=r"cannot write to folder .*: read-only file system"):
-            campaign("disk/out")
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 # -- code that changes ------------------------------------------------------------------------------
@@ -592,15 +270,15 @@ def test_a_disk_that_is_really_full_is_reported_and_the_campaign_goes_on_when_th
     ids=["a claim", "a comment", "a docstring", "a figure", "a helper", "run_cell", "the version"],
 )
 def test_cells_are_run_again_if_what_they_run_has_changed(
-    old: str, new: str, again: bool, write: Write, campaign: Callable[..., Campaign], tmp_path: Path
+    old: str, new: str, again: bool, write: Write, campaign: Run, tmp_path: Path
 ) -> None:
     campaign()
-    assert STUDY.count(old) == 1
-    write(STUDY.replace(old, new), "ran.py")
+    assert RAN.count(old) == 1
+    write(RAN.replace(old, new), "ran.py")
     assert opened(tmp_path / "out", trust=True).changed is again
     assert opened(tmp_path / "out", trust=True).done == CELLS
     assert campaign().run == (CELLS if again else 0)
-    write(STUDY, "ran.py")
+    write(RAN, "ran.py")
     assert campaign().run == 0  # what was run with the code of before is still there
 
 
@@ -608,7 +286,7 @@ def test_cells_are_run_again_if_what_they_run_has_changed(
 
 
 def test_a_run_puts_what_killed_runs_left_together_before_it_reads_it(
-    campaign: Callable[..., Campaign], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    campaign: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     steps: list[str] = []
     compact, done = Store.compact, Store.done

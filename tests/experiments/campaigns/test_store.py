@@ -3,12 +3,9 @@ import hashlib
 import itertools
 import json
 import os
-import random
 import subprocess
 import sys
-import threading
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,35 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.campaigns import store as module
-from experiments.campaigns.batches import CELL, Failure, groups, parquet, plain_rows, table_of
+from experiments.campaigns.batches import CELL, Failure, parquet, table_of
 from experiments.campaigns.cell import Cell
 from experiments.campaigns.store import Store, read_json
 from simmodels.errors import FileFormatError, RequestError, StoppedError
-
-CELLS = [Cell({"kind": kind}, replication) for replication in range(20) for kind in "ab"]
-KEYS = [f"{number:032x}" for number in range(len(CELLS))]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "campaign")
-
-
-def add(store: Store, rows: dict[int, Any], *, together: bool = True) -> None:
-    """Add rows of cells, as a batch does, or each in a file of its own."""
-    done = [(KEYS[place], 0.5, plain_rows(given, CELLS[place].factors)) for place, given in rows.items()]
-    for batch in [done] if together else [[one] for one in done]:
-        for group in groups(batch):
-            store.add([key for key, _, _ in group], parquet(table_of(group)))
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def table(store: Store) -> pd.DataFrame:
-    return store.table(CELLS, KEYS)
-
+from tests.experiments.campaigns.cells import CELLS, KEYS, add, names, table
 
 # -- cells and their table --------------------------------------------------------------------------
 
@@ -340,16 +313,6 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
             Store(folder)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_may_only_be_read_is_refused(store: Store) -> None:
-    store.folder.chmod(0o500)
-    try:
-        with pytest.raises(RequestError, match="cannot write to folder"):
-            Store(store.folder)
-    finally:
-        store.folder.chmod(0o700)
-
-
 def test_a_disk_that_may_only_be_read_is_reported(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
@@ -463,158 +426,6 @@ def test_many_cells_added_one_by_one_take_little_memory_and_few_files(tmp_path: 
     assert len(store.table(cells, keys)) == count
     assert sum(map(len, store._keys.values())) <= 2 * count
     assert held < 1_500_000
-
-
-def test_thousands_of_cells_in_files_of_their_own_are_put_together_and_read_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_MOST_FILES", 1_000)
-    count = 2_000
-    store = Store(tmp_path)
-    keys = [f"{number:032x}" for number in range(count)]
-    cells = [Cell({"a": number % 10}, number // 10) for number in range(count)]
-    for number, key in enumerate(keys):
-        (store.cells / f"{key}.parquet").write_bytes(parquet(table_of([(key, 0.5, [{"x": number, "y": number / 2}])])))
-    assert store.compact() == count
-    assert len(names(store.cells)) == 2
-    assert store.done() == set(keys)
-    assert store.table(cells, keys)["x"].tolist() == list(range(count))
-
-
-# -- others at the same time ------------------------------------------------------------------------
-
-
-def test_a_file_that_goes_while_the_folder_is_read_takes_nothing_out_of_it(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another runner puts files together just after they were listed, each time again."""
-    add(store, {place: {"x": place} for place in range(12)}, together=False)
-    before, files, times = table(store), Store._files, 0
-
-    def listed(self: Store) -> list[Path]:
-        nonlocal times
-        found = files(self)
-        if self.folder == store.folder and self is not other and times < 5:
-            times += 1
-            other.compact(0)
-            add(other, {times: {"x": times}})
-        return found
-
-    other = Store(store.folder)
-    monkeypatch.setattr(Store, "_files", listed)
-    for ask in ("done", "table", "compact"):
-        times = 0
-        add(other, {place: {"x": place} for place in range(12)}, together=False)
-        fresh = Store(store.folder)
-        if ask == "done":
-            assert fresh.done() == set(KEYS[:12])
-        elif ask == "table":
-            pd.testing.assert_frame_equal(table(fresh), before)
-        else:
-            fresh.compact(0)
-    monkeypatch.undo()
-    pd.testing.assert_frame_equal(table(Store(store.folder)), before)
-
-
-def test_a_listing_that_misses_a_file_put_together_meanwhile_takes_nothing_out(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The names in a folder are not read at one instant: what goes may be missed, and what came for it, too."""
-    add(store, {place: {"x": place} for place in range(6)}, together=False)
-    before, files, missed = table(store), Store._files, [4]
-
-    def partial(self: Store) -> list[Path]:
-        return files(self)[: -missed.pop()] if missed else files(self)
-
-    monkeypatch.setattr(Store, "_files", partial)
-    pd.testing.assert_frame_equal(table(Store(store.folder)), before)
-
-
-@pytest.fixture
-def helpers(store: Store) -> Iterator[Callable[[str, int], list[subprocess.Popen[str]]]]:
-    """Start processes that work on the store until their stdin is closed."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(work: str, count: int) -> list[subprocess.Popen[str]]:
-        source = f"""
-import random, sys, threading
-from experiments.campaigns.batches import parquet, table_of
-from experiments.campaigns.store import Store
-store, drawn = Store(sys.argv[1]), random.Random(int(sys.argv[2]))
-ended = threading.Event()
-threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
-keys = [f"{{n:032x}}" for n in range({len(KEYS)})]
-print("ready", flush=True)
-rounds = 0
-while not ended.is_set() or rounds < 20:
-    rounds += 1
-    {work}
-"""
-        for number in range(count):
-            process = subprocess.Popen(
-                [sys.executable, "-c", source, str(store.folder), str(number)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            started.append(process)
-        for process in started:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        return started
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-
-
-def ended(processes: Sequence[subprocess.Popen[str]]) -> None:
-    """Let helpers end, and see that nothing went wrong with them."""
-    for process in processes:
-        _, errors = process.communicate()
-        assert (process.returncode, errors) == (0, "")
-
-
-def test_several_that_put_files_together_while_one_adds_and_one_reads_lose_nothing(
-    store: Store, helpers: Callable[[str, int], list[subprocess.Popen[str]]]
-) -> None:
-    processes = helpers("store.compact(0)", 2)
-    added: set[str] = set()
-    for _ in range(4):
-        for place in range(len(CELLS)):
-            add(store, {place: {"x": place, "y": f"t{place}"}})
-            added.add(KEYS[place])
-            if place % 4 == 0:
-                reader = Store(store.folder)
-                assert reader.done() == added
-                assert len(table(reader)) == len(added)
-    ended(processes)
-    assert table(Store(store.folder))["x"].tolist() == list(range(len(CELLS)))
-
-
-def test_threads_of_one_program_may_each_have_a_store_of_the_same_folder(store: Store) -> None:
-    errors: list[BaseException] = []
-
-    def work(seed: int) -> None:
-        own, drawn = Store(store.folder), random.Random(seed)
-        try:
-            for place in drawn.sample(range(len(CELLS)), len(CELLS)):
-                add(own, {place: {"x": place}})
-                own.compact(drawn.randrange(8))
-                own.done()
-        except BaseException as error:  # noqa: BLE001  it is looked at below
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    assert table(Store(store.folder))["x"].tolist() == list(range(len(CELLS)))
 
 
 def test_a_run_is_written_as_json_whole(store: Store) -> None:

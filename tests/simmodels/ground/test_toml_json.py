@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from simmodels.errors import FileFormatError
 from simmodels.ground.toml_json import json_text, parsed, read_document, toml_text, write_document
+from tests.refused import refused
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -59,7 +60,7 @@ def test_a_file_is_written_in_the_format_of_its_name(tmp_path: Path, name: str) 
         ("a.json", b"[1]", ": the document must be names with values (got [1])"),
         ("a.json", b'{"a": 1, "a": 2}', ": no JSON: an object has the name 'a' more than once"),
         ("a.json", b'{"a": "\\ud800"}', ": no JSON: a text is half a surrogate pair"),
-        ("a.toml", b"x = 1\n" + b"a." * 50_000 + b"a = 1", ", line 2: a key must have at most 100 parts (got 'a.a.a."),
+        ("a.toml", b"x = 1\n" + b"a." * 50_000 + b"a = 1", ", line 2: a key must have at most 100 parts (got 'a.a.a"),
         ("a.toml", b"[" + b"'a' . " * 50_000 + b"a]", ", line 1: a key must have at most 100 parts (got "),
         ("a.toml", b"x" * 200_000, ": no TOML: expected '=' after a key"),
         ("a.toml", b"\xff", ": cannot be read: "),
@@ -79,9 +80,8 @@ def test_a_file_that_is_no_document_is_refused_by_name(
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(FileFormatError) as error:
+    with refused(f"{path}{text}...", FileFormatError):
         read_document(path)
-    assert str(error.value).startswith(f"{path}{text}")
 
 
 def test_a_name_that_says_no_format_is_refused_before_it_is_written(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 import pytest
 
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import UnknownNameError
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.queue_options import QueueOptions
 from tests import option_types
+from tests.refused import refused
 
 HEURISTICS = ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap")
 
@@ -32,9 +33,7 @@ def test_an_option_of_another_heuristic_is_refused() -> None:
     for heuristic in HEURISTICS:
         for name, default, _, _ in PlacementOptions.described():
             if not has_option(heuristic, name):
-                with pytest.raises(
-                    RequestError, match=f"{heuristic} has no option {name}; it is one of another heuristic"
-                ):
+                with refused(f"{heuristic} has no option {name}; it is one of another heuristic"):
                     PlacementOptions.checked(heuristic=heuristic, **{name: default})
 
 

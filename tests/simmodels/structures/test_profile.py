@@ -52,7 +52,7 @@ lengths = st.one_of(st.just(0.0), instants, st.just(math.inf))
 changes = st.lists(st.tuples(instants, lengths, st.integers(-4, 4)), max_size=30)
 
 
-def built(now: float, free: int, given_changes: list[tuple[float, float, int]]) -> tuple[object, Steps]:
+def built(now: float, free: int, given_changes: list[Change]) -> tuple[object, Steps]:
     profile, plain = new_profile(now, free), Steps(now, free)
     for start, length, cores in given_changes:
         add(profile, start, start + length, cores)
@@ -74,14 +74,14 @@ def assert_same(profile: object, plain: Steps) -> None:
 
 @given(st.integers(0, 4), st.integers(0, 6), changes)
 def test_add_changes_the_cores_free_in_the_interval_and_nowhere_else(
-    now: int, free: int, given_changes: list[tuple[float, float, int]]
+    now: int, free: int, given_changes: list[Change]
 ) -> None:
     assert_same(*built(float(now), free, given_changes))
 
 
 @given(st.integers(0, 6), changes, instants, changes)
 def test_advance_forgets_the_past_and_nothing_else(
-    free: int, before: list[tuple[float, float, int]], now: float, after: list[tuple[float, float, int]]
+    free: int, before: list[Change], now: float, after: list[Change]
 ) -> None:
     profile, plain = built(0.0, free, before)
     advance(profile, now)
@@ -97,7 +97,7 @@ def test_advance_forgets_the_past_and_nothing_else(
 
 @given(st.integers(0, 6), changes, instants, st.integers(0, 6), st.one_of(st.just(0.0), instants))
 def test_earliest_is_the_first_hole(
-    free: int, given_changes: list[tuple[float, float, int]], start: float, cores: int, duration: float
+    free: int, given_changes: list[Change], start: float, cores: int, duration: float
 ) -> None:
     profile, plain = built(1.0, free, given_changes)
     assert earliest(profile, start, cores, duration) == plain.earliest(start, cores, duration)
@@ -114,7 +114,7 @@ def test_earliest_is_the_first_hole(
 )
 def test_earlier_is_the_first_hole_once_the_reservation_itself_is_lifted(
     free: int,
-    given_changes: list[tuple[float, float, int]],
+    given_changes: list[Change],
     cores: int,
     duration: float,
     delay: float,
@@ -138,7 +138,7 @@ def test_earlier_is_the_first_hole_once_the_reservation_itself_is_lifted(
 
 @given(st.integers(0, 6), changes, instants, lengths)
 def test_most_free_is_the_highest_step_between_two_instants(
-    free: int, given_changes: list[tuple[float, float, int]], start: float, length: float
+    free: int, given_changes: list[Change], start: float, length: float
 ) -> None:
     profile, plain = built(1.0, free, given_changes)
     start = max(start, plain.now)

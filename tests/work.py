@@ -1,0 +1,48 @@
+"""Work in tests: files of it that are written and read, and what must be the same of two workloads."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+import numpy as np
+from hypothesis import strategies as st
+
+from simmodels.errors import FileFormatError
+from simmodels.workload import COLUMNS, Workload
+
+Found = TypeVar("Found")
+
+JSON: Final = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["a", "b", "d"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+"""Any value of JSON."""
+
+
+def written(folder: Path, content: str | bytes, name: str = "log.swf") -> Path:
+    """Write a file of a folder, and return its path."""
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def assert_same(one: Workload, other: Workload) -> None:
+    """Check that two workloads have the same jobs, columns, header and counts of nothing else."""
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert one.extras.keys() == other.extras.keys()
+    for name, column in one.extras.items():
+        np.testing.assert_array_equal(column, other.extras[name], err_msg=name)
+    assert (one.header, one.max_cores, one.start_unix_s) == (other.header, other.max_cores, other.start_unix_s)
+
+
+def read_or_refused(read: Callable[[Path], Found], path: Path) -> Found | None:
+    """Read a file of whatever content; where it is refused, by a line that names it, return None."""
+    try:
+        return read(path)
+    except FileFormatError as error:
+        said = str(error)
+    assert said.startswith(str(path)), said
+    assert "\n" not in said, said
+    return None

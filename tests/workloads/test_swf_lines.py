@@ -1,0 +1,210 @@
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simmodels.errors import FileFormatError
+from simmodels.workload import COLUMNS
+from tests.refused import refused
+from tests.swf_files import DRAWN, by_hand, line, logs
+from tests.work import assert_same, read_or_refused, written
+from workloads import read_swf, swf_lines, write_swf
+from workloads.swf_lines import FIELDS
+
+# -- how a file may look ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_lines_may_end_as_on_any_system(tmp_path: Path, end: str) -> None:
+    expected = read_swf(written(tmp_path, DRAWN))
+    found = read_swf(written(tmp_path, DRAWN.replace("\n", end), "other.swf"))
+    assert_same(found, expected)
+    assert found.counts == expected.counts
+
+
+def test_the_last_line_needs_no_end_and_a_byte_order_mark_is_no_field(tmp_path: Path) -> None:
+    assert read_swf(written(tmp_path, b"\xef\xbb\xbf" + line(1, 0, -1, 5, 1).encode())).job_id.tolist() == [1]
+
+
+@pytest.mark.parametrize("name", ["Universität", "名古屋"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_comments_may_hold_any_bytes(tmp_path: Path, name: str, encoding: str) -> None:
+    raw = name.encode(encoding, errors="replace") + b"\x85\xff\x00"
+    jobs = read_swf(written(tmp_path, b"; at " + raw + b"\n" + line(1, 0, -1, 5, 1).encode()))
+    again = tmp_path / "again.swf"
+    write_swf(jobs, again)
+    assert read_swf(again).header == jobs.header
+
+
+def test_fields_missing_at_the_end_of_a_line_are_unknown(tmp_path: Path) -> None:
+    short = read_swf(written(tmp_path, "1 0 3 5 2\n2 1 0 4 2 -1 -1 8"))
+    assert short.cores.tolist() == [2, 8]
+    assert short.user_id.tolist() == [-1, -1]
+    assert short.extras["status"].tolist() == [-1, -1]
+    assert short.counts["lines with missing fields"] == 2
+    assert read_swf(written(tmp_path, "1 0 3 5 2\n2 1 0 4 2")).counts["lines with missing fields"] == 2
+
+
+@pytest.mark.parametrize("extra", ["7", "7 8 9", "some words", "; no comment", "nan"])
+def test_what_follows_the_18th_field_is_ignored_and_counted(tmp_path: Path, extra: str) -> None:
+    plain = line(1, 0, -1, 5, 2)
+    jobs = read_swf(written(tmp_path, f"{plain} {extra}\n{plain}\n"))
+    assert jobs.counts["lines with extra fields"] == 1
+    assert_same(jobs, read_swf(written(tmp_path, f"{plain}\n{plain}\n")))
+    assert read_swf(written(tmp_path, f"{plain} {extra}\n" * 2)).counts["lines with extra fields"] == 2
+
+
+def test_numbers_may_be_written_in_any_usual_way(tmp_path: Path) -> None:
+    ways = ["+1", "1e3", "-1", "2.50", "4.0", ".5", "1.", "007", "-0.25", "1E+2", "1", "5"]
+    jobs = read_swf(written(tmp_path, line(*ways)))
+    assert jobs.job(0).submit_s == 1000
+    assert jobs.cores.tolist() == [7]
+    assert [float(jobs.extras[name][0]) for name in ("average_cpu_s", "used_memory_kb", "requested_s")] == [
+        0.5,
+        1,
+        -0.25,
+    ]
+
+
+def test_a_line_may_be_long_and_a_number_too(tmp_path: Path) -> None:
+    jobs = read_swf(written(tmp_path, f"1 {'0' * 9999}2 3 {'0' * 2_000_000} 5{' ' * 2_000_000}8\n"))
+    assert jobs.job(0).submit_s == 2
+    assert jobs.extras["average_cpu_s"].tolist() == [8]
+
+
+@pytest.mark.parametrize("crowd", ["", "1 2 3 4 5"])
+def test_the_whole_range_of_64_bits_is_read_exactly(tmp_path: Path, crowd: str) -> None:
+    largest = 2**63 - 1
+    jobs = read_swf(written(tmp_path, f"{line(largest, 0, -largest - 1, 5, largest)}\n{crowd}"))
+    assert jobs.job_id[0] == jobs.cores[0] == largest
+    assert jobs.extras["wait_s"][0] == -largest - 1
+
+
+# -- what is refused --------------------------------------------------------------------------------
+
+NO_NUMBERS = ("nan", "-inf", "1_000", "0x10", "2011-02-01", "true", "--5", "5e", '"5"', "x")
+RANGE = "a number between -2**63 and 2**63"
+
+
+@pytest.mark.parametrize(
+    ("bad", "what"),
+    [
+        ("1 2 3 4", "the number of fields must be 18, or at least 5 (got 4)"),
+        ("1", "the number of fields must be 18, or at least 5 (got 1)"),
+        ("hello", "field 1 (job_id) must be a number (got 'hello')"),
+        (line(2, "x", -1, 5, 1), "field 2 (submit_s) must be a number (got 'x')"),
+        *((line(2, 0, -1, each, 1), f"field 4 (runtime_s) must be a number (got {each!r})") for each in NO_NUMBERS),
+        (line(2, 0, -1, "\uff11", 1), "field 4 (runtime_s) must be a number (got 'ï¼\\x91')"),
+        (line(2, 0, -1, "9" * 100_000 + "x", 1), "field 4 (runtime_s) must be a number (got '9999...9999x')"),
+        (line(2, 0, -1, "1e999", 1), f"field 4 (runtime_s) must be {RANGE} (got '1e999')"),
+        (line(2, "9" * 5000, -1, 5, 1), f"field 2 (submit_s) must be {RANGE} (got '9999...9999')"),
+        (line(2**63, 0, -1, 5, 1), f"field 1 (job_id) must be {RANGE} (got '9223372036854775808')"),
+        (line(2.5, 0, -1, 5, 1), "field 1 (job_id) must be an integer (got '2.5')"),
+        (line(2, 0, -1, 5, 1.5), "field 5 (allocated_cores) must be an integer (got '1.5')"),
+        (line(2, 0, -1, 5, 1) + ";note", "field 18 (think_time_s) must be a number (got '-1;note')"),
+    ],
+)
+@pytest.mark.parametrize("crowd", ["", line(9, 9, 9, 9, 9.0, 9.5) + "\n"], ids=["few fields", "all fields"])
+def test_a_bad_line_is_named_with_its_number_and_field(tmp_path: Path, bad: str, what: str, crowd: str) -> None:
+    path = written(tmp_path, f"; comment\n\n{line(1, 0, -1, 5, 1)}\n  ; comment\n{bad}\n{crowd}")
+    with refused(f"{path}, line 5: {what}", FileFormatError) as caught:
+        read_swf(path)
+    assert caught.value.line == 5
+
+
+@pytest.mark.parametrize("content", ["\n", "; a comment", "; a\n; b\n\n", " \t\n", "\ufeff"])
+def test_a_file_without_a_job_is_refused(tmp_path: Path, content: str) -> None:
+    with refused("...: no line holds a job", FileFormatError):
+        read_swf(written(tmp_path, content))
+
+
+# -- properties -------------------------------------------------------------------------------------
+
+
+@given(logs(), st.integers(1, 200))
+def test_any_good_log_is_read_as_by_hand(scratch: Path, log: bytes, piece: int) -> None:
+    path = written(scratch, log, "by_hand.swf")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swf_lines, "_PIECE", piece)
+        jobs = read_swf(path)
+    rows, comments, blanks = by_hand(log)
+    found = {**jobs.extras, **{name: getattr(jobs, name) for name in COLUMNS}}
+    for at, name in enumerate(FIELDS):
+        np.testing.assert_array_equal(found[name].astype(float), [row[at] for row in rows], err_msg=name)
+    assert jobs.counts["jobs"] == len(rows)
+    assert jobs.counts["comment lines"] == comments
+    assert jobs.counts["blank lines"] == blanks
+
+
+@given(logs(), st.integers(1, 200))
+def test_lines_read_at_once_and_one_by_one_are_the_same(scratch: Path, log: bytes, piece: int) -> None:
+    path = written(scratch, log, "two_ways.swf")
+    normal = log.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    counts = {"lines with missing fields": 0, "lines with extra fields": 0}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swf_lines, "_PIECE", piece)
+        slow = swf_lines._parse_regular(swf_lines._mend(path, normal, counts), 0)
+        jobs = read_swf(path)
+    assert slow is not None
+    found = {**jobs.extras, **{name: getattr(jobs, name) for name in COLUMNS}}
+    for name, column in zip(FIELDS, slow, strict=True):
+        np.testing.assert_array_equal(found[name], column, err_msg=name)
+    assert {key: jobs.counts[key] for key in counts} == counts
+
+
+def test_nothing_is_read_at_once_that_would_be_refused_one_by_one() -> None:
+    for length in range(1, 5):
+        for token in map("".join, itertools.product("05-+.e", repeat=length)):
+            at_once = swf_lines._parse_regular(f"1 2 3 4 {token}".encode(), 0)
+            if at_once is not None:
+                assert swf_lines._NUMBER.fullmatch(token.encode()), token
+                assert at_once[4][0] == float(token), token
+
+
+def assert_read_or_refused(path: Path) -> None:
+    """Read a file of whatever content, and account for every line of it; there is no third way out."""
+    jobs = read_or_refused(read_swf, path)
+    if jobs is not None:
+        text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        lines, counts = text.count(b"\n") + (not text.endswith(b"\n")), jobs.counts
+        assert counts["lines"] == lines == counts["jobs"] + counts["comment lines"] + counts["blank lines"]
+        assert len(jobs) == counts["jobs"] >= 1
+        assert len(jobs.header) == counts["comment lines"]
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """Return a good log, a few bytes of which are cut out, and others put in."""
+    log = draw(logs())
+    at, cut = draw(st.integers(0, len(log))), draw(st.integers(0, 5))
+    put_in = draw(st.binary(max_size=3) | st.sampled_from([b"nan", b" - ", b"1e400"]))
+    return log[:at] + put_in + log[at + cut :]
+
+
+ANY = {
+    "bytes": st.binary(max_size=300),
+    "text": st.text(alphabet="0123456789 -+.eE;\t\r\n\v\f\0x\"',na", max_size=400).map(str.encode),
+    "damaged": damaged(),
+}
+
+
+@pytest.mark.parametrize("contents", ANY.values(), ids=ANY)
+@given(data=st.data())
+def test_whatever_a_file_holds_it_is_a_workload_or_one_clear_error(
+    scratch: Path, contents: st.SearchStrategy[bytes], data: st.DataObject
+) -> None:
+    assert_read_or_refused(written(scratch, data.draw(contents), "any.swf"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\xff\xfe1\x00 \x002\x00", b"\x89PNG\r\n\x1a\n"),
+        *(b"1 2 3 4 5\r6 7 8 9 10", b"0 0 0 0 0\v0\n", b"1 2 3 4 5\n \n\n;", b"1 2 3 4 -\n", b"1 2 3 4 5 6e\n"),
+    ],
+)
+def test_content_that_was_misread_once_is_a_workload_or_one_clear_error(tmp_path: Path, content: bytes) -> None:
+    assert_read_or_refused(written(tmp_path, content))
