@@ -27,3 +27,16 @@ class ShortestThatFits(sm.Scheduler):
             if job.cores <= free:
                 free -= job.cores
                 yield sm.Placement(job)
+
+
+class Fleeing(sm.QueueScheduler):
+    """Hands what it loses to another scheduler."""
+
+    refuge: sm.Scheduler
+
+    def ended(self, attempt: sm.Attempt) -> None:
+        """Let go of what was lost."""
+        if attempt.outcome is sm.Outcome.LOST:
+            self.refuge.submit(attempt.job)
+        else:
+            super().ended(attempt)
