@@ -37,7 +37,6 @@ def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(eng
         engine=engine,
     ).validate()
     assert runs(schedule) == [(1, 0, 0, 10, 0), (2, 0, 0, 6, 2), (2, 0, 20, 29, 0)]
-    assert schedule.parts is not None
     assert schedule.parts.sort_values(["attempt", "machine"]).to_numpy().tolist() == [
         [1, 1, 0, 1],
         [1, 1, 1, 2],
@@ -72,7 +71,6 @@ def test_what_notice_is_good_for(
     table = schedule.attempts
     assert table[table["job_id"] == 2][["start_s", "end_s", "outcome"]].to_numpy().tolist() == [list(e) for e in job_2]
     assert schedule.start_s[[0, 2, 3]].tolist() == [0, 11, 13]
-    assert schedule.off_spans is not None
     assert schedule.off_spans[["machine", "start_s", "end_s"]].to_numpy().tolist() == [[1, off_s, 60]]
 
 
@@ -107,16 +105,6 @@ def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Eng
 # -- refused ------------------------------------------------------------------------------------------
 
 
-def test_a_queue_that_decides_by_event_is_not_compiled() -> None:
-    given_: dict[str, Any] = {"capacity": [(0, 2), (5, 1)], "cores_per_machine": 2, "decide": "event"}
-    jobs = jobs_of([(0, 10, 10, 2), (1, 3, 3, 1)])
-    with pytest.raises(
-        sm.RequestError, match=r"the compiled engine does not cover decide='event' .*; use engine='auto' or 'simpy'"
-    ):
-        sm.simulate(jobs, engine="compiled", **given_)
-    assert sm.simulate(jobs, **given_).about["engine"] == "simpy"
-
-
 @both_engines
 def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
     with pytest.raises(sm.RequestError, match="job 2"):
@@ -127,35 +115,6 @@ def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
             order=sm.Order("none", lambda estimate: estimate if estimate > 0 else math.nan),
             engine=engine,
         )
-
-
-@pytest.mark.parametrize(
-    ("given_", "message"),
-    [
-        (
-            {"capacity": [(0, 2)]},
-            "capacity with cores=None, cores_per_machine=None; give cores_per_machine, and no cores",
-        ),
-        (
-            {"capacity": [(0, 2)], "cores_per_machine": 2, "cores": 4},
-            "capacity with cores=4, cores_per_machine=2; give cores_per_machine, and no cores",
-        ),
-        ({"cores": 4, "machines": 2}, "machines beside cores; give machines= and cores_per_machine= instead of cores"),
-        (
-            {"cores": 4, "checkpoints": sm.Checkpoints()},
-            "checkpoints beside cores; give machines= and cores_per_machine= instead of cores",
-        ),
-        (
-            {"cores": 4, "removes": "random"},
-            "removes beside cores; give capacity= and cores_per_machine= instead of cores",
-        ),
-        ({"capacity": [(0, 2)], "cores_per_machine": 2, "removes": "lowest"}, "lowest"),
-        ({"capacity": [(0, 1)], "cores_per_machine": 2}, "job 1: needs 3 cores, and the machine has 2"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(given_: dict[str, Any], message: str) -> None:
-    with pytest.raises(sm.SimModelsError, match=message):
-        sm.simulate(jobs_of([(0, 10, 10, 3)]), **given_)
 
 
 # -- at random ----------------------------------------------------------------------------------------
@@ -211,7 +170,6 @@ def assert_engines_agree(rows: list[tuple[float, ...]], options: dict[str, Any])
 
 
 def _sorted(parts: pd.DataFrame | None) -> pd.DataFrame:
-    assert parts is not None
     return parts.sort_values(["row", "attempt", "machine"], ignore_index=True)
 
 
