@@ -25,18 +25,6 @@ def test_slowdown_is_not_defined_without_execution() -> None:
     assert np.isnan(found[1])
 
 
-def test_bounded_slowdown_counts_short_executions_as_tau() -> None:
-    # (90 + 10) / 10; (90 + 1) / 10; (0 + 1) / 10 is below 1; (4 + 0) / 10 too; (60 + 60) / 60
-    found = metrics.bounded_slowdown(floats(90, 90, 0, 4, 60), floats(10, 1, 1, 0, 60))
-    assert found.tolist() == [10, 9.1, 1, 1, 2]
-    assert metrics.bounded_slowdown(floats(90), floats(1), tau_s=1).tolist() == [91]
-
-
-def test_per_processor_slowdown_is_divided_by_the_cores_before_it_is_bounded() -> None:
-    found = metrics.per_processor_bounded_slowdown(floats(90, 90), floats(10, 10), np.array([4, 40]))
-    assert found.tolist() == [2.5, 1]
-
-
 @pytest.mark.parametrize("tau_s", [0, -1, math.inf, math.nan])
 def test_a_tau_that_bounds_nothing_is_refused(tau_s: float) -> None:
     one = floats(1)
@@ -77,11 +65,6 @@ def test_a_step_function_has_one_step_an_instant_and_none_for_intervals_without_
 def test_a_step_function_leaves_out_instants_at_which_the_sum_stays() -> None:
     time_s, total = metrics.step_function(floats(0, 5), floats(5, 9), np.array([2, 2]))
     assert (time_s.tolist(), total.tolist()) == ([0, 9], [2, 0])
-
-
-def test_the_step_function_of_nothing_is_empty() -> None:
-    time_s, total = metrics.step_function(floats(), floats(), np.array([], dtype=np.int64))
-    assert len(time_s) == len(total) == 0
 
 
 def test_utilisation_cuts_at_the_window() -> None:

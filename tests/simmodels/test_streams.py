@@ -65,13 +65,6 @@ def test_a_whole_number_of_numpy_is_the_same_name_and_seed() -> None:
     assert bits(np.int64(7), "site", np.int32(3)) == bits(7, "site", 3)
 
 
-def test_the_order_in_which_streams_are_made_does_not_matter() -> None:
-    names = ["arrivals", "sizes", "runtimes"]
-    one = {name: bits(1, name) for name in names}
-    other = {name: bits(1, name) for name in reversed(names)}
-    assert one == other
-
-
 def test_drawing_from_one_stream_does_not_move_another() -> None:
     first, second = stream(1, "a"), stream(1, "b")
     first.random(1000)

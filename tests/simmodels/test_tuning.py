@@ -14,6 +14,7 @@ from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import Strategy
 from simmodels.replay.run import Replay
 from simmodels.tuning import Feedback, Tuned, replay_tuned
+from tests.model_scripts import scheduled
 
 STRATEGIES = [
     sm.RandomOrder(),
@@ -34,11 +35,8 @@ def by_processes(
     env = sm.Environment(seed=5, start_s=float(workload.submit_s.min(initial=0.0)))
     cluster = sm.Cluster(env, "one", cores=cores)
     scheduler = sm.QueueScheduler(env, cluster, **options)  # type: ignore[arg-type]
-    sm.Source(env, workload, into=scheduler)
-    recorder = sm.Recorder(env)
     tuner = sm.Tuner(env, scheduler, strategy, period_s=period_s, from_s=from_s)
-    env.run()
-    return recorder.schedule(), tuner
+    return scheduled(scheduler, workload), tuner
 
 
 def compiled(

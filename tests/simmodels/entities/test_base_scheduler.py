@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.entities.environment import Process
 from simmodels.errors import ImpossibleJobError, RequestError
+from tests.model_scripts import scheduled
 from tests.own_schedulers import AsTheyCome, ShortestThatFits
 
 # -- a scheduler of one's own --------------------------------------------------------------------------
@@ -42,8 +43,6 @@ def test_a_scheduler_of_ones_own_equals_the_queue_of_the_same_rule(
         assert scheduler.jobs_not_done == scheduler.waiting == scheduler.running == []
         found.append(recorder.schedule().validate())
     np.testing.assert_array_equal(found[0].start_s, found[1].start_s)
-    assert found[0].attempts is not None
-    assert found[1].attempts is not None
     pd.testing.assert_frame_equal(found[0].attempts, found[1].attempts)
 
 
@@ -55,13 +54,8 @@ def test_a_scheduler_of_ones_own_says_on_which_machines_jobs_run() -> None:
 
     env = sm.Environment()
     scheduler = FromTheEnd(env, sm.Cluster(env, "a", machines=3, cores_per_machine=2))
-    sm.Source(env, rigid([(0, 5, 1), (0, 5, 3)]), into=scheduler)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
-    assert schedule.attempts is not None
+    schedule = scheduled(scheduler, rigid([(0, 5, 1), (0, 5, 3)]))
     assert schedule.attempts["machine"].tolist() == [2, 2]
-    assert schedule.parts is not None
     assert schedule.parts[["machine", "cores"]].to_numpy().tolist() == [[2, 1], [1, 2]]
 
 
@@ -239,8 +233,6 @@ def test_withdrawn_jobs_may_come_back_and_all_complete(
     sm.TraceCapacity(env, cluster, [*table, sm.CapacityChange(100, 3)])
     log = rigid(sorted(rows))
     placer = kind(env, cluster, **({} if kind is sm.FirstFit else {"reference": log}))
-    sm.Source(env, log, into=placer)
-    recorder = sm.Recorder(env)
 
     def operate() -> Process:
         for at_s, pick in sorted(picks):
@@ -253,8 +245,7 @@ def test_withdrawn_jobs_may_come_back_and_all_complete(
                 placer.enqueue(job)
 
     env.process(operate())
-    env.run()
-    schedule = recorder.schedule(window_s=(0, float(env.now))).validate()
+    schedule = scheduled(placer, log, whole=True)
     assert (schedule.outcome == 0).all()
 
 

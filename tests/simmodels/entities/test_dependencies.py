@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from tests.model_scripts import scheduled
 from tests.own_schedulers import AsTheyCome
 
 
@@ -22,20 +23,6 @@ def run(env: sm.Environment) -> sm.Schedule:
     recorder = sm.Recorder(env)
     env.run()
     return recorder.schedule().validate()
-
-
-def test_tasks_enter_the_queue_as_their_predecessors_end() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), backfilling="none")
-    sm.Source(env, [diamond(9, 1.0)], into=queue)
-    sm.Source(env, sm.Workload([1, 2], [0, 6], [3, 4], [3, 4], [4, 4]), into=queue)
-    schedule = run(env)
-    tasks = schedule.tasks.set_index("job_id")
-    # From 3 to 7 the first task; the job of 6 is before the next two, which enter the queue at 7, and end at 14 and 16.
-    assert tasks.loc[9, "start_s"].tolist() == [3, 11, 11, 16]
-    assert tasks.loc[[1, 2], "start_s"].tolist() == [0, 7]
-    assert schedule.workflows["outcome"].tolist() == ["finished"]
-    assert schedule.workflows["finish_s"].tolist() == [18]
 
 
 @st.composite
@@ -101,11 +88,7 @@ def test_before_any_scheduler_on_changing_machines_all_are_done_in_order(
         else:
             into.append(kind(env, cluster, **({"reference": log} if kind is sm.TargetAsap else {})))
     first = into[0] if router is None else router(env, into)
-    sm.Source(env, log, into=first)
-    sm.Source(env, flows, into=first)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule(window_s=(0, float(env.now))).validate()
+    schedule = scheduled(first, log, flows, whole=True)
     assert set(schedule.outcome) == {0}
     assert (schedule.workflows["outcome"] == "finished").all()
 

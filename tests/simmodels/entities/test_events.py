@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.entities.environment import Process
+from tests.model_scripts import scheduled
 
 
 def events_of(env: sm.Environment, *kinds: type) -> list[tuple[float, Any]]:
@@ -61,11 +62,8 @@ def test_backfilled_is_who_passes_another_and_reservations_are_kept(
     jobs = log(*((submit, runtime, runtime + more, cores) for submit, runtime, more, cores in sorted(rows)))
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=5), **options)
-    sm.Source(env, jobs, into=queue)
-    recorder = sm.Recorder(env)
     seen = events_of(env, sm.Backfilled, sm.Reserved, sm.Started)
-    env.run()
-    start_s = recorder.schedule().validate().start_s
+    start_s = scheduled(queue, jobs).start_s
     alone = sm.simulate(jobs, cores=5, **options, engine="compiled")
     np.testing.assert_array_equal(start_s, alone.start_s)
     order = [event.attempt.job.job_id - 1 for _, event in seen if isinstance(event, sm.Started)]
@@ -120,11 +118,8 @@ def test_prices_are_published_as_the_schedule_has_them(*, prices: bool) -> None:
     env = sm.Environment(seed=3)
     auction = sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)], bid="SRTF", prices=prices)
     flows = [sm.Workflow(i, float(i % 3), [5.0 + i, 2.0], [3, 2], edges=[(0, 1)]) for i in range(6)]
-    sm.Source(env, flows, into=auction)
-    recorder = sm.Recorder(env)
     seen = events_of(env, sm.Priced)
-    env.run()
-    tasks = recorder.schedule().validate().tasks
+    tasks = scheduled(auction, flows).tasks
     if not prices:
         assert not seen
         return
@@ -145,10 +140,7 @@ def test_an_observer_may_send_a_job_elsewhere_when_its_reservation_is_late(backf
     queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), backfilling=backfilling)
     other = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=4))
     env.on(sm.Reserved, move)
-    recorder = sm.Recorder(env)
-    sm.Source(env, log((0, 9, 9, 3), (0, 9, 9, 4), (0, 2, 2, 1), (1, 9, 9, 4)), into=queue)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(queue, log((0, 9, 9, 3), (0, 9, 9, 4), (0, 2, 2, 1), (1, 9, 9, 4)))
     assert schedule.cluster.tolist() == [0, 1, 0, 1]
     assert schedule.start_s.tolist() == [0, 0, 0, 9]
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.curve import FOREVER
 from simmodels.errors import ImpossibleJobError, RequestError
+from tests.model_scripts import recorded, scheduled
 from tests.simmodels.passes.test_bidding import PLATFORMS, RULES, flows
 
 
@@ -29,9 +30,7 @@ def log(*rows: tuple[float, float, float, int]) -> sm.Workload:
 def run(auction: sm.Auctioneer, *works: Any) -> sm.Schedule:  # noqa: ANN401
     for work in works:
         sm.Source(auction.env, work, into=auction)
-    recorder = sm.Recorder(auction.env)
-    auction.env.run()
-    return recorder.schedule().validate()
+    return recorded(auction.env)
 
 
 def rigid(schedule: sm.Schedule) -> Any:  # noqa: ANN401  a table
@@ -288,10 +287,7 @@ def test_routers_stand_before_an_auctioneer() -> None:
     env = sm.Environment()
     auctions = [sm.Auctioneer(env, queues(env, 4), bid="FIFO", forward=True) for _ in range(2)]
     router = sm.EarliestStart(env, auctions)
-    sm.Source(env, log((0, 9, 9, 4), (0.5, 5, 5, 4), (1, 5, 5, 4)), into=router)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(router, log((0, 9, 9, 4), (0.5, 5, 5, 4), (1, 5, 5, 4)))
     assert schedule.cluster.tolist() == [0, 1, 1]
     assert schedule.start_s.tolist() == [0, 0.5, 5.5]
 
@@ -301,10 +297,7 @@ def test_an_auctioneer_of_clusters_takes_jobs_from_routers_and_predicts_nothing(
         return [sm.Auctioneer(env, [sm.Cluster(env, name, cores=4)], bid="FIFO") for name in "ab"]
 
     env = sm.Environment()
-    sm.Source(env, log((0, 9, 9, 4), (0, 5, 5, 4), (1, 5, 5, 4)), into=sm.RoundRobin(env, auctions()))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(sm.RoundRobin(env, auctions()), log((0, 9, 9, 4), (0, 5, 5, 4), (1, 5, 5, 4)))
     assert (schedule.cluster.tolist(), schedule.start_s.tolist()) == ([0, 1, 0], [0, 0, 9])
     env = sm.Environment()
     with pytest.raises(RequestError, match="an Auctioneer of clusters predicts no start; put schedulers behind it"):

@@ -11,6 +11,7 @@ import simmodels as sm
 from simmodels.capacity import Mode
 from simmodels.entities.environment import Process
 from simmodels.errors import RequestError, UnknownNameError
+from tests.model_scripts import scheduled
 
 
 def spans(machines: int, until_s: float, seed: int = 1, **options: float) -> pd.DataFrame:
@@ -53,10 +54,7 @@ def maintained(runtime_s: float, *, notice_s: float = 0.0, mode: Mode = "kill") 
     env = sm.Environment()
     cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
     sm.Maintenance(env, cluster, start_s=100, duration_s=30, notice_s=notice_s, mode=mode)
-    sm.Source(env, sm.Workload([1], [0.0], [runtime_s], [runtime_s], [1]), into=sm.QueueScheduler(env, cluster))
-    recorder = sm.Recorder(env)
-    env.run()
-    return recorder.schedule().validate()
+    return scheduled(sm.QueueScheduler(env, cluster), sm.Workload([1], [0.0], [runtime_s], [runtime_s], [1]))
 
 
 def test_maintenance_takes_what_runs_unless_it_drains() -> None:

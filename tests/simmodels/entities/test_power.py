@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.entities.environment import Process
 from simmodels.entities.machine import Machine
+from tests.model_scripts import scheduled
 
 if TYPE_CHECKING:
     from simmodels.entities.attempt import Attempt
@@ -289,8 +290,6 @@ def test_a_queue_has_the_cores_of_machines_that_take_jobs(
     table = [sm.CapacityChange(20 * k, int(draw.integers(2, 6)), notice_s, mode) for k in range(40)]
     sm.TraceCapacity(env, cluster, [*table, sm.CapacityChange(900, 5)])
     queue = sm.QueueScheduler(env, cluster, backfilling=backfilling, decide=decide)
-    sm.Source(env, jobs, into=queue)
-    recorder = sm.Recorder(env)
     late = []
 
     def see(event: sm.Started) -> None:
@@ -300,8 +299,7 @@ def test_a_queue_has_the_cores_of_machines_that_take_jobs(
         late.extend(machine.index for machine in machines if machine.goes_s < ends_s or machine.state == "draining")
 
     env.on(sm.Started, see)
-    env.run()
-    schedule = recorder.schedule(window_s=(0, float(env.now))).validate()
+    schedule = scheduled(queue, jobs, whole=True)
     assert (schedule.outcome == 0).all()
     assert not late, "what starts on a machine that will go ends before, by its estimate"
     assert cluster.free_cores == 20

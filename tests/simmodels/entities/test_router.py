@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.entities.environment import Process
 from simmodels.errors import ImpossibleJobError, RequestError
+from tests.model_scripts import recorded
 
 
 def queues(env: sm.Environment, *sizes: int, **options: Any) -> list[sm.QueueScheduler]:  # noqa: ANN401
@@ -17,9 +18,7 @@ def queues(env: sm.Environment, *sizes: int, **options: Any) -> list[sm.QueueSch
 
 def routed(router: sm.Router, log: sm.Workload) -> sm.Schedule:
     sm.Source(router.env, log, into=router)
-    recorder = sm.Recorder(router.env)
-    router.env.run()
-    return recorder.schedule().validate()
+    return recorded(router.env)
 
 
 def log(*rows: tuple[float, float, int]) -> sm.Workload:

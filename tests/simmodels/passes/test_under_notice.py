@@ -10,6 +10,7 @@ from hypothesis import given
 import simmodels as sm
 from simmodels.policies.queue_options import Backfilling
 from tests import naive_machines
+from tests.model_scripts import scheduled
 
 Jobs = list[tuple[float, float, float, int]]
 
@@ -29,10 +30,7 @@ def run(
         sm.Maintenance(env, cluster, start_s=off_s, duration_s=on_s - off_s, machines=[machine], **ahead)
     submit_s, runtime_s, estimate_s, cores = zip(*jobs, strict=True)
     work = sm.Workload(range(len(jobs)), submit_s, runtime_s, estimate_s, cores)
-    sm.Source(env, work, into=sm.QueueScheduler(env, cluster, **options))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule(window_s=(0, max(env.now, 1))).validate()
+    schedule = scheduled(sm.QueueScheduler(env, cluster, **options), work, whole=True)
     table = schedule.all_attempts().sort_values(["row", "attempt"])
     runs: list[list[tuple[float, float]]] = [[] for _ in jobs]
     for row, start_s, end_s in table[["row", "start_s", "end_s"]].itertuples(index=False):
@@ -152,13 +150,10 @@ def test_a_prediction_under_notice_is_the_start() -> None:
     queue = sm.QueueScheduler(env, cluster, backfilling="conservative")
     sm.Maintenance(env, cluster, start_s=100, duration_s=10, machines=[0], notice_s=100)
     work = sm.Workload([1, 2, 3, 4], [1, 1, 1, 1], [20, 90, 60, 70], [20, 90, 60, 70], [4, 2, 4, 2])
-    sm.Source(env, work, into=queue)
-    recorder = sm.Recorder(env)
     predicted = {}
     env.at(2).callbacks.append(
         lambda _: predicted.update({job.job_id: queue.predict_start(job) for job in queue.waiting})
     )
-    env.run()
-    start_s = recorder.schedule().validate().start_s
+    start_s = scheduled(queue, work).start_s
     assert start_s.tolist() == [1, 1, 21, 91]
     assert predicted == {3: 21, 4: 91}
