@@ -14,6 +14,11 @@ def rigid(*rows: tuple[float, ...]) -> sm.Workload:
     return sm.Workload(range(1, len(rows) + 1), submit_s, runtime_s, estimate_s, cores)
 
 
+def queues(env: sm.Environment, *sizes: int, **options: Any) -> list[sm.QueueScheduler]:  # noqa: ANN401  as they take
+    """Queues, each on a pool of its own: c0, c1, and so on."""
+    return [sm.QueueScheduler(env, sm.Cluster(env, f"c{i}", cores=size), **options) for i, size in enumerate(sizes)]
+
+
 def recorded(env: sm.Environment, *, until: Any = None, whole: bool = False) -> sm.Schedule:  # noqa: ANN401  as `run`
     """Run a model to its end, and return the proved schedule of all of it; `whole` counts up to the last event."""
     recorder = sm.Recorder(env)

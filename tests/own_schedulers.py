@@ -1,4 +1,4 @@
-"""Schedulers of a user's own: each overrides `decide`, and nothing else."""
+"""Schedulers and a cluster of a user's own: each overrides one method, and nothing else."""
 
 from collections.abc import Iterable
 
@@ -40,3 +40,11 @@ class Fleeing(sm.QueueScheduler):
             self.refuge.submit(attempt.job)
         else:
             super().ended(attempt)
+
+
+class Twice(sm.Cluster):
+    """Everything takes twice as long here."""
+
+    def runtime_s(self, job: sm.Job) -> float:
+        """Return how long a job runs."""
+        return 2 * job.runtime_s

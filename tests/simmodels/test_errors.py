@@ -99,12 +99,8 @@ def test_what_it_was_given_is_shown_by_its_begin_and_end_if_it_is_long(error: Si
 
 
 @pytest.mark.parametrize("error", [error for error, _ in CASES], ids=IDS)
-def test_it_is_rebuilt_from_its_arguments_as_simpy_does_it(error: SimModelsError) -> None:
+def test_it_is_rebuilt_from_its_arguments_as_simpy_does_it_pickled_and_copied_whole(error: SimModelsError) -> None:
     assert same(type(error)(*error.args), error)
-
-
-@pytest.mark.parametrize("error", [error for error, _ in CASES], ids=IDS)
-def test_it_is_pickled_and_copied_whole(error: SimModelsError) -> None:
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert same(pickle.loads(pickle.dumps(error, protocol)), error)
     assert same(copy.deepcopy(error), error)

@@ -14,15 +14,18 @@ def floats(*values: float) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
-def test_wait_and_response_are_counted_from_the_submit() -> None:
+def test_wait_and_response_are_counted_from_the_submit_stretch_is_of_the_work_and_throughput_by_the_hour() -> None:
     assert metrics.wait_s(floats(5, 0), floats(7, math.nan)).tolist()[0] == 2
     assert metrics.response_s(floats(5), floats(17)).tolist() == [12]
+    assert metrics.stretch(floats(60), floats(100)).tolist() == [0.6]
+    assert metrics.throughput_jobs_per_hour(4, 80) == 180
 
 
-def test_slowdown_is_not_defined_without_execution() -> None:
+def test_slowdown_is_not_defined_without_execution_nor_a_mean_of_nothing() -> None:
     found = metrics.slowdown(floats(30, 7), floats(10, 0))
     assert found[0] == 3
     assert np.isnan(found[1])
+    assert all(np.isnan(value) for value in metrics.describe(floats(), "wait_s").values())
 
 
 @pytest.mark.parametrize("tau_s", [0, -1, math.inf, math.nan])
@@ -34,10 +37,6 @@ def test_a_tau_that_bounds_nothing_is_refused(tau_s: float) -> None:
         metrics.per_processor_bounded_slowdown(one, one, np.array([1]), tau_s)
 
 
-def test_stretch_is_of_the_work_not_of_the_execution() -> None:
-    assert metrics.stretch(floats(60), floats(100)).tolist() == [0.6]
-
-
 def test_describe_names_the_unit_and_interpolates_the_percentile() -> None:
     found = metrics.describe(floats(0, 10, 9, 0), "wait_s")
     assert found == {
@@ -47,10 +46,6 @@ def test_describe_names_the_unit_and_interpolates_the_percentile() -> None:
         "max_wait_s": 10,
     }
     assert all(type(value) is float for value in found.values())
-
-
-def test_describe_of_nothing_is_nan() -> None:
-    assert all(np.isnan(value) for value in metrics.describe(floats(), "wait_s").values())
 
 
 def test_a_step_function_has_one_step_an_instant_and_none_for_intervals_without_length() -> None:
@@ -89,10 +84,6 @@ def test_a_window_without_length_has_no_means() -> None:
     assert np.isnan(mean)
     assert most == 0
     assert np.isnan(metrics.throughput_jobs_per_hour(1, 0))
-
-
-def test_throughput_is_by_the_hour() -> None:
-    assert metrics.throughput_jobs_per_hour(4, 80) == 180
 
 
 whole = st.integers(0, 60)

@@ -11,6 +11,7 @@ from simmodels.entities.environment import Environment, Process
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workload import Job, Workload
 from tests.model_scripts import scheduled
+from tests.own_schedulers import Twice
 
 if TYPE_CHECKING:
     from simmodels.entities.machine import Machine
@@ -120,13 +121,6 @@ def test_a_job_is_stopped_at_its_limit(limit_s: float, end_s: float, outcome: st
 # -- extending it --------------------------------------------------------------------------------------
 
 
-class Slow(Cluster):
-    """Half as fast as what the log was taken from."""
-
-    def runtime_s(self, job: Job) -> float:
-        return 2.0 * job.runtime_s
-
-
 class WithSetup(Cluster):
     """Each job first waits 3 s for its files."""
 
@@ -150,8 +144,8 @@ def starts(cluster_class: type[Cluster], **options: object) -> tuple[list[float]
 
 def test_a_cluster_may_say_how_long_a_job_runs_there() -> None:
     assert starts(Cluster) == ([0, 10, 2], [10, 20, 6])
-    assert starts(Slow) == ([0, 20, 2], [20, 40, 10])
-    assert starts(Slow, overrun="kill") == ([0, 10, 2], [10, 20, 6])
+    assert starts(Twice) == ([0, 20, 2], [20, 40, 10])
+    assert starts(Twice, overrun="kill") == ([0, 10, 2], [10, 20, 6])
 
 
 def test_a_cluster_may_say_what_a_job_does() -> None:

@@ -10,7 +10,7 @@ import simmodels as sm
 from simmodels.capacity import Mode
 from simmodels.policies.queue_options import Backfilling
 from tests.model_scripts import scheduled
-from tests.own_schedulers import AsTheyCome
+from tests.own_schedulers import AsTheyCome, Twice
 
 Make = Callable[[sm.Environment, sm.Cluster], sm.Scheduler | sm.Router]
 SCHEDULERS: dict[str, Make] = {
@@ -113,13 +113,6 @@ def test_a_job_is_killed_at_its_estimate_of_work_not_of_time() -> None:
     schedule = scheduled(queue, sm.Workload([1, 2], [0, 0], [100, 10], [90, 10], [1, 1]))
     assert schedule.end_s.tolist() == [60 + 50, 120]
     assert schedule.outcome.tolist() == [1, 0]
-
-
-class Twice(sm.Cluster):
-    """A cluster on which everything takes twice as long."""
-
-    def runtime_s(self, job: sm.Job) -> float:
-        return 2 * job.runtime_s
 
 
 def test_first_fit_on_a_cluster_that_changes_runtimes_is_legal_and_aborts_nothing() -> None:

@@ -172,23 +172,20 @@ def test_kinds_that_no_cluster_is_of_stand_in_one_line() -> None:
 # -- against the plain auction ------------------------------------------------------------------------
 
 NAIVE = [
-    "FIFO",
-    "SRTF",
-    "LRTF",
-    "P-SLR",
-    "P-SLR:by-kind",
-    "PV",
-    "PVD",
-    "PVDSQ",
-    "PVDSQ:literal",
-    "PVDSQ:rank",
-    "EDF",
-    "EDF:initial",
-    "EDF:task",
-    "PVR",
-    "PVR:zero-first",
-    "PVR:bare",
-    "P-SLR:plain",
+    *(
+        "FIFO",
+        "SRTF",
+        "LRTF",
+        "P-SLR",
+        "P-SLR:by-kind",
+        "P-SLR:plain",
+        "PV",
+        "PVD",
+        "PVDSQ",
+        "PVDSQ:literal",
+        "PVDSQ:rank",
+    ),
+    *("EDF", "EDF:initial", "EDF:task", "PVR", "PVR:zero-first", "PVR:bare"),
 ]
 CURVES = [LINE, ValueCurve.linear(1.5, 3), ValueCurve([(1, 1), (2, 0.5), (2, 0.25), (4, 0)])]
 

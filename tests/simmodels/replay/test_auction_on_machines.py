@@ -17,16 +17,8 @@ both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
 
 def assert_identical(one: sm.Schedule, other: sm.Schedule) -> None:
     assert_same(one, other)
-    for name in (
-        "start_s",
-        "end_s",
-        "executed_s",
-        "cluster",
-        "outcome",
-        "workflow_outcome",
-        "critical_path_s",
-        "price",
-    ):
+    columns = ("start_s", "end_s", "executed_s", "cluster", "outcome", "workflow_outcome", "critical_path_s", "price")
+    for name in columns:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
     keys = ["row", "attempt", "machine"]
     parts = [each.parts.sort_values(keys, ignore_index=True)[[*keys, "cores"]] for each in (one, other)]

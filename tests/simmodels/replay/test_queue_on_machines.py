@@ -12,16 +12,11 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from tests import naive_machines
+from tests.model_scripts import rigid
 from tests.on_machines import assert_same, runs
 
 Engine = Literal["compiled", "simpy"]
 both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
-
-
-def jobs_of(rows: list[tuple[float, ...]]) -> sm.Workload:
-    """Return jobs of submit, runtime, estimate and cores."""
-    submit_s, runtime_s, estimate_s, cores = np.array(rows, np.float64).reshape(-1, 4).T
-    return sm.Workload(np.arange(1, len(rows) + 1), submit_s, runtime_s, estimate_s, cores.astype(np.int64))
 
 
 # -- drawn by hand ------------------------------------------------------------------------------------
@@ -31,7 +26,7 @@ def jobs_of(rows: list[tuple[float, ...]]) -> sm.Workload:
 def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(engine: Engine) -> None:
     # job 2 has a core of machine 0 and two of machine 1, which goes at 6; it begins again when machine 0 is free
     schedule = sm.simulate(
-        jobs_of([(0, 10, 10, 1), (0, 9, 9, 3)]),
+        rigid((0, 10, 10, 1), (0, 9, 9, 3)),
         capacity=[(0, 2), (6, 1), (20, 2)],
         cores_per_machine=2,
         engine=engine,
@@ -61,7 +56,7 @@ def test_what_notice_is_good_for(
 ) -> None:
     # job 3 starts on machine 1 in spite of the notice, since it ends before the machine goes; job 4 would not
     schedule = sm.simulate(
-        jobs_of([(0, 13, 13, 2), (1, 20, 20, 1), (11, 3, 3, 1), (12, 4, 4, 1)]),
+        rigid((0, 13, 13, 2), (1, 20, 20, 1), (11, 3, 3, 1), (12, 4, 4, 1)),
         capacity=[sm.CapacityChange(0, 2), sm.CapacityChange(14, 1, notice_s=4, mode=mode), (60, 2)],
         cores_per_machine=2,
         checkpoints=sm.Checkpoints(cost_s=1, restart_s=2),
@@ -78,7 +73,7 @@ def test_what_notice_is_good_for(
 def test_backfilling_knows_which_machines_go(engine: Engine) -> None:
     # nothing is promised to job 2, since machine 1 goes for good as far as is known; 3 ends before it goes, 4 does not
     schedule = sm.simulate(
-        jobs_of([(0, 30, 30, 1), (1, 5, 5, 4), (2, 10, 10, 1), (3, 40, 40, 1)]),
+        rigid((0, 30, 30, 1), (1, 5, 5, 4), (2, 10, 10, 1), (3, 40, 40, 1)),
         capacity=[sm.CapacityChange(0, 2), sm.CapacityChange(20, 1, notice_s=20), (50, 2)],
         cores_per_machine=2,
         engine=engine,
@@ -91,7 +86,7 @@ def test_backfilling_knows_which_machines_go(engine: Engine) -> None:
 def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Engine) -> None:
     # 2 has run past its estimate; 3 does not fit beside 1; 1 is killed at 12, its estimate
     schedule = sm.simulate(
-        jobs_of([(0, 20, 12, 3), (1, 20, 5, 1), (2, 20, 20, 2), (11, 2, 2, 4)]),
+        rigid((0, 20, 12, 3), (1, 20, 5, 1), (2, 20, 20, 2), (11, 2, 2, 4)),
         capacity=[(0, 2)],
         cores_per_machine=2,
         overrun="kill",
@@ -109,7 +104,7 @@ def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Eng
 def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
     with pytest.raises(sm.RequestError, match="job 2"):
         sm.simulate(
-            jobs_of([(0, 10, 10, 2), (1, 3, 0, 2)]),
+            rigid((0, 10, 10, 2), (1, 3, 0, 2)),
             capacity=[(0, 1), (5, 0), (9, 1)],
             cores_per_machine=2,
             order=sm.Order("none", lambda estimate: estimate if estimate > 0 else math.nan),
@@ -157,7 +152,7 @@ def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
 
 
 def assert_engines_agree(rows: list[tuple[float, ...]], options: dict[str, Any]) -> None:
-    compiled, simpy = (sm.simulate(jobs_of(rows), engine=engine, seed=3, **options) for engine in ("compiled", "simpy"))
+    compiled, simpy = (sm.simulate(rigid(*rows), engine=engine, seed=3, **options) for engine in ("compiled", "simpy"))
     assert_same(compiled, simpy)
     assert compiled.window == simpy.window
     assert compiled.terms == simpy.terms
@@ -250,7 +245,7 @@ def test_the_compiled_clock_is_the_slow_simulator(
     expected = plainly(jobs, changes, notice_s, 3, 2, mode, checkpoints, **rules)
     capacity = [sm.CapacityChange(at, wanted, notice_s if at else 0, mode) for at, wanted in changes]
     schedule = sm.simulate(
-        jobs_of(jobs),
+        rigid(*jobs),
         capacity=capacity,
         cores_per_machine=2,
         checkpoints=sm.Checkpoints(*checkpoints),
