@@ -138,18 +138,6 @@ def test_a_log_may_begin_before_zero_and_far_after_it(engine: str) -> None:
 # -- what it refuses -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ["fast", "SimPy", "auto "])
-def test_an_unknown_engine_is_refused(engine: str) -> None:
-    with pytest.raises(UnknownNameError, match=f"unknown engine '{engine}'; .*known: auto, simpy, compiled"):
-        simulate(LOG, engine=engine)
-
-
-def test_a_log_that_does_not_say_its_machine_needs_cores() -> None:
-    log = Workload([1], [0], [1], [1], [1], name="mine")
-    with pytest.raises(RequestError, match="the size of the machine of 'mine' is unknown; give cores="):
-        simulate(log)
-
-
 @pytest.mark.parametrize("cores", [0, -4, 2.5, 2**60])
 def test_a_machine_has_a_number_of_cores_that_can_be_counted(cores: float) -> None:
     with pytest.raises(RequestError, match=f"cores must be an integer from 1 to .* .got {cores}"):

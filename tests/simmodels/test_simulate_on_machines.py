@@ -109,20 +109,6 @@ def test_whether_jobs_of_an_instant_compete_for_what_becomes_free_then(
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
-def test_periodic_checkpoints_save_whole_intervals(engine: str) -> None:
-    # 20 s of work, one written after each 5 s for 1 s: 23 s; cut at 14, two were written whole
-    schedule = sm.simulate_on_machines(
-        workload([(0, 20, 1)]),
-        [(0, 1), (14, 0), (30, 1)],
-        cores_per_machine=1,
-        engine=engine,
-        checkpoints=sm.Checkpoints(interval_s=5, cost_s=1, restart_s=2),
-    )
-    assert runs(schedule) == [(1, 0, 0, 14, 2), (1, 0, 30, 30 + 2 + 10 + 1, 0)]
-    assert schedule.runs["work_s"].tolist() == [10, 10]
-
-
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_a_job_that_ran_before_the_window_restarts_whole(engine: str) -> None:
     jobs = workload([(0, 30, 1)])
     schedule = sm.simulate_on_machines(
