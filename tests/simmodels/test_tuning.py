@@ -61,25 +61,22 @@ def workload_of(rows: list[tuple[int, int, int, int]]) -> sm.Workload:
 @given(
     rows=jobs,
     strategy=st.sampled_from(STRATEGIES),
-    threshold_s=st.sampled_from([None, 50.0]),
-    backfill_order=st.sampled_from([None, "LQF"]),
-    decide=st.sampled_from(["instant", "event"]),
-    period_s=st.sampled_from([37.5, PERIOD_S]),
-    from_s=st.sampled_from([0.0, 120.0]),
+    options=st.fixed_dictionaries(
+        {
+            "threshold_s": st.sampled_from([None, 50.0]),
+            "backfill_order": st.sampled_from([None, "LQF"]),
+            "decide": st.sampled_from(["instant", "event"]),
+            "period_s": st.sampled_from([37.5, PERIOD_S]),
+            "from_s": st.sampled_from([0.0, 120.0]),
+        }
+    ),
 )
 def test_both_engines_choose_the_same_orders_and_give_the_same_schedule(
-    rows: list[tuple[int, int, int, int]],
-    strategy: Strategy,
-    threshold_s: float | None,
-    backfill_order: str | None,
-    decide: str,
-    period_s: float,
-    from_s: float,
+    rows: list[tuple[int, int, int, int]], strategy: Strategy, options: dict[str, Any]
 ) -> None:
     workload = workload_of(rows)
-    options = {"threshold_s": threshold_s, "backfill_order": backfill_order, "decide": decide}
-    one, tuner = by_processes(workload, strategy, cores=4, period_s=period_s, from_s=from_s, **options)
-    other = compiled(workload, strategy, cores=4, period_s=period_s, from_s=from_s, **options)
+    one, tuner = by_processes(workload, strategy, cores=4, **options)
+    other = compiled(workload, strategy, cores=4, **options)
     assert (one.start_s == other.schedule.start_s).all()
     assert tuner.tuning_run.used == other.tuning_run.used
     assert (tuner.tuning_run.memory.cost == other.tuning_run.memory.cost).all()

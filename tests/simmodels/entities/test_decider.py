@@ -10,6 +10,7 @@ from simmodels.entities.decider import Decider
 from simmodels.errors import RequestError
 from simmodels.policies.queue_options import Decide
 from tests.model_scripts import recorded, scheduled
+from tests.own_schedulers import Fleeing
 
 
 class OnlyLooks:
@@ -85,17 +86,13 @@ class Refuge(sm.QueueScheduler):
 def test_a_lost_job_that_ended_sends_elsewhere_leaves_its_queue(
     changed: bool, refuge_class: type[sm.QueueScheduler], decide: Decide
 ) -> None:
-    class Fleeing(sm.QueueScheduler):
+    class Copying(Fleeing):
         def start(self, job: sm.Job) -> sm.Attempt:
             return super().start(dataclasses.replace(job) if changed else job)
 
-        def ended(self, attempt: sm.Attempt) -> None:
-            if attempt.outcome is sm.Outcome.LOST:
-                refuge.submit(attempt.job)
-
     env = sm.Environment()
-    queue = Fleeing(env, sm.Cluster(env, "a", cores=4), decide=decide)
-    refuge = refuge_class(env, sm.Cluster(env, "b", cores=4))
+    queue = Copying(env, sm.Cluster(env, "a", cores=4), decide=decide)
+    queue.refuge = refuge_class(env, sm.Cluster(env, "b", cores=4))
     started: list[tuple[int, str, float]] = []
     env.on(sm.Started, lambda event: started.append((event.attempt.job.job_id, event.attempt.cluster.name, env.now)))
     queue.submit(sm.Job(1, 0.0, 5.0, 5.0, 4))

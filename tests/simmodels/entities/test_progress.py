@@ -9,7 +9,7 @@ from hypothesis import given
 import simmodels as sm
 from simmodels.capacity import Mode
 from simmodels.policies.queue_options import Backfilling
-from tests.model_scripts import scheduled
+from tests.model_scripts import rigid, scheduled
 from tests.own_schedulers import AsTheyCome, Twice
 
 Make = Callable[[sm.Environment, sm.Cluster], sm.Scheduler | sm.Router]
@@ -143,38 +143,26 @@ def test_a_changed_job_starts_from_its_beginning() -> None:
     assert schedule.attempts[["start_s", "end_s"]].to_numpy().tolist() == [[0, 40], [60, 165]]
 
 
-TIMES = st.lists(st.integers(1, 60), min_size=0, max_size=6, unique=True)
-
-
 @given(
     jobs=st.lists(st.tuples(st.integers(0, 40), st.integers(1, 40), st.integers(1, 2)), min_size=1, max_size=8),
-    changes=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), min_size=6, max_size=6),
-    times=TIMES,
-    interval_s=st.sampled_from([float("inf"), 5.0, 12.5]),
-    cost_s=st.integers(0, 3),
-    restart_s=st.integers(0, 3),
+    changes=st.lists(
+        st.tuples(st.integers(1, 60), st.integers(0, 2), st.integers(0, 9)), max_size=6, unique_by=lambda each: each[0]
+    ),
+    saving=st.builds(sm.Checkpoints, st.sampled_from([float("inf"), 5.0, 12.5]), st.integers(0, 3), st.integers(0, 3)),
     backfilling=st.sampled_from(["none", "greedy", "easy", "conservative"]),
     mode=st.sampled_from(["kill", "checkpoint", "drain"]),
 )
 def test_no_work_is_lost_or_done_twice(
     jobs: list[tuple[int, int, int]],
-    changes: list[tuple[int, int]],
-    times: list[int],
-    interval_s: float,
-    cost_s: int,
-    restart_s: int,
+    changes: list[tuple[int, int, int]],
+    saving: sm.Checkpoints,
     backfilling: Backfilling,
     mode: Mode,
 ) -> None:
     env = sm.Environment()
-    saving = sm.Checkpoints(interval_s, cost_s, restart_s)
     cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1, checkpoints=saving)
-    table = [sm.CapacityChange(at, *what, mode) for at, what in zip(sorted(times), changes, strict=False)]
+    table = [sm.CapacityChange(*change, mode) for change in sorted(changes)]
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 2), *table, sm.CapacityChange(100, 2)])
-    submit_s, runtime_s, cores = zip(*sorted(jobs), strict=True)
-    estimate_s = [each + 3 * (each % 2) for each in runtime_s]
-    work = sm.Workload(range(len(jobs)), submit_s, runtime_s, estimate_s, cores)
-    schedule = scheduled(
-        sm.QueueScheduler(env, cluster, backfilling=backfilling), work, whole=True
-    )  # the work of attempts adds up
+    jobs_ = rigid(*((at_s, runs_s, runs_s + 3 * (runs_s % 2), cores) for at_s, runs_s, cores in sorted(jobs)))
+    schedule = scheduled(sm.QueueScheduler(env, cluster, backfilling=backfilling), jobs_, whole=True)  # work adds up
     assert (schedule.outcome == 0).all()

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 
 import simmodels as sm
-from simmodels.policies.queue_options import Backfilling
 from tests import naive_machines
 from tests.model_scripts import scheduled
 
@@ -112,36 +111,35 @@ SPANS = st.lists(
     jobs=JOBS,
     given_spans=SPANS,
     sizes=st.sampled_from([[2, 2, 2], [1, 3, 2], [4, 1, 1]]),
-    backfilling=st.sampled_from(["none", "greedy", "easy", "conservative"]),
-    order=st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
-    backfill_order=st.sampled_from([None, "FCFS", "SAF", "SPF"]),
+    rules=st.fixed_dictionaries(
+        {
+            "backfilling": st.sampled_from(["none", "greedy", "easy", "conservative"]),
+            "order": st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
+            "backfill_order": st.sampled_from([None, "FCFS", "SAF", "SPF"]),
+        }
+    ),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
 )
 def test_a_queue_on_machines_is_that_of_the_plain_simulator(
-    jobs: list[tuple[int, int, int, int]],
-    given_spans: list[tuple[int, int, int, int, str]],
+    jobs: list[tuple[int, ...]],
+    given_spans: list[Any],
     sizes: list[int],
-    backfilling: Backfilling,
-    order: str,
-    backfill_order: str | None,
-    checkpoints: tuple[float, float, float],
+    rules: dict[str, Any],
+    checkpoints: tuple[float, ...],
 ) -> None:
-    if backfilling != "easy":
-        backfill_order = None
-    if backfilling == "conservative":  # with promises that are kept, which the plain simulator makes again
-        order, jobs = "FCFS", [(a, b, 0, cores) for a, b, _, cores in jobs]
+    if rules["backfilling"] != "easy":
+        rules["backfill_order"] = None
+    if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
+        rules["order"], jobs = "FCFS", [(a, b, 0, cores) for a, b, _, cores in jobs]
     spans: list[naive_machines.Span] = []
     for machine, notified, ahead, length, mode in sorted(given_spans):  # spans of a machine do not overlap, nor touch
         if not any(m == machine and notified <= on + 1 for m, _, _, on, _ in spans):
             spans.append((machine, notified, notified + ahead, notified + ahead + length, mode))
     rows = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(jobs)]
     plain = [naive_machines.Row(number, *row) for number, row in enumerate(rows)]
-    naive_machines.simulate(
-        plain, sizes, spans, checkpoints, backfilling=backfilling, order=order, backfill_order=backfill_order or order
-    )
-    options: dict[str, Any] = {"backfilling": backfilling, "order": order, "backfill_order": backfill_order}
-    found = run(rows, sizes, spans, sm.Checkpoints(*checkpoints), **options)
-    assert found == [row.runs for row in plain]
+    given_rules = {**rules, "backfill_order": rules["backfill_order"] or rules["order"]}
+    naive_machines.simulate(plain, sizes, spans, checkpoints, **given_rules)
+    assert run(rows, sizes, spans, sm.Checkpoints(*checkpoints), **rules) == [row.runs for row in plain]
 
 
 def test_a_prediction_under_notice_is_the_start() -> None:

@@ -214,46 +214,37 @@ def plainly(
         max_size=12,
     ),
     steps=st.dictionaries(st.integers(1, 120), st.integers(0, 3), max_size=6),
-    notice_s=st.sampled_from([0, 5, 30]),
-    mode=st.sampled_from(["kill", "checkpoint"]),
+    notice=st.tuples(st.sampled_from([0, 5, 30]), st.sampled_from(["kill", "checkpoint"])),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
-    backfilling=st.sampled_from(BACKFILLINGS),
-    order=st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
-    backfill_order=st.sampled_from([None, "FCFS", "SAF"]),
-    max_starts=st.sampled_from([None, None, 1, 2]),
+    rules=st.fixed_dictionaries(
+        {
+            "backfilling": st.sampled_from(BACKFILLINGS),
+            "order": st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
+            "backfill_order": st.sampled_from([None, "FCFS", "SAF"]),
+            "max_starts": st.sampled_from([None, None, 1, 2]),
+        }
+    ),
 )
 @settings(max_examples=100)
 def test_the_compiled_clock_is_the_slow_simulator(
-    rows: list[tuple[int, int, int, int]],
-    steps: dict[int, int],
-    notice_s: int,
-    mode: Any,
-    checkpoints: tuple[float, float, float],
-    backfilling: Any,
-    order: str,
-    backfill_order: str | None,
-    max_starts: int | None,
+    rows: list[tuple[int, ...]], steps: dict[int, int], notice: Any, checkpoints: Any, rules: dict[str, Any]
 ) -> None:
-    if backfilling != "easy":
-        backfill_order = None
-    if backfilling == "conservative":  # with promises that are kept, which the plain simulator makes again
-        order, rows = "FCFS", [(a, b, 0, cores) for a, b, _, cores in rows]
+    notice_s, mode = notice
+    if rules["backfilling"] != "easy":
+        rules["backfill_order"] = None
+    if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
+        rules["order"], rows = "FCFS", [(a, b, 0, cores) for a, b, _, cores in rows]
     changes = [(0, 3), *sorted(steps.items()), (200, 3)]
     jobs = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(rows)]
-    rules = {"backfilling": backfilling, "order": order, "backfill_order": backfill_order or order}
-    rules["max_starts"] = max_starts
-    expected = plainly(jobs, changes, notice_s, 3, 2, mode, checkpoints, **rules)
-    capacity = [sm.CapacityChange(at, wanted, notice_s if at else 0, mode) for at, wanted in changes]
+    plain = {**rules, "backfill_order": rules["backfill_order"] or rules["order"]}
+    expected = plainly(jobs, changes, notice_s, 3, 2, mode, checkpoints, **plain)
     schedule = sm.simulate(
         rigid(*jobs),
-        capacity=capacity,
+        capacity=[sm.CapacityChange(at, wanted, notice_s if at else 0, mode) for at, wanted in changes],
         cores_per_machine=2,
         checkpoints=sm.Checkpoints(*checkpoints),
-        backfilling=backfilling,
-        order=order,
-        backfill_order=backfill_order,
-        max_starts=max_starts,
         engine="compiled",
+        **rules,
     )
     found: list[list[tuple[float, float]]] = [[] for _ in jobs]
     for each in schedule.attempts.itertuples():
