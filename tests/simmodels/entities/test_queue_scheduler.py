@@ -21,6 +21,14 @@ def log(jobs: int = 60, seed: int = 0) -> Workload:
     return Workload(np.arange(jobs), rng.integers(0, 300, jobs), runtime_s, estimate_s, rng.integers(1, 9, jobs))
 
 
+def test_machines_that_stay_on_are_a_pool() -> None:
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "green", machines=4, cores_per_machine=2)
+    schedule = scheduled(sm.QueueScheduler(env, cluster, order="SEXP", backfilling="conservative"), log())
+    expected = sm.simulate(log(), cores=8, order="SEXP", backfilling="conservative").start_s
+    assert schedule.start_s.tobytes() == expected.tobytes()
+
+
 # -- extending it --------------------------------------------------------------------------------------
 
 
